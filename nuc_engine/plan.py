@@ -1,0 +1,168 @@
+"""The plan: everything the executive needs of a model, as plain tables without documents.
+
+A plan is frozen, picklable and small; it is built once from a checked model (`nuc_engine.planning`) and handed to
+the executive, in the same process or another. All cross references are indices into the plan's own tuples; a `Slot`
+is one element of one HDSO.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["parameter", "sensor", "constant", "boolstring"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One element (row-major) of one HDSO: `plan.hdsos[hdso]`, element `element`."""
+
+    hdso: int
+    element: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HdsoPlan:
+    """One HDSO of the store: where it lies and what may be written to it.
+
+    `offset` is bytes from the start of the data area, `count` the number of elements (row-major). `valid` bounds are
+    inclusive and always enforced; `invalid` intervals are excluded (reading B15). `normal` bounds are raw units and
+    serve overflow correction only.
+    """
+
+    index: int
+    id_num: int
+    name: str
+    kind: Kind
+    datatype: str
+    dims: tuple[int, ...]
+    offset: int
+    count: int
+    units: str = ""
+    valid: tuple[float | None, float | None] = (None, None)
+    invalid: tuple[tuple[float | None, float | None], ...] = ()
+    normal: tuple[float | None, float | None] = (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class MotorPlan:
+    """One servo: raw = cal1 + cal2 * angle_deg; `dir` turns delta and current into raw direction (reading B16)."""
+
+    index: int
+    id_num: int
+    name: str
+    bus_id: int
+    model: str
+    dir: int
+    cal1: float
+    cal2: float
+    joint: int
+    angle: int
+    current: int
+    position_command: int = -1
+    force_command: int = -1
+    overflow_correction: bool = False
+    bus: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPlan:
+    """A generic function (utility.c): its type and the slots of its parameters, in the order the equations use."""
+
+    type: str
+    parameters: tuple[Slot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MusclePlan:
+    """One muscle of eq. 6-5 and 6-6: `l0`, `r`, `alpha_deg`, `fmax` as printed; three functions."""
+
+    index: int
+    id_num: int
+    name: str
+    joint: int
+    l0: float
+    r: float
+    alpha_deg: float
+    fmax: float
+    passive_stiffness: FunctionPlan
+    force_length: FunctionPlan
+    force_velocity: FunctionPlan
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationPlan:
+    """How a state drives one muscle: function, sensor HDSO indices, parameter slots (eq. 7-1 to 7-4)."""
+
+    muscle: int
+    function: str
+    sensors: tuple[Slot, ...]
+    parameters: tuple[Slot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatePlan:
+    """One action. `index` counts all states of the model in document order (reading E3)."""
+
+    index: int
+    id_num: int
+    name: str
+    joint: int
+    rule: int
+    dwell: Slot | None
+    activations: tuple[ActivationPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JointPlan:
+    """One action switching module. `parent` is a joint index or -1 for the body; `start_state` a state index or -1.
+
+    `amatrix` is 16 numbers row-major or None; `dh_line` is (a cm, d cm, alpha rad, rad per degree) or None.
+    """
+
+    index: int
+    id_num: int
+    name: str
+    parent: int
+    control_mode: str
+    motor: int
+    muscles: tuple[int, ...]
+    states: tuple[int, ...]
+    start_state: int
+    amatrix: tuple[float, ...] | None = None
+    dh_line: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InitialWrite:
+    """A write before the start: initial_data first, then the hdsoMods of the joint list, in document order."""
+
+    hdso: int
+    values: tuple[int | float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole model. `store_size` is the data area's bytes; `sensor_columns` the HDSOs SensData.txt logs (reading E2)."""
+
+    name: str
+    hdsos: tuple[HdsoPlan, ...]
+    joints: tuple[JointPlan, ...]
+    motors: tuple[MotorPlan, ...]
+    muscles: tuple[MusclePlan, ...]
+    states: tuple[StatePlan, ...]
+    initial: tuple[InitialWrite, ...]
+    store_size: int
+    motor_speed: int
+    motor_control_delay: int
+    statetrans_period: int
+    engine_start_time: int
+    engine_stop_time: int
+    sensor_columns: tuple[int, ...]
+
+    def hdso(self, ref: int | str) -> HdsoPlan:
+        """Return the HDSO with this id or name. Raises KeyError when there is none."""
+        for hdso in self.hdsos:
+            if ref in (hdso.id_num, hdso.name):
+                return hdso
+        raise KeyError(ref)

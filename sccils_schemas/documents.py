@@ -1,0 +1,334 @@
+"""Typed, frozen SCCILS documents: what the four document kinds say, free of any engine.
+
+Every class mirrors one element of SCCILS 0.1 (dissertation appendix 10.2, section 2). Attributes keep the
+field's names in snake case. `line` is where the element starts in its file; it is not part of equality, so
+`parse(write(document)) == document` can be tested. References to HDSOs are `Ref`: an id number, or a name
+(the addition of section 9.5.2.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+Ref = int | str
+DataType = Literal["float", "double", "int", "lint", "llint", "char", "uchar"]
+ControlMode = Literal["position", "force", "muscle", "none"]
+ActivationFunction = Literal["constant", "linear", "bilinear"]
+FunctionType = Literal["constant", "linear", "parabolic", "hyperbolic", "other"]
+FunctionUse = Literal["passive_stiffness", "force-length", "force-velocity"]
+RangeType = Literal["suggested", "valid", "normal", "invalid"]
+
+HDSO_ALL, HDSO_NONE, HDSO_BLANK, HDSO_INVALID = -1, -2, -3, -4
+"""Special id numbers (hdso.dtd comment): every HDSO, none, initialised but unused, explicitly invalid."""
+
+
+def _line() -> int:
+    return field(default=0, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class HdsoMod:
+    """`hdsoMod`: a write of HDSO data, optionally timed; with no elements, a reference.
+
+    `data` holds numbers in row-major order, or one string when `datatype` is `char`. `time_s` is seconds since
+    engine start.
+    """
+
+    id_num: int
+    num_elts: int = 0
+    data: tuple[int | float, ...] | str = ()
+    name: str | None = None
+    id_by_name: bool = False
+    datatype: DataType = "float"
+    time_s: Decimal = Decimal(0)
+    line: int = _line()
+
+    @property
+    def ref(self) -> Ref:
+        """The HDSO this element means: its name where `idByName` says so, else its id."""
+        return self.name if self.id_by_name and self.name is not None else self.id_num
+
+
+@dataclass(frozen=True, slots=True)
+class HdsoSpec:
+    """`hdsoSpec`: a request for HDSO data. `num_elts` 0 asks for every element; id -1 for every HDSO."""
+
+    id_num: int
+    num_elts: int = 0
+    name: str | None = None
+    id_by_name: bool = False
+    datatype: DataType = "float"
+    time_s: Decimal = Decimal(0)
+    line: int = _line()
+
+    @property
+    def ref(self) -> Ref:
+        """The HDSO this element means: its name where `idByName` says so, else its id."""
+        return self.name if self.id_by_name and self.name is not None else self.id_num
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`range`: bounds (inclusive) and quantum of an HDSO's elements. `valid` is enforced, `suggested` is for people."""
+
+    type: RangeType
+    lower: float | None = None
+    upper: float | None = None
+    quantum: float | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class Hdso:
+    """`hdso`: a typed, dimensioned, named, numbered value.
+
+    `initial_data` is numbers in row-major order, or one string when `xmltype` is `char`, or None when the file
+    gives none. `abstract_type` is None when the file leaves it to the list's `DataSetType`.
+    """
+
+    id_num: int
+    name: str
+    dims: tuple[int, ...]
+    fullname: str | None = None
+    description: str | None = None
+    abstract_type: str | None = None
+    units: str | None = None
+    datatype: DataType = "float"
+    xmltype: DataType = "float"
+    overflow_correction: int = 0
+    ranges: tuple[Range, ...] = ()
+    initial_data: tuple[int | float, ...] | str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class HdsoList:
+    """`hdsolist`: parameters.xml or sensors.xml."""
+
+    hdsos: tuple[Hdso, ...]
+    name: str | None = None
+    fullname: str | None = None
+    description: str | None = None
+    data_set_type: str | None = None
+    source: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PlotStyle:
+    """`plotstyle`: MATLAB-style line specification, and an (r, g, b) colour in 0..1."""
+
+    linespec: str | None = None
+    colorspec: tuple[float, float, float] | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """`function_spec`: a generic function of one argument; `mods` name (and may initialise) its parameter HDSOs."""
+
+    type: FunctionType
+    use: FunctionUse
+    mods: tuple[HdsoMod, ...]
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class Muscle:
+    """`muscle`: resting length `l_naught`, pulley radius `r`, rest angle `alpha_deg`, `fmax` (eq. 6-5, 6-6)."""
+
+    id_num: int
+    name: str
+    l_naught: float
+    r: float
+    alpha_deg: float
+    fmax: float
+    functions: tuple[FunctionSpec, ...]
+    fullname: str | None = None
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class MuscleActivation:
+    """`muscle_activation`: how one state drives one muscle."""
+
+    muscle: int
+    function: ActivationFunction
+    sensors: tuple[Ref, ...] = ()
+    parameters: tuple[Ref, ...] = ()
+    mods: tuple[HdsoMod, ...] = ()
+    name: str | None = None
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionRule:
+    """`transition_rule`: entry rule of its state. `mods[0]` names the boolstring HDSO, later ones initialise operands."""
+
+    boolstring: str | None
+    mods: tuple[HdsoMod, ...]
+    representation: Literal["text", "HDSO"] = "text"
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """`state`: one action of a module."""
+
+    id_num: int
+    name: str
+    activations: tuple[MuscleActivation, ...]
+    rule: TransitionRule
+    dwell_time: HdsoMod | None = None
+    fullname: str | None = None
+    description: str | None = None
+    plotstyle: PlotStyle | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class SenseOrgan:
+    """`sense_organ`: a biological sense organ and the sensor HDSOs that stand for it."""
+
+    id_num: int
+    name: str
+    mods: tuple[HdsoMod, ...] = ()
+    fullname: str | None = None
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class SensorSpec:
+    """`sensorspec`: explicit mapping of a motor's sensors. Read, and answered with "not supported" (reading A2)."""
+
+    mods: tuple[HdsoMod, ...] = ()
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class AiMotor:
+    """`aimotor`: a servo. raw = angle_cal1 + angle_cal2 * angle_deg; `dir` is the sign of torque."""
+
+    id_num: int
+    name: str
+    serial_id: int
+    dir: Literal[1, -1]
+    angle_cal1: float
+    angle_cal2: float
+    modelnum: str | None = None
+    sensorspecs: tuple[SensorSpec, ...] = ()
+    force_command: HdsoMod | None = None
+    position_command: HdsoMod | None = None
+    fullname: str | None = None
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """`geometry`: `amatrix` (4 x 4, stands before the joint's own rotation) and `dh_line` (a, d, alpha, scale)."""
+
+    amatrix: HdsoMod | None = None
+    dh_line: HdsoMod | None = None
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """`joint`: one action switching module, or, inside `endpoint`, the end of the chain."""
+
+    id_num: int
+    name: str
+    parent: int
+    start_state: int = -1
+    control_mode: ControlMode = "muscle"
+    endpoint: bool = False
+    muscles: tuple[Muscle, ...] = ()
+    states: tuple[State, ...] = ()
+    sense_organs: tuple[SenseOrgan, ...] = ()
+    motor: AiMotor | None = None
+    geometry: Geometry = Geometry()
+    plotstyle: PlotStyle | None = None
+    fullname: str | None = None
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class JointList:
+    """`jointlist`: the model, a chain of joints. Nested joint lists are refused with a clear message."""
+
+    joints: tuple[Joint, ...]
+    name: str | None = None
+    fullname: str | None = None
+    description: str | None = None
+    source: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HdsoScript:
+    """`hdsoscript`: a timed list of writes (and requests) of HDSO data, in document order."""
+
+    entries: tuple[HdsoMod | HdsoSpec, ...]
+    name: str | None = None
+    fullname: str | None = None
+    script_type: str | None = None
+    description: str | None = None
+    source: str = field(default="", compare=False)
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`sccils_command`: run, stop, log, stoplog or an extended command. Times in seconds; negative stop = none."""
+
+    command_type: Literal["run", "stop", "log", "stoplog", "extended"]
+    extended_command: str | None = None
+    start_time_s: Decimal = Decimal(0)
+    stop_time_s: Decimal = Decimal(-1)
+    data_destination: Literal["local", "network"] = "network"
+    script: HdsoScript | None = None
+    text: str = ""
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResponse:
+    """`sccils_command_response`: acknowledgement; encloses the command it answers when there is one."""
+
+    status: Literal["success", "fail", "conditional", "other"]
+    response_type: Literal["ack_only", "withdata"] = "ack_only"
+    response_time: str | None = None
+    command: Command | None = None
+    text: str = ""
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigCommand:
+    """`sccils_config_command`: which configuration is offered, chosen or described; `parameters` are its children."""
+
+    config_type: Literal["available", "start", "parameter"]
+    config_name: str
+    parameters: tuple[str, ...] = ()
+    text: str = ""
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandScript:
+    """`sccils_commandscript`: commands and responses in document order."""
+
+    entries: tuple[Command | CommandResponse | ConfigCommand, ...]
+    script_type: str | None = None
+    source: str = field(default="", compare=False)
+
+
+Document = JointList | HdsoList | HdsoScript | CommandScript
