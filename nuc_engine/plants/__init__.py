@@ -1,0 +1,41 @@
+"""Plants: what the servos of an emulated leg are bolted to.
+
+`open_plant` makes one. `loopback` is servos without a world, `mujoco_leg` a leg on the ground (built by `mjcf` from
+the configuration's geometry and the plant.toml that `spec` reads); `variation` is what a bout's seed decides,
+`events` what can happen to a leg from outside, `shaft` the calibration between servo and joint.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from drivers.servo import ServoPlant
+from nuc_engine.plan import Plan
+from nuc_engine.plants.errors import PlantUnavailable
+from nuc_engine.plants.loopback import LoopbackPlant
+from nuc_engine.plants.spec import PlantSpecError, load_spec
+
+__all__ = ["PlantSpecError", "PlantUnavailable", "open_plant"]
+
+PlantKind = Literal["mujoco", "loopback"]
+
+
+def open_plant(plan: Plan, spec_path: Path | None, kind: PlantKind, seed: int) -> ServoPlant:
+    """Open a plant for the plan's motors, in their order; `seed` decides what differs from bout to bout.
+
+    A MuJoCo leg needs the plant.toml at `spec_path`, a loopback plant ignores both. Raises PlantSpecError when the
+    description is missing, wrong or does not fit the plan, PlantUnavailable when MuJoCo is not installed.
+    """
+    if kind == "loopback":
+        return LoopbackPlant(plan)
+    if spec_path is None:
+        raise PlantSpecError((f"{plan.name}: has no plant.toml; expected one for an emulated leg",))
+    spec = load_spec(spec_path)
+    try:
+        from nuc_engine.plants.mujoco_leg import MujocoLeg
+    except ModuleNotFoundError as error:
+        if error.name != "mujoco":
+            raise
+        raise PlantUnavailable("an emulated leg needs MuJoCo: pip install nuc-engine[sim]") from error
+    return MujocoLeg(plan, spec, seed)

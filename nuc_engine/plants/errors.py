@@ -1,0 +1,7 @@
+"""What can go wrong before a plant runs; a plant that fails while it runs raises `drivers.servo.PlantFault`."""
+
+from __future__ import annotations
+
+
+class PlantUnavailable(ImportError):
+    """The plant needs a package that is not installed; the message says how to install it."""

@@ -1,0 +1,247 @@
+"""A MuJoCo model (MJCF) of a leg, from a plan's geometry and a plant description.
+
+The world's frame is the one the first joint's A-matrix is given in, in metres: x forward, y left, z up. Each joint
+is a hinge about z of its own Denavit-Hartenberg frame; the segment behind it is a rod to the next joint. Only the
+foot touches anything, and only the ground.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nuc_engine.kinematics import dh_transform
+from nuc_engine.plan import JointPlan, MotorPlan, Plan
+from nuc_engine.plants.shaft import Shaft
+from nuc_engine.plants.spec import JointSpec, MotorSpec, PlantSpec, PlantSpecError
+
+Frame = NDArray[np.float64]
+
+GROUND = "ground"
+FOOT = "foot"
+
+_CM = 0.01
+_ROD_RADIUS_M = 0.004
+_MOTOR_RADIUS_M = 0.018
+
+
+def overridden(plan: Plan, spec: PlantSpec) -> Plan:
+    """Return the plan with the plant's geometry in place of the configuration's.
+
+    Raises PlantSpecError when the plant does not fit the plan: a joint or motor model without a table or a table
+    without a joint, a joint without motor or geometry, or joints that are not one chain from the body outwards.
+    """
+    problems = [*_names_that_differ(plan, spec), *_joints_that_can_not_be_built(plan)]
+    if problems:
+        raise PlantSpecError(tuple(f"{spec.source}: {problem}" for problem in problems))
+    joints = tuple(_overridden_joint(joint, spec.joints[joint.name]) for joint in plan.joints)
+    return replace(plan, joints=joints)
+
+
+def _names_that_differ(plan: Plan, spec: PlantSpec) -> list[str]:
+    named = {joint.name for joint in plan.joints}
+    models = {motor.model for motor in plan.motors}
+    return [
+        *(
+            f"joint.{name}: missing; expected, since {plan.name} has this joint"
+            for name in sorted(named - set(spec.joints))
+        ),
+        *(
+            f"joint.{name}: unknown; expected one of {', '.join(sorted(named))}"
+            for name in sorted(set(spec.joints) - named)
+        ),
+        *(
+            f"motor.{model}: missing; expected, since {plan.name} has this model"
+            for model in sorted(models - set(spec.motors))
+        ),
+    ]
+
+
+def _joints_that_can_not_be_built(plan: Plan) -> list[str]:
+    problems: list[str] = []
+    for position, joint in enumerate(plan.joints):
+        if joint.parent != position - 1:
+            problems.append(f"{joint.name}: its parent is not the joint before it; expected one chain of joints")
+        if joint.motor < 0:
+            problems.append(f"{joint.name}: has no motor; expected one")
+        if joint.dh_line is None:
+            problems.append(f"{joint.name}: has no Denavit-Hartenberg line; expected one")
+    return problems
+
+
+def _overridden_joint(joint: JointPlan, spec: JointSpec) -> JointPlan:
+    over, line = spec.override, joint.dh_line
+    if over is None or line is None:
+        return joint
+    a, d, alpha, scale = line
+    return replace(
+        joint,
+        dh_line=(
+            a if over.a_cm is None else over.a_cm,
+            d if over.d_cm is None else over.d_cm,
+            alpha if over.alpha_deg is None else math.radians(over.alpha_deg),
+            scale,
+        ),
+    )
+
+
+def leg_xml(plan: Plan, spec: PlantSpec) -> str:
+    """Return the MJCF of the leg; the joints, motors and actuators have the plan's names. Raises PlantSpecError."""
+    plan = overridden(plan, spec)
+    root = ElementTree.Element("mujoco", model=plan.name)
+    ElementTree.SubElement(root, "compiler", angle="radian", autolimits="true", discardvisual="true")
+    _options(root, spec)
+    world = ElementTree.SubElement(root, "worldbody")
+    frame = _base_frame(plan)
+    ground = float(frame[2, 3]) * _CM - spec.world.base_height_cm * _CM
+    ElementTree.SubElement(
+        world, "geom", name=GROUND, type="plane", size="1 1 1", pos=_row((0, 0, ground)), contype="0", conaffinity="0"
+    )
+    body = world
+    for joint in plan.joints:
+        body = _segment(body, frame, joint, plan.motors[joint.motor], spec)
+        frame = _next_frame(plan, joint)
+    _foot(body, plan.joints[-1], spec)
+    _contact(root, spec)
+    _actuators(root, plan, spec)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _options(root: ElementTree.Element, spec: PlantSpec) -> None:
+    option = ElementTree.SubElement(
+        root,
+        "option",
+        timestep=_number(spec.world.timestep_us * 1e-6),
+        integrator="implicitfast",
+        solver="Newton",
+        iterations="4",
+        ls_iterations="8",
+    )
+    # A divergence must stay visible in the state, not be wiped out by a silent reset.
+    ElementTree.SubElement(option, "flag", autoreset="disable", sensor="disable", energy="disable")
+
+
+def _base_frame(plan: Plan) -> Frame:
+    """Return the frame the first joint turns in (cm)."""
+    first = plan.joints[0].amatrix
+    return np.eye(4) if first is None else np.array(first, dtype=np.float64).reshape(4, 4)
+
+
+def _next_frame(plan: Plan, joint: JointPlan) -> Frame:
+    """Return the next joint's frame in this joint's body, at angle 0 (cm)."""
+    frame = dh_transform(joint.dh_line or (0.0, 0.0, 0.0, 0.0), 0.0)
+    if joint.index + 1 < len(plan.joints):
+        following = plan.joints[joint.index + 1].amatrix
+        if following is not None:
+            frame = frame @ np.array(following, dtype=np.float64).reshape(4, 4)
+    return frame
+
+
+def _segment(
+    parent: ElementTree.Element, frame: Frame, joint: JointPlan, motor: MotorPlan, spec: PlantSpec
+) -> ElementTree.Element:
+    """Append one joint with the segment behind it; return its body."""
+    kind, servo, part = spec.motors[motor.model], spec.servo, spec.joints[joint.name]
+    body = ElementTree.SubElement(
+        parent, "body", name=joint.name, pos=_row(frame[:3, 3] * _CM), quat=_row(quaternion(frame[:3, :3]))
+    )
+    low, high = Shaft.of_motor(motor, servo.tick_deg).joint_range(servo.tick_deg)
+    ElementTree.SubElement(
+        body,
+        "joint",
+        name=joint.name,
+        axis="0 0 1",
+        range=_row((low, high)),
+        damping=_number(servo.damping_scale * kind.stall_torque_n_m / kind.omega0_rad_s),
+        frictionloss=_number(servo.frictionloss_n_m),
+        armature=_number(servo.armature_kg_m2),
+    )
+    tip = dh_transform(joint.dh_line or (0.0, 0.0, 0.0, 0.0), 0.0)[:3, 3] * _CM
+    _mass(body, "capsule", part.link_mass_g, fromto=_row((0.0, 0.0, 0.0, *tip)), size=_number(_ROD_RADIUS_M))
+    if part.tip_mass_g > 0.0:
+        _mass(body, "sphere", part.tip_mass_g, pos=_row(tip), size=_number(_MOTOR_RADIUS_M))
+    return body
+
+
+def _mass(body: ElementTree.Element, shape: str, mass_g: float, **where: str) -> None:
+    """Append a shape that weighs but touches nothing; the compiler turns it into inertia and drops it."""
+    ElementTree.SubElement(
+        body, "geom", type=shape, mass=_number(mass_g * 1e-3), contype="0", conaffinity="0", attrib=where
+    )
+
+
+def _foot(body: ElementTree.Element, last: JointPlan, spec: PlantSpec) -> None:
+    tip = dh_transform(last.dh_line or (0.0, 0.0, 0.0, 0.0), 0.0)[:3, 3] * _CM
+    _mass(
+        body,
+        "sphere",
+        spec.world.foot_mass_g,
+        name=FOOT,
+        pos=_row(tip),
+        size=_number(spec.world.foot_radius_mm * 1e-3),
+    )
+
+
+def _contact(root: ElementTree.Element, spec: PlantSpec) -> None:
+    contact = ElementTree.SubElement(root, "contact")
+    slide = spec.world.friction
+    ElementTree.SubElement(
+        contact, "pair", geom1=GROUND, geom2=FOOT, condim="3", friction=_row((slide, slide, 0, 0, 0))
+    )
+
+
+def _actuators(root: ElementTree.Element, plan: Plan, spec: PlantSpec) -> None:
+    """Append the servos in the plan's motor order, at the strongest level; they hold the start pose."""
+    actuators = ElementTree.SubElement(root, "actuator")
+    for motor in plan.motors:
+        kind = spec.motors[motor.model]
+        gain = servo_gain(kind, spec)
+        cap = spec.servo.torque_cap_by_level[0] * kind.stall_torque_n_m
+        ElementTree.SubElement(
+            actuators,
+            "general",
+            name=motor.name,
+            joint=plan.joints[motor.joint].name,
+            gainprm=_row((gain, 0, 0)),
+            biastype="affine",
+            biasprm=_row((0, -gain, 0)),
+            forcerange=_row((-cap, cap)),
+        )
+
+
+def servo_gain(kind: MotorSpec, spec: PlantSpec) -> float:
+    """Return the position loop's stiffness in N m/rad: the stall torque over the error that saturates the servo."""
+    return kind.stall_torque_n_m / math.radians(spec.servo.saturation_ticks * spec.servo.tick_deg)
+
+
+def quaternion(rotation: Frame) -> tuple[float, float, float, float]:
+    """Return (w, x, y, z) of a 3 x 3 rotation matrix, by its largest component so that nothing cancels."""
+    r = rotation
+    four = (
+        1.0 + r[0, 0] + r[1, 1] + r[2, 2],
+        1.0 + r[0, 0] - r[1, 1] - r[2, 2],
+        1.0 - r[0, 0] + r[1, 1] - r[2, 2],
+        1.0 - r[0, 0] - r[1, 1] + r[2, 2],
+    )
+    rows = (
+        (four[0], r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]),
+        (r[2, 1] - r[1, 2], four[1], r[1, 0] + r[0, 1], r[0, 2] + r[2, 0]),
+        (r[0, 2] - r[2, 0], r[1, 0] + r[0, 1], four[2], r[2, 1] + r[1, 2]),
+        (r[1, 0] - r[0, 1], r[0, 2] + r[2, 0], r[2, 1] + r[1, 2], four[3]),
+    )
+    row = rows[max(range(4), key=lambda k: float(four[k]))]
+    length = math.sqrt(sum(float(q) ** 2 for q in row))
+    w, x, y, z = (float(q) / length for q in row)
+    return w, x, y, z
+
+
+def _number(value: float) -> str:
+    return repr(float(value))
+
+
+def _row(values: tuple[float, ...] | Frame) -> str:
+    return " ".join(_number(value) for value in values)

@@ -1,0 +1,229 @@
+"""The emulated leg: a MuJoCo model behind the servos.
+
+Time runs on the plant's own grid (`timestep_us`). The servos' position loops are MuJoCo actuators, so that nothing
+of Python runs inside a step. A servo's reply is the state after the last whole step; a goal given between two grid
+points acts in the step that is run next. Source of the motor model: sections 6.2.1.1 and 6.3.2; its numbers, and
+which of them are assumed, stand in the configuration's plant.toml.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+
+import mujoco
+import numpy as np
+
+from drivers.servo import PlantFault
+from nuc_engine.plan import Plan
+from nuc_engine.plants.events import BaseHeight, Ground, Kick, PlantEvent
+from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml, servo_gain
+from nuc_engine.plants.shaft import Shaft
+from nuc_engine.plants.spec import PlantSpec
+from nuc_engine.plants.variation import Variation, draw
+
+RECORD_PERIOD_NS = 10_000_000
+"""How often the leg's true state is recorded, and looked at for divergence."""
+
+Record = tuple[int, float, float, float, float]
+"""Instant (ns), foot x, y, z (cm, in the frame of the configuration's first A-matrix), normal contact force (N)."""
+
+_NEVER = 1 << 62
+_FAR_BELOW_M = 1000.0
+_CM_PER_M = 100.0
+
+
+class MujocoLeg:
+    """A leg of servos and segments on the ground; a `drivers.servo.ServoPlant`.
+
+    Raises PlantSpecError when the description does not fit the plan, ValueError when the seed is negative.
+    """
+
+    def __init__(self, plan: Plan, spec: PlantSpec, seed: int, record_period_ns: int = RECORD_PERIOD_NS) -> None:
+        """Build the model and put the leg into its start pose, torque off."""
+        _keep_mujoco_from_writing_a_log()
+        self._model = mujoco.MjModel.from_xml_string(leg_xml(plan, spec))
+        self._data = mujoco.MjData(self._model)
+        self._step_ns = spec.world.timestep_us * 1000
+        self._record_steps = max(1, record_period_ns // self._step_ns)
+        self._done = 0
+        # One step past a grid point MuJoCo still holds what it computed at the grid point.
+        self._next_record = self._pause = 1
+        self._events: list[tuple[int, int, PlantEvent]] = []
+        self._events_given = 0
+        self._kick_ends = _NEVER
+        self._records: list[Record] = []
+        self._variation = draw(spec.variation, len(plan.joints), seed)
+        self._set_up_servos(plan, spec)
+        self._set_up_world(plan, spec)
+        self._set_start_pose(plan, spec, self._variation)
+
+    def _set_up_servos(self, plan: Plan, spec: PlantSpec) -> None:
+        """Keep every number the exchanges need in plain lists, and the state in memoryviews: both are fast to index."""
+        servo, data = spec.servo, self._data
+        kinds = [spec.motors[motor.model] for motor in plan.motors]
+        shafts = [Shaft.of_motor(motor, servo.tick_deg) for motor in plan.motors]
+        self._qpos, self._qvel = memoryview(data.qpos), memoryview(data.qvel)
+        self._ctrl, self._force = memoryview(data.ctrl), memoryview(data.actuator_force)
+        self._goal_scale = [shaft.joint_per_shaft for shaft in shafts]
+        self._goal_offset = [shaft.joint_offset for shaft in shafts]
+        self._readout = [
+            (
+                motor.joint,
+                shaft.shaft_per_joint,
+                shaft.shaft_offset,
+                1 / kind.stall_torque_n_m,
+                1 / kind.omega0_rad_s,
+                kind.stall_current_a,
+            )
+            for motor, shaft, kind in zip(plan.motors, shafts, kinds, strict=True)
+        ]
+        self._gain = [servo_gain(kind, spec) for kind in kinds]
+        self._caps = [[cap * kind.stall_torque_n_m for cap in servo.torque_cap_by_level] for kind in kinds]
+        self._level = [-1] * len(kinds)
+        self._supply = servo.current_model == "supply"
+        self._dead_a = servo.dead_ticks * servo.current_tick_a
+        self._position_noise = [ticks * servo.tick_deg for ticks in self._variation.position_noise_ticks]
+        self._current_noise = [ticks * servo.current_tick_a for ticks in self._variation.current_noise_ticks]
+        self._noise_at = 0
+        for index in range(len(kinds)):
+            self.release(index)
+
+    def _set_up_world(self, plan: Plan, spec: PlantSpec) -> None:
+        model = self._model
+        self._ground = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, GROUND)
+        self._foot = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, FOOT)
+        self._base_z_m = float(model.geom_pos[self._ground, 2]) + spec.world.base_height_cm / _CM_PER_M
+        self._height_m = spec.world.base_height_cm / _CM_PER_M
+        self._ground_present = True
+        self._foot_xyz = memoryview(self._data.geom_xpos[self._foot])
+        self._warnings = self._data.warning.number
+        self._contact_force = np.zeros(6)
+        model.pair_friction[0, :2] *= self._variation.friction_factor
+
+    def _set_start_pose(self, plan: Plan, spec: PlantSpec, variation: Variation) -> None:
+        for joint, offset in zip(plan.joints, variation.start_pose_deg, strict=True):
+            self._qpos[joint.index] = math.radians(spec.joints[joint.name].start_deg + offset)
+
+    # The next four are called some 800 times per simulated second.
+
+    def advance(self, now_ns: int) -> None:
+        """Run all whole steps that end at or before `now_ns`. Raises PlantFault when the physics diverges."""
+        target = now_ns // self._step_ns
+        if target < self._pause:
+            steps = target - self._done
+            if steps > 0:
+                mujoco.mj_step(self._model, self._data, steps)
+                self._done = target
+            return
+        self._advance_over_pauses(target)
+
+    def command(self, servo: int, goal_deg: float, level: int) -> None:
+        """Let servo `servo` drive its shaft to `goal_deg` with torque level 0 (strongest) to 4."""
+        self._ctrl[servo] = goal_deg * self._goal_scale[servo] + self._goal_offset[servo]
+        if level != self._level[servo]:
+            self._drive(servo, level)
+
+    def sample(self, servo: int) -> tuple[float, float]:
+        """Return (shaft angle in degrees, motor current in A) as the servo's own, noisy sensors see them."""
+        joint, scale, offset, per_torque, per_speed, stall_a = self._readout[servo]
+        self._noise_at = at = (self._noise_at + 1) % len(self._position_noise)
+        duty = self._force[servo] * per_torque
+        current = stall_a * (duty - self._qvel[joint] * per_speed)
+        if self._supply:
+            current *= duty
+        elif self._level[servo] < 0:
+            current = 0.0
+        current = abs(current) - self._dead_a + self._current_noise[at]
+        return self._qpos[joint] * scale + offset + self._position_noise[at], max(0.0, current)
+
+    def release(self, servo: int) -> None:
+        """Take the torque off: only the gearbox's friction and damping hold the shaft."""
+        self._level[servo] = -1
+        self._model.actuator_gainprm[servo, 0] = 0.0
+        self._model.actuator_biasprm[servo, 1] = 0.0
+
+    def _drive(self, servo: int, level: int) -> None:
+        """Switch the position loop on, with a level's torque cap."""
+        cap, gain = self._caps[servo][level], self._gain[servo]
+        self._level[servo] = level
+        self._model.actuator_forcerange[servo] = (-cap, cap)
+        self._model.actuator_gainprm[servo, 0] = gain
+        self._model.actuator_biasprm[servo, 1] = -gain
+
+    def schedule(self, event: PlantEvent) -> None:
+        """Let something happen to the leg in the first step that starts at or after the event's instant."""
+        self._events_given += 1
+        due = max(-(-event.at_ns // self._step_ns), self._done)
+        insort(self._events, (due, self._events_given, event))
+        self._pause = min(self._pause, due)
+
+    def take_records(self) -> list[Record]:
+        """Return the true states recorded since the last call, oldest first."""
+        records, self._records = self._records, []
+        return records
+
+    def _advance_over_pauses(self, target: int) -> None:
+        """Step to `target`, stopping where something has to be recorded or happens."""
+        while target >= self._pause:
+            self._step_to(self._pause)
+            if self._done == self._next_record:
+                self._record()
+            self._let_happen()
+            due = self._events[0][0] if self._events else _NEVER
+            self._pause = min(self._next_record, due, self._kick_ends)
+        self._step_to(target)
+
+    def _step_to(self, step: int) -> None:
+        if step > self._done:
+            mujoco.mj_step(self._model, self._data, step - self._done)
+            self._done = step
+
+    def _record(self) -> None:
+        self._check()
+        self._next_record += self._record_steps
+        x, y, z = self._foot_xyz
+        force = 0.0
+        if self._data.ncon:
+            mujoco.mj_contactForce(self._model, self._data, 0, self._contact_force)
+            force = float(self._contact_force[0])
+        instant = (self._done - 1) * self._step_ns
+        self._records.append((instant, x * _CM_PER_M, y * _CM_PER_M, z * _CM_PER_M, force))
+
+    def _check(self) -> None:
+        """Raise PlantFault when MuJoCo has warned of anything, or a joint's state is no number."""
+        if self._warnings.any():
+            kinds = [mujoco.mjtWarning(kind).name for kind in range(len(self._warnings)) if self._warnings[kind]]
+            raise PlantFault(self._diverged(", ".join(kind.removeprefix("mjWARN_") for kind in kinds)))
+        if not all(map(math.isfinite, (*self._qpos, *self._qvel))):
+            raise PlantFault(self._diverged("a joint's state is not finite"))
+
+    def _diverged(self, what: str) -> str:
+        return f"the physics diverged before {self._done * self._step_ns / 1e9:.3f} s: {what}"
+
+    def _let_happen(self) -> None:
+        if self._done >= self._kick_ends:
+            self._data.xfrc_applied[-1] = 0.0
+            self._kick_ends = _NEVER
+        while self._events and self._events[0][0] <= self._done:
+            event = self._events.pop(0)[2]
+            match event:
+                case Kick():
+                    self._data.xfrc_applied[-1, :3] = event.force_n
+                    self._kick_ends = self._done + max(1, -(-event.duration_ns // self._step_ns))
+                case Ground():
+                    self._ground_present = event.present
+                case BaseHeight():
+                    self._height_m = event.height_cm / _CM_PER_M
+            below = self._height_m if self._ground_present else _FAR_BELOW_M
+            self._model.geom_pos[self._ground, 2] = self._base_z_m - below
+
+
+def _keep_mujoco_from_writing_a_log() -> None:
+    """MuJoCo appends its warnings to a file in the working folder unless somebody takes them; the leg counts them."""
+    if mujoco.get_mju_user_warning() is None:
+        mujoco.set_mju_user_warning(_leave_it_to_the_counters)
+
+
+def _leave_it_to_the_counters(message: str) -> None:
+    del message
