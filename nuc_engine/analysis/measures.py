@@ -1,0 +1,166 @@
+"""Numbers of one window's steady part that the verdict compares with its bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nuc_engine.analysis.criteria import Criteria
+from nuc_engine.analysis.steps import ModuleSteps, Steps
+from nuc_engine.analysis.tracks import BoolArray, FloatArray, LegTracks, ModuleTrack
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleMeasures:
+    """One alternating module: share of steps with two or more actions, changes and degrees per step (medians).
+
+    `stance_change_deg` is the median change of its angle in stance. `still_range_deg` and `still_switches` describe the
+    window's end, where the detector looks whether the leg stands still.
+    """
+
+    name: str
+    role: str
+    action_count: int
+    alternating_share: float
+    switches_per_step: float
+    range_deg: float
+    stance_change_deg: float
+    still_range_deg: float
+    still_switches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What was measured in the steady part; nan where there was nothing to measure.
+
+    Periods and durations are seconds; `stride_cm` is the median foot movement in stance (x forward, y left, z up),
+    `inward_cm` the same towards the midline, `outward_swing_cm` away from it in swing. `contact_share`, `swing_share`
+    and `stance_share` are shares of the steady part; `action_contact` is the contact fraction in the stance action
+    minus that in the others.
+    """
+
+    steps: int
+    thc_cycles: int
+    longest_gap_s: float
+    period_s: float
+    period_mean_s: float
+    period_sd_s: float
+    thc_period_mean_s: float
+    thc_period_sd_s: float
+    swing_mean_s: float
+    stance_mean_s: float
+    contact_share: float
+    swing_share: float
+    stance_share: float
+    action_contact: float
+    clearance_cm: float
+    load_n: float
+    stride_cm: tuple[float, float, float]
+    inward_cm: float
+    outward_swing_cm: float
+    modules: tuple[ModuleMeasures, ...]
+
+    @property
+    def period_cv(self) -> float:
+        """Coefficient of variation of the step period, lift-off to lift-off."""
+        return self.period_sd_s / self.period_mean_s if self.steps > 1 else float("nan")
+
+
+def measure(leg: LegTracks, steps: Steps, steady: tuple[float, float], criteria: Criteria) -> Measures:
+    """Measure the steady part of a window; `steps` are those within it."""
+    begin, end = steady
+    swing_share = sum(s.duration_s for s in steps.swings) / max(end - begin, 1e-9)
+    stride = tuple(_median(steps.foot_stance_cm[:, axis]) for axis in range(3))
+    return Measures(
+        steps=len(steps),
+        thc_cycles=max(0, len(steps.thc_minima_s) - 1),
+        longest_gap_s=_longest_gap(steps, begin, end),
+        period_s=_median(steps.period_s),
+        period_mean_s=_mean(steps.period_s),
+        period_sd_s=_sd(steps.period_s),
+        thc_period_mean_s=_mean(steps.thc_period_s),
+        thc_period_sd_s=_sd(steps.thc_period_s),
+        swing_mean_s=_mean(steps.swing_s),
+        stance_mean_s=_mean(steps.stance_s),
+        contact_share=_contact_share(leg, begin, end, criteria),
+        swing_share=swing_share,
+        stance_share=1.0 - swing_share,
+        action_contact=_action_contact(leg, begin, end, criteria),
+        clearance_cm=_median(steps.clearance_cm),
+        load_n=_mean(steps.load_n),
+        stride_cm=(stride[0], stride[1], stride[2]),
+        inward_cm=-leg.outward_y * stride[1],
+        outward_swing_cm=leg.outward_y * _median(steps.foot_swing_cm[:, 1]),
+        modules=_module_measures(leg, steps, steady, criteria),
+    )
+
+
+def _module_measures(
+    leg: LegTracks, steps: Steps, steady: tuple[float, float], criteria: Criteria
+) -> tuple[ModuleMeasures, ...]:
+    still = (max(steady[0], steady[1] - criteria.still_s), steady[1])
+    pairs = zip(leg.modules, steps.modules, strict=True)
+    return tuple(_one_module(leg, track, done, still) for track, done in pairs if track.alternates)
+
+
+def _one_module(leg: LegTracks, track: ModuleTrack, done: ModuleSteps, still: tuple[float, float]) -> ModuleMeasures:
+    angles = track.angle_deg[_between(leg.t_sensor_s, *still)]
+    actions = track.action[_between(leg.t_state_s, *still)]
+    return ModuleMeasures(
+        name=track.name,
+        role=track.role,
+        action_count=len(track.actions),
+        alternating_share=_mean((done.visited >= 2).astype(np.float64)),
+        switches_per_step=_median(done.switches.astype(np.float64)),
+        range_deg=_median(done.range_deg),
+        stance_change_deg=_median(done.change_stance_deg),
+        still_range_deg=float(np.ptp(angles)) if angles.size else 0.0,
+        still_switches=int(np.count_nonzero(np.diff(actions))),
+    )
+
+
+def _longest_gap(steps: Steps, begin: float, end: float) -> float:
+    lift_offs = [s.lift_off_s for s in steps.swings if s.begin_known]
+    marks = np.array([begin, *lift_offs, end])
+    return float(np.diff(marks).max())
+
+
+def _contact_share(leg: LegTracks, begin: float, end: float, criteria: Criteria) -> float:
+    if leg.contact_n is None:
+        return float("nan")
+    return _mean((leg.contact_n[_between(leg.t_foot_s, begin, end)] > criteria.contact_n).astype(np.float64))
+
+
+def _action_contact(leg: LegTracks, begin: float, end: float, criteria: Criteria) -> float:
+    """Difference of the contact fractions; nan unless both the stance action and another were seen."""
+    if leg.contact_n is None or not len(leg.t_state_s):
+        return float("nan")
+    inside = _between(leg.t_foot_s, begin, end)
+    times = leg.t_foot_s[inside]
+    contact = leg.contact_n[inside] > criteria.contact_n
+    at = np.clip(np.searchsorted(leg.t_state_s, times, side="right") - 1, 0, None)
+    action = leg.module("ThC").action[at]
+    stance, other = action == leg.stance_action, (action != leg.stance_action) & (action >= 0)
+    if not stance.any() or not other.any():
+        return float("nan")
+    return float(contact[stance].mean() - contact[other].mean())
+
+
+def _between(t_s: FloatArray, begin: float, end: float) -> BoolArray:
+    return (t_s >= begin) & (t_s <= end)
+
+
+def _median(values: FloatArray) -> float:
+    return float(np.median(values)) if values.size else float("nan")
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if values.size else float("nan")
+
+
+def _sd(values: FloatArray) -> float:
+    """Sample standard deviation; 0 for a single value."""
+    if not values.size:
+        return float("nan")
+    return float(values.std(ddof=1)) if values.size > 1 else 0.0

@@ -1,0 +1,131 @@
+"""Swing and stance out of contact and foot height; minima out of an angle. Rules: docs/stepping.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nuc_engine.analysis.criteria import Criteria
+from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Swing:
+    """One time the foot is in the air; `begin_known` / `end_known` are False where the record cuts it off."""
+
+    lift_off_s: float
+    touch_down_s: float
+    clearance_cm: float
+    begin_known: bool = True
+    end_known: bool = True
+
+    @property
+    def duration_s(self) -> float:
+        """Time in the air, as far as recorded."""
+        return self.touch_down_s - self.lift_off_s
+
+
+def runs(mask: BoolArray) -> list[tuple[int, int]]:
+    """Return the half-open index ranges in which `mask` is True, in order."""
+    padded = np.concatenate(([False], mask, [False])).astype(np.int8)
+    edges = np.diff(padded)
+    return list(zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True))
+
+
+def find_swings(
+    t_s: FloatArray, height_cm: FloatArray, contact_n: FloatArray, leg_length_cm: float, criteria: Criteria
+) -> list[Swing]:
+    """Return the swings of a record, in order, with bounces bridged and mere touches taken out.
+
+    A stretch without contact is a swing when it is long and high enough; two swings between which the foot is not
+    loaded long and strongly enough are one.
+    """
+    contact = contact_n > criteria.contact_n
+    swings = [_swing(t_s, height_cm, begin, end) for begin, end in runs(~contact)]
+    lowest = criteria.min_clearance_legs * leg_length_cm
+    kept = [s for s in swings if s.duration_s >= criteria.min_swing_s and s.clearance_cm >= lowest]
+    merged: list[Swing] = []
+    for swing in kept:
+        if merged and not _is_stance(t_s, contact, contact_n, merged[-1].touch_down_s, swing.lift_off_s, criteria):
+            swing = _join(merged.pop(), swing)
+        merged.append(swing)
+    return merged
+
+
+def mean_load(t_s: FloatArray, contact_n: FloatArray, begin_s: float, end_s: float, criteria: Criteria) -> float:
+    """Return the mean normal force in N over the samples in contact from `begin_s` to `end_s`; 0 without any."""
+    part = contact_n[(t_s >= begin_s) & (t_s < end_s)]
+    loaded = part[part > criteria.contact_n]
+    return float(loaded.mean()) if loaded.size else 0.0
+
+
+def action_swings(t_s: FloatArray, action: IntArray, stance_action: int) -> list[Swing]:
+    """Return the stretches outside the stance action: what stands for swings where contact was not recorded."""
+    last = len(t_s) - 1
+    return [
+        Swing(float(t_s[begin]), float(t_s[min(end, last)]), float("nan"), begin > 0, end <= last)
+        for begin, end in runs(action != stance_action)
+    ]
+
+
+def minima(t_s: FloatArray, value: FloatArray, min_rise: float) -> FloatArray:
+    """Return the times of the local minima that lie between falls and rises by at least `min_rise`.
+
+    The lowest sample between two such turns counts, the first of equal ones; the ends of the record do not.
+    """
+    found: list[float] = []
+    low = high = 0
+    falling = False
+    for i, v in enumerate(value.tolist()):
+        if falling:
+            low = i if v < value[low] else low
+            if v - value[low] >= min_rise:
+                found.append(float(t_s[low]))
+                falling, high = False, i
+        else:
+            high = i if v > value[high] else high
+            if value[high] - v >= min_rise:
+                falling, low = True, i
+    return np.array(found)
+
+
+def thc_minima(t_s: FloatArray, angle_deg: FloatArray, criteria: Criteria) -> FloatArray:
+    """Return the times of the thorax-coxa angle's minima (section 7.2.2 measures step cycles between them)."""
+    if angle_deg.size == 0:
+        return np.array([])
+    low, high = np.percentile(angle_deg, [5, 95])
+    return minima(t_s, angle_deg, max(criteria.min_rise_deg, criteria.min_rise_range * float(high - low)))
+
+
+def _swing(t_s: FloatArray, height_cm: FloatArray, begin: int, end: int) -> Swing:
+    last = len(t_s) - 1
+    known_ends = [height_cm[i] for i, known in ((begin, begin > 0), (end, end <= last)) if known]
+    ground = max(known_ends) if known_ends else float(height_cm.min())
+    return Swing(
+        lift_off_s=float(t_s[begin]),
+        touch_down_s=float(t_s[min(end, last)]),
+        clearance_cm=float(height_cm[begin:end].max() - ground),
+        begin_known=begin > 0,
+        end_known=end <= last,
+    )
+
+
+def _join(first: Swing, second: Swing) -> Swing:
+    return Swing(
+        first.lift_off_s,
+        second.touch_down_s,
+        max(first.clearance_cm, second.clearance_cm),
+        first.begin_known,
+        second.end_known,
+    )
+
+
+def _is_stance(
+    t_s: FloatArray, contact: BoolArray, contact_n: FloatArray, begin_s: float, end_s: float, criteria: Criteria
+) -> bool:
+    """Short or light touches are no stance; what happened in swings that did not count belongs to the stance."""
+    if end_s - begin_s < criteria.min_stance_s:
+        return False
+    inside = contact & (t_s >= begin_s) & (t_s < end_s)
+    return bool(inside.any()) and float(contact_n[inside].mean()) >= criteria.min_load_n

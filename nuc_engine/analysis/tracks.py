@@ -1,0 +1,126 @@
+"""What the step detector looks at: actions, angles, foot and contact of one leg, as plain arrays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nuc_engine.analysis.errors import AnalysisError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+Role = Literal["ThC", "CTr", "FTi", ""]
+
+_ROLE_PATTERNS: tuple[tuple[Role, str], ...] = (
+    ("ThC", r"thorax-?_?coxa|thc|tc\d*(_|$)"),
+    ("CTr", r"coxa-?_?trochanter|ctr"),
+    ("FTi", r"femur-?_?tibia|fti|ft(_|$)"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleTrack:
+    """One action switching module over time.
+
+    `actions` are the codes of all its actions and `action_names` their names; `action` is the code at each state
+    time (-1: none), `angle_deg` the joint angle at each sensor time. `role` is the joint's place in the leg.
+    """
+
+    name: str
+    role: Role
+    actions: tuple[int, ...]
+    action_names: tuple[str, ...]
+    action: IntArray
+    angle_deg: FloatArray
+
+    @property
+    def alternates(self) -> bool:
+        """True when the module has two or more actions to alternate between."""
+        return len(self.actions) >= 2
+
+    def action_name(self, code: int) -> str:
+        """Return the name of one of this module's actions; an unknown code is named by its number."""
+        return self.action_names[self.actions.index(code)] if code in self.actions else str(code)
+
+
+@dataclass(frozen=True, slots=True)
+class LegTracks:
+    """One leg over time. Times are seconds since engine start, rising.
+
+    `foot_cm` has shape (n, 3): x forward, y left, z up. `contact_n` is the ground's normal force on the foot at the
+    same n times, or None where it was not recorded (then `foot_cm` comes from the joint angles). `stance_action` is
+    the code of the thorax-coxa action of stance. `leg_length_cm` is the sum of the DH lines' link lengths.
+    """
+
+    t_state_s: FloatArray
+    t_sensor_s: FloatArray
+    t_foot_s: FloatArray
+    modules: tuple[ModuleTrack, ...]
+    foot_cm: FloatArray
+    contact_n: FloatArray | None
+    leg_length_cm: float
+    stance_action: int
+
+    def __post_init__(self) -> None:
+        """Refuse arrays that do not belong together."""
+        _same_length("state times", self.t_state_s, [(m.name, m.action) for m in self.modules])
+        _same_length("sensor times", self.t_sensor_s, [(m.name, m.angle_deg) for m in self.modules])
+        feet: list[tuple[str, NDArray[Any]]] = [("foot position", self.foot_cm)]
+        if self.contact_n is not None:
+            feet.append(("contact force", self.contact_n))
+        _same_length("foot times", self.t_foot_s, feet)
+
+    def module(self, role: Role) -> ModuleTrack:
+        """Return the module with this role. Raises AnalysisError when the leg has none."""
+        for module in self.modules:
+            if module.role == role:
+                return module
+        have = ", ".join(m.name for m in self.modules) or "no modules"
+        raise AnalysisError(f"no joint of the leg is its {role} joint, expected one named so (there are: {have})")
+
+    @property
+    def outward_y(self) -> float:
+        """Direction away from the body's midline: +1 for a left leg, -1 for a right one, 0 where there is no foot."""
+        if self.foot_cm.size == 0:
+            return 0.0
+        return float(np.sign(np.median(self.foot_cm[:, 1])))
+
+
+def joint_role(joint_name: str) -> Role:
+    """Return the place in the leg a joint's name tells of; "" where it tells nothing.
+
+    The joint between thorax and coxa is the first one with several actions; the caller decides between
+    `Thorax-Coxa1` and `Thorax-Coxa2`.
+    """
+    for role, pattern in _ROLE_PATTERNS:
+        if re.match(pattern, joint_name, re.IGNORECASE):
+            return role
+    return ""
+
+
+def stance_action(module: ModuleTrack) -> int:
+    """Return the code of the thorax-coxa action of stance, from the action names (docs/stepping.md).
+
+    The action that depresses the leg (`...DEP`), and where none is named so, retraction. Raises AnalysisError when
+    the names tell neither.
+    """
+    for pattern in (r"DEP$", r"(?i)ret"):
+        for code, name in zip(module.actions, module.action_names, strict=True):
+            if re.search(pattern, name):
+                return code
+    raise AnalysisError(
+        f"{module.name}: none of the actions {', '.join(module.action_names)} is named as the stance action,"
+        " expected one that ends in DEP or contains ret"
+    )
+
+
+def _same_length(what: str, times: FloatArray, arrays: Sequence[tuple[str, NDArray[Any]]]) -> None:
+    for name, array in arrays:
+        if len(array) != len(times):
+            raise AnalysisError(f"{name} has {len(array)} values, expected {len(times)}, one for each of the {what}")

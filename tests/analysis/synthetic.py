@@ -1,0 +1,105 @@
+"""Legs that step on paper: tracks of known gaits, for the detector to find or to refuse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nuc_engine.analysis.tracks import LegTracks, ModuleTrack
+
+DEP, LEV, PRO_CTR, RET_CTR, EXT, FLX = range(6)
+
+
+@dataclass(frozen=True)
+class Gait:
+    """A roach-like left leg: period, shares, what changes in stance, and how noisy it is."""
+
+    period_s: float = 0.9
+    swing_share: float = 0.55
+    stride_cm: tuple[float, float] = (-7.0, 0.5)
+    lift_cm: float = 2.0
+    fti_deg: float = -60.0
+    ctr_deg: float = -40.0
+    thc_deg: float = 25.0
+    load_n: float = 0.8
+    action_lead: float = 0.08
+    """The actions change this share of a period before the foot follows."""
+    noise_deg: float = 0.0
+    noise_cm: float = 0.0
+    jitter: float = 0.0
+    """Standard deviation of the step period, as a share of it."""
+    side: float = 1.0
+    seed: int = 1
+
+
+FWD = Gait()
+ITF = Gait(stride_cm=(-1.0, -5.0), fti_deg=45.0, ctr_deg=-15.0)
+ITB = Gait(stride_cm=(1.0, -4.0), fti_deg=45.0, ctr_deg=20.0, swing_share=0.7)
+STICK = Gait(
+    period_s=1.6, swing_share=0.5, stride_cm=(-30.0, 2.0), fti_deg=35.0, ctr_deg=-15.0, side=-1.0, thc_deg=40.0
+)
+
+
+def phase(t: np.ndarray, gait: Gait, rng: np.random.Generator) -> np.ndarray:
+    """Phase 0..1 of each time, 0 at lift-off; periods vary by the gait's jitter."""
+    count = int(t[-1] / gait.period_s * 2) + 3
+    periods = gait.period_s * (1 + gait.jitter * np.clip(rng.standard_normal(count), -2, 2))
+    edges = np.concatenate(([0.0], np.cumsum(periods)))
+    return np.interp(t, edges, np.arange(count + 1)) % 1.0
+
+
+def progress(p: np.ndarray, swing_share: float) -> np.ndarray:
+    """0 at touch-down, 1 at lift-off, straight lines between: how far stance has come."""
+    return np.where(p < swing_share, 1 - p / swing_share, (p - swing_share) / (1 - swing_share))
+
+
+def leg(gait: Gait = FWD, duration_s: float = 20.0, contact: bool = True) -> LegTracks:
+    """Tracks of a gait kept up for `duration_s`: states at 40 Hz, sensors at 197 Hz, foot at 100 Hz."""
+    rng = np.random.default_rng(gait.seed)
+    t_state, t_sensor, t_foot = (np.arange(0, duration_s + 1e-9, dt) for dt in (0.025, 0.00508, 0.01))
+    ps, pm, pf = (phase(t, gait, np.random.default_rng(gait.seed)) for t in (t_state, t_sensor, t_foot))
+    s = progress(pm, gait.swing_share)
+    noise = lambda: gait.noise_deg * rng.standard_normal(len(t_sensor))  # noqa: E731
+    thc = 60 - gait.thc_deg / 2 * np.cos(2 * np.pi * (pm - gait.swing_share / 2)) + noise()
+    ctr = 75 + gait.ctr_deg * (s - 0.5) + noise()
+    fti = 95 + gait.fti_deg * (s - 0.5) + noise()
+    early = (ps + gait.action_lead) % 1.0
+    in_swing = early < gait.swing_share
+    foot = np.empty((len(t_foot), 3))
+    sf = progress(pf, gait.swing_share)
+    foot[:, 0] = gait.stride_cm[0] * (sf - 0.5)
+    foot[:, 1] = gait.side * (18 + gait.stride_cm[1] * (sf - 0.5))
+    foot[:, 2] = np.where(pf < gait.swing_share, gait.lift_cm * np.sin(np.pi * pf / gait.swing_share), 0.0)
+    foot += gait.noise_cm * rng.standard_normal(foot.shape)
+    force = np.where(pf < gait.swing_share, 0.0, gait.load_n)
+    modules = (
+        ModuleTrack(
+            "Thorax-Coxa1",
+            "ThC",
+            (DEP, LEV),
+            ("TC1_protractionDEP", "TC1_retractionLEV"),
+            _two(in_swing, LEV, DEP),
+            thc,
+        ),
+        ModuleTrack(
+            "Coxa-Trochanter",
+            "CTr",
+            (PRO_CTR, RET_CTR),
+            ("CTr_LevationPRO", "CTr_DepressionRET"),
+            _two(in_swing, PRO_CTR, RET_CTR),
+            ctr,
+        ),
+        ModuleTrack("Femur-Tibia", "FTi", (EXT, FLX), ("FT_Extension", "FT_Flexion"), _two(in_swing, FLX, EXT), fti),
+    )
+    return LegTracks(t_state, t_sensor, t_foot, modules, foot, force if contact else None, 28.1, DEP)
+
+
+def with_module(tracks: LegTracks, role: str, **changes: object) -> LegTracks:
+    """The same tracks with fields of one module replaced."""
+    modules = tuple(replace(m, **changes) if m.role == role else m for m in tracks.modules)
+    return replace(tracks, modules=modules)
+
+
+def _two(mask: np.ndarray, yes: int, no: int) -> np.ndarray:
+    return np.where(mask, yes, no).astype(np.int64)
