@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -31,6 +32,6 @@ def below(name: str, value: float, bound: float, unit: str, what: str) -> Check:
 
 def _text(what: str, value: float, unit: str, sense: str, bound: float) -> str:
     space = f" {unit}" if unit else ""
-    measured = "not measurable" if value != value else f"{value:.3g}{space}"
-    needed = f"{sense} {bound:.3g}{space}" if bound == bound else f"{sense} a bound that needs steps"
-    return f"{what}: {measured}, expected {needed}"
+    measured = "not measurable" if math.isnan(value) else f"{value:.3g}{space}"
+    needed = "a bound that only steps can give" if math.isnan(bound) else f"{bound:.3g}{space}"
+    return f"{what}: {measured}, expected {sense} {needed}"

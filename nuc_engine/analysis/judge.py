@@ -85,7 +85,7 @@ def _steady_part(leg: LegTracks, window: tuple[float, float], criteria: Criteria
     begin, end = window
     if not end - begin > criteria.settle_s:
         raise AnalysisError(
-            f"window {begin:g} to {end:g} s is not longer than the {criteria.settle_s:g} s that are left out for settling"
+            f"window {begin:g} to {end:g} s is not longer than the {criteria.settle_s:g} s left out for settling"
         )
     recorded = min((t[-1] if len(t) else 0.0) for t in (leg.t_state_s, leg.t_sensor_s, leg.t_foot_s))
     if recorded < end - 0.5:
@@ -112,9 +112,7 @@ def _general_checks(m: Measures, contact_known: bool, c: Criteria) -> tuple[Chec
         at_least("contact", m.contact_share, c.min_phase_share, "", "share of time in contact"),
         at_least("stance", m.stance_share, c.min_phase_share, "", "share of time in stance"),
         at_least("swing", m.swing_share, c.min_phase_share, "", "share of time in swing"),
-        at_least(
-            "loaded", m.action_contact, c.min_action_contact, "", "contact in the stance action less that outside"
-        ),
+        at_least("loaded", m.action_contact, c.min_action_contact, "", "contact in the stance action minus outside"),
     )
 
 
@@ -123,9 +121,7 @@ def _module_checks(m: Measures, c: Criteria) -> list[Check]:
     for module in m.modules:
         name, most = module.name, c.max_switches_per_action * module.action_count
         checks += [
-            at_least(
-                "alternates", module.alternating_share, c.share_of_steps, "", f"{name}: share of alternating steps"
-            ),
+            at_least("alternates", module.alternating_share, c.share_of_steps, "", f"{name}: steps with two actions"),
             at_most("chatter", module.switches_per_step, most, "", f"{name}: changes of action per step"),
             at_least("excursion", module.range_deg, c.min_excursion_deg, "deg", f"{name}: angle covered per step"),
         ]

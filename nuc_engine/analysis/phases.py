@@ -47,9 +47,10 @@ def find_swings(
     kept = [s for s in swings if s.duration_s >= criteria.min_swing_s and s.clearance_cm >= lowest]
     merged: list[Swing] = []
     for swing in kept:
-        if merged and not _is_stance(t_s, contact, contact_n, merged[-1].touch_down_s, swing.lift_off_s, criteria):
-            swing = _join(merged.pop(), swing)
-        merged.append(swing)
+        if merged and not _is_stance(t_s, contact_n, merged[-1].touch_down_s, swing.lift_off_s, criteria):
+            merged[-1] = _join(merged[-1], swing)
+        else:
+            merged.append(swing)
     return merged
 
 
@@ -121,11 +122,7 @@ def _join(first: Swing, second: Swing) -> Swing:
     )
 
 
-def _is_stance(
-    t_s: FloatArray, contact: BoolArray, contact_n: FloatArray, begin_s: float, end_s: float, criteria: Criteria
-) -> bool:
+def _is_stance(t_s: FloatArray, contact_n: FloatArray, begin_s: float, end_s: float, criteria: Criteria) -> bool:
     """Short or light touches are no stance; what happened in swings that did not count belongs to the stance."""
-    if end_s - begin_s < criteria.min_stance_s:
-        return False
-    inside = contact & (t_s >= begin_s) & (t_s < end_s)
-    return bool(inside.any()) and float(contact_n[inside].mean()) >= criteria.min_load_n
+    long_enough = end_s - begin_s >= criteria.min_stance_s
+    return long_enough and mean_load(t_s, contact_n, begin_s, end_s, criteria) >= criteria.min_load_n

@@ -6,9 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nuc_engine.analysis.tracks import LegTracks, ModuleTrack
+from nuc_engine.analysis.tracks import LegTracks, ModuleTrack, Role
 
 DEP, LEV, PRO_CTR, RET_CTR, EXT, FLX = range(6)
+
+MODULES: tuple[tuple[Role, str, tuple[int, int], tuple[str, str]], ...] = (
+    ("ThC", "Thorax-Coxa1", (DEP, LEV), ("TC1_protractionDEP", "TC1_retractionLEV")),
+    ("CTr", "Coxa-Trochanter", (PRO_CTR, RET_CTR), ("CTr_LevationPRO", "CTr_DepressionRET")),
+    ("FTi", "Femur-Tibia", (EXT, FLX), ("FT_Extension", "FT_Flexion")),
+)
 
 
 @dataclass(frozen=True)
@@ -73,24 +79,14 @@ def leg(gait: Gait = FWD, duration_s: float = 20.0, contact: bool = True) -> Leg
     foot[:, 2] = np.where(pf < gait.swing_share, gait.lift_cm * np.sin(np.pi * pf / gait.swing_share), 0.0)
     foot += gait.noise_cm * rng.standard_normal(foot.shape)
     force = np.where(pf < gait.swing_share, 0.0, gait.load_n)
-    modules = (
-        ModuleTrack(
-            "Thorax-Coxa1",
-            "ThC",
-            (DEP, LEV),
-            ("TC1_protractionDEP", "TC1_retractionLEV"),
-            _two(in_swing, LEV, DEP),
-            thc,
-        ),
-        ModuleTrack(
-            "Coxa-Trochanter",
-            "CTr",
-            (PRO_CTR, RET_CTR),
-            ("CTr_LevationPRO", "CTr_DepressionRET"),
-            _two(in_swing, PRO_CTR, RET_CTR),
-            ctr,
-        ),
-        ModuleTrack("Femur-Tibia", "FTi", (EXT, FLX), ("FT_Extension", "FT_Flexion"), _two(in_swing, FLX, EXT), fti),
+    actions = {
+        "ThC": _two(in_swing, LEV, DEP),
+        "CTr": _two(in_swing, PRO_CTR, RET_CTR),
+        "FTi": _two(in_swing, FLX, EXT),
+    }
+    angles = {"ThC": thc, "CTr": ctr, "FTi": fti}
+    modules = tuple(
+        ModuleTrack(name, role, codes, names, actions[role], angles[role]) for role, name, codes, names in MODULES
     )
     return LegTracks(t_state, t_sensor, t_foot, modules, foot, force if contact else None, 28.1, DEP)
 
