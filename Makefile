@@ -1,0 +1,47 @@
+# make run: experiment A on the emulated leg.  make test: all tests.  Both make .venv the first time.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= data/experiment_a
+
+.PHONY: run test check lint types imports bench clean help
+
+help:
+	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
+	@echo "make test    all tests"
+	@echo "make check   lint, types, import contracts, tests: what CI runs"
+	@echo "make bench   speed table into benchmarks/"
+	@echo "make clean   remove .venv and caches (never data/)"
+
+$(VENV)/.sim: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.sim
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,dev]'
+	@touch $@
+
+run: $(VENV)/.sim
+	$(BIN)/nuc run lin_roach --script experiment_a --duration 60 --scratch $(OUT) --plot
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 tests
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/pyright
+
+imports: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+check: lint types imports test
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,277 @@
+"""One bout on the virtual clock: the composition root that chooses clock, bus and plant.
+
+    result = run_bout(BoutSpec(config="lin_roach", script="experiment_a", duration_s=60, out=Path("data/a")))
+
+Everything else gets its clock, its seeds and its files from here.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from drivers.factory import open_bus
+from drivers.servo import PlantFault, ServoAddress, ServoPlant
+from nuc_engine.changes import Changeset, ScriptRefused, prepare
+from nuc_engine.executive import Executive
+from nuc_engine.faults import FAULTS, Effect, EngineFault
+from nuc_engine.locations import find_configuration, find_script
+from nuc_engine.plan import Plan
+from nuc_engine.planning import build_plan
+from nuc_engine.plants import PlantKind, open_plant
+from nuc_engine.plants.spec import spec_file
+from nuc_engine.recording.directory import make_directory
+from nuc_engine.recording.manifest import FORMAT, hash_files, sha256, versions, write_manifest
+from nuc_engine.recording.recorder import BoutRecorder
+from nuc_engine.store import Store
+from sccils_schemas.documents import HdsoScript
+from sccils_schemas.model import Model, load_model, load_script
+from sccils_schemas.problems import Problems
+
+DEFAULT_DURATION_S = 30.0
+"""What NeuRoMod ran for when nobody said anything (appendix 10.4, 2.5.1)."""
+
+CONFIGURATION_FILES = ("joints.xml", "parameters.xml", "sensors.xml")
+SCRIPT_FILE = "scriptfile.xml"
+PLANT_SPEC_FILE = "plant.toml"
+
+_NS = 1_000_000_000
+_CHUNK_NS = _NS // 2
+_TURNAROUND_US = (200.0, 260.0)
+"""Servo turnaround drawn per bout: 0.23 ms on average, the dissertation's 197 Hz for four motors at 57,600 baud."""
+
+
+class BoutRefused(Exception):
+    """A bout that can not start; the message has one line per reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoutSpec:
+    """Everything that decides a bout. `out` must not hold data unless `overwrite`; `costs` are task costs in ns."""
+
+    config: str
+    out: Path
+    script: str | None = None
+    duration_s: float = DEFAULT_DURATION_S
+    seed: int = 0
+    bus: str = "emulated:"
+    overwrite: bool = False
+    costs: Mapping[str, int] = field(default_factory=dict[str, int])
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class BoutResult:
+    """What became of a bout. `state` is complete, interrupted or fault; `refused` counts writes that were refused."""
+
+    folder: Path
+    state: str
+    reason: str
+    simulated_s: float
+    cycles: int
+    refused: int
+    warnings: tuple[str, ...]
+
+
+class Progress(Protocol):
+    """Told how far a bout has come."""
+
+    def __call__(self, simulated_s: float, duration_s: float, /) -> None: ...
+
+
+class RecordingPlant(ServoPlant, Protocol):
+    """A plant that keeps a record of what really happened."""
+
+    def take_records(self) -> list[tuple[float, ...]]:
+        """Return the records since the last call: time in ns, then numbers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A checked model with its plan and script."""
+
+    model: Model
+    plan: Plan
+    script: HdsoScript | None
+    script_path: Path | None
+    changesets: tuple[Changeset, ...]
+    warnings: tuple[str, ...]
+
+
+def prepare_bout(config: str, script: str | None) -> Prepared:
+    """Load and check a configuration and a script as a whole. Raises BoutRefused with every reason, or NotFound."""
+    folder = find_configuration(config)
+    model, problems = load_model(folder)
+    if model is None:
+        raise BoutRefused(_lines(problems))
+    warnings = [str(problem) for problem in problems.warnings]
+    plan = build_plan(model)
+    if script is None:
+        return Prepared(model, plan, None, None, (), tuple(warnings))
+    path = find_script(script)
+    document, problems = load_script(path, model)
+    if document is None:
+        raise BoutRefused(_lines(problems))
+    warnings += [str(problem) for problem in problems.warnings]
+    try:
+        changesets = prepare(document, plan, model.ids)
+    except ScriptRefused as refused:
+        raise BoutRefused("\n".join(refused.reasons)) from refused
+    return Prepared(model, plan, document, path, changesets, tuple(warnings))
+
+
+def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
+    """Run one bout on the virtual clock and leave a complete data directory behind.
+
+    Raises BoutRefused, NotFound, DirectoryInUse, PlantSpecError or BusError before anything is written when the bout
+    can not start. A bout that stops early keeps what it has, and its manifest says why it stopped.
+    """
+    _check(spec)
+    prepared = prepare_bout(spec.config, spec.script)
+    folder = find_configuration(spec.config)
+    plan = prepared.plan
+    plant, bus = _open(plan, folder, spec)
+    make_directory(spec.out, overwrite=spec.overwrite)
+    _copy_inputs(folder, prepared, spec.out)
+    manifest = _manifest(spec, prepared)
+    write_manifest(spec.out, manifest)
+    store = Store(plan)
+    recorder = BoutRecorder(spec.out, prepared.model, plan, store)
+    executive = Executive(plan, bus, recorder, store=store, costs=spec.costs)
+    executive.load(prepared.changesets)
+    recorder.start(0)
+    for warning in prepared.warnings:
+        recorder.event(0, "warning", warning)
+    state, reason = _run(executive, recorder, plant, round(spec.duration_s * _NS), progress)
+    executive.stop()
+    recorder.event(executive.clock.now_ns, "engine_stop", f"{state}: {reason}")
+    records = recorder.close()
+    manifest |= _ending(executive, recorder, state, reason, records)
+    manifest["files"] = hash_files(spec.out)
+    write_manifest(spec.out, manifest)
+    return BoutResult(
+        folder=spec.out,
+        state=state,
+        reason=reason,
+        simulated_s=executive.clock.now_ns / _NS,
+        cycles=executive.board.cycle,
+        refused=len(recorder.refused),
+        warnings=prepared.warnings,
+    )
+
+
+def _run(
+    executive: Executive, recorder: BoutRecorder, plant: RecordingPlant, end_ns: int, progress: Progress | None
+) -> tuple[str, str]:
+    state, reason = "complete", "ran for the time asked for"
+    try:
+        for chunk_end in [*range(_CHUNK_NS, end_ns, _CHUNK_NS), end_ns]:
+            executive.run_until(chunk_end)
+            recorder.plant(plant.take_records())
+            recorder.flush()
+            if progress is not None:
+                progress(chunk_end / _NS, end_ns / _NS)
+    except KeyboardInterrupt:
+        state, reason = "interrupted", "stopped by the operator"
+    except PlantFault as fault:
+        state, reason = "fault", f"plant_diverged: {fault} ({FAULTS['plant_diverged'].hint})"
+    except EngineFault as fault:
+        state, reason = "fault", f"{fault.name}: {fault} ({FAULTS[fault.name].hint})"
+        if FAULTS[fault.name].effect is Effect.TORQUE_OFF:
+            executive.torque_off()
+    recorder.plant(plant.take_records())
+    if state == "fault":
+        recorder.event(executive.clock.now_ns, "fault", reason)
+    return state, reason
+
+
+def _check(spec: BoutSpec) -> None:
+    if not math.isfinite(spec.duration_s) or not 0 < spec.duration_s <= 1e9:
+        raise BoutRefused(f"duration {spec.duration_s} s; expected a positive number of seconds")
+    if spec.seed < 0:
+        raise BoutRefused(f"seed {spec.seed}; expected 0 or more")
+
+
+def _open(plan: Plan, folder: Path, spec: BoutSpec) -> tuple[RecordingPlant, Any]:
+    """Open plant and bus; turnaround, noise and start pose each get a random stream of their own from the seed."""
+    kind: PlantKind = "loopback" if spec.bus.startswith("loopback:") else "mujoco"
+    url = "emulated:" + spec.bus.removeprefix("loopback:") if kind == "loopback" else spec.bus
+    plant_seed, bus_seed, turnaround = np.random.SeedSequence(spec.seed).spawn(3)
+    if "turnaround_us" not in url:
+        drawn = np.random.Generator(np.random.PCG64(turnaround)).uniform(*_TURNAROUND_US)
+        family = url if url != "emulated:" else "emulated:aimotor"
+        url = f"{family}{'&' if '?' in family else '?'}turnaround_us={drawn:.1f}"
+    spec_path = folder / PLANT_SPEC_FILE if kind == "mujoco" else None
+    plant = open_plant(plan, spec_path, kind, int(plant_seed.generate_state(1)[0]))
+    servos = [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors]
+    return plant, open_bus(url, servos, plant, seed=int(bus_seed.generate_state(1)[0]))
+
+
+def _copy_inputs(folder: Path, prepared: Prepared, out: Path) -> None:
+    for name in CONFIGURATION_FILES:
+        shutil.copyfile(folder / name, out / name)
+    if (folder / PLANT_SPEC_FILE).exists():
+        shutil.copyfile(spec_file(folder / PLANT_SPEC_FILE), out / PLANT_SPEC_FILE)
+    if prepared.script_path is not None:
+        shutil.copyfile(prepared.script_path, out / SCRIPT_FILE)
+
+
+def _manifest(spec: BoutSpec, prepared: Prepared) -> dict[str, Any]:
+    given = asdict(spec)
+    given.pop("out")
+    given.pop("overwrite")
+    inputs = {name: sha256(spec.out / name) for name in CONFIGURATION_FILES}
+    for name in (PLANT_SPEC_FILE, SCRIPT_FILE):
+        if (spec.out / name).exists():
+            inputs[name] = sha256(spec.out / name)
+    return {
+        "format": FORMAT,
+        "state": "running",
+        "reason": "",
+        "configuration": prepared.model.name,
+        "script": None if prepared.script_path is None else prepared.script_path.name,
+        "clock": "virtual",
+        "spec": given,
+        "inputs": inputs,
+        "versions": versions(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _ending(
+    executive: Executive, recorder: BoutRecorder, state: str, reason: str, records: Mapping[str, int]
+) -> dict[str, Any]:
+    plan, transition = executive.plan, executive.transition
+    return {
+        "state": state,
+        "reason": reason,
+        "stopped": datetime.now(UTC).isoformat(timespec="seconds"),
+        "simulated_s": executive.clock.now_ns / _NS,
+        "start_pose_deg": executive.start_pose_deg,
+        "counts": {
+            "cycles": executive.board.cycle,
+            "records": dict(sorted(records.items())),
+            "tasks": {e.name: {"runs": e.runs, "overruns": e.overruns, "skipped": e.skipped} for e in executive.entries},
+            "events": dict(sorted(recorder.events.items())),
+            "rule_overlaps": {j.name: transition.overlaps[j.index] for j in plan.joints if j.states},
+            "negative_forces": {m.name: executive.muscles.negative_forces[m.index] for m in plan.muscles},
+            "guard_interventions": {m.name: executive.guard.interventions[m.index] for m in plan.motors},
+        },
+        "losses": {
+            "missed_replies": {m.name: executive.missed[m.index] for m in plan.motors},
+            "refused_writes": len(recorder.refused),
+        },
+    }
+
+
+def _lines(problems: Problems) -> str:
+    return "\n".join(str(problem) for problem in problems)
+

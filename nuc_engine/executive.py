@@ -1,0 +1,293 @@
+"""The executive: one fixed-priority dispatcher that calls the tasks with the time.
+
+The highest-priority task that is ready runs first and to its end. Deadlines are absolute: a task that overruns skips
+whole periods and is counted, it never catches up in a burst. Periods are HDSOs and may change while running.
+
+Under the virtual clock a bus exchange takes its wire time and turnaround, and a task what the table of costs says
+(default nothing), so that the same inputs give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from nuc_engine.changes import Applied, Changeset
+from nuc_engine.clock import VirtualClock
+from nuc_engine.faults import EngineFault
+from nuc_engine.guard import Guard
+from nuc_engine.plan import Plan, Slot
+from nuc_engine.rulebook import Rulebook
+from nuc_engine.store import Store
+from nuc_engine.tasks.board import Board
+from nuc_engine.tasks.motor_action import MotorAction, ServoBus
+from nuc_engine.tasks.motor_conversion import MotorConversion
+from nuc_engine.tasks.muscle_conversion import MuscleConversion
+from nuc_engine.tasks.script import NEVER, Script
+from nuc_engine.tasks.server import HdsoServer
+from nuc_engine.tasks.state_transition import StateTransition
+
+REPORT_INTERVAL_NS = 1_000_000_000
+"""Overruns of one task are reported at most this often; every one is counted."""
+
+
+class VirtualBus(ServoBus, Protocol):
+    """A bus that can run ahead on the virtual clock."""
+
+    misses: list[int]
+
+    def run_until(self, horizon_ns: int) -> int:
+        """Process the exchange up to the horizon; return when it was complete, or NEVER while it is not."""
+        ...
+
+    def torque_off(self, now_ns: int) -> None:
+        """Let every servo go limp."""
+        ...
+
+
+class Recorder(Protocol):
+    """Takes what each task has done, right after it: the log, the telemetry."""
+
+    def motor(self, now_ns: int, board: Board) -> None:
+        """A cycle is complete."""
+        ...
+
+    def sensors(self, now_ns: int, store: Store) -> None:
+        """Sensors are converted."""
+        ...
+
+    def states(self, now_ns: int, board: Board) -> None:
+        """States and activations are set."""
+        ...
+
+    def muscles(self, now_ns: int, board: Board) -> None:
+        """Forces and lengths are computed."""
+        ...
+
+    def applied(self, applied: Applied) -> None:
+        """A write of a changeset was made or refused."""
+        ...
+
+    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...]) -> None:
+        """A request for HDSO data is answered."""
+        ...
+
+    def event(self, now_ns: int, kind: str, text: str) -> None:
+        """Something worth a line happened."""
+        ...
+
+
+@dataclass(slots=True)
+class Entry:
+    """One task as the dispatcher sees it, with what it has counted. `release_ns` is NEVER while it is not ready."""
+
+    name: str
+    run: Callable[[int], None]
+    cost_ns: int
+    release_ns: int = NEVER
+    runs: int = 0
+    overruns: int = 0
+    skipped: int = 0
+    reported_ns: int = -REPORT_INTERVAL_NS
+
+
+class Executive:
+    """Runs one model on one bus.
+
+    Built from the plan alone; `recorder` sees everything that happens, `costs` maps task names to nanoseconds of
+    execution, `limits` holds the guard's per-motor limit in ticks, `miss_limit` the missed replies in a row that are
+    a motor fault.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        bus: VirtualBus,
+        recorder: Recorder,
+        *,
+        store: Store | None = None,
+        clock: VirtualClock | None = None,
+        costs: Mapping[str, int] | None = None,
+        limits: Sequence[int | None] | None = None,
+        miss_limit: int = 5,
+    ) -> None:
+        self.plan, self.store = plan, store if store is not None else Store(plan)
+        self.clock = clock if clock is not None else VirtualClock()
+        self.board = Board(plan, recorder.event)
+        self.rulebook = Rulebook(plan, self.store)
+        self.guard = Guard(limits if limits is not None else [None] * len(plan.motors))
+        self._bus, self._recorder, self._miss_limit = bus, recorder, miss_limit
+        self._motor_action = MotorAction(plan, self.store, self.board, bus, self.guard)
+        self._conversion = MotorConversion(plan, self.store, self.board)
+        self.transition = StateTransition(plan, self.store, self.board, self.rulebook)
+        self.muscles = MuscleConversion(plan, self.store, self.board)
+        self.script = Script(plan, self.store, self.board, self.rulebook, self._on_applied)
+        self._server = HdsoServer(plan, self.store, self.script.requests, recorder.answer)
+        self._delay = self.store.locate(Slot(plan.motor_control_delay))
+        self._period = self.store.locate(Slot(plan.statetrans_period))
+        self._horizon = self._state_release = 0
+        self._exchanging = False
+        self.missed = [0] * len(plan.motors)
+        self.start_pose_deg: dict[str, float] | None = None
+        self._make_entries(costs or {})
+        self._initialise()
+
+    def _make_entries(self, costs: Mapping[str, int]) -> None:
+        def entry(name: str, run: Callable[[int], None]) -> Entry:
+            return Entry(name, run, costs.get(name, 0))
+
+        self._script_entry = entry("script", self._run_script)
+        self._complete_entry = entry("motor_reply", self._run_complete)
+        self._start_entry = entry("motor_action", self._run_start)
+        self._conversion_entry = entry("motor_conversion", self._run_conversion)
+        self._transition_entry = entry("state_transition", self._run_transition)
+        self._muscle_entry = entry("muscle_conversion", self._run_muscles)
+        self._server_entry = entry("hdso_server", self._run_server)
+        self.entries = (
+            self._script_entry,
+            self._complete_entry,
+            self._start_entry,
+            self._conversion_entry,
+            self._transition_entry,
+            self._muscle_entry,
+            self._server_entry,
+        )
+        unknown = set(costs) - {item.name for item in self.entries}
+        if unknown:
+            raise ValueError(f"no such task: {', '.join(sorted(unknown))}; tasks are {[e.name for e in self.entries]}")
+        self._start_entry.release_ns = self._transition_entry.release_ns = self.clock.now_ns
+
+    def _initialise(self) -> None:
+        plan, store = self.plan, self.store
+        for write in plan.initial:
+            store.write(write.hdso, write.values)
+        for state in plan.states:
+            values = store.values(state.rule)
+            if values is not None:
+                code = [int(value) for value in values]
+                self.rulebook.swap(state.rule, code, self.rulebook.decode(state.rule, code))
+        if plan.engine_start_time >= 0:
+            store.write(plan.engine_start_time, (self.clock.now_ns,))
+        store.publish(0, self.clock.now_ns)
+
+    def load(self, changesets: Sequence[Changeset]) -> None:
+        """Hand over the changesets of a script, in order of time."""
+        self.script.load(changesets)
+        self._script_entry.release_ns = self.script.due_ns
+
+    def run_until(self, end_ns: int) -> None:
+        """Run everything that is due before `end_ns`. Raises EngineFault, or the plant's own fault."""
+        clock, entries = self.clock, self.entries
+        self._horizon = end_ns
+        if self._exchanging:
+            self._complete_entry.release_ns = self._bus.run_until(end_ns)
+        now = clock.now_ns
+        while now < end_ns:
+            for entry in entries:
+                if entry.release_ns <= now:
+                    entry.runs += 1
+                    entry.run(now)
+                    if entry.cost_ns:
+                        clock.charge(entry.cost_ns)
+                    break
+            else:
+                clock.wait_until(min(end_ns, min([entry.release_ns for entry in entries])))
+            now = clock.now_ns
+
+    def stop(self) -> None:
+        """Note the stop time in the store and publish the last cycle."""
+        if self.plan.engine_stop_time >= 0:
+            self.store.write(self.plan.engine_stop_time, (self.clock.now_ns,))
+        self.store.publish(self.board.cycle, self.clock.now_ns)
+
+    def torque_off(self) -> None:
+        """Let every servo go limp, now."""
+        self._bus.torque_off(self.clock.now_ns)
+
+    def _run_script(self, now_ns: int) -> None:
+        self.script.run(now_ns)
+        self._script_entry.release_ns = self.script.due_ns
+        if self.plan.statetrans_period in self.script.touched:
+            self._transition_entry.release_ns = max(now_ns, self._state_release + self._period_ns())
+        if self.script.requests:
+            self._server_entry.release_ns = now_ns
+
+    def _run_start(self, now_ns: int) -> None:
+        self._start_entry.release_ns = NEVER
+        self._motor_action.start(now_ns)
+        self._exchanging = True
+        self._complete_entry.release_ns = self._bus.run_until(self._horizon)
+
+    def _run_complete(self, now_ns: int) -> None:
+        self._complete_entry.release_ns = NEVER
+        self._exchanging = False
+        self._motor_action.complete()
+        view, at = self._delay
+        self._start_entry.release_ns = now_ns + view[at]
+        self._conversion_entry.release_ns = now_ns
+        self._recorder.motor(now_ns, self.board)
+        for motor, misses in enumerate(self._bus.misses):
+            if misses:
+                self._missed(motor, misses, now_ns)
+
+    def _missed(self, motor: int, misses: int, now_ns: int) -> None:
+        self.missed[motor] += 1
+        name, bus_id = self.plan.motors[motor].name, self.plan.motors[motor].bus_id
+        if misses == 1:
+            self._recorder.event(now_ns, "reply_missed", f"{name} (bus id {bus_id}): no usable reply")
+        if misses >= self._miss_limit:
+            raise EngineFault("motor_silent", f"{name} (bus id {bus_id}) has not answered {misses} times in a row")
+
+    def _run_conversion(self, now_ns: int) -> None:
+        self._conversion_entry.release_ns = NEVER
+        self._conversion.run(now_ns)
+        if self.start_pose_deg is None and self.board.sensed:
+            self.start_pose_deg = self._pose()
+        self._recorder.sensors(now_ns, self.store)
+        self.store.publish(self.board.cycle, now_ns)
+
+    def _pose(self) -> dict[str, float]:
+        angles = {motor.joint: self.store.values(motor.angle) for motor in self.plan.motors}
+        return {self.plan.joints[joint].name: float(values[0]) for joint, values in angles.items() if values}
+
+    def _run_transition(self, now_ns: int) -> None:
+        entry = self._transition_entry
+        self._state_release = entry.release_ns
+        self.transition.run(now_ns)
+        self._recorder.states(now_ns, self.board)
+        self._muscle_entry.release_ns = now_ns
+        self._next_period(entry, now_ns + entry.cost_ns)
+
+    def _next_period(self, entry: Entry, done_ns: int) -> None:
+        period = self._period_ns()
+        entry.release_ns += period
+        late = done_ns - entry.release_ns
+        if late > 0:
+            skipped = -(-late // period)
+            entry.release_ns += skipped * period
+            entry.overruns += 1
+            entry.skipped += skipped
+            if done_ns - entry.reported_ns >= REPORT_INTERVAL_NS:
+                entry.reported_ns = done_ns
+                self._recorder.event(done_ns, "overrun", f"{entry.name} overran; {entry.skipped} periods skipped so far")
+
+    def _period_ns(self) -> int:
+        view, at = self._period
+        return view[at]
+
+    def _run_muscles(self, now_ns: int) -> None:
+        self._muscle_entry.release_ns = NEVER
+        self.muscles.run(now_ns)
+        self._recorder.muscles(now_ns, self.board)
+
+    def _run_server(self, now_ns: int) -> None:
+        self._server_entry.release_ns = NEVER
+        self._server.run(now_ns)
+
+    def _on_applied(self, applied: Applied) -> None:
+        self._recorder.applied(applied)
+        if applied.refused:
+            hdso = self.plan.hdsos[applied.write.hdso]
+            text = f"HDSO {hdso.id_num} ({hdso.name}) was not written: {applied.refused}"
+            self._recorder.event(applied.time_ns, "write_refused", text)

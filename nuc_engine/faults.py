@@ -1,0 +1,45 @@
+"""Faults of a running engine, as data: what each one does, and what a person can do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+
+class Effect(Enum):
+    """What a fault does to the bout."""
+
+    COUNT = "count"
+    WARN = "warn"
+    STOP = "stop"
+    TORQUE_OFF = "torque-off"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One kind of fault: its effect and the remedy a person is told."""
+
+    effect: Effect
+    hint: str
+
+
+FAULTS: Mapping[str, Fault] = MappingProxyType(
+    {
+        "motor_silent": Fault(Effect.TORQUE_OFF, "check the servo's power, cable and id; `misses` says how long"),
+        "plant_diverged": Fault(Effect.STOP, "the physics broke down: lower the timestep or the forces in plant.toml"),
+        "bad_command": Fault(Effect.WARN, "a servo delta was no number: look at the muscle functions' parameters"),
+        "overrun": Fault(Effect.WARN, "a task takes longer than its period: lengthen the period"),
+        "rule_overlap": Fault(Effect.WARN, "two entry rules of a joint were true together: move their thresholds apart"),
+        "write_refused": Fault(Effect.WARN, "a script's write could not be made; Scriptlog.xml says which and why"),
+    }
+)
+
+
+class EngineFault(Exception):
+    """A fault that ends the bout: `name` is its key in FAULTS."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(text)
+        self.name = name

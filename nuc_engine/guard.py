@@ -1,0 +1,41 @@
+"""The guard: the last step before the codec. It returns what is really sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+LOWEST, HIGHEST = 0, 254
+"""Positions an AI motor or wCK accepts in its 8-bit form."""
+
+READ_ONLY = -1
+"""Goal that asks for a position read and commands nothing."""
+
+
+class Guard:
+    """Keeps every command finite, inside 0..254 and within its motor's limit of the measured position.
+
+    `limits` holds one number of ticks per motor, or None for no limit. The guard never slews: a large delta is normal
+    in servo delta control. `interventions` counts the commands it had to change, per motor.
+    """
+
+    def __init__(self, limits: Sequence[int | None]) -> None:
+        self._limits = [HIGHEST if limit is None else limit for limit in limits]
+        self.interventions = [0] * len(limits)
+
+    def pass_on(self, motor: int, command: float, measured: int) -> int:
+        """Return the position to send for `command` ticks: READ_ONLY when the command is no number."""
+        if command - command != 0.0:
+            self.interventions[motor] += 1
+            return READ_ONLY
+        limit = self._limits[motor]
+        low = measured - limit
+        high = measured + limit
+        if low < LOWEST:
+            low = LOWEST
+        if high > HIGHEST:
+            high = HIGHEST
+        goal = round(command)
+        if low <= goal <= high:
+            return goal
+        self.interventions[motor] += 1
+        return low if goal < low else high

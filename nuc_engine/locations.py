@@ -1,0 +1,49 @@
+"""Where configurations and scripts are: the working folder first, then what came with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+class NotFound(Exception):
+    """A configuration or script that is nowhere; the message lists what there is."""
+
+
+def find_configuration(name: str) -> Path:
+    """Return the folder of a configuration given as a folder or as a name. Raises NotFound."""
+    given = Path(name)
+    if given.is_dir():
+        return given
+    if given.name == name:
+        for root in _roots("configs"):
+            if (root / name).is_dir():
+                return root / name
+    known = ", ".join(list_configurations()) or "none"
+    raise NotFound(f"no configuration {name!r}: expected a folder with joints.xml, or one of: {known}")
+
+
+def find_script(name: str) -> Path:
+    """Return the file of a script given as a path or as a name with or without .xml. Raises NotFound."""
+    given = Path(name)
+    if given.is_file():
+        return given
+    if given.name == name:
+        for root in _roots("scripts"):
+            for path in (root / name, root / f"{name}.xml"):
+                if path.is_file():
+                    return path
+    known = ", ".join(sorted({path.stem for root in _roots("scripts") for path in root.glob("*.xml")})) or "none"
+    raise NotFound(f"no script {name!r}: expected an XML file, or one of: {known}")
+
+
+def list_configurations() -> list[str]:
+    """Return the names of all configurations that can be found by name."""
+    return sorted({path.parent.name for root in _roots("configs") for path in root.glob("*/joints.xml")})
+
+
+def _roots(kind: str) -> list[Path]:
+    # An installed wheel carries its data inside the package; a checkout has it beside the package.
+    candidates = [Path.cwd() / kind, _PACKAGE / "shipped" / kind, _PACKAGE.parent / kind]
+    return [path for path in candidates if path.is_dir()]

@@ -1,0 +1,272 @@
+"""From a checked SCCILS model to the plan the executive runs from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from nuc_engine.plan import (
+    ActivationPlan,
+    FunctionPlan,
+    HdsoPlan,
+    InitialWrite,
+    JointPlan,
+    Kind,
+    MotorPlan,
+    MusclePlan,
+    Plan,
+    Slot,
+    StatePlan,
+)
+from nuc_engine.store import TYPES
+from sccils_schemas import rules
+from sccils_schemas.documents import Hdso, HdsoMod, Joint, Muscle, MuscleActivation, Ref, State
+from sccils_schemas.model import Model
+
+
+ENGINE_LIMITS: Mapping[str, tuple[float | None, float | None]] = MappingProxyType(
+    {
+        "motor_speed": (0, 4),
+        "motor_control_delay_ns": (0, None),
+        "statetrans_period_ns": (100_000, None),
+    }
+)
+"""What the engine can do, whatever a configuration declares valid; a shorter period would let nothing else run."""
+
+
+def build_plan(model: Model) -> Plan:
+    """Return the plan of a model that `sccils_schemas.model` has checked."""
+    return _Planner(model).plan()
+
+
+class _Planner:
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.hdsos = _lay_out(model)
+        self.index: dict[Ref, int] = {}
+        for hdso in self.hdsos:
+            self.index[hdso.id_num] = hdso.index
+            self.index[hdso.name] = hdso.index
+        joints = [joint for joint in model.jointlist.joints if not joint.endpoint]
+        self.joints: Sequence[Joint] = joints
+        self.joint_index = {joint.id_num: k for k, joint in enumerate(joints)}
+        muscles = [(k, muscle) for k, joint in enumerate(joints) for muscle in joint.muscles]
+        self.muscles = muscles
+        self.muscle_index = {muscle.id_num: k for k, (_, muscle) in enumerate(muscles)}
+        states = [(k, state) for k, joint in enumerate(joints) for state in joint.states]
+        self.states = states
+        self.state_index = {state.id_num: k for k, (_, state) in enumerate(states)}
+
+    def plan(self) -> Plan:
+        last = max(self.hdsos, key=lambda hdso: hdso.offset)
+        size = last.offset + TYPES[last.datatype][1] * last.count
+        motors = self._motors()
+        return Plan(
+            name=self.model.name,
+            hdsos=self.hdsos,
+            joints=tuple(self._joint(k, joint, motors) for k, joint in enumerate(self.joints)),
+            motors=motors,
+            muscles=tuple(self._muscle(k, joint, muscle) for k, (joint, muscle) in enumerate(self.muscles)),
+            states=tuple(self._state(k, joint, state) for k, (joint, state) in enumerate(self.states)),
+            initial=self._initial(),
+            store_size=(size + 7) // 8 * 8,
+            motor_speed=self.index["motor_speed"],
+            motor_control_delay=self.index["motor_control_delay_ns"],
+            statetrans_period=self.index["statetrans_period_ns"],
+            engine_start_time=self.index.get("engine_start_time", -1),
+            engine_stop_time=self.index.get("engine_stop_time", -1),
+            sensor_columns=tuple(h.index for h in self.hdsos if h.kind == "sensor" and h.datatype == "float"),
+        )
+
+    def _slots(self, refs: Sequence[Ref]) -> tuple[Slot, ...]:
+        found = [self.hdsos[self.index[ref]] for ref in refs]
+        return tuple(Slot(hdso.index, element) for hdso in found for element in range(hdso.count))
+
+    def _motors(self) -> tuple[MotorPlan, ...]:
+        # With no sensorspec the first 2N sensors are (angle, current) per motor in document order (reading B12).
+        sensors = [self.index[hdso.id_num] for hdso in self.model.sensors.hdsos]
+        motors: list[MotorPlan] = []
+        for joint in self.joints:
+            motor = joint.motor
+            if motor is None:
+                continue
+            k = len(motors)
+            angle = self.model.sensors.hdsos[2 * k]
+            motors.append(
+                MotorPlan(
+                    index=k,
+                    id_num=motor.id_num,
+                    name=motor.name,
+                    bus_id=motor.serial_id,
+                    model=motor.modelnum or "",
+                    dir=motor.dir,
+                    cal1=motor.angle_cal1,
+                    cal2=motor.angle_cal2,
+                    joint=self.joint_index[joint.id_num],
+                    angle=sensors[2 * k],
+                    current=sensors[2 * k + 1],
+                    position_command=self._command(motor.position_command),
+                    force_command=self._command(motor.force_command),
+                    overflow_correction=angle.overflow_correction != 0,
+                )
+            )
+        return tuple(motors)
+
+    def _command(self, mod: HdsoMod | None) -> int:
+        return -1 if mod is None else self.index[mod.ref]
+
+    def _joint(self, k: int, joint: Joint, motors: Sequence[MotorPlan]) -> JointPlan:
+        states = tuple(i for i, (owner, _) in enumerate(self.states) if owner == k)
+        start = self.state_index.get(joint.start_state, -1)
+        amatrix, dh_line = self._geometry(joint.geometry.amatrix), self._geometry(joint.geometry.dh_line)
+        return JointPlan(
+            index=k,
+            id_num=joint.id_num,
+            name=joint.name,
+            parent=self.joint_index.get(joint.parent, -1),
+            control_mode=joint.control_mode,
+            motor=next((motor.index for motor in motors if motor.joint == k), -1),
+            muscles=tuple(i for i, (owner, _) in enumerate(self.muscles) if owner == k),
+            states=states,
+            # NeuRoMod lets a joint without states name another joint's as its start (reading B9).
+            start_state=start if start in states or not states else states[0],
+            amatrix=amatrix,
+            dh_line=None if dh_line is None else (dh_line[0], dh_line[1], dh_line[2], dh_line[3]),
+        )
+
+    def _geometry(self, mod: HdsoMod | None) -> tuple[float, ...] | None:
+        if mod is None:
+            return None
+        data: Sequence[int | float] | str | None = mod.data
+        if not data:
+            data = self.model.hdso(mod.ref).initial_data
+        return None if data is None or isinstance(data, str) else tuple(float(value) for value in data)
+
+    def _muscle(self, k: int, joint: int, muscle: Muscle) -> MusclePlan:
+        functions = {
+            spec.use: FunctionPlan(spec.type, self._slots([mod.ref for mod in spec.mods])) for spec in muscle.functions
+        }
+        return MusclePlan(
+            index=k,
+            id_num=muscle.id_num,
+            name=muscle.name,
+            joint=joint,
+            l0=muscle.l_naught,
+            r=muscle.r,
+            alpha_deg=muscle.alpha_deg,
+            fmax=muscle.fmax,
+            passive_stiffness=functions["passive_stiffness"],
+            force_length=functions["force-length"],
+            force_velocity=functions["force-velocity"],
+        )
+
+    def _state(self, k: int, joint: int, state: State) -> StatePlan:
+        dwell = state.dwell_time
+        return StatePlan(
+            index=k,
+            id_num=state.id_num,
+            name=state.name,
+            joint=joint,
+            rule=self.index[state.rule.mods[0].ref],
+            dwell=None if dwell is None else Slot(self.index[dwell.ref]),
+            activations=tuple(self._activation(activation) for activation in state.activations),
+        )
+
+    def _activation(self, activation: MuscleActivation) -> ActivationPlan:
+        parameters = activation.parameters or tuple(mod.ref for mod in activation.mods)
+        return ActivationPlan(
+            muscle=self.muscle_index[activation.muscle],
+            function=activation.function,
+            sensors=tuple(Slot(self.index[ref]) for ref in activation.sensors),
+            parameters=self._slots(parameters),
+        )
+
+    def _initial(self) -> tuple[InitialWrite, ...]:
+        # initial_data first, then the joint list's hdsoMods in document order, later ones win (reading B13).
+        writes: list[InitialWrite] = []
+        for hdso in self.model.hdsos:
+            if hdso.initial_data is not None:
+                writes.append(self._write(hdso.id_num, hdso.initial_data))
+        for state in (state for joint in self.joints for state in joint.states):
+            if state.rule.boolstring is not None:
+                writes.append(self._write(state.rule.mods[0].ref, state.rule.boolstring))
+        for mod in joint_mods(self.joints):
+            if mod.data and mod.ref in self.index:
+                writes.append(self._write(mod.ref, mod.data))
+        return tuple(writes)
+
+    def _write(self, ref: Ref, data: Sequence[int | float] | str) -> InitialWrite:
+        hdso = self.hdsos[self.index[ref]]
+        return InitialWrite(hdso.index, stored_values(hdso, data, self.model.ids))
+
+
+def stored_values(
+    hdso: HdsoPlan, data: Sequence[int | float] | str, ids: Mapping[str, int]
+) -> tuple[int | float, ...]:
+    """Turn a document's data into what the store holds: rules become integer code, text becomes bytes.
+
+    Raises `sccils_schemas.rules.RuleError` for a rule that is not well formed.
+    """
+    if isinstance(data, str):
+        if hdso.kind != "boolstring":
+            return tuple(data.encode())
+        tokens = rules.resolve_tokens(rules.tokenise(data), ids)
+        flags, values = rules.encode_rule(tokens, width=hdso.dims[1])
+        return (*flags, *values)
+    return tuple(data)
+
+
+def joint_mods(joints: Sequence[Joint]) -> list[HdsoMod]:
+    """Return every hdsoMod of a joint list in document order."""
+    mods: list[HdsoMod | None] = []
+    for joint in joints:
+        for muscle in joint.muscles:
+            mods += [mod for spec in muscle.functions for mod in spec.mods]
+        mods += [joint.geometry.amatrix, joint.geometry.dh_line]
+        for state in joint.states:
+            mods.append(state.dwell_time)
+            mods += [mod for activation in state.activations for mod in activation.mods]
+            mods += state.rule.mods
+        mods += [mod for organ in joint.sense_organs for mod in organ.mods]
+        if joint.motor is not None:
+            mods += [joint.motor.force_command, joint.motor.position_command]
+    return [mod for mod in mods if mod is not None]
+
+
+def _lay_out(model: Model) -> tuple[HdsoPlan, ...]:
+    plans: list[HdsoPlan] = []
+    offset = 0
+    for hdso in model.hdsos:
+        count = math.prod(hdso.dims)
+        width = TYPES[hdso.datatype][1]
+        offset = (offset + width - 1) // width * width
+        plans.append(_hdso(len(plans), hdso, model.kind(hdso), offset, count))
+        offset += width * count
+    return tuple(plans)
+
+
+def _hdso(index: int, hdso: Hdso, kind: Kind, offset: int, count: int) -> HdsoPlan:
+    bounds = {span.type: (span.lower, span.upper) for span in hdso.ranges}
+    return HdsoPlan(
+        index=index,
+        id_num=hdso.id_num,
+        name=hdso.name,
+        kind=kind,
+        datatype=hdso.datatype,
+        dims=hdso.dims,
+        offset=offset,
+        count=count,
+        units=hdso.units or "",
+        valid=_narrowed(bounds.get("valid", (None, None)), ENGINE_LIMITS.get(hdso.name, (None, None))),
+        invalid=tuple((span.lower, span.upper) for span in hdso.ranges if span.type == "invalid"),
+        normal=bounds.get("normal", (None, None)),
+    )
+
+
+def _narrowed(
+    declared: tuple[float | None, float | None], engine: tuple[float | None, float | None]
+) -> tuple[float | None, float | None]:
+    lowers = [bound for bound in (declared[0], engine[0]) if bound is not None]
+    uppers = [bound for bound in (declared[1], engine[1]) if bound is not None]
+    return max(lowers, default=None), min(uppers, default=None)

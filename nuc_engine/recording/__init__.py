@@ -1,0 +1,9 @@
+"""The data directory of a bout: live logs, column descriptions, input record, manifest.
+
+logs.py       the text files of appendix 10.4, chapter 3.1, row by row
+columns.py    columns.json: what every column means
+scriptlog.py  Scriptlog.xml and HDSOlog.xml, entry by entry
+inputs.py     the input record: raw replies and edits by cycle
+manifest.py   manifest.json: what makes the bout a witness
+directory.py  making, overwriting and finishing a data directory
+"""

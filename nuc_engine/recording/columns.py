@@ -1,0 +1,117 @@
+"""columns.json: what every column of the data logs means, so that no reader has to guess (readings E1 to E5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nuc_engine.plan import Plan
+from nuc_engine.recording.logs import PLANT_FILE, muscle_columns
+from sccils_schemas.documents import Joint
+from sccils_schemas.model import Model
+
+FILE = "columns.json"
+FORMAT = 1
+
+_TIME = {"name": "time", "unit": "ns", "meaning": "time since engine start, when the task ran"}
+
+
+def describe_columns(model: Model, plan: Plan) -> dict[str, Any]:
+    """Return the content of columns.json for a model."""
+    return {
+        "format": FORMAT,
+        "files": {
+            "MotorData.txt": {"task": "motor_action", "columns": [_TIME, *_motor_columns(plan)]},
+            "SensData.txt": {"task": "motor_conversion", "columns": [_TIME, *_sensor_columns(model, plan)]},
+            "StateData.txt": {"task": "state_transition", "columns": [_TIME, *_state_columns(plan)]},
+            "MuscleData.txt": {"task": "muscle_conversion", "columns": [_TIME, *_muscle_columns(plan)]},
+            PLANT_FILE: {"task": "emulated plant", "columns": [_TIME, *_plant_columns()]},
+        },
+        "states": [_state(model, plan, k) for k in range(len(plan.states))],
+        "joints": [
+            {"name": joint.name, "id": joint.id_num, "states": list(joint.states), "muscles": list(joint.muscles)}
+            for joint in plan.joints
+        ],
+    }
+
+
+def _motor_columns(plan: Plan) -> list[dict[str, Any]]:
+    raw, sent = [], []
+    for motor in plan.motors:
+        calibration = f"angle_deg = (raw - {motor.cal1:g}) / {motor.cal2:g}"
+        raw += [
+            _column(motor.name, "current_raw", "tick (18.4 mA)", "motor current as replied", sign="none: a magnitude"),
+            _column(motor.name, "position_raw", "tick (0.654 deg)", f"position as replied; {calibration}"),
+        ]
+        sent += [
+            _column(motor.name, "sent_raw", "tick (0.654 deg)", "position sent in this cycle; -1: position read only"),
+            _column(motor.name, "age_ns", "ns", "age of the measurement when the cycle was complete"),
+        ]
+    return raw + sent
+
+
+def _column(owner: str, what: str, unit: str, meaning: str, **more: Any) -> dict[str, Any]:
+    return {"name": f"{owner}.{what}", "unit": unit, "meaning": meaning, **more}
+
+
+def _sensor_columns(model: Model, plan: Plan) -> list[dict[str, Any]]:
+    columns: list[dict[str, Any]] = []
+    for index in plan.sensor_columns:
+        hdso = plan.hdsos[index]
+        column: dict[str, Any] = {
+            "name": hdso.name,
+            "hdso": hdso.id_num,
+            "unit": hdso.units,
+            "meaning": model.hdso(hdso.id_num).fullname or hdso.name,
+        }
+        for motor in plan.motors:
+            if index == motor.angle:
+                column |= {"frame": f"joint {plan.joints[motor.joint].name}, calibrated", "motor": motor.name}
+            elif index == motor.current:
+                sign = "sign of the commanded raw delta; filtered 0.05 new + 0.95 old per cycle"
+                column |= {"sign": sign, "motor": motor.name}
+        columns.append(column)
+    return columns
+
+
+def _state_columns(plan: Plan) -> list[dict[str, Any]]:
+    columns: list[dict[str, Any]] = []
+    for joint in plan.joints:
+        columns.append(_column(joint.name, "state", "code", "index into `states`; -1: the joint has no states"))
+        for k, muscle in enumerate(muscle_columns(plan, joint.index)):
+            name = plan.muscles[muscle].name if muscle >= 0 else "none"
+            columns.append(_column(joint.name, f"activation[{k}]", "1", f"activation of {name}", muscle=name))
+    return columns
+
+
+def _muscle_columns(plan: Plan) -> list[dict[str, Any]]:
+    columns: list[dict[str, Any]] = []
+    for muscle in plan.muscles:
+        joint = plan.joints[muscle.joint].name
+        columns += [
+            _column(muscle.name, "force", "unit of fmax", f"muscle force at {joint} (eq. 6-5)", muscle=muscle.id_num),
+            _column(muscle.name, "length", "unit of Lnaught", "muscle length, l' Lnaught (eq. 6-6)", muscle=muscle.id_num),
+        ]
+    return columns
+
+
+def _plant_columns() -> list[dict[str, Any]]:
+    frame = "origin of the joint list's first A-matrix; x forward, y left, z up"
+    foot = [{"name": f"foot_{axis}", "unit": "cm", "meaning": "true foot position", "frame": frame} for axis in "xyz"]
+    return [*foot, {"name": "contact", "unit": "N", "meaning": "true normal force of the ground on the foot"}]
+
+
+def _state(model: Model, plan: Plan, code: int) -> dict[str, Any]:
+    state = plan.states[code]
+    joint = plan.joints[state.joint]
+    return {
+        "code": code,
+        "id": state.id_num,
+        "name": state.name,
+        "joint": joint.name,
+        "color": _color(next(item for item in model.jointlist.joints if item.id_num == joint.id_num), state.id_num),
+    }
+
+
+def _color(joint: Joint, state_id: int) -> list[float] | None:
+    style = next(state.plotstyle for state in joint.states if state.id_num == state_id)
+    return None if style is None or style.colorspec is None else list(style.colorspec)

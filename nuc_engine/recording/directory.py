@@ -1,0 +1,30 @@
+"""Making the data directory: a new one, or an existing one only when its owner said so."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from nuc_engine.recording.manifest import FILE as MANIFEST
+
+
+class DirectoryInUse(Exception):
+    """The data directory exists and may not be overwritten; the message says how to allow it."""
+
+
+def make_directory(folder: Path, *, overwrite: bool) -> None:
+    """Make an empty data directory.
+
+    With `overwrite`, an older bout's directory is emptied first; a directory that holds no bout is left alone.
+    Raises DirectoryInUse when the directory may not be used.
+    """
+    if folder.exists():
+        if not folder.is_dir():
+            raise DirectoryInUse(f"{folder} is a file; choose another directory with --out")
+        if any(folder.iterdir()):
+            if not overwrite:
+                raise DirectoryInUse(f"{folder} already holds data; choose another with --out, or add --force")
+            if not (folder / MANIFEST).exists():
+                raise DirectoryInUse(f"{folder} holds files but no {MANIFEST}: not a bout, so it is not emptied")
+            shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,123 @@
+"""Entry rules at run time: integer code in the store, decoded when it arrives, swapped in when it is due.
+
+`decode` turns the 2 x n code of a boolstring HDSO into a callable over the store; the `Rulebook` holds the callables
+in force. A rule may use another rule's HDSO as a variable: it then asks the rulebook for that rule's truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from nuc_engine.plan import HdsoPlan, Plan, Slot
+from nuc_engine.store import Store
+from sccils_schemas.rules import And, Comparison, Rule, RuleError, Variable, decode_rule, operands
+
+Predicate = Callable[[], bool]
+
+
+class Rulebook:
+    """The rules in force, by HDSO index. `in_force[index]()` is the truth of that rule now."""
+
+    def __init__(self, plan: Plan, store: Store) -> None:
+        self.plan = plan
+        self._store = store
+        self._by_id = {hdso.id_num: hdso for hdso in plan.hdsos}
+        self._operands: dict[int, frozenset[int]] = {}
+        self.in_force: dict[int, Predicate] = {}
+
+    def decode(self, index: int, code: Sequence[int]) -> Predicate:
+        """Return the callable of a rule's integer code (flag row, then value row).
+
+        Raises RuleError for code that is no rule, or names an unknown or a vector HDSO.
+        """
+        return self._bind(self._tree(index, code))
+
+    def unset_operand(self, index: int, code: Sequence[int]) -> HdsoPlan | None:
+        """Return the first operand that has no value yet, sensors apart: they get theirs with the first exchange."""
+        for ref in operands(self._tree(index, code)):
+            hdso = self._hdso(ref)
+            if hdso.kind in ("parameter", "constant") and not self._store.is_set(hdso.index):
+                return hdso
+        return None
+
+    def swap(self, index: int, code: Sequence[int], predicate: Predicate) -> None:
+        """Put a decoded rule in force."""
+        self._operands[index] = self._rules_used(self._tree(index, code))
+        self.in_force[index] = predicate
+
+    def closes_circle(self, codes: Mapping[int, Sequence[int]]) -> list[int]:
+        """Return which of these rules, put in force together, would depend on themselves, directly or not."""
+        graph = dict(self._operands)
+        graph.update({index: self._rules_used(self._tree(index, code)) for index, code in codes.items()})
+        return [index for index in codes if _reaches(graph, index)]
+
+    def _tree(self, index: int, code: Sequence[int]) -> Rule:
+        width = self.plan.hdsos[index].dims[1]
+        return decode_rule(code[:width], code[width:])
+
+    def _rules_used(self, rule: Rule) -> frozenset[int]:
+        used = (self._hdso(ref) for ref in operands(rule))
+        return frozenset(hdso.index for hdso in used if hdso.kind == "boolstring")
+
+    def _hdso(self, ref: int | str) -> HdsoPlan:
+        hdso = self._by_id.get(ref) if isinstance(ref, int) else None
+        if hdso is None:
+            raise RuleError(f"HDSO {ref} does not exist")
+        if hdso.kind != "boolstring" and hdso.count != 1:
+            raise RuleError(f"HDSO {ref} ({hdso.name}) has {hdso.count} elements; a rule needs a single value")
+        return hdso
+
+    def _bind(self, rule: Rule) -> Predicate:
+        if isinstance(rule, Comparison):
+            return self._comparison(rule)
+        if isinstance(rule, Variable):
+            return self._variable(rule)
+        terms = [self._bind(term) for term in rule.terms]
+        return _all(terms) if isinstance(rule, And) else _any(terms)
+
+    def _comparison(self, rule: Comparison) -> Predicate:
+        (a, i), (b, j) = (self._number(side.ref) for side in (rule.left, rule.right))
+        if rule.op == "<":
+            return lambda: a[i] < b[j]
+        return lambda: a[i] > b[j]
+
+    def _number(self, ref: int | str) -> tuple[memoryview, int]:
+        hdso = self._hdso(ref)
+        if hdso.kind == "boolstring":
+            raise RuleError(f"HDSO {ref} ({hdso.name}) is a rule; it can not be compared with < or >")
+        return self._store.locate(Slot(hdso.index))
+
+    def _variable(self, rule: Variable) -> Predicate:
+        hdso = self._hdso(rule.ref)
+        if hdso.kind == "boolstring":
+            book, index = self.in_force, hdso.index
+            return lambda: index in book and book[index]()
+        view, at = self._store.locate(Slot(hdso.index))
+        return lambda: view[at] != 0
+
+
+def _all(terms: list[Predicate]) -> Predicate:
+    if len(terms) == 2:
+        first, second = terms
+        return lambda: first() and second()
+    return lambda: all(term() for term in terms)
+
+
+def _any(terms: list[Predicate]) -> Predicate:
+    if len(terms) == 2:
+        first, second = terms
+        return lambda: first() or second()
+    return lambda: any(term() for term in terms)
+
+
+def _reaches(graph: Mapping[int, frozenset[int]], start: int) -> bool:
+    seen: set[int] = set()
+    ahead = list(graph.get(start, ()))
+    while ahead:
+        index = ahead.pop()
+        if index == start:
+            return True
+        if index not in seen:
+            seen.add(index)
+            ahead.extend(graph.get(index, ()))
+    return False

@@ -1,0 +1,35 @@
+"""What tasks hand to each other besides the store: the working values of one leg, as plain lists.
+
+Everything here is written by exactly one task, named in the field's comment, and read by later ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nuc_engine.plan import Plan
+
+EventSink = Callable[[int, str, str], None]
+"""Receives (time_ns, kind, text) of something worth a line in Infolog.txt."""
+
+
+class Board:
+    """Working values of one model; lists are in the order of the plan's motors, joints and muscles."""
+
+    def __init__(self, plan: Plan, on_event: EventSink) -> None:
+        motors, muscles = len(plan.motors), len(plan.muscles)
+        self.on_event = on_event
+        self.cycle = 0  # motor_action: completed exchanges of all motors
+        self.position_raw = [0] * motors  # motor_action: last good reply
+        self.current_raw = [0] * motors  # motor_action
+        self.status = [0] * motors  # motor_action: ReplyStatus of the last exchange
+        self.stamp_ns = [0] * motors  # motor_action: instant of the last good reply
+        self.sent_raw = [-1] * motors  # motor_action: what the guard let through, -1 = position read
+        self.drive_sign = [0] * motors  # motor_action: sign of the raw delta in force when the current was measured
+        self.deltas = [0.0] * motors  # muscle_conversion: servo delta in ticks (eq. 6-5)
+        self.velocity_rad_s = [0.0] * motors  # motor_conversion: filtered joint velocity
+        self.sensed = False  # motor_conversion: every sensor has a value
+        self.states = [joint.start_state for joint in plan.joints]  # state_transition
+        self.activations = [0.0] * muscles  # state_transition
+        self.forces = [0.0] * muscles  # muscle_conversion
+        self.lengths = [muscle.l0 for muscle in plan.muscles]  # muscle_conversion

@@ -1,0 +1,134 @@
+"""Motor action: one exchange per motor, servo delta control (section 6.2.1.1, equations 6-1 to 6-3)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from drivers.servo import ReplyStatus
+from nuc_engine.guard import READ_ONLY, Guard
+from nuc_engine.plan import MotorPlan, Plan, Slot
+from nuc_engine.store import Store
+from nuc_engine.tasks.board import Board
+
+_OK = int(ReplyStatus.OK)
+
+
+class ServoBus(Protocol):
+    """The part of a bus that motor action needs; lists are in the order the servos were given."""
+
+    position_raw: list[int]
+    current_raw: list[int]
+    status: list[int]
+    stamp_ns: list[int]
+
+    def start(self, now_ns: int, goals: list[int]) -> None:
+        """Begin one exchange with every servo; a goal of -1 reads the position only."""
+        ...
+
+    def set_level(self, level: int) -> None:
+        """Set the torque level of the position sends that follow."""
+        ...
+
+
+class MotorAction:
+    """Sends commands and takes replies, split-phase: `start` begins a cycle, `complete` ends it.
+
+    Per motor and control mode (reading B20): muscle: measured + dir x round(servo delta); force: measured +
+    dir x round(force command); position: the position command; none: read only. A motor whose last reply was missed
+    or implausible is read, not driven: stale data never moves it.
+    """
+
+    def __init__(self, plan: Plan, store: Store, board: Board, bus: ServoBus, guard: Guard) -> None:
+        self._board, self._bus, self._guard = board, bus, guard
+        self._motors = range(len(plan.motors))
+        self._dirs = [motor.dir for motor in plan.motors]
+        modes = [plan.joints[motor.joint].control_mode for motor in plan.motors]
+        self._muscle = [mode == "muscle" for mode in modes]
+        self._force = [_cell(store, motor.force_command) if mode == "force" else None
+                       for motor, mode in zip(plan.motors, modes, strict=True)]
+        self._position = [_cell(store, motor.position_command) if mode == "position" else None
+                          for motor, mode in zip(plan.motors, modes, strict=True)]
+        self._mirrors = [_mirror(plan, store, motor, mode) for motor, mode in zip(plan.motors, modes, strict=True)]
+        self._store = store
+        self._speed, self._speed_at = store.locate(Slot(plan.motor_speed))
+        self._level = -1
+        self._pushing = [0] * len(plan.motors)
+
+    def start(self, now_ns: int) -> None:
+        """Compute every command from the last reply, pass it through the guard and begin the exchange."""
+        board, guard = self._board, self._guard
+        level = self._speed[self._speed_at]
+        if level != self._level:
+            self._bus.set_level(level)
+            self._level = level
+        measured, status, deltas = board.position_raw, board.status, board.deltas
+        sent, pushing = board.sent_raw, self._pushing
+        # The current that comes back was measured while the previous command was in force.
+        board.drive_sign = pushing.copy()
+        for k in self._motors:
+            sent[k] = READ_ONLY
+            if status[k] != _OK:
+                continue
+            position = measured[k]
+            if self._muscle[k]:
+                delta = deltas[k]
+                # A delta that is no number reaches the guard as it is; round() would raise.
+                command = position + self._dirs[k] * (round(delta) if delta - delta == 0.0 else delta)
+            elif (cell := self._position[k]) is not None:
+                if not self._store.flags[cell[2]]:
+                    continue
+                command = cell[0][cell[1]]
+            elif (cell := self._force[k]) is not None:
+                if not self._store.flags[cell[2]]:
+                    continue
+                command = position + self._dirs[k] * round(cell[0][cell[1]])
+            else:
+                continue
+            goal = guard.pass_on(k, command, position)
+            sent[k] = goal
+            if goal < 0:
+                continue
+            pushing[k] = 1 if goal > position else -1 if goal < position else 0
+            mirror = self._mirrors[k]
+            if mirror is not None:
+                mirror(goal, goal - position)
+        self._bus.start(now_ns, sent)
+
+    def complete(self) -> None:
+        """Take the replies of the finished exchange; a missing one leaves the last good values and their age."""
+        board, bus = self._board, self._bus
+        status = bus.status
+        board.status = status = status.copy()
+        for k in self._motors:
+            if status[k] == _OK:
+                board.position_raw[k] = bus.position_raw[k]
+                board.current_raw[k] = bus.current_raw[k]
+                board.stamp_ns[k] = bus.stamp_ns[k]
+        board.cycle += 1
+
+
+def _cell(store: Store, index: int) -> tuple[memoryview, int, int] | None:
+    if index < 0:
+        return None
+    view, at = store.locate(Slot(index))
+    return view, at, index
+
+
+class _Mirror:
+    """Writes position and force command back to their HDSOs: in muscle mode they act as sensors (reading B20)."""
+
+    def __init__(self, store: Store, position: int, force: int) -> None:
+        self._flags = store.flags
+        self._cells = [(_cell(store, position), 0), (_cell(store, force), 1)]
+
+    def __call__(self, goal: int, delta: int) -> None:
+        for cell, which in self._cells:
+            if cell is not None:
+                cell[0][cell[1]] = delta if which else goal
+                self._flags[cell[2]] = 1
+
+
+def _mirror(plan: Plan, store: Store, motor: MotorPlan, mode: str) -> _Mirror | None:
+    if mode != "muscle" or (motor.position_command < 0 and motor.force_command < 0):
+        return None
+    return _Mirror(store, motor.position_command, motor.force_command)

@@ -1,0 +1,95 @@
+"""Motor conversion: raw replies to calibrated angles and directional filtered currents (section 6.2.1.2)."""
+
+from __future__ import annotations
+
+import math
+
+from drivers.servo import ReplyStatus
+from nuc_engine.plan import HdsoPlan, MotorPlan, Plan, Slot
+from nuc_engine.store import Store
+from nuc_engine.tasks.board import Board
+
+_OK = int(ReplyStatus.OK)
+NEW, OLD = 0.05, 0.95
+"""Weights of the filter of equation 6-4, applied once per sample."""
+
+
+class MotorConversion:
+    """Converts the replies of the cycle that has just ended; a motor without a good reply is skipped.
+
+    angle_deg = (raw - angleCal1) / angleCal2. The current takes the sign of the raw delta that was commanded
+    (the motor reports a magnitude only) and passes filt = 0.05 new + 0.95 old; the first sample initialises it.
+    Joint velocity, for force-velocity functions, is the filtered difference of successive angles.
+    """
+
+    def __init__(self, plan: Plan, store: Store, board: Board) -> None:
+        self._board, self._flags = board, store.flags
+        self._channels = [_Channel(plan, store, motor) for motor in plan.motors]
+        self._sensors = [(channel.angle_index, channel.current_index) for channel in self._channels]
+        self._velocity = any(muscle.force_velocity.type != "constant" for muscle in plan.muscles)
+
+    def run(self, now_ns: int) -> None:
+        """Convert one cycle."""
+        board = self._board
+        status, raw, current, sign = board.status, board.position_raw, board.current_raw, board.drive_sign
+        for k, channel in enumerate(self._channels):
+            if status[k] != _OK:
+                channel.consecutive = False
+                continue
+            position = raw[k]
+            if channel.span:
+                position = channel.unwrap(position)
+            angle = (position - channel.cal1) / channel.cal2
+            filtered = sign[k] * current[k]
+            if channel.started:
+                filtered = NEW * filtered + OLD * channel.filtered
+                if self._velocity:
+                    channel.differentiate(angle, board, k)
+            else:
+                channel.started = True
+                self._flags[channel.angle_index] = self._flags[channel.current_index] = 1
+            channel.filtered = filtered
+            channel.angle_view[channel.angle_at] = angle
+            channel.current_view[channel.current_at] = filtered
+            channel.last_angle, channel.last_ns = angle, board.stamp_ns[k]
+        if not board.sensed:
+            board.sensed = all(channel.started for channel in self._channels)
+
+
+class _Channel:
+    """One motor's calibration, filter state and cells in the store."""
+
+    def __init__(self, plan: Plan, store: Store, motor: MotorPlan) -> None:
+        self.cal1, self.cal2 = motor.cal1, motor.cal2
+        self.angle_index, self.current_index = motor.angle, motor.current
+        self.angle_view, self.angle_at = store.locate(Slot(motor.angle))
+        self.current_view, self.current_at = store.locate(Slot(motor.current))
+        self.span = _span(plan.hdsos[motor.angle]) if motor.overflow_correction else 0
+        self.started = self.consecutive = False
+        self.filtered = 0.0
+        self.last_raw = self.turns = 0
+        self.last_angle, self.last_ns = 0.0, 0
+
+    def unwrap(self, raw: int) -> int:
+        """Follow the raw value over the end of its range: a jump of more than half the range is a wrap (B15)."""
+        if self.consecutive:
+            jump = raw - self.last_raw
+            if jump > self.span // 2:
+                self.turns -= 1
+            elif -jump > self.span // 2:
+                self.turns += 1
+        else:
+            self.turns = 0
+        self.consecutive, self.last_raw = True, raw
+        return raw + self.turns * self.span
+
+    def differentiate(self, angle: float, board: Board, motor: int) -> None:
+        elapsed = board.stamp_ns[motor] - self.last_ns
+        if elapsed > 0:
+            rate = math.radians(angle - self.last_angle) * 1e9 / elapsed
+            board.velocity_rad_s[motor] = NEW * rate + OLD * board.velocity_rad_s[motor]
+
+
+def _span(hdso: HdsoPlan) -> int:
+    lower, upper = hdso.normal
+    return 0 if lower is None or upper is None else int(upper - lower) + 1

@@ -1,0 +1,64 @@
+"""Muscle conversion: lengths, forces and servo deltas (section 6.2.1.4, equations 6-5 and 6-6)."""
+
+from __future__ import annotations
+
+import math
+
+from nuc_engine.functions import bind_function
+from nuc_engine.plan import MusclePlan, Plan, Slot
+from nuc_engine.store import Store
+from nuc_engine.tasks.board import Board
+
+_RADIANS = math.pi / 180.0
+
+
+class MuscleConversion:
+    """Sums the muscles of every joint to its servo delta, in ticks.
+
+    l' = ((alpha - theta) r + l0) / l0 with the angle difference in radians (reading B2); f = PS + activation FL FV fmax;
+    delta = sum of r f. PS and FL take l', FV takes the rate of l' in 1/s, from the filtered joint velocity: negative
+    while the muscle shortens. Nothing is clamped (B3); negative forces are counted in `negative_forces`.
+    """
+
+    def __init__(self, plan: Plan, store: Store, board: Board) -> None:
+        self._board = board
+        self._muscles = [_Bound(plan, store, muscle) for muscle in plan.muscles]
+        self._motors = len(plan.motors)
+        self.negative_forces = [0] * len(plan.muscles)
+
+    def run(self, now_ns: int) -> None:
+        """Compute all muscles from the live angles and the activations in force."""
+        board = self._board
+        if not board.sensed:
+            return
+        activations, forces, lengths, velocity = board.activations, board.forces, board.lengths, board.velocity_rad_s
+        deltas = [0.0] * self._motors
+        for k, muscle in enumerate(self._muscles):
+            relative = ((muscle.alpha - muscle.angle[muscle.angle_at]) * muscle.radian_r + muscle.l0) / muscle.l0
+            scale = muscle.force_length(relative)
+            if muscle.has_velocity:
+                scale *= muscle.force_velocity(-muscle.r * velocity[muscle.motor] / muscle.l0)
+            else:
+                scale *= muscle.force_velocity(0.0)
+            force = muscle.passive(relative) + activations[k] * scale * muscle.fmax
+            forces[k] = force
+            lengths[k] = relative * muscle.l0
+            deltas[muscle.motor] += muscle.r * force
+            if force < 0.0:
+                self.negative_forces[k] += 1
+        board.deltas = deltas
+
+
+class _Bound:
+    """One muscle with its functions and the cell of its joint's angle."""
+
+    def __init__(self, plan: Plan, store: Store, muscle: MusclePlan) -> None:
+        motor = plan.motors[plan.joints[muscle.joint].motor]
+        self.motor = motor.index
+        self.angle, self.angle_at = store.locate(Slot(motor.angle))
+        self.alpha, self.r, self.l0, self.fmax = muscle.alpha_deg, muscle.r, muscle.l0, muscle.fmax
+        self.radian_r = muscle.r * _RADIANS
+        self.passive = bind_function(muscle.passive_stiffness, store)
+        self.force_length = bind_function(muscle.force_length, store)
+        self.force_velocity = bind_function(muscle.force_velocity, store)
+        self.has_velocity = muscle.force_velocity.type != "constant"

@@ -1,0 +1,96 @@
+"""Script: applies changesets at their time, before any task of that instant (section 6.2.2)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from nuc_engine.changes import Applied, Changeset, Request, Write
+from nuc_engine.plan import Plan
+from nuc_engine.rulebook import Predicate, Rulebook
+from nuc_engine.store import Store, refusal
+from nuc_engine.tasks.board import Board
+from sccils_schemas.rules import RuleError
+
+NEVER = 2**63 - 1
+"""A time that does not come."""
+
+
+class Script:
+    """Holds the changesets that are still to come and applies each when it is due.
+
+    Rules are decoded when a changeset arrives (`load`) and swapped when it is due. A write that can not be made then
+    is refused: the others of its changeset stand, and `on_applied` is told either way. Requests are handed on
+    through `requests` to whoever answers them.
+    """
+
+    def __init__(
+        self, plan: Plan, store: Store, board: Board, rulebook: Rulebook, on_applied: Callable[[Applied], None]
+    ) -> None:
+        self._plan, self._store, self._board, self._rulebook = plan, store, board, rulebook
+        self._on_applied = on_applied
+        self._ahead: deque[tuple[Changeset, dict[Write, Predicate | str]]] = deque()
+        self.requests: deque[tuple[int, Request]] = deque()
+        self.touched: set[int] = set()
+
+    @property
+    def due_ns(self) -> int:
+        """When the next changeset is due, or NEVER."""
+        return self._ahead[0][0].time_ns if self._ahead else NEVER
+
+    def load(self, changesets: Sequence[Changeset]) -> None:
+        """Add changesets in order of time, behind those already there."""
+        for changeset in changesets:
+            decoded = {write: self._decode(write) for write in changeset.writes if self._is_rule(write)}
+            self._ahead.append((changeset, decoded))
+
+    def run(self, now_ns: int) -> None:
+        """Apply everything that is due. `touched` then holds the HDSOs written."""
+        self.touched.clear()
+        while self._ahead and self._ahead[0][0].time_ns <= now_ns:
+            changeset, decoded = self._ahead.popleft()
+            self._apply(changeset, decoded, now_ns)
+            self.requests.extend((now_ns, request) for request in changeset.requests)
+
+    def _is_rule(self, write: Write) -> bool:
+        return self._plan.hdsos[write.hdso].kind == "boolstring"
+
+    def _decode(self, write: Write) -> Predicate | str:
+        try:
+            return self._rulebook.decode(write.hdso, _code(write))
+        except RuleError as error:
+            return str(error)
+
+    def _apply(self, changeset: Changeset, decoded: dict[Write, Predicate | str], now_ns: int) -> None:
+        refused: dict[Write, str] = {}
+        for write in changeset.writes:
+            reason = refusal(self._plan.hdsos[write.hdso], write.values)
+            if reason is not None:
+                refused[write] = reason
+            elif write not in decoded:
+                self._store.write(write.hdso, write.values)
+        # Rules come after the numbers they use: within one changeset document order must not matter to them.
+        self._apply_rules({w: p for w, p in decoded.items() if w not in refused}, refused)
+        for write in changeset.writes:
+            self._on_applied(Applied(now_ns, self._board.cycle, write, refused.get(write, "")))
+            if write not in refused:
+                self.touched.add(write.hdso)
+
+    def _apply_rules(self, decoded: dict[Write, Predicate | str], refused: dict[Write, str]) -> None:
+        sound: dict[int, tuple[Write, Predicate]] = {}
+        for write, predicate in decoded.items():
+            if isinstance(predicate, str):
+                refused[write] = predicate
+            elif (unset := self._rulebook.unset_operand(write.hdso, _code(write))) is not None:
+                refused[write] = f"the rule uses HDSO {unset.id_num} ({unset.name}), which has no value"
+            else:
+                sound[write.hdso] = (write, predicate)
+        for index in self._rulebook.closes_circle({i: _code(write) for i, (write, _) in sound.items()}):
+            refused[sound.pop(index)[0]] = "the rule would depend on itself"
+        for index, (write, predicate) in sound.items():
+            self._store.write(index, write.values)
+            self._rulebook.swap(index, _code(write), predicate)
+
+
+def _code(write: Write) -> list[int]:
+    return [int(value) for value in write.values]
