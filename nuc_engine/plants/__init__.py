@@ -8,7 +8,7 @@ the configuration's geometry and the plant.toml that `spec` reads); `variation` 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from drivers.servo import ServoPlant
 from nuc_engine.plan import Plan
@@ -16,12 +16,20 @@ from nuc_engine.plants.errors import PlantUnavailable
 from nuc_engine.plants.loopback import LoopbackPlant
 from nuc_engine.plants.spec import PlantSpecError, load_spec
 
-__all__ = ["PlantSpecError", "PlantUnavailable", "open_plant"]
+__all__ = ["Plant", "PlantKind", "PlantSpecError", "PlantUnavailable", "open_plant"]
 
 PlantKind = Literal["mujoco", "loopback"]
 
 
-def open_plant(plan: Plan, spec_path: Path | None, kind: PlantKind, seed: int) -> ServoPlant:
+class Plant(ServoPlant, Protocol):
+    """A plant that keeps a record of what really happened to it."""
+
+    def take_records(self) -> list[tuple[float, ...]]:
+        """Return the records since the last call, oldest first: time in ns, then numbers."""
+        ...
+
+
+def open_plant(plan: Plan, spec_path: Path | None, kind: PlantKind, seed: int) -> Plant:
     """Open a plant for the plan's motors, in their order; `seed` decides what differs from bout to bout.
 
     A MuJoCo leg needs the plant.toml at `spec_path`, a loopback plant ignores both. Raises PlantSpecError when the

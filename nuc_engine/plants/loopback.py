@@ -90,3 +90,7 @@ class LoopbackPlant:
         if goal is None:
             return angle, 0.0
         return angle, min(abs(goal - angle) * AMPERE_PER_DEG, STALL_CURRENT_A)
+
+    def take_records(self) -> list[tuple[float, ...]]:
+        """Return nothing: there is no foot and no ground."""
+        return []

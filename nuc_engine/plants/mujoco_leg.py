@@ -25,8 +25,8 @@ from nuc_engine.plants.variation import Variation, draw
 RECORD_PERIOD_NS = 10_000_000
 """How often the leg's true state is recorded, and looked at for divergence."""
 
-Record = tuple[int, float, float, float, float]
-"""Instant (ns), foot x, y, z (cm, in the frame of the configuration's first A-matrix), normal contact force (N)."""
+Record = tuple[float, ...]
+"""Instant (ns, whole), foot x, y, z (cm, in the frame of the first A-matrix), normal force of the ground (N)."""
 
 _NEVER = 1 << 62
 _FAR_BELOW_M = 1000.0

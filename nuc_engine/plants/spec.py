@@ -120,18 +120,24 @@ class PlantSpec:
 
 
 def load_spec(path: Path) -> PlantSpec:
-    """Read a plant.toml; `same_as = "NAME"` in it stands for the plant.toml of the configuration NAME beside it.
+    """Read a plant.toml, or the one it stands for. Raises PlantSpecError with everything that is wrong."""
+    path = spec_file(path)
+    return parse_spec(_read_toml(path), str(path))
 
-    Raises PlantSpecError when the file can not be read or anything in it is wrong.
+
+def spec_file(path: Path) -> Path:
+    """Return the file that describes the plant: `path`, or what its `same_as` stands for.
+
+    `same_as = "NAME"`, alone in a file, names the configuration folder beside this one whose plant.toml it shares.
+    Raises PlantSpecError when a file can not be read, or the file named does not describe the plant itself.
     """
     data = _read_toml(path)
     if "same_as" not in data:
-        return parse_spec(data, str(path))
+        return path
     other = _same_as(data, path)
-    data = _read_toml(other)
-    if "same_as" in data:
+    if "same_as" in _read_toml(other):
         raise PlantSpecError((f"{other}: same_as: stands in a file that {path} refers to; expected the plant itself",))
-    return parse_spec(data, str(other))
+    return other
 
 
 def _same_as(data: Mapping[str, Any], path: Path) -> Path:
