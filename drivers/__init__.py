@@ -1,0 +1,13 @@
+"""Serial servo buses, real or emulated. Knows nothing of joints, muscles or physics engines.
+
+    servo.py        what a bus and the mechanics behind an emulated bus agree on
+    port.py         what carries bytes: the port protocol, wire time
+    inprocess.py    a port whose other end is an emulator in the same process
+    bus.py          what every bus offers: discover, exchange all, torque off, close
+    factory.py      a bus from its URL
+    errors.py       everything a driver raises
+    aimotor/        AI motor and wCK: codec, tables, bus, emulator
+
+A driver is three layers: a pure codec (bytes <-> frames), a port, and a bus that runs one exchange after the other.
+Times are integer nanoseconds on the caller's clock; nothing here reads a clock or sleeps.
+"""

@@ -1,0 +1,253 @@
+"""Frames of the AI motor and the wCK: requests to bytes and back, replies to numbers. Pure, no state but the parser's.
+
+Every request starts with FF and ends with a 7-bit checksum; FF occurs nowhere else, so a parser may start again on
+each one. Replies are two bytes without header, id or checksum. Framing: wCK manual 1.07 p. 71; the AI motor's frames
+are the same (Rutter 2010, 6.3.2: ids 0-30, levels 0-4, positions 0-254, one unsigned current byte).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from drivers.aimotor.table import SET_COMMANDS, Family
+from drivers.errors import FrameError
+
+HEADER: Final = 0xFF
+MAX_ID: Final = 30
+GROUP_ID: Final = 31
+MAX_LEVEL: Final = 4
+MAX_RAW: Final = 254
+REQUEST_BYTES: Final = 4
+REPLY_BYTES: Final = 2
+
+_MODE_READ, _MODE_PASSIVE, _MODE_SET = 5, 6, 7
+_PASSIVE, _BREAK = 0x10, 0x20
+_COUNTER_CLOCKWISE, _CLOCKWISE = 3, 4
+_MOVE_10BIT = 0xC8
+
+
+class Op(IntEnum):
+    """What a request asks for."""
+
+    POSITION_SEND = 0
+    POSITION_READ = 1
+    PASSIVE = 2
+    WHEEL = 3
+    BREAK = 4
+    SYNC_SEND = 5
+    SET = 6
+    MOVE_10BIT = 7
+    UNKNOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One decoded request.
+
+    `bus_id` is 31 for a group; `level` the torque level of a send, else -1; `value` the second data byte (target,
+    wheel, number of targets or set command); `payload` what follows it: sync targets, or D3 and D4 of a set frame.
+    """
+
+    op: Op
+    bus_id: int
+    level: int
+    value: int
+    payload: bytes = b""
+
+
+class Reply(NamedTuple):
+    """The two reply bytes of an operation frame: motor current and shaft position, both raw."""
+
+    current_raw: int
+    position_raw: int
+
+
+def _check(what: str, value: int, low: int, high: int) -> int:
+    if not low <= value <= high:
+        raise FrameError(f"{what} {value} does not fit the wire: expected {low} to {high}")
+    return value
+
+
+def _operation(d1: int, d2: int) -> bytes:
+    return bytes((HEADER, d1, d2, (d1 ^ d2) & 0x7F))
+
+
+def encode_position(bus_id: int, level: int, target_raw: int) -> bytes:
+    """Return the request "go to `target_raw` (0-254) with torque level 0 (strongest) to 4"; it is also a read."""
+    d1 = _check("level", level, 0, MAX_LEVEL) << 5 | _check("bus id", bus_id, 0, MAX_ID)
+    return _operation(d1, _check("target", target_raw, 0, MAX_RAW))
+
+
+def encode_read(bus_id: int) -> bytes:
+    """Return the request "report current and position, change nothing"."""
+    return _operation(_MODE_READ << 5 | _check("bus id", bus_id, 0, MAX_ID), 0)
+
+
+def encode_passive(bus_id: int) -> bytes:
+    """Return the request "torque off": of the reply only the position byte has a sure meaning."""
+    return _operation(_MODE_PASSIVE << 5 | _check("bus id", bus_id, 0, MAX_ID), _PASSIVE)
+
+
+def encode_wheel(bus_id: int, *, clockwise: bool, speed: int) -> bytes:
+    """Return the request "turn without end", speed 0-15."""
+    direction = _CLOCKWISE if clockwise else _COUNTER_CLOCKWISE
+    return _operation(
+        _MODE_PASSIVE << 5 | _check("bus id", bus_id, 0, MAX_ID), direction << 4 | _check("wheel speed", speed, 0, 15)
+    )
+
+
+def encode_break() -> bytes:
+    """Return the request "all servos: short the motor" (dynamic braking)."""
+    return _operation(_MODE_PASSIVE << 5 | GROUP_ID, _BREAK)
+
+
+def encode_sync(level: int, targets_raw: Sequence[int]) -> bytes:
+    """Return the request that sends ids 0, 1, 2... to `targets_raw`; nobody answers it.
+
+    Its checksum covers the targets only.
+    """
+    _check("number of sync targets", len(targets_raw), 1, MAX_ID + 1)
+    checksum = 0
+    for target in targets_raw:
+        checksum ^= _check("target", target, 0, MAX_RAW)
+    d1 = _check("level", level, 0, MAX_LEVEL) << 5 | GROUP_ID
+    return bytes((HEADER, d1, len(targets_raw), *targets_raw, checksum & 0x7F))
+
+
+def encode_set(bus_id: int, command: int, d3: int, d4: int, *, family: Family) -> bytes:
+    """Return a set or read frame of six bytes, checked against `drivers.aimotor.table.SET_COMMANDS`.
+
+    Raises `FrameError` for every command on the AI motor: its own numbering is not established, and a wrong guess
+    (0A, 0C) changes a servo's id.
+    """
+    row = SET_COMMANDS.get(command)
+    if row is None:
+        raise FrameError(f"unknown set command {command:#04x}: expected one of {', '.join(map(hex, SET_COMMANDS))}")
+    if family is not Family.WCK:
+        raise FrameError(f"{row.name} ({command:#04x}) is not established for the {family.value}: only for the wCK")
+    _check(f"{row.name} D3", d3, *row.d3)
+    _check(f"{row.name} D4", d4, *row.d4)
+    if row.repeated and d3 != d4:
+        raise FrameError(f"{row.name} ({command:#04x}) takes the same value twice, got {d3} and {d4}")
+    d1 = _MODE_SET << 5 | _check("bus id", bus_id, 0, MAX_ID)
+    return bytes((HEADER, d1, command, d3, d4, (d1 ^ command ^ d3 ^ d4) & 0x7F))
+
+
+def encode_move_10bit(bus_id: int, torque: int, target: int) -> bytes:
+    """Return the wCK's ten-bit move (id 0-253, torque 0-254, target 0-1023); the AI motor has no such command."""
+    _check("target", target, 0, 1023)
+    body = (
+        _MODE_SET << 5,
+        _MOVE_10BIT,
+        _check("bus id", bus_id, 0, 253),
+        _check("torque", torque, 0, MAX_RAW),
+        target >> 7,
+        target & 0x7F,
+    )
+    return bytes((HEADER, *body, _xor(body)))
+
+
+def decode_reply(data: bytes) -> Reply:
+    """Return the numbers of a two-byte reply. Raises `FrameError` for another length or a byte of 255."""
+    if len(data) != REPLY_BYTES or HEADER in data:
+        raise FrameError(f"{data.hex(' ') or 'nothing'} is no reply: expected two bytes of 0 to {MAX_RAW}")
+    return Reply(data[0], data[1])
+
+
+def _xor(body: Sequence[int]) -> int:
+    checksum = 0
+    for byte in body:
+        checksum ^= byte
+    return checksum & 0x7F
+
+
+def _frame_length(d1: int, d2: int) -> int:
+    """Return how many bytes the frame has in all, 0 if no frame starts like this."""
+    mode, bus_id = d1 >> 5, d1 & 0x1F
+    if mode == _MODE_SET:
+        return 8 if d1 == _MODE_SET << 5 and d2 == _MOVE_10BIT else 6
+    if mode <= MAX_LEVEL and bus_id == GROUP_ID:
+        return REQUEST_BYTES + d2 if d2 <= MAX_ID + 1 else 0
+    return REQUEST_BYTES
+
+
+def _operation_request(mode: int, bus_id: int, d2: int) -> Request:
+    if bus_id == GROUP_ID:
+        return Request(Op.BREAK if mode == _MODE_PASSIVE and d2 == _BREAK else Op.UNKNOWN, bus_id, -1, d2)
+    if mode <= MAX_LEVEL:
+        return Request(Op.POSITION_SEND, bus_id, mode, d2)
+    if mode == _MODE_READ:
+        return Request(Op.POSITION_READ, bus_id, -1, d2)
+    if d2 == _PASSIVE:
+        return Request(Op.PASSIVE, bus_id, -1, d2)
+    return Request(Op.WHEEL if d2 >> 4 in (_COUNTER_CLOCKWISE, _CLOCKWISE) else Op.UNKNOWN, bus_id, -1, d2)
+
+
+def _decode(frame: bytearray) -> Request | None:
+    """Return the request of a whole frame, None when its checksum is wrong."""
+    d1, d2 = frame[1], frame[2]
+    mode, bus_id = d1 >> 5, d1 & 0x1F
+    sync = mode <= MAX_LEVEL and bus_id == GROUP_ID
+    if frame[-1] != _xor(frame[3:-1] if sync else frame[1:-1]):
+        return None
+    if sync:
+        return Request(Op.SYNC_SEND, bus_id, mode, d2, bytes(frame[3:-1]))
+    if mode == _MODE_SET:
+        op = Op.MOVE_10BIT if len(frame) == 8 else Op.SET
+        return Request(op, bus_id, -1, d2, bytes(frame[3:-1]))
+    return _operation_request(mode, bus_id, d2)
+
+
+class RequestParser:
+    """The servo's ear: takes request bytes in any pieces, gives whole requests with a right checksum.
+
+    `stray_bytes` counts bytes that belong to no whole frame, `bad_checksums` whole frames thrown away.
+    """
+
+    __slots__ = ("_frame", "_length", "bad_checksums", "stray_bytes")
+
+    def __init__(self) -> None:
+        """Start with nothing heard."""
+        self._frame = bytearray()
+        self._length = 0
+        self.bad_checksums = 0
+        self.stray_bytes = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether no frame is half received."""
+        return not self._frame
+
+    def feed(self, data: bytes) -> list[tuple[int, Request]]:
+        """Return each request that `data` completes, with the index in `data` of its last byte."""
+        requests: list[tuple[int, Request]] = []
+        for index, byte in enumerate(data):
+            if self._take(byte):
+                request = _decode(self._frame)
+                self._frame.clear()
+                if request is None:
+                    self.bad_checksums += 1
+                else:
+                    requests.append((index, request))
+        return requests
+
+    def _take(self, byte: int) -> bool:
+        """Add one byte; True when it completes a frame."""
+        frame = self._frame
+        if byte == HEADER:
+            self.stray_bytes += len(frame)
+            frame.clear()
+        elif not frame:
+            self.stray_bytes += 1
+            return False
+        frame.append(byte)
+        size = len(frame)
+        if size == 3:
+            self._length = _frame_length(frame[1], byte)
+            if not self._length:
+                self.stray_bytes += size
+                frame.clear()
+        return size > 3 and size == self._length

@@ -1,0 +1,17 @@
+"""What servo buses raise: one root, and leaves chosen by what the caller can do about them."""
+
+
+class BusError(Exception):
+    """Root of everything a driver raises; raised itself for misuse, such as a cycle started within a cycle."""
+
+
+class BusUrlError(BusError):
+    """A bus was described wrongly (URL, option, servo list): the message says what was expected."""
+
+
+class FrameError(BusError):
+    """A value the wire cannot carry, or a command this family of servos does not have."""
+
+
+class PortError(BusError):
+    """The port is closed or its device is gone."""

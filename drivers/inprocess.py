@@ -1,0 +1,130 @@
+"""Ports without a device: bytes paced on a virtual clock, with an emulator at the other end."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from drivers.errors import PortError
+from drivers.port import NEVER, wire_ns
+
+_LONGEST = 64
+
+
+class PacedLine:
+    """One direction of a serial line: bytes handed over now arrive one by one at the baud rate.
+
+    Bytes handed over while others are still under way follow them without a gap.
+    """
+
+    __slots__ = ("_backlog", "_base_ns", "_chunk", "_done_ns", "_free_ns", "_skip", "_wire")
+
+    def __init__(self, baud: int) -> None:
+        """Start with a silent line."""
+        self._wire = tuple(wire_ns(count, baud) for count in range(_LONGEST + 1))
+        self._free_ns = 0
+        self._chunk = b""
+        self._base_ns = 0
+        self._skip = 0
+        self._done_ns = NEVER
+        # Chunks behind the first, each with the instant its first bit starts.
+        self._backlog: list[tuple[bytes, int]] = []
+
+    def deliver(self, data: bytes, start_ns: int) -> None:
+        """Send `data` (at most 64 bytes) with its first bit at `start_ns`, or as soon as the line is free."""
+        free_ns = self._free_ns
+        start_ns = start_ns if start_ns > free_ns else free_ns
+        self._free_ns = done_ns = start_ns + self._wire[len(data)]
+        if self._chunk:
+            self._backlog.append((data, start_ns))
+        elif data:
+            self._chunk = data
+            self._base_ns = start_ns
+            self._skip = 0
+            self._done_ns = done_ns
+
+    def read(self, now_ns: int) -> bytes:
+        """Return every unread byte that has completely arrived by `now_ns`."""
+        if self._done_ns <= now_ns and not self._backlog:
+            data = self._chunk
+            self._chunk = b""
+            self._done_ns = NEVER
+            return data
+        return self._read_across(now_ns)
+
+    def ready_ns(self, expected: int) -> int:
+        """Return when `expected` unread bytes will have arrived, `NEVER` if fewer are on the way."""
+        first = len(self._chunk)
+        if first == expected:
+            return self._done_ns
+        if first > expected:
+            return self._base_ns + self._wire[self._skip + expected]
+        missing = expected - first
+        for data, start_ns in self._backlog:
+            if len(data) >= missing:
+                return start_ns + self._wire[missing]
+            missing -= len(data)
+        return NEVER
+
+    def flush_input(self, now_ns: int) -> int:
+        """Throw away what arrived by `now_ns`; return how many bytes that were."""
+        return len(self.read(now_ns))
+
+    def _read_across(self, now_ns: int) -> bytes:
+        """Read when the first chunk is only partly there, or others follow it."""
+        taken = bytearray()
+        while self._chunk:
+            if self._done_ns > now_ns:
+                arrived = 0
+                while self._base_ns + self._wire[self._skip + arrived + 1] <= now_ns:
+                    arrived += 1
+                taken += self._chunk[:arrived]
+                self._chunk = self._chunk[arrived:]
+                self._skip += arrived
+                break
+            taken += self._chunk
+            self._chunk = b""
+            self._done_ns = NEVER
+            if self._backlog:
+                self._chunk, self._base_ns = self._backlog.pop(0)
+                self._skip = 0
+                self._done_ns = self._base_ns + self._wire[len(self._chunk)]
+        return bytes(taken)
+
+
+class WireEnd(Protocol):
+    """What hangs on the far end of an in-process port: an emulated bus."""
+
+    def connect(self, line: PacedLine) -> None:
+        """Send replies into `line` from now on."""
+        ...
+
+    def receive(self, data: bytes, now_ns: int) -> None:
+        """Take request bytes whose first bit starts at `now_ns`."""
+        ...
+
+
+class InProcessPort(PacedLine):
+    """The host's end of a line whose other end is an emulator in this process (a `drivers.port.Port`)."""
+
+    __slots__ = ("_closed", "_end")
+
+    def __init__(self, end: WireEnd, baud: int) -> None:
+        """Connect `end` to this port at `baud` bit/s."""
+        super().__init__(baud)
+        self._end = end
+        self._closed = False
+        end.connect(self)
+
+    def write(self, data: bytes, now_ns: int) -> None:
+        """Hand `data` to the emulator. Raises `PortError` after `close`."""
+        if self._closed:
+            raise PortError("write on a closed in-process port: open the bus again")
+        self._end.receive(data, now_ns)
+
+    def fileno(self) -> int | None:
+        """Return None: there is nothing to poll, `ready_ns` knows."""
+        return None
+
+    def close(self) -> None:
+        """Refuse further writes."""
+        self._closed = True

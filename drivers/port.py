@@ -1,0 +1,49 @@
+"""What carries bytes between a bus and its servos, on a virtual clock or a real one."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+NEVER: Final = 2**63 - 1
+"""An instant that does not come (ns)."""
+
+BITS_PER_BYTE: Final = 10
+"""8N1: one start bit, eight data bits, one stop bit."""
+
+
+def wire_ns(count: int, baud: int) -> int:
+    """Return the time `count` bytes take on the wire at `baud` bit/s, to the nearest nanosecond."""
+    return (count * BITS_PER_BYTE * 1_000_000_000 + baud // 2) // baud
+
+
+class Port(Protocol):
+    """One end of a serial line.
+
+    `now_ns` is the instant of the call on the bus's clock. On a virtual clock a port knows when bytes will arrive and
+    may be asked for instants one after the other; a real port only knows what is there when it is asked, so it says
+    `NEVER` and is polled by its descriptor.
+    """
+
+    def write(self, data: bytes, now_ns: int) -> None:
+        """Put `data` on the wire, after what is still being sent. Raises `PortError` when the line is gone."""
+        ...
+
+    def read(self, now_ns: int) -> bytes:
+        """Return every unread byte that has completely arrived by `now_ns`, perhaps none."""
+        ...
+
+    def flush_input(self, now_ns: int) -> int:
+        """Throw away the unread bytes that arrived by `now_ns` (a real port: all it has) and return how many."""
+        ...
+
+    def ready_ns(self, expected: int) -> int:
+        """Return when `expected` unread bytes will have arrived; `NEVER` if they are not on the way, or not known."""
+        ...
+
+    def fileno(self) -> int | None:
+        """Return the descriptor to poll, or None for a port without one."""
+        ...
+
+    def close(self) -> None:
+        """Give the line back. Closing twice is allowed."""
+        ...

@@ -1,0 +1,53 @@
+"""A plant whose every call is written down, and buses in front of it."""
+
+from __future__ import annotations
+
+from drivers.aimotor.bus import AiMotorBus
+from drivers.aimotor.emulator import AiMotorEmulator
+from drivers.inprocess import InProcessPort
+from drivers.servo import ServoAddress
+
+MS = 1_000_000
+# At 57,600 baud: 4 bytes, 2 bytes, and the turnaround.
+REQUEST_NS, REPLY_NS, TURN_NS = 694_444, 347_222, 230_000
+EXCHANGE_NS = REQUEST_NS + TURN_NS + REPLY_NS
+
+
+class ScriptedPlant:
+    """Shafts stand where the test puts them (or where `motion` says); steps are 1 ms."""
+
+    def __init__(self, count: int = 4) -> None:
+        self.angles = [100 * 0.654] * count
+        self.currents = [0.2] * count
+        self.calls: list[tuple[object, ...]] = []
+        self.now_ns = 0
+        self.motion = None
+
+    def advance(self, now_ns: int) -> None:
+        self.calls.append(("advance", now_ns))
+        self.now_ns = now_ns - now_ns % MS
+
+    def command(self, servo: int, goal_deg: float, level: int) -> None:
+        self.calls.append(("command", servo, round(goal_deg / 0.654), level))
+
+    def release(self, servo: int) -> None:
+        self.calls.append(("release", servo))
+
+    def sample(self, servo: int) -> tuple[float, float]:
+        angle = self.angles[servo] if self.motion is None else self.motion(servo, self.now_ns)
+        return angle, self.currents[servo]
+
+    def commands(self) -> list[tuple[object, ...]]:
+        return [call for call in self.calls if call[0] != "advance"]
+
+
+def addresses(*ids: int) -> list[ServoAddress]:
+    return [ServoAddress(bus_id, f"motor{bus_id}", "701") for bus_id in ids]
+
+
+def rig(ids=(0, 1, 2, 3), *, bus_options=None, **options):
+    """Return (bus, emulator, plant) of a fresh emulated leg."""
+    plant = ScriptedPlant(len(ids))
+    emulator = AiMotorEmulator(addresses(*ids), plant, **options)
+    port = InProcessPort(emulator, emulator.baud)
+    return AiMotorBus(port, addresses(*ids), baud=emulator.baud, **(bus_options or {})), emulator, plant
