@@ -12,11 +12,11 @@ from typing import Literal, Protocol
 
 from drivers.servo import ServoPlant
 from nuc_engine.plan import Plan
-from nuc_engine.plants.errors import PlantUnavailable
+from nuc_engine.plants.errors import PlantUnavailableError
 from nuc_engine.plants.loopback import LoopbackPlant
 from nuc_engine.plants.spec import PlantSpecError, load_spec
 
-__all__ = ["Plant", "PlantKind", "PlantSpecError", "PlantUnavailable", "open_plant"]
+__all__ = ["Plant", "PlantKind", "PlantSpecError", "PlantUnavailableError", "open_plant"]
 
 PlantKind = Literal["mujoco", "loopback"]
 
@@ -33,7 +33,7 @@ def open_plant(plan: Plan, spec_path: Path | None, kind: PlantKind, seed: int) -
     """Open a plant for the plan's motors, in their order; `seed` decides what differs from bout to bout.
 
     A MuJoCo leg needs the plant.toml at `spec_path`, a loopback plant ignores both. Raises PlantSpecError when the
-    description is missing, wrong or does not fit the plan, PlantUnavailable when MuJoCo is not installed.
+    description is missing, wrong or does not fit the plan, PlantUnavailableError when MuJoCo is not installed.
     """
     if kind == "loopback":
         return LoopbackPlant(plan)
@@ -45,5 +45,5 @@ def open_plant(plan: Plan, spec_path: Path | None, kind: PlantKind, seed: int) -
     except ModuleNotFoundError as error:
         if error.name != "mujoco":
             raise
-        raise PlantUnavailable("an emulated leg needs MuJoCo: pip install nuc-engine[sim]") from error
+        raise PlantUnavailableError("an emulated leg needs MuJoCo: pip install nuc-engine[sim]") from error
     return MujocoLeg(plan, spec, seed)

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class PlantUnavailable(ImportError):
+class PlantUnavailableError(ImportError):
     """The plant needs a package that is not installed; the message says how to install it."""

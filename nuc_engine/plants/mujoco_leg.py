@@ -55,7 +55,7 @@ class MujocoLeg:
         self._records: list[Record] = []
         self._variation = draw(spec.variation, len(plan.joints), seed)
         self._set_up_servos(plan, spec)
-        self._set_up_world(plan, spec)
+        self._set_up_world(spec)
         self._set_start_pose(plan, spec, self._variation)
 
     def _set_up_servos(self, plan: Plan, spec: PlantSpec) -> None:
@@ -89,7 +89,7 @@ class MujocoLeg:
         for index in range(len(kinds)):
             self.release(index)
 
-    def _set_up_world(self, plan: Plan, spec: PlantSpec) -> None:
+    def _set_up_world(self, spec: PlantSpec) -> None:
         model = self._model
         self._ground = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, GROUND)
         self._foot = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, FOOT)

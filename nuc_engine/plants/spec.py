@@ -283,8 +283,10 @@ class _Table:
         return _Table(self._source, path, cast(dict[str, Any], value), self.problems)
 
     def tables(self, key: str) -> list[tuple[str, _Table]]:
-        group = self.table(key)
-        return [(name, group.table(name)) for name in group._data]
+        return self.table(key).inner()
+
+    def inner(self) -> list[tuple[str, _Table]]:
+        return [(name, self.table(name)) for name in self._data]
 
     def number(self, key: str, low: float, high: float) -> float:
         value = self._take(key)
