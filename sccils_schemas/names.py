@@ -1,0 +1,43 @@
+"""Names: what may be one, what was probably meant, and how ids are listed in messages."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+MAX_NAME_BYTES = 128
+"""Longest name, in bytes of UTF-8 (NeuRoMod's LEGDEF_NAMELENGTH)."""
+
+NAME_START = (
+    "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f"
+    "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+NAME_REST = NAME_START + "0-9.\u00b7\u0300-\u036f\u203f\u2040-"
+NAME = re.compile(f"[{NAME_START}][{NAME_REST}]*")
+"""A name as XML ids have it (NCName): a letter or underscore, then letters, digits, `_`, `-`, `.`."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `did you mean 'x'?` for the nearest known word, or an empty string."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(word.lower()[:MAX_NAME_BYTES], by_lower, n=1, cutoff=0.6)
+    return f"did you mean '{by_lower[close[0]]}'?" if close else ""
+
+
+def id_ranges(ids: Iterable[int], limit: int = 12) -> str:
+    """Return ids as runs, `0-2, 20, 101-109`; at most `limit` runs, then `...`."""
+    runs: list[list[int]] = []
+    for number in sorted(set(ids)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    texts = [str(first) if first == last else f"{first}-{last}" for first, last in runs[:limit]]
+    return ", ".join(texts) + (", ..." if len(runs) > limit else "")
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """Return text on one line, cut to `length` characters, for use in a message."""
+    flat = " ".join(text[: length * 4].split())
+    return flat if len(flat) <= length and len(text) <= length * 4 else flat[: length - 3] + "..."

@@ -1,0 +1,175 @@
+"""Building joint lists from a checked tree."""
+
+from __future__ import annotations
+
+from sccils_schemas.documents import (
+    ActivationFunction,
+    AiMotor,
+    ControlMode,
+    FunctionSpec,
+    FunctionType,
+    FunctionUse,
+    Geometry,
+    Joint,
+    JointList,
+    Muscle,
+    MuscleActivation,
+    SenseOrgan,
+    SensorSpec,
+    State,
+    TransitionRule,
+)
+from sccils_schemas.grammar import SPACE
+from sccils_schemas.names import did_you_mean, shorten
+from sccils_schemas.reader import Reader
+from sccils_schemas.xmlread import Node
+
+USES: tuple[FunctionUse, ...] = ("passive_stiffness", "force-length", "force-velocity")
+"""What a muscle's three functions are for (equation 6-5)."""
+
+FUNCTION_TYPES: tuple[FunctionType, ...] = ("constant", "linear", "parabolic", "hyperbolic", "other")
+ACTIVATIONS: tuple[ActivationFunction, ...] = ("constant", "linear", "bilinear")
+MODES: tuple[ControlMode, ...] = ("muscle", "position", "force", "none")
+
+
+def build_jointlist(node: Node, reader: Reader, file: str) -> JointList:
+    """Return a joint list; joints inside `endpoint` are marked as such."""
+    joints: list[Joint] = []
+    for child in node.children:
+        if child.tag == "joint":
+            joints.append(_joint(child, reader, endpoint=False))
+        elif child.tag == "endpoint":
+            joints += [_joint(inner, reader, endpoint=True) for inner in child.children]
+    return JointList(
+        joints=tuple(joints),
+        name=reader.optional(node, "name"),
+        fullname=reader.optional(node, "fullname"),
+        description=reader.description(node),
+        source=file,
+    )
+
+
+def _joint(node: Node, reader: Reader, *, endpoint: bool) -> Joint:
+    motor = reader.child(node, "aimotor")
+    return Joint(
+        id_num=reader.id_num(node, least=1),
+        name=node.attributes.get("name", ""),
+        parent=reader.integer(node, "parent"),
+        start_state=reader.integer(node, "start_state_idNum", -1),
+        control_mode=reader.word(node, "control_mode", MODES),
+        endpoint=endpoint,
+        muscles=tuple(_muscle(child, reader) for child in reader.children(node, "muscle")),
+        states=tuple(_state(child, reader) for child in reader.children(node, "state")),
+        sense_organs=tuple(_sense_organ(child, reader) for child in reader.children(node, "sense_organ")),
+        motor=None if motor is None else _motor(motor, reader),
+        geometry=_geometry(node, reader),
+        plotstyle=reader.plotstyle(node),
+        fullname=reader.optional(node, "fullname"),
+        description=reader.description(node),
+        line=node.line,
+    )
+
+
+def _muscle(node: Node, reader: Reader) -> Muscle:
+    return Muscle(
+        id_num=reader.id_num(node),
+        name=node.attributes.get("name", ""),
+        l_naught=reader.number(node, "Lnaught"),
+        r=reader.number(node, "r"),
+        alpha_deg=reader.number(node, "alpha"),
+        fmax=reader.number(node, "fmax"),
+        functions=tuple(_function(child, reader) for child in reader.children(node, "function_spec")),
+        fullname=reader.optional(node, "fullname"),
+        description=reader.description(node),
+        line=node.line,
+    )
+
+
+def _function(node: Node, reader: Reader) -> FunctionSpec:
+    given = node.attributes.get("use", "").strip(SPACE)
+    if given not in USES:
+        hint = did_you_mean(given, USES)
+        what = f"use='{shorten(given, 30)}' of <function_spec>" if given else "<function_spec> without a use"
+        reader.error(node, what, "one of " + ", ".join(USES), hint)
+    use: FunctionUse = next((known for known in USES if known == given), "force-length")
+    return FunctionSpec(reader.word(node, "type", FUNCTION_TYPES), use, reader.mods(node), line=node.line)
+
+
+def _geometry(joint: Node, reader: Reader) -> Geometry:
+    node = reader.child(joint, "geometry")
+    if node is None:
+        return Geometry()
+    return Geometry(
+        reader.only_mod(node, "amatrix"), reader.only_mod(node, "DHline"), reader.description(node), line=node.line
+    )
+
+
+def _state(node: Node, reader: Reader) -> State:
+    rule = reader.child(node, "transition_rule")
+    return State(
+        id_num=reader.id_num(node),
+        name=node.attributes.get("name", ""),
+        activations=tuple(_activation(child, reader) for child in reader.children(node, "muscle_activation")),
+        rule=TransitionRule(None, ()) if rule is None else _rule(rule, reader),
+        dwell_time=reader.only_mod(node, "dwell_time"),
+        fullname=reader.optional(node, "fullname"),
+        description=reader.description(node),
+        plotstyle=reader.plotstyle(node),
+        line=node.line,
+    )
+
+
+def _activation(node: Node, reader: Reader) -> MuscleActivation:
+    return MuscleActivation(
+        muscle=reader.integer(node, "muscle", -1),
+        function=reader.word(node, "activation_function", ACTIVATIONS),
+        sensors=reader.refs(node, "activation_sensors"),
+        parameters=reader.refs(node, "activation_parameters"),
+        mods=reader.mods(node),
+        name=reader.optional(node, "name"),
+        description=reader.description(node),
+        line=node.line,
+    )
+
+
+def _rule(node: Node, reader: Reader) -> TransitionRule:
+    return TransitionRule(
+        boolstring=reader.optional(node, "boolstring"),
+        mods=reader.mods(node),
+        representation=reader.word(node, "representation_type", ("text", "HDSO")),
+        description=reader.description(node),
+        line=node.line,
+    )
+
+
+def _sense_organ(node: Node, reader: Reader) -> SenseOrgan:
+    return SenseOrgan(
+        id_num=reader.id_num(node),
+        name=node.attributes.get("name", ""),
+        mods=reader.mods(node),
+        fullname=reader.optional(node, "fullname"),
+        description=reader.description(node),
+        line=node.line,
+    )
+
+
+def _motor(node: Node, reader: Reader) -> AiMotor:
+    specs = tuple(
+        SensorSpec(reader.mods(child), reader.description(child), line=child.line)
+        for child in reader.children(node, "sensorspec")
+    )
+    return AiMotor(
+        id_num=reader.id_num(node),
+        name=node.attributes.get("name", ""),
+        serial_id=reader.integer(node, "serialID", -1),
+        dir=-1 if reader.word(node, "dir", ("1", "-1")) == "-1" else 1,
+        angle_cal1=reader.number(node, "angleCal1"),
+        angle_cal2=reader.number(node, "angleCal2"),
+        modelnum=reader.optional(node, "modelnum"),
+        sensorspecs=specs,
+        force_command=reader.only_mod(node, "forceCommand"),
+        position_command=reader.only_mod(node, "positionCommand"),
+        fullname=reader.optional(node, "fullname"),
+        description=reader.description(node),
+        line=node.line,
+    )

@@ -1,0 +1,233 @@
+"""What every document builder needs: attributes and text of a checked tree as typed values, faults noted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TypeVar
+
+from sccils_schemas.documents import DataType, HdsoMod, HdsoSpec, PlotStyle, Ref
+from sccils_schemas.grammar import SPACE, Grammar
+from sccils_schemas.names import NAME, shorten
+from sccils_schemas.numbers import NumberError, read_number, split_words
+from sccils_schemas.problems import Problems
+from sccils_schemas.xmlread import Node
+
+Word = TypeVar("Word", bound=str)
+
+DATATYPES: tuple[DataType, ...] = ("float", "double", "int", "lint", "llint", "char", "uchar")
+MAX_HDSO_ELEMENTS = 65536
+"""Most elements of one HDSO, and most numbers in one list."""
+MAX_SECONDS = 9_000_000_000
+"""Latest time of a script or command, in seconds: what 64 bit nanoseconds hold, rounded down."""
+FINEST_SECOND = Decimal("1e-9")
+MAX_ID = 2**31 - 1
+
+
+class Reader:
+    """Reads one document's tree, which `grammar.check` has been over.
+
+    Values the grammar refused are gone from the tree; here they become stand-ins without a second report.
+    """
+
+    def __init__(self, grammar: Grammar, file: str, problems: Problems) -> None:
+        self._grammar = grammar
+        self._file = file
+        self._problems = problems
+        self._stand_in = -1000
+
+    def error(self, node: Node, what: str, expected: str = "", hint: str = "") -> None:
+        """Note an error at an element."""
+        self._problems.error(self._file, node.line, what, expected, hint)
+
+    def warning(self, node: Node, what: str, expected: str = "", hint: str = "") -> None:
+        """Note a warning at an element."""
+        self._problems.warning(self._file, node.line, what, expected, hint)
+
+    def optional(self, node: Node, name: str) -> str | None:
+        """Return an attribute as it stands, or None."""
+        return node.attributes.get(name)
+
+    def word(self, node: Node, name: str, values: Sequence[Word]) -> Word:
+        """Return an enumerated attribute, or its default; the grammar has checked it, the first value stands in."""
+        default = self._grammar.elements[node.tag].attributes[name].default
+        given = (node.attributes.get(name) or default or "").strip(SPACE)
+        return next((value for value in values if value == given), values[0])
+
+    def integer(self, node: Node, name: str, stand_in: int = 0) -> int:
+        """Return a whole number attribute, or its default."""
+        default = self._grammar.elements[node.tag].attributes[name].default
+        value = int(node.attributes.get(name, default) or stand_in)
+        if abs(value) > MAX_ID:
+            self.error(node, f"{name}='{value}' is too large", f"at most {MAX_ID}")
+            return stand_in
+        return value
+
+    def id_num(self, node: Node, *, least: int = 0) -> int:
+        """Return idNum; where it is missing or bad, a number that means nothing else."""
+        if "idNum" not in node.attributes:
+            self._stand_in -= 1
+            return self._stand_in
+        value = self.integer(node, "idNum", self._stand_in)
+        if value < least:
+            self.error(node, f"idNum {value} of <{node.tag}> is too small", f"{least} or more")
+        return value
+
+    def number(self, node: Node, name: str, stand_in: float = 1.0) -> float:
+        """Return a finite number attribute."""
+        text = node.attributes.get(name)
+        return stand_in if text is None else self.finite(node, text, name, stand_in)
+
+    def finite(self, node: Node, text: str, what: str, stand_in: float = 1.0) -> float:
+        """Return a finite number whose form the grammar has checked."""
+        value = float(text)
+        if not math.isfinite(value):
+            self.error(node, f"{what} {shorten(text.strip(SPACE), 30)} is too large", "a finite number")
+            return stand_in
+        return value
+
+    def seconds(self, node: Node, name: str) -> Decimal:
+        """Return a time in seconds, or its default; its sign is for the checks."""
+        default = self._grammar.elements[node.tag].attributes[name].default
+        value = Decimal((node.attributes.get(name, default) or "0").strip(SPACE))
+        if abs(value) > MAX_SECONDS:
+            self.error(node, f"{name}='{value}' is too large", f"at most {MAX_SECONDS} seconds")
+            return Decimal(0)
+        if value % FINEST_SECOND:
+            self.warning(node, f"{name}='{value}' is finer than a nanosecond", hint="it is rounded when it is used")
+        return value
+
+    def text(self, node: Node) -> str:
+        """Return an element's text without the white space around it."""
+        return node.text.strip(SPACE)
+
+    def child(self, node: Node, tag: str) -> Node | None:
+        """Return the first child of a name, or None."""
+        return next((child for child in node.children if child.tag == tag), None)
+
+    def children(self, node: Node, tag: str) -> list[Node]:
+        """Return the children of a name."""
+        return [child for child in node.children if child.tag == tag]
+
+    def description(self, node: Node) -> str | None:
+        """Return the text of the description child, or None."""
+        child = self.child(node, "description")
+        return None if child is None else self.text(child)
+
+    def refs(self, node: Node, name: str) -> tuple[Ref, ...]:
+        """Return a list of HDSO ids or names, separated by white space or commas."""
+        found: list[Ref] = []
+        for word in split_words(node.attributes.get(name, "")):
+            if word.isascii() and word.isdigit() and len(word) <= 10:
+                found.append(int(word))
+            elif NAME.fullmatch(word):
+                found.append(word)
+            else:
+                hint = "ids are separated by white space or commas"
+                self.error(node, f"{name} holds '{shorten(word, 30)}'", "an HDSO id or name", hint)
+        return tuple(found)
+
+    def numbers(self, node: Node, datatype: DataType, what: str) -> tuple[int | float, ...]:
+        """Return an element's text as numbers of a data type; those that can not be read are left out."""
+        words = split_words(node.words)
+        if len(words) > MAX_HDSO_ELEMENTS:
+            self.error(node, f"{what} has {len(words)} numbers", f"at most {MAX_HDSO_ELEMENTS}")
+            return ()
+        values: list[int | float] = []
+        for word in words:
+            try:
+                values.append(read_number(word, datatype))
+            except NumberError as error:
+                self.error(node, f"{what}: {error.what}", error.expected, error.hint)
+                values.append(0)
+        return tuple(values)
+
+    def mods(self, node: Node) -> tuple[HdsoMod, ...]:
+        """Return the hdsoMod children."""
+        return tuple(self.mod(child) for child in self.children(node, "hdsoMod"))
+
+    def only_mod(self, parent: Node, tag: str) -> HdsoMod | None:
+        """Return the hdsoMod inside the one child of a name, or None."""
+        holder = self.child(parent, tag)
+        inner = None if holder is None else self.child(holder, "hdsoMod")
+        return None if inner is None else self.mod(inner)
+
+    def mod(self, node: Node) -> HdsoMod:
+        """Return an hdsoMod; the count of its data is checked against NumElts."""
+        datatype = self.word(node, "datatype", DATATYPES)
+        count = self.integer(node, "NumElts", -1)
+        data: tuple[int | float, ...] | str
+        if datatype == "char" and count != 0:
+            data = self._characters(node, count)
+        else:
+            data = self._values(node, datatype, count)
+        return HdsoMod(
+            id_num=self._referenced(node),
+            num_elts=len(data),
+            data=data,
+            name=self.optional(node, "name"),
+            id_by_name=self._by_name(node),
+            datatype=datatype,
+            time_s=self.seconds(node, "time"),
+            line=node.line,
+        )
+
+    def spec(self, node: Node) -> HdsoSpec:
+        """Return an hdsoSpec."""
+        return HdsoSpec(
+            id_num=self._referenced(node),
+            num_elts=self.integer(node, "NumElts"),
+            name=self.optional(node, "name"),
+            id_by_name=self._by_name(node),
+            datatype=self.word(node, "datatype", DATATYPES),
+            time_s=self.seconds(node, "time"),
+            line=node.line,
+        )
+
+    def _by_name(self, node: Node) -> bool:
+        by_name = self.word(node, "idByName", ("n", "y")) == "y"
+        if by_name and not node.attributes.get("name"):
+            self.error(node, f"idByName='y' of <{node.tag}> without a name", "the HDSO's name in the attribute name")
+        return by_name
+
+    def _referenced(self, node: Node) -> int:
+        return self.id_num(node, least=-4)
+
+    def _characters(self, node: Node, count: int) -> str:
+        # White space around the text belongs to it only where NumElts counts it.
+        text = node.text if len(node.text) == count else self.text(node)
+        if count >= 0 and len(text) != count:
+            hint = "NumElts of char data is the number of characters"
+            self.error(node, f"hdsoMod has {len(text)} characters but NumElts='{count}'", f"{count} characters", hint)
+        return text
+
+    def _values(self, node: Node, datatype: DataType, count: int) -> tuple[int | float, ...]:
+        if count == 0 and node.text.strip(SPACE):
+            hint = "NumElts='0' only names an HDSO; set it to the number of values to write them"
+            self.error(node, f"hdsoMod has data '{shorten(self.text(node), 30)}' but NumElts='0'", "no data", hint)
+            return ()
+        values = self.numbers(node, datatype, "hdsoMod")
+        if count >= 0 and len(values) != count:
+            self.error(node, f"hdsoMod has {len(values)} values but NumElts='{count}'", f"{count} values")
+        return values
+
+    def plotstyle(self, node: Node) -> PlotStyle | None:
+        """Return the plotstyle child, or None."""
+        child = self.child(node, "plotstyle")
+        if child is None:
+            return None
+        return PlotStyle(self.optional(child, "linespec"), self._colour(child), line=child.line)
+
+    def _colour(self, node: Node) -> tuple[float, float, float] | None:
+        text = node.attributes.get("colorspec")
+        if text is None:
+            return None
+        try:
+            red, green, blue = (float(read_number(word, "double")) for word in split_words(text))
+        except ValueError:
+            self.error(node, f"colorspec '{shorten(text, 30)}' is not a colour", "three numbers from 0 to 1")
+            return None
+        if not all(0 <= part <= 1 for part in (red, green, blue)):
+            self.error(node, f"colorspec '{shorten(text, 30)}' is out of range", "three numbers from 0 to 1")
+        return red, green, blue

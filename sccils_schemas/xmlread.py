@@ -1,0 +1,274 @@
+"""Reading XML from anyone: bounded in time and memory, nothing but the given bytes is ever opened.
+
+What is refused, each with one clear line: more than `MAX_BYTES`; anything but a regular file; NUL; bytes that are not
+the encoding they claim to be (UTF-8 with or without byte order mark, ASCII, ISO-8859-1; UTF-16 and others are refused);
+internal subsets, and with them every entity and parameter entity; document types other than SCCILS's own; more than
+`MAX_DEPTH`, `MAX_ELEMENTS`, `MAX_ATTRIBUTES`, `MAX_ATTRIBUTE_BYTES`.
+
+The three DOCTYPE forms NeuRoMod's files have (a path in /usr/local/src/romod_dtds, a bare file name, PUBLIC with the
+address at roach.biol.cwru.edu) and none at all mean the built-in grammar (reading F1). Expat is used bare because it
+streams, never recurses, never opens anything, and knows the line an element *starts* on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+from sccils_schemas.names import did_you_mean, shorten
+from sccils_schemas.problems import Problems
+
+MAX_BYTES = 8 * 1024 * 1024
+"""Largest document, in bytes."""
+MAX_DEPTH = 24
+"""Deepest nesting of elements; SCCILS needs seven."""
+MAX_ELEMENTS = 100_000
+"""Most elements in one document."""
+MAX_ATTRIBUTES = 32
+"""Most attributes of one element."""
+MAX_ATTRIBUTE_BYTES = 8192
+"""Longest attribute value, in bytes of UTF-8."""
+
+DTD_OF_ROOT = {
+    "jointlist": "sccils_joint.dtd",
+    "hdsolist": "hdso.dtd",
+    "hdsoscript": "hdsoscript.dtd",
+    "sccils_commandscript": "sccils_commandscript.dtd",
+    "sccils_command": "sccils_commandscript.dtd",
+    "sccils_command_response": "sccils_commandscript.dtd",
+    "sccils_config_command": "sccils_commandscript.dtd",
+}
+"""Root element -> its document type definition's file name."""
+
+_HISTORICAL = re.compile(r"(?:/usr/local/src/romod_dtds/|http://roach\.biol\.cwru\.edu/romod[-_]dtds/)?([a-z_]+\.dtd)")
+_DECLARED_ENCODING = re.compile(rb"""<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
+
+
+@dataclass(slots=True)
+class Node:
+    """One element: its tag, attributes, the line it starts on, its children, and its text.
+
+    `pieces` is the text cut wherever a comment, a processing instruction or a child stands between.
+    """
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Node] = field(default_factory=lambda: list[Node]())
+    pieces: list[str] = field(default_factory=lambda: [""])
+
+    @property
+    def text(self) -> str:
+        """The element's own text as it stands, comments left out."""
+        return "".join(self.pieces)
+
+    @property
+    def words(self) -> str:
+        """The element's own text for number lists: a comment separates numbers as white space does (reading B17)."""
+        return " ".join(self.pieces)
+
+
+def read_file(path: Path, problems: Problems) -> bytes | None:
+    """Return a document's bytes, or None with the problem noted. Never reads more than `MAX_BYTES` + 1 bytes."""
+    name = str(path)
+    try:
+        # O_NONBLOCK: opening a named pipe must not wait for a writer.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError:
+        problems.error(name, 0, "there is no such file", hint=_neighbour(path))
+        return None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        problems.error(name, 0, f"can not be read: {reason}")
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        try:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                problems.error(name, 0, "is not a file", "an XML document")
+                return None
+            data = file.read(MAX_BYTES + 1)
+        except OSError as error:
+            problems.error(name, 0, f"can not be read: {error.strerror}")
+            return None
+    return data
+
+
+def _neighbour(path: Path) -> str:
+    try:
+        return did_you_mean(path.name, (other.name for other in path.parent.iterdir()))
+    except OSError:
+        return ""
+
+
+def read_xml(data: bytes, file: str, problems: Problems) -> Node | None:
+    """Return the root element of a document, or None with the problem noted under `file`."""
+    reader = _Reader(file, problems)
+    try:
+        return reader.read(data)
+    except _RefusedError as refused:
+        problems.error(file, refused.line, refused.what, refused.expected, refused.hint)
+    except expat.ExpatError as error:
+        problems.error(file, error.lineno, *reader.explain(error))
+    return None
+
+
+class _RefusedError(Exception):
+    def __init__(self, line: int, what: str, expected: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.line, self.what, self.expected, self.hint = line, what, expected, hint
+
+
+class _Reader:
+    def __init__(self, file: str, problems: Problems) -> None:
+        self._file = file
+        self._problems = problems
+        self._open: list[Node] = []
+        self._root: Node | None = None
+        self._elements = 0
+        self._declared: tuple[str, str | None, int] | None = None
+
+    def read(self, data: bytes) -> Node | None:
+        if len(data) > MAX_BYTES:
+            limit = f"at most {MAX_BYTES // 2**20} MiB"
+            raise _RefusedError(0, "the document is too large", limit, "nothing of it was read")
+        text = self._without_doctype(_decode(data))
+        parser = self._parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.buffer_size = 2**20
+        parser.StartDoctypeDeclHandler = self._second_doctype
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        parser.CommentHandler = self._cut
+        parser.ProcessingInstructionHandler = self._cut
+        parser.Parse(text, True)
+        root = self._root
+        if root is not None and self._declared is not None:
+            self._check_doctype(root, *self._declared)
+        return root
+
+    def explain(self, error: expat.ExpatError) -> tuple[str, str, str]:
+        what = expat.errors.messages.get(error.code, str(error))
+        hint = ""
+        if what == "mismatched tag" and self._open:
+            what = "a closing tag does not match"
+            hint = f"<{self._open[-1].tag}> was opened on line {self._open[-1].line}"
+        elif what == "undefined entity":
+            hint = "write & as &amp; and < as &lt;"
+        elif what.startswith("no element found") and self._open:
+            hint = f"the document ends before <{self._open[-1].tag}> of line {self._open[-1].line} is closed"
+        elif what.startswith("not well-formed"):
+            hint = "a stray & or <, or a quote missing"
+        return f"not well-formed XML: {what}", "", hint
+
+    def _without_doctype(self, text: str) -> str:
+        """Blank out the DOCTYPE: with it in place expat passes over undefined entities without a word."""
+        prolog = expat.ParserCreate()
+        ends: list[int] = []
+
+        def doctype(name: str, system: str | None, _public: str | None, has_subset: bool) -> None:
+            if has_subset:
+                hint = "SCCILS needs none; remove what stands between [ and ]"
+                raise _RefusedError(prolog.CurrentLineNumber, "internal subset in the DOCTYPE", hint=hint)
+            self._declared = (name, system, prolog.CurrentLineNumber)
+
+        def element(*_: object) -> None:
+            raise _PrologDone
+
+        prolog.StartDoctypeDeclHandler = doctype
+        prolog.EndDoctypeDeclHandler = lambda: ends.append(prolog.CurrentByteIndex)
+        prolog.StartElementHandler = element
+        try:
+            prolog.Parse(text, True)
+        except _PrologDone:
+            pass
+        except expat.ExpatError:
+            # The second pass meets the same fault and knows more about it.
+            self._declared = None if not ends else self._declared
+        if not ends:
+            return text
+        data = text.encode()
+        begin = data.rfind(b"<!DOCTYPE", 0, ends[0])
+        blank = bytes(10 if byte == 10 else 32 for byte in data[begin : ends[0] + 1])
+        return (data[:begin] + blank + data[ends[0] + 1 :]).decode()
+
+    def _check_doctype(self, root: Node, name: str, system: str | None, line: int) -> None:
+        if name != root.tag:
+            expected = f"'{root.tag}' as the root element is"
+            self._problems.error(self._file, line, f"the DOCTYPE says '{shorten(name)}'", expected)
+        if system is None:
+            return
+        known = _HISTORICAL.fullmatch(system)
+        wanted = DTD_OF_ROOT.get(root.tag, "hdso.dtd")
+        if known is None or known.group(1) not in DTD_OF_ROOT.values():
+            what = f"the DOCTYPE refers to '{shorten(system)}', which is not opened"
+            self._problems.error(self._file, line, what, f"'{wanted}'", "or leave the DOCTYPE out")
+        elif known.group(1) != wanted and root.tag in DTD_OF_ROOT:
+            self._problems.warning(self._file, line, f"the DOCTYPE names '{known.group(1)}'", f"'{wanted}'")
+
+    def _second_doctype(self, *_: object) -> None:
+        raise _RefusedError(self._parser.CurrentLineNumber, "a DOCTYPE that can not be read", hint="leave it out")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        line = self._parser.CurrentLineNumber
+        self._elements += 1
+        if len(self._open) >= MAX_DEPTH:
+            raise _RefusedError(line, "elements are nested too deeply", f"at most {MAX_DEPTH} levels")
+        if self._elements > MAX_ELEMENTS:
+            raise _RefusedError(line, "too many elements", f"at most {MAX_ELEMENTS}")
+        if len(attributes) > MAX_ATTRIBUTES:
+            raise _RefusedError(line, f"<{shorten(tag)}> has too many attributes", f"at most {MAX_ATTRIBUTES}")
+        for name, value in attributes.items():
+            if max(len(name.encode()), len(value.encode())) > MAX_ATTRIBUTE_BYTES:
+                what = f"attribute {shorten(name)} of <{shorten(tag)}> is too long"
+                raise _RefusedError(line, what, f"at most {MAX_ATTRIBUTE_BYTES} bytes")
+        node = Node(tag, attributes, line)
+        if self._open:
+            self._open[-1].children.append(node)
+            self._cut()
+        else:
+            self._root = node
+        self._open.append(node)
+
+    def _end(self, _tag: str) -> None:
+        self._open.pop()
+
+    def _characters(self, text: str) -> None:
+        if self._open:
+            self._open[-1].pieces[-1] += text
+
+    def _cut(self, *_: object) -> None:
+        if self._open and self._open[-1].pieces[-1]:
+            self._open[-1].pieces.append("")
+
+
+class _PrologDone(Exception):  # noqa: N818  a signal, not an error
+    pass
+
+
+def _decode(data: bytes) -> str:
+    """Return the document's text. Raises _RefusedError for NUL, an encoding not read, and bytes that are not it."""
+    if data.startswith(_WIDE_MARKS):
+        raise _RefusedError(1, "the document is in UTF-16", "UTF-8", "save it as UTF-8")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise _RefusedError(data.count(b"\n", 0, nul) + 1, "a NUL byte stands in the document", "text")
+    declared = _DECLARED_ENCODING.match(data)
+    encoding = declared.group(1).decode().lower() if declared else "utf-8"
+    if encoding in ("iso-8859-1", "latin-1", "latin1"):
+        return data.decode("latin-1")
+    if encoding not in ("utf-8", "utf8", "us-ascii", "ascii"):
+        raise _RefusedError(1, f"encoding '{encoding}' is not read", "UTF-8", "save the document as UTF-8")
+    try:
+        return data.decode("ascii" if "ascii" in encoding else "utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        what = f"byte 0x{data[error.start]:02x} is not {encoding.upper()}"
+        raise _RefusedError(line, what, hint="save the document as UTF-8") from error
