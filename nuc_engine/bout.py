@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -112,7 +112,7 @@ def prepare_bout(config: str, script: str | None) -> Prepared:
     model, problems = load_model(folder)
     if model is None:
         raise BoutRefused(_lines(problems))
-    warnings = [str(problem) for problem in problems.warnings]
+    warnings = _warnings(problems)
     plan = build_plan(model)
     if script is None:
         return Prepared(model, plan, None, None, (), tuple(warnings))
@@ -120,7 +120,7 @@ def prepare_bout(config: str, script: str | None) -> Prepared:
     document, problems = load_script(path, model)
     if document is None:
         raise BoutRefused(_lines(problems))
-    warnings += [str(problem) for problem in problems.warnings]
+    warnings += _warnings(problems)
     try:
         changesets = prepare(document, plan, model.ids)
     except ScriptRefused as refused:
@@ -273,5 +273,10 @@ def _ending(
 
 
 def _lines(problems: Problems) -> str:
-    return "\n".join(str(problem) for problem in problems)
+    return "\n".join(str(problem) for problem in problems.errors)
 
+
+
+def _warnings(problems: Problems) -> list[str]:
+    # Only the file's name: the data directory's bytes must not depend on where the files were.
+    return [str(replace(problem, file=Path(problem.file).name)) for problem in problems.warnings]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from drivers.port import NEVER
 from nuc_engine.changes import Applied, Changeset
 from nuc_engine.clock import VirtualClock
 from nuc_engine.faults import EngineFault
@@ -24,12 +25,15 @@ from nuc_engine.tasks.board import Board
 from nuc_engine.tasks.motor_action import MotorAction, ServoBus
 from nuc_engine.tasks.motor_conversion import MotorConversion
 from nuc_engine.tasks.muscle_conversion import MuscleConversion
-from nuc_engine.tasks.script import NEVER, Script
+from nuc_engine.tasks.script import Script
 from nuc_engine.tasks.server import HdsoServer
 from nuc_engine.tasks.state_transition import StateTransition
 
 REPORT_INTERVAL_NS = 1_000_000_000
 """Overruns of one task are reported at most this often; every one is counted."""
+
+TORQUE_OFF_LIMIT_NS = 1_000_000_000
+"""How long the end of a bout waits for the servos to confirm that their torque is off."""
 
 
 class VirtualBus(ServoBus, Protocol):
@@ -202,8 +206,10 @@ class Executive:
         self.store.publish(self.board.cycle, self.clock.now_ns)
 
     def torque_off(self) -> None:
-        """Let every servo go limp, now."""
+        """Let every servo go limp; the clock stands at the last confirmation, or where the bus gave up."""
         self._bus.torque_off(self.clock.now_ns)
+        done = self._bus.run_until(self.clock.now_ns + TORQUE_OFF_LIMIT_NS)
+        self.clock.wait_until(min(done, self.clock.now_ns + TORQUE_OFF_LIMIT_NS))
 
     def _run_script(self, now_ns: int) -> None:
         self.script.run(now_ns)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from drivers.port import NEVER
 from nuc_engine.changes import Applied, Changeset, Request, Write
 from nuc_engine.plan import Plan
 from nuc_engine.rulebook import Predicate, Rulebook
 from nuc_engine.store import Store, refusal
 from nuc_engine.tasks.board import Board
 from sccils_schemas.rules import RuleError
-
-NEVER = 2**63 - 1
-"""A time that does not come."""
 
 
 class Script:

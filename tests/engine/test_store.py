@@ -1,0 +1,194 @@
+"""The store: types, ranges, unset values, whole-cycle snapshots, one block that can be mapped elsewhere."""
+
+import mmap
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nuc_engine.plan import Slot
+from nuc_engine.store import INTEGER_LIMITS, Store, StoreError, refusal, unfit
+from tests.engine.models import PlanMaker, one_joint
+
+PLAN = one_joint()
+
+
+def hdso(kind="parameter", datatype="float", dims=(1,), **more):
+    make = PlanMaker()
+    make.add(7, "thing", kind, datatype, dims, **more)
+    return make.hdsos[0]
+
+
+def test_a_value_is_unset_until_it_is_written():
+    store = Store(PLAN)
+    index = PLAN.hdso("blank").index
+    assert not store.is_set(index)
+    assert store.values(index) is None
+    store.write(index, (2.5,))
+    assert store.is_set(index)
+    assert store.values(index) == (2.5,)
+
+
+def test_fewer_values_write_from_the_beginning():
+    store = Store(PLAN)
+    index = PLAN.hdso(171).index
+    store.write(index, (2.0, -1.5))
+    store.write(index, (3.0,))
+    assert store.values(index) == (3.0, -1.5)
+
+
+def test_neighbours_of_every_type_do_not_touch():
+    store = Store(PLAN)
+    for hdso_plan in PLAN.hdsos:
+        store.write(hdso_plan.index, [1] * hdso_plan.count)
+    for hdso_plan in PLAN.hdsos:
+        store.write(hdso_plan.index, [3] * hdso_plan.count)
+        others = [store.values(other.index) for other in PLAN.hdsos if other.index > hdso_plan.index]
+        assert all(set(values) == {1} for values in others)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.integers(-(2**63), 2**63 - 1))
+def test_floats_and_64_bit_integers_come_back_exactly(number, integer):
+    store = Store(PLAN)
+    store.write(PLAN.hdso(103).index, (number,))
+    store.write(PLAN.hdso(2).index, (integer,))
+    assert store.values(PLAN.hdso(103).index) == (number,)
+    assert store.values(PLAN.hdso(2).index) == (integer,)
+
+
+def test_a_reader_sees_whole_cycles_only():
+    store = Store(PLAN)
+    low, high = PLAN.hdso(103).index, PLAN.hdso(104).index
+    store.write(low, (1.0,))
+    store.write(high, (1.0,))
+    store.publish(1, 100)
+    store.write(low, (2.0,))
+    half_way = store.snapshot()
+    assert (half_way.cycle, half_way.time_ns) == (1, 100)
+    assert store.values_in(half_way, low) == store.values_in(half_way, high) == (1.0,)
+    store.write(high, (2.0,))
+    store.publish(2, 200)
+    assert store.values_in(store.snapshot(), high) == (2.0,)
+    assert store.values_in(half_way, high) == (1.0,)
+    assert store.values_in(half_way, PLAN.hdso("blank").index) is None
+
+
+def test_a_reader_that_is_overtaken_tries_again():
+    writer = Store(PLAN)
+    low = PLAN.hdso(103).index
+    writer.write(low, (1.0,))
+    writer.publish(1, 1)
+
+    class Overtaken(Store):
+        """A reader whose copy is interrupted twice by the writer."""
+
+        laps = 0
+
+        def snapshot(self):
+            copies = self._copies
+
+            class Slow:
+                def __getitem__(_, half):
+                    if Overtaken.laps < 2:
+                        Overtaken.laps += 1
+                        writer.write(low, (10.0 + Overtaken.laps,))
+                        writer.publish(10 + Overtaken.laps, 0)
+                    return copies[half]
+
+            self._copies = Slow()
+            return super().snapshot()
+
+    reader = Overtaken(PLAN, writer._block)
+    snapshot = reader.snapshot()
+    assert Overtaken.laps == 2
+    assert snapshot.cycle == 12
+    assert writer.values_in(snapshot, low) == (12.0,)
+
+
+def test_two_stores_share_one_mapped_block():
+    with mmap.mmap(-1, Store.size(PLAN)) as block:
+        view = memoryview(block)
+        core, reader = Store(PLAN, view), Store(PLAN, view)
+        core.write(PLAN.hdso(103).index, (4.5,))
+        core.publish(9, 90)
+        assert reader.snapshot().cycle == 9
+        assert reader.values_in(reader.snapshot(), PLAN.hdso(103).index) == (4.5,)
+        for store in (core, reader):
+            for name, value in list(vars(store).items()):
+                if isinstance(value, memoryview):
+                    value.release()
+                elif isinstance(value, tuple):
+                    [item.release() for item in value if isinstance(item, memoryview)]
+                delattr(store, name)
+        view.release()
+
+
+def test_a_block_that_is_too_small_or_foreign_is_refused():
+    with pytest.raises(StoreError, match="bytes"):
+        Store(PLAN, bytearray(100))
+    block = bytearray(Store.size(PLAN) + 64)
+    Store(PLAN, block)
+    with pytest.raises(StoreError, match="another model"):
+        Store(one_joint(force_length=("parabolic", (1.0, 2.0, 3.0))), block)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "values", "word"),
+    [
+        ({}, (float("nan"),), "finite"),
+        ({}, (1e39,), "finite"),
+        ({"datatype": "double"}, (float("inf"),), "finite"),
+        ({"valid": (-1.0, 1.0)}, (1.5,), "valid range -1..1"),
+        ({"valid": (None, 1.0)}, (1.5,), "valid range -inf..1"),
+        ({"invalid": ((2.0, 3.0),)}, (2.0,), "invalid range"),
+        ({"datatype": "int"}, (1.5,), "not a int"),
+        ({"datatype": "int"}, (2**31,), "not a int"),
+        ({"datatype": "uchar"}, (256,), "not a uchar"),
+        ({}, (1.0, 2.0), "2 values for 1"),
+        ({}, (), "0 values"),
+    ],
+)
+def test_what_does_not_fit_is_refused(kwargs, values, word):
+    assert word in unfit(hdso(**kwargs), values)
+
+
+def test_bounds_belong_to_the_valid_range():
+    plan = hdso(valid=(-1.0, 1.0))
+    assert unfit(plan, (-1.0,)) is None
+    assert unfit(plan, (1.0,)) is None
+    for datatype, (low, high) in INTEGER_LIMITS.items():
+        assert unfit(hdso(datatype=datatype), (low,)) is None
+        assert unfit(hdso(datatype=datatype), (high,)) is None
+
+
+def test_sensors_and_constants_are_not_written_from_outside():
+    assert "engine" in refusal(hdso("sensor"), (1.0,))
+    assert "constant" in refusal(hdso("constant"), (1.0,))
+    assert refusal(hdso("constant"), (1.0,), constants=True) is None
+    assert refusal(hdso(), (1.0,)) is None
+
+
+def test_access_by_element_is_typed():
+    store = Store(PLAN)
+    view, at = store.locate(Slot(PLAN.hdso(171).index, 1))
+    view[at] = -1.5
+    store.flags[PLAN.hdso(171).index] = 1
+    assert store.values(PLAN.hdso(171).index)[1] == -1.5
+
+
+def test_memory_stays_flat_after_warm_up():
+    store = Store(PLAN)
+    low = PLAN.hdso(103).index
+
+    def work():
+        for k in range(300):
+            store.write(low, (k / 3,))
+            store.publish(k, k)
+            store.snapshot()
+
+    work()
+    before = sys.getallocatedblocks()
+    work()
+    assert abs(sys.getallocatedblocks() - before) < 20
