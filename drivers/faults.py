@@ -46,18 +46,20 @@ FAULT_OPTIONS = tuple(field.name for field in fields(LineFaults))
 
 
 class FaultLayer:
-    """Does to messages what `LineFaults` says, in the order the generator decides."""
+    """Does to messages what `faults` says at the time; the same calls on the same seed do the same."""
 
-    __slots__ = ("_faults", "_rng")
+    __slots__ = ("_rng", "faults")
 
     def __init__(self, faults: LineFaults, rng: np.random.Generator) -> None:
         """Draw from `rng`, which nothing else uses."""
-        self._faults = faults
+        self.faults = faults
         self._rng = rng
 
     def garble(self, message: bytes) -> bytes:
         """Return what is left of `message`, perhaps nothing."""
-        faults, rng = self._faults, self._rng
+        faults, rng = self.faults, self._rng
+        if not message:
+            return message
         drop, flip, insert, truncate = rng.random(4)
         if drop < faults.drop:
             return b""
@@ -72,10 +74,10 @@ class FaultLayer:
 
     def delay_ns(self) -> int:
         """Return how much later than usual the next reply starts."""
-        return int(self._faults.delay_us * 1000) if self._rng.random() < self._faults.delay else 0
+        return int(self.faults.delay_us * 1000) if self._rng.random() < self.faults.delay else 0
 
     def babble(self) -> bytes:
         """Return the bytes that come before the next reply, mostly none."""
-        if self._rng.random() >= self._faults.babble:
+        if self._rng.random() >= self.faults.babble:
             return b""
         return self._rng.bytes(int(self._rng.integers(1, 5)))

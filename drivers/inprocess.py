@@ -31,12 +31,14 @@ class PacedLine:
 
     def deliver(self, data: bytes, start_ns: int) -> None:
         """Send `data` (at most 64 bytes) with its first bit at `start_ns`, or as soon as the line is free."""
+        if not data:
+            return
         free_ns = self._free_ns
         start_ns = start_ns if start_ns > free_ns else free_ns
         self._free_ns = done_ns = start_ns + self._wire[len(data)]
         if self._chunk:
             self._backlog.append((data, start_ns))
-        elif data:
+        else:
             self._chunk = data
             self._base_ns = start_ns
             self._skip = 0

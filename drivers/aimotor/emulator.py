@@ -26,6 +26,8 @@ DEFAULT_TURNAROUND_NS: Final = 230_000
 2010."""
 
 _JITTER_BLOCK = 4096
+# A current of whole ticks must not lose one to the last bit of a float.
+_ROUND_OFF = 1e-9
 _NO_FRAMES: Final[dict[bytes, tuple[int, float, int]]] = {}
 
 
@@ -121,7 +123,7 @@ class AiMotorEmulator:
         if level >= 0:
             plant.command(servo, goal_deg, level)
         position = int(angle_deg / self._tick_deg + 0.5)
-        current = int(current_a / TICK_A)
+        current = int(current_a / TICK_A + _ROUND_OFF)
         if not (0 <= position <= MAX_RAW and 0 <= current <= MAX_RAW):
             position = min(max(position, 0), MAX_RAW)
             current = min(max(current, 0), MAX_RAW)
@@ -223,7 +225,7 @@ class AiMotorEmulator:
     def _reply(self, servo: int) -> bytes:
         angle_deg, current_a = self._plant.sample(servo)
         position = min(max(int(angle_deg / self._tick_deg + 0.5), 0), MAX_RAW)
-        current = min(max(int(current_a / TICK_A), 0), MAX_RAW)
+        current = min(max(int(current_a / TICK_A + _ROUND_OFF), 0), MAX_RAW)
         return bytes((current, position))
 
     def _send(self, reply: bytes, heard_ns: int) -> None:
@@ -232,6 +234,5 @@ class AiMotorEmulator:
             start_ns += self._jitter()
         if self._faults is not None:
             start_ns += self._faults.delay_ns()
-            # Each draw is made whatever the others gave, so that one fault's rate does not shift another's stream.
             reply = self._faults.babble() + self._faults.garble(reply)
         self._deliver(reply, start_ns)

@@ -1,7 +1,7 @@
 """The AI motor bus on the virtual clock, to the nanosecond."""
 
 import pytest
-from emulated import EXCHANGE_NS, MS, REPLY_NS, REQUEST_NS, TURN_NS, addresses, rig
+from emulated import EXCHANGE_NS, MS, REPLY_NS, REQUEST_NS, addresses, rig
 
 from drivers.aimotor.bus import AiMotorBus
 from drivers.errors import BusError, BusUrlError, FrameError, PortError
@@ -47,7 +47,7 @@ def test_four_motors_run_at_197_hz():
 
 def test_proceed_at_each_wake_is_the_same_as_run_until():
     fast, slow = rig(), rig()
-    for bus, _, plant in (fast, slow):
+    for _, _, plant in (fast, slow):
         plant.motion = lambda servo, now: (60 + servo) + 0.3 * now / MS
     now_fast = now_slow = 0
     for goals in ([-1] * 4, [10, 20, 30, 40], [-1, 20, -1, 250]):
