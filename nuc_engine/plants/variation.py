@@ -13,7 +13,7 @@ import numpy as np
 from nuc_engine.plants.spec import VariationSpec
 
 NOISE_SAMPLES = 8191
-"""Length of a noise table, after which it repeats; a prime, so that servos taking turns do not fall into step with it."""
+"""Length of a noise table, after which it repeats; a prime, so that taking turns does not fall into step with it."""
 
 
 @dataclass(frozen=True, slots=True)

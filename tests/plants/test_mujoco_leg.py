@@ -1,0 +1,356 @@
+"""The emulated leg as its servos see it: time, goals, torque, meters, faults and things that happen to it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from drivers.servo import PlantFault
+from nuc_engine.kinematics import joint_origins
+from nuc_engine.plants.events import BaseHeight, Ground, Kick
+from nuc_engine.plants.mujoco_leg import MujocoLeg
+from tests.plants.leg_plans import ROACH, STICK, single
+from tests.plants.specs import leg
+
+MS = 1_000_000
+S = 1000 * MS
+TICK_A = 0.0184
+PENDULUM = single()
+HANGING = {"Joint": 90.0}
+
+
+def angle_deg(plant: MujocoLeg, servo: int = 0) -> float:
+    """Return a joint's angle of a pendulum whose calibration starts at 0."""
+    return plant.sample(servo)[0] / (1.529 * 0.654)
+
+
+def drive(plant: MujocoLeg, servos: int, until_ms: int) -> list[tuple[float, float]]:
+    """Send the servos to and fro, one exchange every 1.27 ms, and return all replies."""
+    replies: list[tuple[float, float]] = []
+    for k in range(int(until_ms / 1.27)):
+        plant.advance(round(k * 1.27 * MS))
+        servo = k % servos
+        replies.append(plant.sample(servo))
+        plant.command(servo, replies[-1][0] + (15.0 if (k // 200) % 2 else -15.0), 3)
+    return replies
+
+
+# calibration
+
+
+def test_the_shaft_starts_at_the_pose_given_on_the_servos_own_scale() -> None:
+    start = {"Thorax-Coxa1": 20.0, "Thorax-Coxa2": 2.0, "Coxa-Trochanter": 90.0, "Femur-Tibia": 80.0}
+    plant = leg(ROACH, start_deg=start)
+    for servo, motor in enumerate(ROACH.motors):
+        raw = motor.cal1 + motor.cal2 * start[ROACH.joints[motor.joint].name]
+        assert plant.sample(servo) == pytest.approx((raw * 0.654, 0.0))
+
+
+@pytest.mark.parametrize(("cal1", "cal2"), [(0.0, 1.529), (200.0, -1.529)])
+def test_a_servo_goes_to_its_goal_whatever_its_turning_sense(cal1: float, cal2: float) -> None:
+    plant = leg(single(cal1, cal2), start_deg=HANGING)
+    goal = (cal1 + cal2 * 85.0) * 0.654
+    plant.command(0, goal, 0)
+    plant.advance(2 * S)
+    assert plant.sample(0)[0] == pytest.approx(goal, abs=4.0)
+    assert plant.take_records()[-1][1] == pytest.approx(10.0 * math.cos(math.radians(85.0)), abs=0.7)
+
+
+# time
+
+
+def test_only_whole_steps_count_and_splitting_time_changes_nothing() -> None:
+    plant, other = leg(PENDULUM), leg(PENDULUM)
+    start = plant.sample(0)
+    plant.advance(MS - 1)
+    assert plant.sample(0) == start
+    plant.advance(MS)
+    assert plant.sample(0) != start
+    for now in range(0, 200 * MS + 1, 333_333):
+        plant.advance(now)
+    plant.advance(200 * MS)
+    other.advance(200 * MS)
+    assert plant.sample(0) == other.sample(0)
+
+
+def test_time_does_not_run_backwards() -> None:
+    plant = leg(PENDULUM)
+    plant.advance(20 * MS)
+    reached = plant.sample(0)
+    plant.advance(5 * MS)
+    assert plant.sample(0) == reached
+
+
+def test_a_goal_between_two_grid_points_acts_from_the_step_run_next() -> None:
+    early, late, later = leg(PENDULUM), leg(PENDULUM), leg(PENDULUM)
+    for plant, instant in ((early, 7 * MS), (late, 8 * MS - 1), (later, 8 * MS)):
+        plant.advance(instant)
+        plant.command(0, 100.0, 0)
+        plant.advance(30 * MS)
+    assert early.sample(0) == late.sample(0)
+    assert early.sample(0) != later.sample(0)
+
+
+def test_the_time_step_is_the_descriptions() -> None:
+    plant = leg(PENDULUM, world={"timestep_us": 250})
+    start = plant.sample(0)
+    plant.advance(249_999)
+    assert plant.sample(0) == start
+    plant.advance(250_000)
+    assert plant.sample(0) != start
+
+
+# torque
+
+
+def sag_deg(level: int) -> float:
+    """Return how far a level lets the horizontal pendulum sink."""
+    plant = leg(
+        PENDULUM,
+        start_deg={"Joint": 20.0},
+        joint={"Joint": {"link_mass_g": 20.0, "tip_mass_g": 80.0, "start_deg": 20.0}},
+    )
+    plant.command(0, plant.sample(0)[0], level)
+    plant.advance(2 * S)
+    return angle_deg(plant) - 20.0
+
+
+def test_a_strong_level_holds_the_leg_and_the_weakest_lets_it_sink() -> None:
+    assert 0.0 < sag_deg(0) < 10.0
+    assert sag_deg(1) == pytest.approx(sag_deg(0), abs=0.01)
+    assert sag_deg(4) > 40.0
+
+
+def test_the_level_can_be_changed_while_it_runs() -> None:
+    plant = leg(
+        PENDULUM,
+        start_deg={"Joint": 20.0},
+        joint={"Joint": {"link_mass_g": 20.0, "tip_mass_g": 80.0, "start_deg": 20.0}},
+    )
+    goal = plant.sample(0)[0]
+    plant.command(0, goal, 4)
+    plant.advance(2 * S)
+    low = angle_deg(plant)
+    plant.command(0, goal, 0)
+    plant.advance(4 * S)
+    assert low - angle_deg(plant) > 30.0
+
+
+def test_a_released_servo_lets_go_until_it_is_commanded_again() -> None:
+    plant = leg(PENDULUM, start_deg={"Joint": 45.0})
+    goal = plant.sample(0)[0]
+    plant.command(0, goal, 0)
+    plant.advance(S)
+    held = angle_deg(plant)
+    plant.release(0)
+    plant.advance(3 * S)
+    hanging = angle_deg(plant)
+    plant.command(0, goal, 0)
+    plant.advance(5 * S)
+    assert held == pytest.approx(45.0, abs=5.0)
+    assert hanging - held > 20.0
+    assert angle_deg(plant) == pytest.approx(held, abs=0.5)
+
+
+def test_a_leg_starts_released() -> None:
+    plant = leg(PENDULUM, start_deg={"Joint": 45.0})
+    plant.advance(3 * S)
+    assert angle_deg(plant) > 65.0
+    assert plant.sample(0)[1] == 0.0
+
+
+def test_the_shaft_does_not_leave_the_servos_scale() -> None:
+    plant = leg(PENDULUM, start_deg=HANGING)
+    plant.command(0, 400.0, 0)
+    plant.advance(2 * S)
+    assert plant.sample(0)[0] == pytest.approx(254 * 0.654, abs=1.0)
+
+
+# current
+
+
+def pressed_against_the_stop(level: int, **servo: object) -> float:
+    """Return the current of a servo that pushes against the end of its scale, at rest."""
+    plant = leg(PENDULUM, start_deg={"Joint": 150.0}, servo=servo)
+    plant.command(0, 400.0, level)
+    plant.advance(3 * S)
+    return plant.sample(0)[1]
+
+
+def test_stalled_the_winding_carries_the_stall_current_times_the_duty() -> None:
+    assert pressed_against_the_stop(0) == pytest.approx(1.0 - 2 * TICK_A, abs=1e-4)
+    assert pressed_against_the_stop(3) == pytest.approx(0.4 - 2 * TICK_A, abs=1e-4)
+
+
+def test_stalled_the_supply_gives_the_duty_times_that() -> None:
+    assert pressed_against_the_stop(3, current_model="supply") == pytest.approx(0.16 - 2 * TICK_A, abs=1e-4)
+
+
+def test_what_lies_below_the_dead_band_reads_nothing() -> None:
+    assert pressed_against_the_stop(3, dead_ticks=22.0) == 0.0
+    assert pressed_against_the_stop(3, dead_ticks=21.0) == pytest.approx(0.4 - 21 * TICK_A, abs=1e-4)
+
+
+def test_reversing_a_moving_motor_gives_a_spike() -> None:
+    plant = leg(PENDULUM, start_deg={"Joint": 20.0}, servo={"dead_ticks": 0.0, "damping_scale": 1.0})
+    plant.command(0, 160.0, 3)
+    plant.advance(150 * MS)
+    running = plant.sample(0)[1]
+    plant.command(0, 0.0, 3)
+    plant.advance(151 * MS)
+    assert plant.sample(0)[1] > 0.5 > 0.3 > running
+
+
+# what differs from bout to bout
+
+NOISY = {"start_pose_deg": 5.0, "friction_fraction": 0.2, "position_noise_ticks": 0.3, "current_noise_ticks": 0.3}
+
+
+def test_the_same_seed_gives_the_same_bout_to_the_bit() -> None:
+    first, second = leg(ROACH, 7, variation=NOISY), leg(ROACH, 7, variation=NOISY)
+    assert drive(first, 4, 2000) == drive(second, 4, 2000)
+    assert first.take_records() == second.take_records()
+
+
+@pytest.mark.parametrize("kind", sorted(NOISY))
+def test_another_seed_gives_another_bout_whichever_quantity_varies(kind: str) -> None:
+    first, second = (leg(ROACH, seed, variation={kind: NOISY[kind]}) for seed in (7, 8))
+    assert drive(first, 4, 2000) != drive(second, 4, 2000)
+
+
+def test_without_variation_the_seed_makes_no_difference() -> None:
+    assert drive(leg(ROACH, 7), 4, 500) == drive(leg(ROACH, 8), 4, 500)
+
+
+def test_the_start_pose_varies_within_its_bounds() -> None:
+    starts = [angle_deg(leg(PENDULUM, seed, variation={"start_pose_deg": 5.0})) for seed in range(40)]
+    assert 55.0 <= min(starts) < 57.0
+    assert 63.0 < max(starts) <= 65.0
+
+
+def test_position_noise_has_the_size_given_and_does_not_move_the_leg() -> None:
+    plant = leg(PENDULUM, 3, variation={"position_noise_ticks": 0.5})
+    ticks = [(plant.sample(0)[0] - 60.0 * 1.529 * 0.654) / 0.654 for _ in range(4000)]
+    mean = sum(ticks) / len(ticks)
+    assert mean == pytest.approx(0.0, abs=0.05)
+    assert math.sqrt(sum((t - mean) ** 2 for t in ticks) / len(ticks)) == pytest.approx(0.5, rel=0.1)
+
+
+def test_current_noise_never_makes_a_current_negative() -> None:
+    plant = leg(PENDULUM, 3, variation={"current_noise_ticks": 4.0})
+    currents = [plant.sample(0)[1] for _ in range(2000)]
+    assert min(currents) == 0.0
+    assert max(currents) > 4 * TICK_A
+
+
+# truth
+
+
+def test_the_record_has_the_foots_place_on_a_grid_of_10_ms() -> None:
+    start = {"Thorax-Coxa": -12.0, "Coxa-Trochanter": 35.0, "Femur-Tibia": 100.0}
+    plant = leg(STICK, start_deg=start, world={"base_height_cm": 100.0})
+    plant.advance(35 * MS)
+    records = plant.take_records()
+    plant.advance(51 * MS)
+    assert [record[0] for record in records + plant.take_records()] == [0, 10 * MS, 20 * MS, 30 * MS, 40 * MS, 50 * MS]
+    assert plant.take_records() == []
+    matrices = [None if j.amatrix is None else _square(j.amatrix) for j in STICK.joints]
+    foot = joint_origins(matrices, [j.dh_line for j in STICK.joints], list(start.values()))[-1]
+    assert records[0][1:4] == pytest.approx(tuple(foot))
+    assert records[0][4] == 0.0
+
+
+def _square(row: tuple[float, ...]) -> list[list[float]]:
+    return [list(row[k : k + 4]) for k in range(0, 16, 4)]
+
+
+def standing() -> MujocoLeg:
+    """Return a stick leg that has been holding its pose on the ground for 2 s."""
+    start = {"Thorax-Coxa": 0.0, "Coxa-Trochanter": 40.0, "Femur-Tibia": 90.0}
+    plant = leg(STICK, start_deg=start, world={"base_height_cm": 20.0})
+    for servo in range(3):
+        plant.command(servo, plant.sample(servo)[0], 0)
+    plant.advance(2 * S)
+    return plant
+
+
+def test_a_standing_leg_is_carried_by_the_ground() -> None:
+    x, y, z, force = standing().take_records()[-1][1:]
+    assert 0.5 < force < 5.0
+    assert z == pytest.approx(-20.0 + 0.8, abs=0.1)
+    assert y < 0.0
+    assert abs(x) < 10.0
+
+
+# things that happen
+
+
+def test_the_ground_can_be_taken_away_and_put_back() -> None:
+    plant = standing()
+    plant.schedule(Ground(3 * S, present=False))
+    plant.schedule(Ground(4 * S, present=True))
+    plant.advance(6 * S)
+    force = {record[0]: record[4] for record in plant.take_records()}
+    assert force[3 * S - 10 * MS] > 0.5
+    assert all(force[t] == 0.0 for t in range(3 * S + 10 * MS, 4 * S, 10 * MS))
+    assert force[6 * S - 10 * MS] > 0.5
+
+
+def test_the_body_can_be_raised() -> None:
+    plant = standing()
+    plant.schedule(BaseHeight(3 * S, 20.5))
+    plant.advance(5 * S)
+    records = plant.take_records()
+    assert records[-1][3] == pytest.approx(-20.5 + 0.8, abs=0.1)
+    assert records[-1][4] > 0.1
+
+
+def test_a_kick_pushes_the_leg_where_it_points_for_as_long_as_it_lasts() -> None:
+    plant = standing()
+    still = standing()
+    plant.schedule(Kick(3 * S, (6.0, 0.0, 0.0), 100 * MS))
+    plant.advance(3 * S)
+    still.advance(3 * S)
+    assert plant.sample(0) == still.sample(0)
+    plant.advance(3 * S + 100 * MS)
+    still.advance(3 * S + 100 * MS)
+    pushed = plant.sample(0)[0]
+    assert pushed < still.sample(0)[0] - 2.0, "protraction lowers the raw angle of this motor"
+    plant.advance(6 * S)
+    assert plant.sample(0)[0] > pushed + 2.0
+
+
+def test_what_is_scheduled_for_the_past_happens_now() -> None:
+    plant = standing()
+    plant.take_records()
+    plant.schedule(Ground(S, present=False))
+    plant.advance(3 * S)
+    assert all(record[4] == 0.0 for record in plant.take_records() if record[0] > 2 * S + 10 * MS)
+
+
+# divergence
+
+
+def test_divergence_is_a_fault_that_says_what_and_when(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plant = standing()
+    plant.schedule(Kick(int(2.5 * S), (1e13, 0.0, 0.0), 100 * MS))
+    with pytest.raises(PlantFault, match=r"diverged before 2\.5[01]\d s: .*BADQ"):
+        plant.advance(3 * S)
+    assert list(tmp_path.iterdir()) == [], "no log file in the working folder"
+
+
+def test_divergence_of_a_free_run_is_seen_too() -> None:
+    servo = {"armature_kg_m2": 0.0, "damping_scale": 0.0, "frictionloss_n_m": 0.0, "saturation_ticks": 0.1}
+    plant = leg(
+        STICK,
+        servo=servo,
+        world={"timestep_us": 10_000},
+        motor={"1001": {"omega0_rad_s": 5.0, "stall_torque_n_m": 900.0, "stall_current_a": 1.4}},
+    )
+    plant.command(1, 0.0, 0)
+    plant.command(2, 160.0, 0)
+    with pytest.raises(PlantFault, match="diverged"):
+        plant.advance(20 * S)
