@@ -53,6 +53,7 @@ class AiMotorBus:
     __slots__ = (
         "_by_level",
         "_dirty",
+        "_done_ns",
         "_doubtful",
         "_flush_ns",
         "_heard",
@@ -113,6 +114,7 @@ class AiMotorBus:
         self._job = _Job.IDLE
         self._next_job = _Job.IDLE
         self._sent_ns = 0
+        self._done_ns = 0
         self._flush_ns = 0
         self._heard = b""
         self._dirty = False
@@ -192,8 +194,7 @@ class AiMotorBus:
                 self._settle(k)
             self._k = k = k + 1
             if k == count:
-                self._job = _Job.IDLE
-                self.wake_ns = NEVER
+                self._finish(wake_ns)
                 return wake_ns
             self._sent_ns = sent_ns = wake_ns
             write(requests[k], sent_ns)
@@ -211,6 +212,8 @@ class AiMotorBus:
         return instant_ns if self._job is _Job.IDLE else NEVER
 
     def _begin(self, job: _Job, now_ns: int) -> None:
+        # A caller that let the cycle run ahead of its own clock may ask for the next one in the past of the wire.
+        now_ns = max(now_ns, self._done_ns)
         self._job = job
         self._k = 0
         self._port.flush_input(now_ns)
@@ -268,9 +271,13 @@ class AiMotorBus:
         elif self._k < len(self._requests):
             self._transmit(now_ns)
         else:
-            self._job = _Job.IDLE
-            self._heard = b""
-            self.wake_ns = NEVER
+            self._finish(now_ns)
+
+    def _finish(self, now_ns: int) -> None:
+        self._job = _Job.IDLE
+        self._heard = b""
+        self._done_ns = now_ns
+        self.wake_ns = NEVER
 
     def _judge(self, heard: bytes, at_ns: int) -> None:
         """Believe or refuse what came as the reply to request k."""

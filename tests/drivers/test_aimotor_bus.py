@@ -206,6 +206,16 @@ def test_torque_off_between_cycles_starts_at_once_and_repeats():
     assert bus.current_raw == [-1, -1]
 
 
+def test_torque_off_asked_for_in_the_past_of_a_cycle_that_ran_ahead():
+    bus, _, plant = rig()
+    end = cycle(bus, 0, [100] * 4)
+    plant.calls.clear()
+    bus.torque_off(1 * MS)
+    assert bus.run_until(FAR) == 2 * end
+    assert bus.status == [OK] * 4
+    assert plant.calls[0] == ("advance", end + REQUEST_NS)
+
+
 def test_a_cycle_within_a_cycle_is_refused():
     bus, _, _ = rig()
     bus.start(0, [-1] * 4)

@@ -1,0 +1,242 @@
+"""Frames against the fact sheets, and the parser fed every way."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drivers.aimotor import codec
+from drivers.aimotor.codec import Op, Request, RequestParser
+from drivers.aimotor.table import BAUD_CODES, MODELS, SET_COMMANDS, Family
+from drivers.errors import FrameError
+
+quick = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+def wck(command, d3, d4):
+    return codec.encode_set(0, command, d3, d4, family=Family.WCK)
+
+
+# Frames as published for the wCK and its clients.
+GOLDEN = [
+    (codec.encode_position(0, 0, 127), "FF 00 7F 7F"),
+    (codec.encode_position(5, 2, 200), "FF 45 C8 0D"),
+    (codec.encode_read(5), "FF A5 00 25"),
+    (codec.encode_passive(5), "FF C5 10 55"),
+    (codec.encode_wheel(5, clockwise=False, speed=10), "FF C5 3A 7F"),
+    (codec.encode_wheel(5, clockwise=True, speed=10), "FF C5 4A 0F"),
+    (codec.encode_break(), "FF DF 20 7F"),
+    (codec.encode_sync(0, [100, 120, 140, 160]), "FF 1F 04 64 78 8C A0 30"),
+    (wck(0x08, 0x0F, 0x0F), "FF E0 08 0F 0F 68"),
+    (wck(0x09, 0x14, 0x1E), "FF E0 09 14 1E 63"),
+    (wck(0x0A, 0, 0), "FF E0 0A 00 00 6A"),
+    (wck(0x0B, 100, 100), "FF E0 0B 64 64 6B"),
+    (wck(0x0C, 30, 30), "FF E0 0C 1E 1E 6C"),
+    (wck(0x0D, 30, 100), "FF E0 0D 1E 64 17"),
+    (wck(0x0E, 0, 0), "FF E0 0E 00 00 6E"),
+    (wck(0x0F, 0x50, 0x50), "FF E0 0F 50 50 6F"),
+    (wck(0x10, 0, 0), "FF E0 10 00 00 70"),
+    (wck(0x11, 1, 253), "FF E0 11 01 FD 0D"),
+    (wck(0x12, 0, 0), "FF E0 12 00 00 72"),
+    (wck(0x15, 0, 0), "FF E0 15 00 00 75"),
+    (wck(0x16, 0, 0), "FF E0 16 00 00 76"),
+    (wck(0x17, 30, 100), "FF E0 17 1E 64 0D"),
+    (wck(0x18, 0, 0), "FF E0 18 00 00 78"),
+    (wck(0x64, 1, 1), "FF E0 64 01 01 04"),
+    (wck(0x65, 0, 0), "FF E0 65 00 00 05"),
+    (wck(0x97, 0, 0), "FF E0 97 00 00 77"),
+    (codec.encode_move_10bit(3, 100, 512), "FF E0 C8 03 64 04 00 4B"),
+    (wck(0xC9, 3, 3), "FF E0 C9 03 03 29"),
+]
+
+
+@pytest.mark.parametrize(("frame", "published"), GOLDEN, ids=[published for _, published in GOLDEN])
+def test_encoders_give_the_published_bytes_and_the_parser_takes_them(frame, published):
+    assert frame == bytes.fromhex(published)
+    parser = RequestParser()
+    requests = parser.feed(frame)
+    assert [index for index, _ in requests] == [len(frame) - 1]
+    assert requests[0][1].op is not Op.UNKNOWN
+    assert (parser.bad_checksums, parser.stray_bytes, parser.idle) == (0, 0, True)
+
+
+def test_the_misprinted_runtime_gain_frame_is_thrown_away():
+    parser = RequestParser()
+    assert parser.feed(bytes.fromhex("FF E0 0B 64 64 69")) == []
+    assert parser.bad_checksums == 1
+
+
+bus_ids = st.integers(0, 30)
+raws = st.integers(0, 254)
+
+
+@st.composite
+def any_request(draw):
+    """One valid frame and what it must be decoded to."""
+    bus_id, level, raw = draw(bus_ids), draw(st.integers(0, 4)), draw(raws)
+    kind = draw(st.sampled_from(["send", "read", "passive", "wheel", "break", "sync", "set", "move"]))
+    if kind == "send":
+        return codec.encode_position(bus_id, level, raw), Request(Op.POSITION_SEND, bus_id, level, raw)
+    if kind == "read":
+        return codec.encode_read(bus_id), Request(Op.POSITION_READ, bus_id, -1, 0)
+    if kind == "passive":
+        return codec.encode_passive(bus_id), Request(Op.PASSIVE, bus_id, -1, 0x10)
+    if kind == "wheel":
+        clockwise, speed = draw(st.booleans()), draw(st.integers(0, 15))
+        frame = codec.encode_wheel(bus_id, clockwise=clockwise, speed=speed)
+        return frame, Request(Op.WHEEL, bus_id, -1, (4 if clockwise else 3) << 4 | speed)
+    if kind == "break":
+        return codec.encode_break(), Request(Op.BREAK, 31, -1, 0x20)
+    if kind == "sync":
+        targets = draw(st.lists(raws, min_size=1, max_size=31))
+        return codec.encode_sync(level, targets), Request(Op.SYNC_SEND, 31, level, len(targets), bytes(targets))
+    if kind == "set":
+        low = draw(raws)
+        frame = codec.encode_set(bus_id, 0x11, low, raw, family=Family.WCK)
+        return frame, Request(Op.SET, bus_id, -1, 0x11, bytes((low, raw)))
+    frame = codec.encode_move_10bit(raw % 254, raw, raw * 4)
+    return frame, Request(Op.MOVE_10BIT, 0, -1, 0xC8, bytes((raw % 254, raw, raw * 4 >> 7, raw * 4 & 0x7F)))
+
+
+def feed_in_pieces(parser, data, cuts):
+    """Feed `data` cut at `cuts`; return [(index in the whole of the last byte, request)]."""
+    bounds = [0, *sorted(cut for cut in cuts if cut <= len(data)), len(data)]
+    found = []
+    for start, end in zip(bounds, bounds[1:], strict=False):
+        found += [(start + index, request) for index, request in parser.feed(data[start:end])]
+    return found
+
+
+@quick
+@given(st.lists(any_request(), min_size=1, max_size=4), st.sets(st.integers(0, 80)))
+def test_frames_are_found_however_the_bytes_are_cut(frames, cuts):
+    data = b"".join(frame for frame, _ in frames)
+    expected, end = [], 0
+    for frame, request in frames:
+        end += len(frame)
+        expected.append((end - 1, request))
+    parser = RequestParser()
+    assert feed_in_pieces(parser, data, cuts) == expected
+    assert (parser.bad_checksums, parser.stray_bytes, parser.idle) == (0, 0, True)
+
+
+@quick
+@given(any_request())
+def test_a_frame_cut_at_every_byte(pair):
+    frame, request = pair
+    for cut in range(len(frame) + 1):
+        assert feed_in_pieces(RequestParser(), frame, {cut}) == [(len(frame) - 1, request)]
+    parser = RequestParser()
+    assert [r for byte in frame for _, r in parser.feed(bytes((byte,)))] == [request]
+
+
+noise = st.binary(max_size=12).map(lambda data: data.replace(b"\xff", b""))
+
+
+@quick
+@given(noise, any_request(), noise, any_request(), noise)
+def test_garbage_between_frames_is_counted_and_nothing_else(before, first, between, second, after):
+    parser = RequestParser()
+    found = parser.feed(before + first[0] + between + second[0] + after)
+    assert [request for _, request in found] == [first[1], second[1]]
+    assert parser.stray_bytes == len(before + between + after)
+
+
+@quick
+@given(any_request(), any_request(), st.data())
+def test_a_torn_frame_does_not_take_the_next_with_it(torn, whole, data):
+    keep = data.draw(st.integers(1, len(torn[0]) - 1))
+    parser = RequestParser()
+    found = parser.feed(torn[0][:keep] + whole[0])
+    assert [request for _, request in found] == [whole[1]]
+    assert parser.stray_bytes == keep
+
+
+@quick
+@given(st.binary(max_size=60), any_request())
+def test_any_garbage_leaves_the_next_frame_readable(garbage, pair):
+    parser = RequestParser()
+    found = parser.feed(garbage + pair[0])
+    assert found[-1] == (len(garbage) + len(pair[0]) - 1, pair[1])
+
+
+@quick
+@given(any_request(), st.data())
+def test_one_flipped_bit_in_a_checksum_is_always_noticed(pair, data):
+    frame = bytearray(pair[0])
+    frame[-1] ^= 1 << data.draw(st.integers(0, 7))
+    parser = RequestParser()
+    assert parser.feed(bytes(frame)) == []
+    assert parser.bad_checksums + parser.stray_bytes > 0
+
+
+@pytest.mark.parametrize("raw", [0, 100, 126])
+def test_bit_seven_of_a_target_is_not_covered_by_the_checksum(raw):
+    frame = bytearray(codec.encode_position(3, 3, raw))
+    for bit in range(7):
+        damaged = bytearray(frame)
+        damaged[2] ^= 1 << bit
+        assert RequestParser().feed(bytes(damaged)) == []
+    frame[2] ^= 0x80
+    assert [r.value for _, r in RequestParser().feed(bytes(frame))] == [raw + 128]
+
+
+def test_frames_that_mean_nothing_are_told_apart():
+    for frame in ("FF BF 00 3F", "FF C5 00 45", "FF DF 10 4F", "FF C5 5A 1F"):
+        assert [r.op for _, r in RequestParser().feed(bytes.fromhex(frame))] == [Op.UNKNOWN]
+    parser = RequestParser()
+    # A group send of 32 targets cannot be: there are 31 ids.
+    assert parser.feed(bytes((0xFF, 0x1F, 32, 1, 2, 3))) == []
+    assert (parser.stray_bytes, parser.idle) == (6, True)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: codec.encode_position(31, 0, 0),
+        lambda: codec.encode_position(-1, 0, 0),
+        lambda: codec.encode_position(0, 5, 0),
+        lambda: codec.encode_position(0, -1, 0),
+        lambda: codec.encode_position(0, 0, 255),
+        lambda: codec.encode_position(0, 0, -1),
+        lambda: codec.encode_read(31),
+        lambda: codec.encode_passive(31),
+        lambda: codec.encode_wheel(0, clockwise=True, speed=16),
+        lambda: codec.encode_sync(0, []),
+        lambda: codec.encode_sync(0, [0] * 32),
+        lambda: codec.encode_sync(0, [255]),
+        lambda: codec.encode_move_10bit(254, 0, 0),
+        lambda: codec.encode_move_10bit(0, 0, 1024),
+        lambda: wck(0x0C, 30, 29),
+        lambda: wck(0x0F, 32, 32),
+        lambda: wck(0x99, 0, 0),
+    ],
+)
+def test_values_the_wire_cannot_carry_are_refused(call):
+    with pytest.raises(FrameError):
+        call()
+
+
+@pytest.mark.parametrize("command", sorted(SET_COMMANDS))
+def test_no_set_command_is_sent_to_an_ai_motor(command):
+    row = SET_COMMANDS[command]
+    with pytest.raises(FrameError, match="not established for the AI motor"):
+        codec.encode_set(0, command, row.d3[0], row.d4[0], family=Family.AI_MOTOR)
+
+
+def test_replies():
+    assert codec.decode_reply(b"\x0b\x7f") == (11, 127)
+    assert codec.decode_reply(b"\x0b\xfe").position_raw == 254
+    for bad in (b"", b"\x01", b"\x01\x02\x03", b"\x01\xff", b"\xff\x01"):
+        with pytest.raises(FrameError):
+            codec.decode_reply(bad)
+
+
+def test_tables():
+    for code, rate in BAUD_CODES.items():
+        assert rate * (code + 1) == 921_600
+    assert {number: model.baud for number, model in MODELS.items()} == {"601": 115_200, "701": 57_600, "1001": 57_600}
+    assert {(m.p_gain, m.d_gain) for m in MODELS.values()} == {(5, 35), (10, 35)}
+    for code, row in SET_COMMANDS.items():
+        assert row.code == code
+        assert 0 <= row.d3[0] <= row.d3[1] <= 254
+        assert row.page and row.unit

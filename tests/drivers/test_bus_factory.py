@@ -1,0 +1,122 @@
+"""Buses from URLs."""
+
+import pytest
+from emulated import EXCHANGE_NS, MS, ScriptedPlant, addresses
+
+from drivers import factory
+from drivers.aimotor import AiMotorBus
+from drivers.errors import BusError, BusUrlError
+from drivers.factory import open_bus
+from drivers.servo import ReplyStatus, ServoAddress
+
+
+def opened(url, seed=1, ids=(0, 1, 2, 3)):
+    plant = ScriptedPlant(len(ids))
+    return open_bus(url, addresses(*ids), plant, seed=seed), plant
+
+
+def ends(url, seed=1, cycles=50):
+    """Return when each of the first cycles was complete, and the status after each."""
+    bus, _ = opened(url, seed)
+    now, seen = 0, []
+    for _ in range(cycles):
+        bus.start(now, [-1] * 4)
+        now = bus.run_until(10**15)
+        seen.append((now, tuple(bus.status)))
+    return seen
+
+
+@pytest.mark.parametrize(
+    "url", ["emulated:", "emulated:aimotor", "emulated:?turnaround_us=230", "emulated:?baud=57600"]
+)
+def test_the_default_is_an_ai_motor_bus_at_197_hz(url):
+    assert ends(url, cycles=2)[0] == (4 * EXCHANGE_NS, (ReplyStatus.OK,) * 4)
+
+
+def test_options_reach_bus_and_emulator():
+    assert ends("emulated:aimotor?turnaround_us=100&baud=115200", cycles=1)[0][0] == 4 * (347_222 + 100_000 + 173_611)
+    bus, plant = opened("emulated:?timeout_us=500&drop=1", ids=(3,))
+    bus.start(0, [10])
+    assert bus.run_until(10**12) == 694_444 + 347_222 + 500_000
+    assert bus.misses == [1]
+    assert plant.commands() == [("release", 0)]
+    bus, plant = opened("emulated:?v_max_deg_s=0.001", ids=(3,))
+    for now in (0, 100 * MS):
+        bus.start(now, [10])
+        bus.run_until(10**12)
+        plant.angles[0] += 2 * 0.654
+    assert bus.status == [ReplyStatus.IMPLAUSIBLE]
+
+
+def test_jitter_and_faults_are_the_seeds_and_of_separate_streams():
+    url = "emulated:?jitter_us=50&drop=0.05&flip=0.05"
+    assert ends(url, 1) == ends(url, 1)
+    assert ends(url, 1) != ends(url, 2)
+    quiet, noisy = ends("emulated:?jitter_us=50", 1, 1), ends("emulated:?jitter_us=50&delay=0.0&delay_us=1", 1, 1)
+    assert quiet == noisy
+    assert 4 * EXCHANGE_NS < quiet[0][0] <= 4 * (EXCHANGE_NS + 50_000)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("", "expected SCHEME"),
+        ("emulated", "expected SCHEME"),
+        (":aimotor", "expected SCHEME"),
+        ("loopback:", "expected emulated:"),
+        ("aimotor:///dev/ttyUSB0?baud=57600", "expected emulated:"),
+        ("emulated:servo9000", "unknown servo family 'servo9000': expected aimotor"),
+        ("emulated:?turnaround=1", "did you mean 'turnaround_us'.*jitter_us"),
+        ("emulated:?xyz=1", "unknown option 'xyz'; expected baud"),
+        ("emulated:?baud=57600&baud=57600", "twice"),
+        ("emulated:?baud=57601", "expected one of 4800, 9600"),
+        ("emulated:?baud=fast", "expected a number"),
+        ("emulated:?baud", "expected a number"),
+        ("emulated:?turnaround_us=nan", "expected a number"),
+        ("emulated:?turnaround_us=inf", "expected a number"),
+        ("emulated:?turnaround_us=-1", "expected 0 to"),
+        ("emulated:?jitter_us=2e6", "expected 0 to"),
+        ("emulated:?timeout_us=-1", "expected 0 to"),
+        ("emulated:?v_max_deg_s=0", "more than 0"),
+        ("emulated:?drop=1.5", "not a probability"),
+        ("emulated:?flip=-0.1", "not a probability"),
+        ("emulated:?delay_us=-1", "expected 0 to"),
+    ],
+)
+def test_wrong_urls_say_what_was_expected(url, message):
+    with pytest.raises(BusUrlError, match=message):
+        opened(url)
+
+
+def test_servo_lists_and_plants_are_checked():
+    plant = ScriptedPlant(2)
+    with pytest.raises(BusUrlError, match="needs a plant"):
+        open_bus("emulated:", addresses(0), None, seed=0)
+    with pytest.raises(BusUrlError, match="share bus id 3"):
+        open_bus("emulated:", addresses(3, 3), plant, seed=0)
+    with pytest.raises(BusUrlError, match="unknown model '702': expected 601, 701, 1001"):
+        open_bus("emulated:", [ServoAddress(0, "ThC", "702")], plant, seed=0)
+    assert issubclass(BusUrlError, BusError)
+    assert plant.calls == []
+
+
+class _Points(dict):
+    names = property(set)
+
+
+def test_other_families_come_from_entry_points(monkeypatch):
+    calls = []
+
+    class Point:
+        def load(self):
+            return lambda *arguments: calls.append(arguments)
+
+    groups = []
+    monkeypatch.setattr(factory, "entry_points", lambda group: groups.append(group) or _Points(feet=Point()))
+    servos, plant = addresses(0), ScriptedPlant(1)
+    open_bus("emulated:feet?x=1", servos, plant, seed=5)
+    assert calls == [("emulated:feet?x=1", servos, plant, 5)]
+    assert groups == ["nuc_engine.buses"]
+    with pytest.raises(BusUrlError, match="expected aimotor, feet"):
+        open_bus("emulated:hands", servos, plant, seed=5)
+    assert isinstance(open_bus("emulated:aimotor", servos, plant, seed=5), AiMotorBus)

@@ -1,0 +1,141 @@
+"""The bus on a line that fails: what it notices, what it bounds, and that it finds back."""
+
+import numpy as np
+import pytest
+from emulated import EXCHANGE_NS, MS, REPLY_NS, REQUEST_NS, addresses, rig
+
+from drivers.aimotor.bus import AiMotorBus
+from drivers.faults import FaultLayer, LineFaults
+from drivers.port import NEVER
+from drivers.servo import ReplyStatus
+
+OK, MISSED, IMPLAUSIBLE = ReplyStatus.OK, ReplyStatus.MISSED, ReplyStatus.IMPLAUSIBLE
+FAR = 10**15
+NASTY = {"drop": 0.05, "flip": 0.05, "insert": 0.05, "truncate": 0.05, "delay": 0.05, "babble": 0.05, "delay_us": 4500}
+
+
+def faulty_rig(seed, **faults):
+    layer = FaultLayer(LineFaults(**faults), np.random.default_rng(seed))
+    bus, emulator, plant = rig(faults=layer)
+    plant.angles = [raw * 0.654 for raw in (40, 90, 140, 220)]
+    return bus, plant, layer
+
+
+def goals_for(bus):
+    return [50 if status == OK else -1 for status in bus.status]
+
+
+def state(bus):
+    return (list(bus.position_raw), list(bus.current_raw), list(bus.status), list(bus.stamp_ns), list(bus.misses))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_run_until_and_proceed_agree_on_a_bad_line(seed):
+    fast, fast_plant, _ = faulty_rig(seed, **NASTY)
+    slow, slow_plant, _ = faulty_rig(seed, **NASTY)
+    now = then = 0
+    seen = set()
+    for _ in range(60):
+        fast.start(now, goals_for(fast))
+        now = fast.run_until(FAR)
+        slow.start(then, goals_for(slow))
+        while not slow.proceed(then):
+            then = slow.wake_ns
+        assert now == then
+        assert state(fast) == state(slow)
+        seen.update(fast.status)
+    assert fast_plant.calls == slow_plant.calls
+    assert fast.stray_bytes == slow.stray_bytes > 0
+    assert seen == {OK, MISSED, IMPLAUSIBLE}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_two_cycles_after_the_line_is_good_again_every_value_is_true(seed):
+    bus, plant, layer = faulty_rig(seed, **NASTY)
+    now = 0
+    for _ in range(20):
+        layer.faults = LineFaults(**NASTY)
+        for _ in range(20):
+            bus.start(now, goals_for(bus))
+            now = bus.run_until(FAR)
+        layer.faults = LineFaults()
+        for _ in range(3):
+            bus.start(now, goals_for(bus))
+            now = bus.run_until(FAR)
+        assert bus.position_raw == [40, 90, 140, 220]
+        assert bus.current_raw == [10] * 4
+        assert bus.status == [OK] * 4
+        assert bus.misses == [0] * 4
+
+
+@pytest.mark.parametrize(
+    ("delay_us", "second", "stray"),
+    [
+        # While servo 1's request is being sent: thrown away when that is over.
+        (4_400, OK, 2),
+        # After it, but sooner than servo 1 could have answered.
+        (4_700, OK, 2),
+        # When servo 1 might have answered: only its position gives it away.
+        (5_000, IMPLAUSIBLE, 2),
+    ],
+)
+def test_a_reply_after_its_timeout_is_not_taken_for_the_next_servos(delay_us, second, stray):
+    bus, _, layer = faulty_rig(0)
+    bus.start(0, [-1] * 4)
+    now = bus.run_until(FAR)
+    layer.faults = LineFaults(delay=1.0, delay_us=delay_us)
+    bus.start(now, [-1] * 4)
+    layer.faults = LineFaults()
+    bus.run_until(FAR)
+    assert bus.status == [MISSED, second, OK, OK]
+    assert bus.stray_bytes == stray
+    assert bus.position_raw == [40, 90, 140, 220]
+
+
+class Polled:
+    """A port that does not know what is coming, as a real one: it only knows what is there."""
+
+    def __init__(self, port):
+        self._port = port
+        self.write, self.read, self.close = port.write, port.read, port.close
+
+    def flush_input(self, now_ns):
+        return self._port.flush_input(now_ns)
+
+    def ready_ns(self, expected):
+        return NEVER
+
+    def fileno(self):
+        return 7
+
+
+def polled_bus(emulator_options=None):
+    bus, emulator, plant = rig(**(emulator_options or {}))
+    return AiMotorBus(Polled(bus._port), addresses(0, 1, 2, 3)), emulator, plant
+
+
+def test_a_port_that_is_polled():
+    bus, emulator, plant = polled_bus()
+    emulator.unplug(2)
+    assert bus.fileno() == 7
+    bus.start(0, [-1] * 4)
+    assert bus.wake_ns == REQUEST_NS + REPLY_NS + 4 * MS
+    now = 0
+    while not bus.proceed(now):
+        assert now < 20 * MS
+        now += 50_000
+    assert bus.status == [OK, OK, MISSED, OK]
+    assert bus.position_raw == [100, 100, -1, 100]
+    for k, stamp in enumerate(bus.stamp_ns[:2]):
+        assert 0 <= stamp - (k + 1) * EXCHANGE_NS < 2 * 50_000
+
+
+def test_a_polled_port_with_single_bytes_trickling_in():
+    bus, _, _ = polled_bus()
+    bus.start(0, [-1] * 4)
+    first_byte = REQUEST_NS + 230_000 + 173_611
+    assert not bus.proceed(first_byte)
+    assert bus.status[0] == ReplyStatus.NONE
+    assert not bus.proceed(EXCHANGE_NS - 1)
+    assert not bus.proceed(EXCHANGE_NS)
+    assert (bus.status[0], bus.position_raw[0]) == (OK, 100)
