@@ -6,6 +6,9 @@ points acts in the step that is run next. Source of the motor model: sections 6.
 which of them are assumed, stand in the configuration's plant.toml.
 """
 
+# MuJoCo's bindings come without a description of their functions.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import math
@@ -13,6 +16,7 @@ from bisect import insort
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from drivers.servo import PlantFault
 from nuc_engine.plan import Plan
@@ -63,8 +67,8 @@ class MujocoLeg:
         servo, data = spec.servo, self._data
         kinds = [spec.motors[motor.model] for motor in plan.motors]
         shafts = [Shaft.of_motor(motor, servo.tick_deg) for motor in plan.motors]
-        self._qpos, self._qvel = memoryview(data.qpos), memoryview(data.qvel)
-        self._ctrl, self._force = memoryview(data.ctrl), memoryview(data.actuator_force)
+        self._qpos, self._qvel = _floats(data.qpos), _floats(data.qvel)
+        self._ctrl, self._force = _floats(data.ctrl), _floats(data.actuator_force)
         self._goal_scale = [shaft.joint_per_shaft for shaft in shafts]
         self._goal_offset = [shaft.joint_offset for shaft in shafts]
         self._readout = [
@@ -96,7 +100,7 @@ class MujocoLeg:
         self._base_z_m = float(model.geom_pos[self._ground, 2]) + spec.world.base_height_cm / _CM_PER_M
         self._height_m = spec.world.base_height_cm / _CM_PER_M
         self._ground_present = True
-        self._foot_xyz = memoryview(self._data.geom_xpos[self._foot])
+        self._foot_xyz = _floats(self._data.geom_xpos[self._foot])
         self._warnings = self._data.warning.number
         self._contact_force = np.zeros(6)
         model.pair_friction[0, :2] *= self._variation.friction_factor
@@ -217,6 +221,11 @@ class MujocoLeg:
                     self._height_m = event.height_cm / _CM_PER_M
             below = self._height_m if self._ground_present else _FAR_BELOW_M
             self._model.geom_pos[self._ground, 2] = self._base_z_m - below
+
+
+def _floats(array: NDArray[np.float64]) -> memoryview[float]:
+    """Return the array's own memory; indexing it gives Python floats, several times faster than numpy scalars."""
+    return array.data.cast("B").cast("d")
 
 
 def _keep_mujoco_from_writing_a_log() -> None:
