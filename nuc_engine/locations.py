@@ -34,13 +34,18 @@ def find_script(name: str) -> Path:
             for path in (root / name, root / f"{name}.xml"):
                 if path.is_file():
                     return path
-    known = ", ".join(sorted({path.stem for root in _roots("scripts") for path in root.glob("*.xml")})) or "none"
+    known = ", ".join(list_scripts()) or "none"
     raise NotFound(f"no script {name!r}: expected an XML file, or one of: {known}")
 
 
 def list_configurations() -> list[str]:
     """Return the names of all configurations that can be found by name."""
     return sorted({path.parent.name for root in _roots("configs") for path in root.glob("*/joints.xml")})
+
+
+def list_scripts() -> list[str]:
+    """Return the names of all scripts that can be found by name."""
+    return sorted({path.stem for root in _roots("scripts") for path in root.glob("*.xml")})
 
 
 def _roots(kind: str) -> list[Path]:
