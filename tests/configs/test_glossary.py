@@ -12,9 +12,9 @@ from tests.configs.documents import ROOT, SHIPPED, shipped
 WORDS = (
     "pro(DEP)", "ret(LEV)", "lev(PRO)", "dep(RET)", "FWD", "ITF", "ITB", "coxa", "trochanter", "femur", "tibia",
     "tarsus", "levation", "depression", "protraction", "retraction", "flexion", "extension", "promotion",
-    "remotion", "HDSO", "hdsoMod", "boolstring", "changeset", "servo delta", "bout", "cycle", "activation", "force-
-    length", "force-velocity", "passive stiffness", "dwell time", "PEP", "AEP", "path-state plot", "entry rule",
-    "overlap", "dead band", "EXT2", "SCASM", "SCCILS", "module", "action", "campaniform sensilla",
+    "remotion", "HDSO", "hdsoMod", "boolstring", "changeset", "servo delta", "bout", "cycle", "activation",
+    "force-length", "force-velocity", "passive stiffness", "dwell time", "PEP", "AEP", "path-state plot",
+    "entry rule", "overlap", "dead band", "EXT2", "SCASM", "SCCILS", "module", "action", "campaniform sensilla",
     "femoral chordotonal organ", "load signal", "A-matrix", "Denavit-Hartenberg", "plant", "kick start",
     "air stepping", "stance", "swing",
 )  # fmt: skip
