@@ -30,6 +30,7 @@ from nuc_engine.plants.spec import spec_file
 from nuc_engine.recording.directory import make_directory
 from nuc_engine.recording.manifest import FORMAT, hash_files, sha256, versions, write_manifest
 from nuc_engine.recording.recorder import BoutRecorder
+from nuc_engine.rulecheck import find_dead_rules
 from nuc_engine.store import Store
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.model import Model, load_model, load_script
@@ -54,7 +55,10 @@ class BoutRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BoutSpec:
-    """Everything that decides a bout. `out` must not hold data unless `overwrite`; `costs` are task costs in ns."""
+    """Everything that decides a bout. `out` must not hold data unless `overwrite`; `costs` are task costs in ns.
+
+    `name` is what the configuration is called in the logs, its folder's name by default.
+    """
 
     config: str
     out: Path
@@ -63,6 +67,7 @@ class BoutSpec:
     seed: int = 0
     bus: str = "emulated:"
     overwrite: bool = False
+    name: str | None = None
     costs: Mapping[str, int] = field(default_factory=dict[str, int])
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -106,25 +111,31 @@ class Prepared:
     warnings: tuple[str, ...]
 
 
-def prepare_bout(config: str, script: str | None) -> Prepared:
+def prepare_bout(config: str, script: str | None, name: str | None = None) -> Prepared:
     """Load and check a configuration and a script as a whole. Raises BoutRefused with every reason, or NotFound."""
     folder = find_configuration(config)
     model, problems = load_model(folder)
     if model is None:
         raise BoutRefused(_lines(problems))
+    if name is not None:
+        model = replace(model, name=name)
     warnings = _warnings(problems)
     plan = build_plan(model)
-    if script is None:
-        return Prepared(model, plan, None, None, (), tuple(warnings))
-    path = find_script(script)
-    document, problems = load_script(path, model)
-    if document is None:
-        raise BoutRefused(_lines(problems))
-    warnings += _warnings(problems)
-    try:
-        changesets = prepare(document, plan, model.ids)
-    except ScriptRefused as refused:
-        raise BoutRefused("\n".join(refused.reasons)) from refused
+    document, path, changesets = None, None, ()
+    if script is not None:
+        path = find_script(script)
+        document, problems = load_script(path, model)
+        if document is None:
+            raise BoutRefused(_lines(problems))
+        # The name it has in the data directory, so that a repetition from there logs the same bytes.
+        warnings += _warnings(problems, SCRIPT_FILE)
+        try:
+            changesets = prepare(document, plan, model.ids)
+        except ScriptRefused as refused:
+            raise BoutRefused("\n".join(refused.reasons)) from refused
+    for dead in find_dead_rules(plan, changesets):
+        since = f"from {dead.time_ns / _NS:g} s on, " if dead.time_ns else ""
+        warnings.append(since + dead.text)
     return Prepared(model, plan, document, path, changesets, tuple(warnings))
 
 
@@ -135,7 +146,7 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     can not start. A bout that stops early keeps what it has, and its manifest says why it stopped.
     """
     _check(spec)
-    prepared = prepare_bout(spec.config, spec.script)
+    prepared = prepare_bout(spec.config, spec.script, spec.name)
     folder = find_configuration(spec.config)
     plan = prepared.plan
     plant, bus = _open(plan, folder, spec)
@@ -227,7 +238,8 @@ def _copy_inputs(folder: Path, prepared: Prepared, out: Path) -> None:
 def _manifest(spec: BoutSpec, prepared: Prepared) -> dict[str, Any]:
     given = asdict(spec)
     given.pop("out")
-    given.pop("overwrite")
+    for key in ("overwrite", "config", "script", "name"):
+        given.pop(key)
     inputs = {name: sha256(spec.out / name) for name in CONFIGURATION_FILES}
     for name in (PLANT_SPEC_FILE, SCRIPT_FILE):
         if (spec.out / name).exists():
@@ -277,6 +289,6 @@ def _lines(problems: Problems) -> str:
 
 
 
-def _warnings(problems: Problems) -> list[str]:
+def _warnings(problems: Problems, file: str | None = None) -> list[str]:
     # Only the file's name: the data directory's bytes must not depend on where the files were.
-    return [str(replace(problem, file=Path(problem.file).name)) for problem in problems.warnings]
+    return [str(replace(problem, file=file or Path(problem.file).name)) for problem in problems.warnings]

@@ -7,7 +7,6 @@ from itertools import chain
 from pathlib import Path
 from typing import IO
 
-from drivers.servo import ReplyStatus
 from nuc_engine.plan import Plan, Slot
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Board
@@ -16,7 +15,7 @@ PLANT_FILE = "PlantData.txt"
 NUMBER = "%.9g"
 """Nine significant digits give a 32-bit float back exactly."""
 
-_OK = int(ReplyStatus.OK)
+_PLANT_ROW = "%d" + f" {NUMBER}" * 4 + "\n"
 
 
 class TextLog:
@@ -62,17 +61,17 @@ class DataLogs:
         self._sensor_cells = cells
         self._sensor_row = "%d" + f" {NUMBER}" * len(cells) + "\n"
         self._joint_muscles = [muscle_columns(plan, joint.index) for joint in plan.joints]
-        width = sum(len(muscles) for muscles in self._joint_muscles)
         self._state_row = "%d" + "".join(" %d" + f" {NUMBER}" * len(m) for m in self._joint_muscles) + "\n"
-        self._flat = width
         self._muscle_row = "%d" + f" {NUMBER}" * (2 * len(plan.muscles)) + "\n"
 
     def motor(self, now_ns: int, board: Board) -> None:
         """Log current and position of every motor, then what was sent and the age of each measurement."""
-        pairs = chain.from_iterable(zip(board.current_raw, board.position_raw, strict=True))
-        ages = [now_ns - stamp for stamp in board.stamp_ns]
-        sent = chain.from_iterable(zip(board.sent_raw, ages, strict=True))
-        self._motor.append(self._motor_row % (now_ns, *pairs, *sent))
+        row = [now_ns]
+        for pair in zip(board.current_raw, board.position_raw, strict=True):
+            row += pair
+        for sent, stamp in zip(board.sent_raw, board.stamp_ns, strict=True):
+            row += (sent, now_ns - stamp)
+        self._motor.append(self._motor_row % tuple(row))
 
     def sensors(self, now_ns: int) -> None:
         """Log every float sensor in the sensor list's order."""
@@ -97,7 +96,7 @@ class DataLogs:
         for record in records:
             if self._plant is None:
                 self._plant = TextLog(self._folder / PLANT_FILE)
-            self._plant.append("%d" % record[0] + "".join(f" {NUMBER}" % value for value in record[1:]) + "\n")
+            self._plant.append(_PLANT_ROW % tuple(record))
 
     def event(self, now_ns: int, kind: str, text: str) -> None:
         """Log one event, a line of its own."""
