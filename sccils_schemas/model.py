@@ -1,4 +1,8 @@
-"""A checked configuration: joints.xml, parameters.xml and sensors.xml together."""
+"""A whole configuration, checked: joints.xml, parameters.xml and sensors.xml together, and scripts against it.
+
+`load_model`, `load_script`, `load_commandscript` and `load_any` read files; `check_model` and `check_script` look at
+documents made in a program. All report everything that is wrong in one go.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,29 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from sccils_schemas.documents import Document, Hdso, HdsoList, JointList, Ref
+from sccils_schemas.check_hdsos import check_globals, check_hdsolist, check_together
+from sccils_schemas.check_joints import check_jointlist, check_sensor_mapping
+from sccils_schemas.check_scripts import check_commands, check_entries
+from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoScript, JointList, Ref
+from sccils_schemas.hdso_table import HdsoTable, Kind, initialise, kind_of
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
+from sccils_schemas.rules import Token, parse_tokens, resolve_tokens, tokenise
+from sccils_schemas.scope import Scope
 from sccils_schemas.xmlread import read_file
 
-Kind = Literal["parameter", "sensor", "constant", "boolstring"]
-KINDS: tuple[Kind, ...] = ("parameter", "sensor", "constant", "boolstring")
+MODEL_FILES = ("joints.xml", "parameters.xml", "sensors.xml")
+"""The files a configuration's folder holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A configuration that has passed every check. `name` is its folder's; `files` are names and sha256 sums."""
+    """A configuration that has passed every check, apart from warnings.
+
+    `name` is its folder's (reading B25); `files` are names and sha256 sums of its files; `names` and `ids` lead from
+    HDSO ids to names and back.
+    """
 
     name: str
     jointlist: JointList
@@ -30,11 +43,14 @@ class Model:
     names: Mapping[int, str] = field(init=False, compare=False, repr=False)
     ids: Mapping[str, int] = field(init=False, compare=False, repr=False)
     _by_id: Mapping[int, Hdso] = field(init=False, compare=False, repr=False)
+    _kinds: Mapping[int, Kind] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Index the HDSOs."""
-        by_id = {hdso.id_num: hdso for hdso in self.hdsos}
-        object.__setattr__(self, "_by_id", by_id)
+        kinds = {hdso.id_num: kind_of(hdso, self.parameters, "parameter") for hdso in self.parameters.hdsos}
+        kinds.update({hdso.id_num: kind_of(hdso, self.sensors, "sensor") for hdso in self.sensors.hdsos})
+        object.__setattr__(self, "_by_id", {hdso.id_num: hdso for hdso in self.hdsos})
+        object.__setattr__(self, "_kinds", kinds)
         object.__setattr__(self, "names", {hdso.id_num: hdso.name for hdso in self.hdsos})
         object.__setattr__(self, "ids", {hdso.name: hdso.id_num for hdso in self.hdsos})
 
@@ -48,34 +64,167 @@ class Model:
         return self._by_id[ref if isinstance(ref, int) else self.ids[ref]]
 
     def kind(self, hdso: Hdso) -> Kind:
-        """Return an HDSO's kind: its abstractType, or the kind of its list (reading B18)."""
-        home = self.sensors if hdso in self.sensors.hdsos else self.parameters
-        return kind_of(hdso, home, "sensor" if home is self.sensors else "parameter")
-
-
-def kind_of(hdso: Hdso, home: HdsoList, otherwise: Kind) -> Kind:
-    """Return the kind of an HDSO of the list `home`."""
-    for kind in KINDS:
-        if hdso.abstract_type == kind:
-            return kind
-    if hdso.abstract_type is None and home.data_set_type in ("parameterList", "sensorList"):
-        return "parameter" if home.data_set_type == "parameterList" else "sensor"
-    return otherwise
+        """Return the kind of one of the model's HDSOs: its abstractType, or the kind of its list (reading B18)."""
+        return self._kinds[hdso.id_num]
 
 
 def load_model(folder: Path) -> tuple[Model | None, Problems]:
-    """Return the configuration in a folder, and all problems; None when any of them is an error."""
+    """Return the configuration in a folder, and all problems; None when any of them is an error.
+
+    A file that can not be read does not keep the others from being checked. Problems carry the files' names as
+    `folder` gives them.
+    """
     problems = Problems()
-    found: dict[str, Document | None] = {}
-    sums: list[tuple[str, str]] = []
-    for file, root in (("joints.xml", "jointlist"), ("parameters.xml", "hdsolist"), ("sensors.xml", "hdsolist")):
-        path = folder / file
-        data = read_file(path, problems)
-        found[file] = None if data is None else read_document(data, str(path), problems, root)
-        sums.append((file, hashlib.sha256(data or b"").hexdigest()))
-    joints, parameters, sensors = found["joints.xml"], found["parameters.xml"], found["sensors.xml"]
-    if not isinstance(joints, JointList) or not isinstance(parameters, HdsoList) or not isinstance(sensors, HdsoList):
+    if not folder.is_dir():
+        problems.error(str(folder), 0, "there is no such folder", f"a folder with {', '.join(MODEL_FILES)}")
         return None, problems
-    name = folder.resolve().name
-    model = Model(name, joints, parameters, sensors, folder, tuple(sums)) if problems.ok else None
-    return model, problems
+    sums: list[tuple[str, str]] = []
+    documents = [_load_part(folder / file, sums, problems) for file in MODEL_FILES]
+    joints, parameters, sensors = documents
+    joints = joints if isinstance(joints, JointList) else None
+    parameters = parameters if isinstance(parameters, HdsoList) else None
+    sensors = sensors if isinstance(sensors, HdsoList) else None
+    _check(joints, parameters, sensors, str(folder), problems)
+    if joints is None or parameters is None or sensors is None or not problems.ok:
+        return None, problems
+    return Model(folder.resolve().name, joints, parameters, sensors, folder, tuple(sums)), problems
+
+
+def _load_part(path: Path, sums: list[tuple[str, str]], problems: Problems) -> Document | None:
+    data = read_file(path, problems)
+    if data is None:
+        return None
+    sums.append((path.name, hashlib.sha256(data).hexdigest()))
+    root = "jointlist" if path.name == "joints.xml" else "hdsolist"
+    return read_document(data, str(path), problems, root)
+
+
+def check_model(jointlist: JointList, parameters: HdsoList, sensors: HdsoList, name: str) -> Problems:
+    """Return all problems of a configuration. Documents without a `source` are named `name`/joints.xml and so on."""
+    problems = Problems()
+    _check(jointlist, parameters, sensors, name, problems)
+    return problems
+
+
+def _check(
+    jointlist: JointList | None, parameters: HdsoList | None, sensors: HdsoList | None, name: str, problems: Problems
+) -> None:
+    table = HdsoTable(complete=parameters is not None and sensors is not None)
+    lists: list[tuple[HdsoList, str]] = []
+    kinds: tuple[tuple[HdsoList | None, Kind], ...] = ((parameters, "parameter"), (sensors, "sensor"))
+    for hdsos, kind in kinds:
+        if hdsos is not None:
+            lists.append((hdsos, hdsos.source or f"{name}/{kind}s.xml"))
+            table.add(hdsos, lists[-1][1], kind)
+    if jointlist is not None:
+        initialise(table, jointlist)
+    for hdsos, file in lists:
+        check_hdsolist(hdsos, file, "sensor" if hdsos is sensors else "parameter", table, problems)
+    if lists:
+        check_together(lists, table, problems)
+    if table.complete:
+        check_globals(table, lists[0][1], problems)
+    if jointlist is None:
+        return
+    scope = Scope(jointlist.source or f"{name}/joints.xml", table, problems)
+    check_jointlist(jointlist, scope)
+    if sensors is not None:
+        check_sensor_mapping(jointlist, sensors, lists[-1][1], scope)
+
+
+def _table(model: Model) -> HdsoTable:
+    table = HdsoTable()
+    table.add(model.parameters, model.parameters.source or "parameters.xml", "parameter")
+    table.add(model.sensors, model.sensors.source or "sensors.xml", "sensor")
+    initialise(table, model.jointlist)
+    return table
+
+
+def check_script(script: HdsoScript, model: Model) -> Problems:
+    """Return all problems of a script on a model. A script with errors must not be started (reading C6)."""
+    problems = Problems()
+    check_entries(script, _table(model), model.jointlist, problems)
+    return problems
+
+
+def check_commandscript(script: CommandScript, model: Model | None) -> Problems:
+    """Return all problems of a command script, on a model when there is one."""
+    problems = Problems()
+    if model is None:
+        check_commands(script, None, None, problems)
+    else:
+        check_commands(script, _table(model), model.jointlist, problems)
+    return problems
+
+
+def resolve_rule_text(text: str, model: Model) -> tuple[Token, ...]:
+    """Return a rule's tokens with ids in place of names. Raises RuleError for a bad rule or an unknown name."""
+    tokens = tokenise(text)
+    parse_tokens(tokens)
+    return resolve_tokens(tokens, model.ids)
+
+
+def load_script(path: Path, model: Model) -> tuple[HdsoScript | None, Problems]:
+    """Return the HDSO script in a file, checked against a model, and all problems; None when any is an error."""
+    document, problems = _load(path, "hdsoscript", model)
+    return (document if isinstance(document, HdsoScript) else None), problems
+
+
+def load_commandscript(path: Path, model: Model | None = None) -> tuple[CommandScript | None, Problems]:
+    """Return the command script in a file, checked, and all problems; None when any is an error."""
+    document, problems = _load(path, None, model)
+    if document is not None and not isinstance(document, CommandScript):
+        problems.error(str(path), 0, "this is not a command script", "<sccils_commandscript>")
+    return (document if isinstance(document, CommandScript) else None), problems
+
+
+def load_any(path: Path, model: Model | None = None) -> tuple[Document | None, Problems]:
+    """Return the document in a file, of whatever kind, and all problems; None when any is an error.
+
+    With a model, scripts and commands are checked against it, and a joint list or HDSO list as if it stood in place of
+    the model's own. Without one, only what shows in the document alone is reported.
+    """
+    return _load(path, None, model)
+
+
+def _load(path: Path, root: str | None, model: Model | None) -> tuple[Document | None, Problems]:
+    problems = Problems()
+    data = read_file(path, problems)
+    document = None if data is None else read_document(data, str(path), problems, root)
+    match document:
+        case None:
+            pass
+        case HdsoScript() if model is not None:
+            check_entries(document, _table(model), model.jointlist, problems)
+        case HdsoScript():
+            check_entries(document, None, None, problems)
+        case CommandScript():
+            problems.extend(check_commandscript(document, model))
+        case JointList():
+            _check_part(document, model, problems)
+        case _:
+            _check_part(document, model, problems)
+    return (document if problems.ok else None), problems
+
+
+def _check_part(document: JointList | HdsoList, model: Model | None, problems: Problems) -> None:
+    if isinstance(document, JointList):
+        if model is None:
+            _check(document, None, None, "", problems)
+        else:
+            _check(document, model.parameters, model.sensors, model.name, problems)
+    elif model is not None and _is_sensors(document):
+        _check(model.jointlist, model.parameters, document, model.name, problems)
+    elif model is not None:
+        _check(model.jointlist, document, model.sensors, model.name, problems)
+    else:
+        table = HdsoTable(complete=False)
+        table.add(document, document.source, "parameter")
+        check_hdsolist(document, document.source, None, table, problems)
+        check_together([(document, document.source)], table, problems)
+
+
+def _is_sensors(hdsos: HdsoList) -> bool:
+    if hdsos.data_set_type in ("parameterList", "sensorList"):
+        return hdsos.data_set_type == "sensorList"
+    return bool(hdsos.hdsos) and all(hdso.abstract_type == "sensor" for hdso in hdsos.hdsos)

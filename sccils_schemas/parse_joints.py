@@ -78,21 +78,33 @@ def _muscle(node: Node, reader: Reader) -> Muscle:
         r=reader.number(node, "r"),
         alpha_deg=reader.number(node, "alpha"),
         fmax=reader.number(node, "fmax"),
-        functions=tuple(_function(child, reader) for child in reader.children(node, "function_spec")),
+        functions=_functions(node, reader),
         fullname=reader.optional(node, "fullname"),
         description=reader.description(node),
         line=node.line,
     )
 
 
-def _function(node: Node, reader: Reader) -> FunctionSpec:
+def _functions(muscle: Node, reader: Reader) -> tuple[FunctionSpec, ...]:
+    nodes = reader.children(muscle, "function_spec")
+    given = [_use(node, reader) for node in nodes]
+    # A bad use stands for one that is missing, so that it is not reported a second time as missing.
+    missing = [use for use in USES if use not in given]
+    uses = [use or (missing.pop(0) if missing else USES[0]) for use in given]
+    return tuple(
+        FunctionSpec(reader.word(node, "type", FUNCTION_TYPES), use, reader.mods(node), line=node.line)
+        for node, use in zip(nodes, uses, strict=True)
+    )
+
+
+def _use(node: Node, reader: Reader) -> FunctionUse | None:
     given = node.attributes.get("use", "").strip(SPACE)
-    if given not in USES:
-        hint = did_you_mean(given, USES)
-        what = f"use='{shorten(given, 30)}' of <function_spec>" if given else "<function_spec> without a use"
-        reader.error(node, what, "one of " + ", ".join(USES), hint)
-    use: FunctionUse = next((known for known in USES if known == given), "force-length")
-    return FunctionSpec(reader.word(node, "type", FUNCTION_TYPES), use, reader.mods(node), line=node.line)
+    known: dict[str, FunctionUse] = {use: use for use in USES}
+    if given in known:
+        return known[given]
+    what = f"use='{shorten(given, 30)}' of <function_spec>" if given else "<function_spec> without a use"
+    reader.error(node, what, "one of " + ", ".join(USES), did_you_mean(given, USES))
+    return None
 
 
 def _geometry(joint: Node, reader: Reader) -> Geometry:
@@ -121,7 +133,7 @@ def _state(node: Node, reader: Reader) -> State:
 
 def _activation(node: Node, reader: Reader) -> MuscleActivation:
     return MuscleActivation(
-        muscle=reader.integer(node, "muscle", -1),
+        muscle=reader.integer(node, "muscle", reader.stand_in()),
         function=reader.word(node, "activation_function", ACTIVATIONS),
         sensors=reader.refs(node, "activation_sensors"),
         parameters=reader.refs(node, "activation_parameters"),
@@ -161,7 +173,7 @@ def _motor(node: Node, reader: Reader) -> AiMotor:
     return AiMotor(
         id_num=reader.id_num(node),
         name=node.attributes.get("name", ""),
-        serial_id=reader.integer(node, "serialID", -1),
+        serial_id=reader.integer(node, "serialID", reader.stand_in()),
         dir=-1 if reader.word(node, "dir", ("1", "-1")) == "-1" else 1,
         angle_cal1=reader.number(node, "angleCal1"),
         angle_cal2=reader.number(node, "angleCal2"),

@@ -23,6 +23,8 @@ MAX_SECONDS = 9_000_000_000
 """Latest time of a script or command, in seconds: what 64 bit nanoseconds hold, rounded down."""
 FINEST_SECOND = Decimal("1e-9")
 MAX_ID = 2**31 - 1
+STAND_IN = -1000
+"""Numbers from here down stand in for ids that are missing or bad; checks pass over them."""
 
 
 class Reader:
@@ -35,7 +37,7 @@ class Reader:
         self._grammar = grammar
         self._file = file
         self._problems = problems
-        self._stand_in = -1000
+        self._stand_in = STAND_IN
 
     def error(self, node: Node, what: str, expected: str = "", hint: str = "") -> None:
         """Note an error at an element."""
@@ -56,22 +58,28 @@ class Reader:
         return next((value for value in values if value == given), values[0])
 
     def integer(self, node: Node, name: str, stand_in: int = 0) -> int:
-        """Return a whole number attribute, or its default."""
+        """Return a whole number attribute, or its default; `stand_in` where the grammar has refused it."""
         default = self._grammar.elements[node.tag].attributes[name].default
-        value = int(node.attributes.get(name, default) or stand_in)
-        if abs(value) > MAX_ID:
-            self.error(node, f"{name}='{value}' is too large", f"at most {MAX_ID}")
+        text = node.attributes.get(name) or default
+        value = stand_in if text is None else int(text)
+        if abs(value) > MAX_ID or (value <= STAND_IN and text is not None):
+            self.error(node, f"{name}='{value}' is out of range", f"{STAND_IN + 1} to {MAX_ID}")
             return stand_in
         return value
+
+    def stand_in(self) -> int:
+        """Return a number that stands in for a missing id and is like no other."""
+        self._stand_in -= 1
+        return self._stand_in
 
     def id_num(self, node: Node, *, least: int = 0) -> int:
         """Return idNum; where it is missing or bad, a number that means nothing else."""
         if "idNum" not in node.attributes:
-            self._stand_in -= 1
-            return self._stand_in
-        value = self.integer(node, "idNum", self._stand_in)
-        if value < least:
+            return self.stand_in()
+        value = self.integer(node, "idNum", self.stand_in())
+        if STAND_IN < value < least:
             self.error(node, f"idNum {value} of <{node.tag}> is too small", f"{least} or more")
+            return self.stand_in()
         return value
 
     def number(self, node: Node, name: str, stand_in: float = 1.0) -> float:

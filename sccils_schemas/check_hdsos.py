@@ -1,0 +1,128 @@
+"""Checking HDSO lists: ids, names, kinds, ranges, initial data, and the parameters every engine needs."""
+
+from __future__ import annotations
+
+from sccils_schemas.check_rules import check_rule
+from sccils_schemas.check_writes import GLOBAL_BOUNDS, check_characters, check_values
+from sccils_schemas.documents import Hdso, HdsoList
+from sccils_schemas.hdso_table import KINDS, LIST_KINDS, Entry, HdsoTable, Kind, Place, kind_of
+from sccils_schemas.names import did_you_mean, shorten
+from sccils_schemas.numbers import INTEGER_RANGE
+from sccils_schemas.problems import Problems
+from sccils_schemas.reader import STAND_IN
+
+MAX_STORE_ELEMENTS = 2**20
+"""Most elements of all HDSOs of a configuration together."""
+
+
+def check_hdsolist(hdsos: HdsoList, file: str, kind: Kind | None, table: HdsoTable, problems: Problems) -> None:
+    """Report what is wrong with one list. `kind` is what the list should hold, or None when that is not known."""
+    if kind is not None:
+        _check_list_kind(hdsos, file, kind, problems)
+    for hdso in hdsos.hdsos:
+        entry = Entry(hdso, kind_of(hdso, hdsos, kind or "parameter"), Place(file, hdso.line))
+        _check_kind(entry, kind, problems)
+        _check_ranges(entry, problems)
+        if entry.kind == "boolstring":
+            _check_boolstring(entry, problems)
+        elif hdso.xmltype == "char" and hdso.datatype not in ("char", "uchar"):
+            what = f"{entry} of type {hdso.datatype} has xmltype='char'"
+            problems.error(file, hdso.line, what, f"xmltype='{hdso.datatype}', or leave it out")
+        _check_initial(entry, table, problems)
+
+
+def _check_list_kind(hdsos: HdsoList, file: str, kind: Kind, problems: Problems) -> None:
+    given = hdsos.data_set_type
+    wanted = next(name for name, holds in LIST_KINDS.items() if holds == kind)
+    if given in LIST_KINDS and given != wanted:
+        problems.error(file, 0, f"DataSetType='{given}'", f"'{wanted}'", "are the two files swapped?")
+    elif given is not None and given not in LIST_KINDS:
+        hint = did_you_mean(given, LIST_KINDS)
+        problems.warning(file, 0, f"DataSetType='{shorten(given, 30)}' is not known", f"'{wanted}'", hint)
+
+
+def _check_kind(entry: Entry, kind: Kind | None, problems: Problems) -> None:
+    given, place = entry.hdso.abstract_type, entry.place
+    if given is not None and given not in KINDS:
+        what = f"abstractType='{shorten(given, 30)}' of {entry}"
+        problems.error(place.file, place.line, what, "one of " + ", ".join(KINDS), did_you_mean(given, KINDS))
+    elif kind is not None and (entry.kind == "sensor") != (kind == "sensor"):
+        problems.warning(place.file, place.line, f"{entry} is a {entry.kind} in a list of {kind}s")
+
+
+def _check_ranges(entry: Entry, problems: Problems) -> None:
+    seen: set[str] = set()
+    for span in entry.hdso.ranges:
+        if span.type in seen and span.type != "invalid":
+            problems.error(entry.place.file, span.line, f"a second range of type {span.type} for {entry}", "one")
+        seen.add(span.type)
+        if span.quantum is not None and span.quantum <= 0:
+            what = f"quantum {span.quantum:g} of {entry} is no step"
+            problems.warning(entry.place.file, span.line, what, "more than 0")
+    normal = next((span for span in entry.hdso.ranges if span.type == "normal"), None)
+    if entry.hdso.overflow_correction and (normal is None or normal.lower is None or normal.upper is None):
+        what = f"overflowCorrection of {entry} has nothing to go by"
+        problems.warning(entry.place.file, entry.place.line, what, "a range of type normal with both bounds")
+
+
+def _check_boolstring(entry: Entry, problems: Problems) -> None:
+    hdso, place = entry.hdso, entry.place
+    if len(hdso.dims) != 2 or hdso.dims[0] != 2:
+        size = " x ".join(str(size) for size in hdso.dims)
+        problems.error(place.file, place.line, f"boolstring {entry} has size {size}", "2 x n, usually 2 x 30")
+    if hdso.datatype not in ("int", "lint", "llint"):
+        problems.error(place.file, place.line, f"boolstring {entry} is of type {hdso.datatype}", "datatype='int'")
+
+
+def _check_initial(entry: Entry, table: HdsoTable, problems: Problems) -> None:
+    data, place = entry.hdso.initial_data, entry.place
+    if data is None:
+        if entry.kind == "constant":
+            problems.error(place.file, place.line, f"constant {entry} has no value", "initial_data")
+    elif entry.kind == "boolstring":
+        if isinstance(data, str):
+            check_rule(data, entry, table, place, problems)
+    elif isinstance(data, str):
+        check_characters(data, entry, place, problems)
+    else:
+        check_values(data, entry, place, problems)
+
+
+def check_together(lists: list[tuple[HdsoList, str]], table: HdsoTable, problems: Problems) -> None:
+    """Report ids and names used twice, in one list or in two, and lists too large together (reading B10)."""
+    ids: dict[int, Place] = {}
+    names: dict[str, Place] = {}
+    for hdsos, file in lists:
+        for hdso in hdsos.hdsos:
+            place = Place(file, hdso.line)
+            first = ids.setdefault(hdso.id_num, place)
+            if first is not place and hdso.id_num > STAND_IN:
+                what = f"HDSO id {hdso.id_num} is used twice"
+                problems.error(file, hdso.line, what, "an id of its own", f"first in {first}")
+            first = names.setdefault(hdso.name, place)
+            if first is not place and hdso.name:
+                what = f"HDSO name '{hdso.name}' is used twice"
+                problems.error(file, hdso.line, what, "a name of its own", f"first in {first}")
+    total = sum(entry.count for entry in table.entries.values())
+    if total > MAX_STORE_ELEMENTS:
+        problems.error(lists[0][1], 0, f"all HDSOs together have {total} elements", f"at most {MAX_STORE_ELEMENTS}")
+
+
+def check_globals(table: HdsoTable, file: str, problems: Problems) -> None:
+    """Report parameters of the engine that are missing, or that it could not use. They go by name (reading B26)."""
+    for name in GLOBAL_BOUNDS:
+        entry = table.get(name)
+        if entry is None:
+            hint = did_you_mean(name, table.ids)
+            problems.error(file, 0, f"the parameter '{name}' is missing", "an HDSO of this name", hint)
+            continue
+        place = entry.place
+        if entry.kind not in ("parameter", "constant") or entry.count != 1 or not _whole(entry.hdso):
+            what = f"{entry} is a {entry.kind} of type {entry.hdso.datatype} with {entry.count} elements"
+            problems.error(place.file, place.line, what, "a parameter of type int or llint with one")
+        if entry.hdso.id_num not in table.values:
+            problems.error(place.file, place.line, f"{entry} has no value at the start", "initial_data")
+
+
+def _whole(hdso: Hdso) -> bool:
+    return hdso.datatype in INTEGER_RANGE

@@ -1,0 +1,219 @@
+"""Checking a joint list: ids, names, the chain, start states, motors and their sensors, sense organs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from sccils_schemas.check_geometry import check_geometry
+from sccils_schemas.check_muscles import check_muscle
+from sccils_schemas.check_states import check_rule_holders, check_states
+from sccils_schemas.documents import AiMotor, HdsoList, HdsoMod, Joint, JointList, Muscle, SenseOrgan, State
+from sccils_schemas.hdso_table import Entry, joint_mods
+from sccils_schemas.names import id_ranges
+from sccils_schemas.reader import STAND_IN
+from sccils_schemas.scope import Scope
+
+BODY = 0
+"""What `parent` says for a joint on the body."""
+MAX_SERIAL_ID = 30
+"""Greatest bus id of an AI motor; 31 addresses all of them."""
+
+
+def check_jointlist(jointlist: JointList, scope: Scope) -> None:
+    """Report everything wrong with a joint list."""
+    engine_joints = [joint for joint in jointlist.joints if not joint.endpoint]
+    if not engine_joints:
+        scope.error(0, "the joint list has no joint", "at least one joint outside <endpoint>")
+    _check_labels(jointlist, scope)
+    _check_parents(jointlist, scope)
+    _check_motors(jointlist, scope)
+    muscles = {muscle.id_num: (muscle, joint) for joint in jointlist.joints for muscle in joint.muscles}
+    for joint in jointlist.joints:
+        for mod in joint_mods(joint):
+            _check_mod(mod, joint, scope)
+        check_geometry(joint, scope)
+        for muscle in joint.muscles:
+            check_muscle(muscle, scope)
+        check_states(joint, muscles, scope)
+        _check_control(joint, jointlist, scope)
+        for organ in joint.sense_organs:
+            _check_organ(organ, scope)
+        if joint.motor is not None:
+            _check_motor(joint.motor, joint, scope)
+    check_rule_holders(jointlist, scope)
+
+
+def _check_mod(mod: HdsoMod, joint: Joint, scope: Scope) -> None:
+    if mod is joint.geometry.amatrix or mod is joint.geometry.dh_line:
+        return
+    entry = scope.find(mod)
+    if entry is not None:
+        scope.check_initialiser(mod, entry)
+
+
+Labelled = Joint | Muscle | State | SenseOrgan | AiMotor
+_WORDS = {Joint: "joint", Muscle: "muscle", State: "state", SenseOrgan: "sense organ", AiMotor: "motor"}
+
+
+def _labelled(jointlist: JointList) -> Iterator[Labelled]:
+    for joint in jointlist.joints:
+        yield joint
+        yield from joint.muscles
+        yield from joint.states
+        yield from joint.sense_organs
+        if joint.motor is not None:
+            yield joint.motor
+
+
+def _check_labels(jointlist: JointList, scope: Scope) -> None:
+    """Ids are unique among elements of one kind (reading B10), names, being XML ids, in the whole document."""
+    ids: dict[tuple[str, int], int] = {}
+    names: dict[str, Labelled] = {}
+    for element in _labelled(jointlist):
+        word = _WORDS[type(element)]
+        key = (word, element.id_num)
+        if key in ids and element.id_num > STAND_IN:
+            what = f"{word} id {element.id_num} is used twice"
+            scope.error(element.line, what, "an id of its own", f"first in line {ids[key]}")
+        ids.setdefault(key, element.line)
+        first = names.setdefault(element.name, element)
+        if first is not element and element.name:
+            hint = f"first for a {_WORDS[type(first)]} in line {first.line}"
+            scope.error(element.line, f"name '{element.name}' is used twice", "a name of its own", hint)
+
+
+def _check_parents(jointlist: JointList, scope: Scope) -> None:
+    parents = {joint.id_num: joint.parent for joint in jointlist.joints}
+    for joint in jointlist.joints:
+        if joint.parent != BODY and joint.parent not in parents:
+            hint = f"joints are {id_ranges(number for number in parents if number > STAND_IN)}"
+            what = f"parent='{joint.parent}' of joint {joint.id_num} ({joint.name}) is no joint"
+            scope.error(joint.line, what, "a joint's idNum, or 0 for the body", hint)
+            continue
+        way = [joint.id_num]
+        while parents.get(way[-1], BODY) not in (BODY, *way):
+            way.append(parents[way[-1]])
+        if parents.get(way[-1], BODY) == joint.id_num and joint.id_num == min(way):
+            chain = " -> ".join(str(number) for number in (*way, joint.id_num))
+            what = f"joint {joint.id_num} ({joint.name}) is its own ancestor: {chain}"
+            scope.error(joint.line, what, "a chain that starts at the body, parent='0'")
+
+
+def _check_control(joint: Joint, jointlist: JointList, scope: Scope) -> None:
+    label = f"joint {joint.id_num} ({joint.name})"
+    if joint.endpoint:
+        if joint.muscles or joint.states or joint.motor is not None:
+            hint = "take it out of <endpoint>, or take muscles, states and motor out of it"
+            scope.error(joint.line, f"{label} is an endpoint and has control", "a place only", hint)
+        return
+    _check_start_state(joint, jointlist, label, scope)
+    if joint.control_mode == "muscle" and joint.muscles and not joint.states:
+        scope.error(joint.line, f"{label} has muscles but no state", "at least one state that drives them")
+    if joint.motor is None:
+        if joint.muscles or joint.control_mode in ("position", "force"):
+            scope.error(joint.line, f"{label} has nothing to move it", "an aimotor", "control_mode='none' needs none")
+        return
+    command = {"position": joint.motor.position_command, "force": joint.motor.force_command}
+    if joint.control_mode in command and command[joint.control_mode] is None:
+        what = f"{label} is in {joint.control_mode} mode and its motor has no {joint.control_mode}Command"
+        scope.error(joint.motor.line, what, f"<{joint.control_mode}Command> in its aimotor")
+
+
+def _check_start_state(joint: Joint, jointlist: JointList, label: str, scope: Scope) -> None:
+    own = {state.id_num: state for state in joint.states}
+    others = {state.id_num: other for other in jointlist.joints for state in other.states}
+    needed = bool(joint.states) or (joint.control_mode == "muscle" and bool(joint.muscles))
+    if joint.start_state in own or (joint.start_state == -1 and not needed) or joint.start_state <= STAND_IN:
+        return
+    known = id_ranges(number for number in own if number > STAND_IN)
+    expected = f"one of its states, {known or 'of which it has none'}"
+    if joint.start_state == -1:
+        scope.error(joint.line, f"{label} has no start_state_idNum", expected)
+        return
+    other = others.get(joint.start_state)
+    what = f"start_state_idNum='{joint.start_state}' of {label} is "
+    what += f"a state of joint {other.id_num} ({other.name})" if other is not None else "no state"
+    if needed:
+        scope.error(joint.line, what, expected)
+    else:
+        scope.warning(joint.line, what, hint="the joint has no states, so it is of no consequence")
+
+
+def _check_motors(jointlist: JointList, scope: Scope) -> None:
+    motors = [joint.motor for joint in jointlist.joints if joint.motor is not None and not joint.endpoint]
+    serials: dict[int, AiMotor] = {}
+    commands: dict[int, str] = {}
+    for motor in motors:
+        first = serials.setdefault(motor.serial_id, motor)
+        if first is not motor and motor.serial_id > STAND_IN:
+            what = f"serialID {motor.serial_id} of motor {motor.id_num} ({motor.name}) is used twice"
+            hint = f"motor {first.id_num} ({first.name}) in line {first.line} has it"
+            scope.error(motor.line, what, "a bus id of its own", hint)
+        for mod in (motor.force_command, motor.position_command):
+            entry = None if mod is None else scope.table.get(mod.ref)
+            if mod is not None and entry is not None:
+                holder = commands.setdefault(entry.hdso.id_num, motor.name)
+                if holder != motor.name:
+                    scope.error(mod.line, f"{entry} commands {holder} and {motor.name}", "an HDSO of its own")
+
+
+def check_sensor_mapping(jointlist: JointList, sensors: HdsoList, sensor_file: str, scope: Scope) -> None:
+    """Report sensors that can not serve as the motors' angles and currents.
+
+    Without sensorspecs the first 2N sensors are angle and current of the N motors, in document order (reading B12).
+    """
+    motors = [joint.motor for joint in jointlist.joints if joint.motor is not None and not joint.endpoint]
+    if not motors:
+        return
+    needed = 2 * len(motors)
+    found = sensors.hdsos[:needed]
+    if len(found) < needed:
+        what = f"{len(sensors.hdsos)} sensors for {len(motors)} motors"
+        expected = f"at least {needed}: angle and current of each motor, in the motors' order"
+        scope.problems.error(sensor_file, 0, what, expected)
+    for at, hdso in enumerate(found):
+        entry = scope.table.get(hdso.id_num)
+        if entry is not None and entry.hdso is hdso:
+            _check_motor_sensor(entry, motors[at // 2], ("angle", "current")[at % 2], scope)
+    if len(found) == needed and not any(motor.sensorspecs for motor in motors):
+        first, last = found[0].id_num, found[-1].id_num
+        what = f"no sensorspec: sensors {first} to {last} are taken as angle and current of the {len(motors)} motors"
+        scope.warning(motors[0].line, what, hint="in the order of both files")
+
+
+def _check_motor_sensor(entry: Entry, motor: AiMotor, role: str, scope: Scope) -> None:
+    place = entry.place
+    if entry.kind != "sensor" or entry.count != 1 or entry.hdso.datatype not in ("float", "double"):
+        what = f"{entry}, a {entry.kind} of type {entry.hdso.datatype} with {entry.count} elements, "
+        what += f"stands where {motor.name} has its {role}"
+        expected = "a sensor of type float with one element"
+        scope.problems.error(place.file, place.line, what, expected, "the first two sensors of each motor come first")
+
+
+def _check_motor(motor: AiMotor, joint: Joint, scope: Scope) -> None:
+    label = f"motor {motor.id_num} ({motor.name})"
+    if motor.serial_id > STAND_IN and not 0 <= motor.serial_id <= MAX_SERIAL_ID:
+        scope.error(motor.line, f"serialID {motor.serial_id} of {label}", f"0 to {MAX_SERIAL_ID}")
+    if motor.angle_cal2 == 0:
+        hint = "an AI motor has 1.529 raw units per degree"
+        scope.error(motor.line, f"angleCal2 of {label} is 0", "the slope of raw position over degrees", hint)
+    elif math.copysign(1, motor.angle_cal2) != motor.dir:
+        what = f"dir='{motor.dir}' of {label} and angleCal2='{motor.angle_cal2:g}' have different signs"
+        scope.warning(motor.line, what, hint="torque would push against the angle; in all known legs the signs agree")
+    for spec in motor.sensorspecs:
+        hint = "leave it out: the first two sensors in sensors.xml belong to the first motor, and so on"
+        scope.error(spec.line, f"the sensorspec of {label} is not supported", hint=hint)
+    for word, mod in (("position", motor.position_command), ("force", motor.force_command)):
+        entry = None if mod is None else scope.table.get(mod.ref)
+        if mod is not None and entry is not None and scope.want_kind(entry, ("parameter",), mod.line, f"{word}Command"):
+            scope.want_single(entry, mod.line, f"{word}Command")
+            if joint.control_mode == word:
+                scope.want_value(entry, mod.line, f"the {word}Command of {label}")
+
+
+def _check_organ(organ: SenseOrgan, scope: Scope) -> None:
+    for mod in organ.mods:
+        entry = scope.table.get(mod.ref)
+        if entry is not None:
+            scope.want_kind(entry, ("sensor",), mod.line, f"a sensor of the sense organ {organ.name}")

@@ -1,0 +1,55 @@
+"""Checking muscles and their functions (equations 6-5 and 6-6; the function types are those of sccils_joint.dtd)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sccils_schemas.documents import FunctionSpec, Muscle
+from sccils_schemas.parse_joints import USES
+from sccils_schemas.scope import VALUE_KINDS, Scope
+
+FUNCTION_PARAMETERS: Mapping[str, int] = {"constant": 1, "linear": 2, "parabolic": 3, "hyperbolic": 3}
+"""Numbers a function takes, in order.
+
+constant: p0. linear: p0 x + p1. parabolic: ((x - p1)^2 + 4 p0 p2) / (4 p0). hyperbolic: p0 / (x - p1) + p2.
+"""
+
+
+def check_muscle(muscle: Muscle, scope: Scope) -> None:
+    """Report everything wrong with one muscle."""
+    label = f"muscle {muscle.id_num} ({muscle.name})"
+    if muscle.l_naught <= 0:
+        scope.error(muscle.line, f"Lnaught='{muscle.l_naught:g}' of {label}", "a length of more than 0")
+    if muscle.fmax < 0:
+        scope.warning(muscle.line, f"fmax='{muscle.fmax:g}' of {label} is negative", hint="the muscle would push")
+    uses = [spec.use for spec in muscle.functions]
+    for use in USES:
+        if use not in uses:
+            expected = "one function_spec for each of its three uses"
+            scope.error(muscle.line, f"{label} has no function for {use}", expected)
+    for at, spec in enumerate(muscle.functions):
+        if spec.use in uses[:at]:
+            scope.error(spec.line, f"{label} has a second function for {spec.use}", "one")
+        _check_function(spec, label, scope)
+
+
+def _check_function(spec: FunctionSpec, label: str, scope: Scope) -> None:
+    needed = FUNCTION_PARAMETERS.get(spec.type)
+    if needed is None:
+        expected = "one of " + ", ".join(FUNCTION_PARAMETERS)
+        scope.error(spec.line, f"the {spec.use} function of {label} is of type '{spec.type}'", expected)
+        return
+    entries = [scope.table.get(mod.ref) for mod in spec.mods]
+    known = [entry for entry in entries if entry is not None]
+    for mod, entry in zip(spec.mods, entries, strict=True):
+        if entry is not None and scope.want_kind(entry, VALUE_KINDS, mod.line, "a parameter of a function"):
+            scope.want_value(entry, mod.line, f"a parameter of {label}")
+    count = sum(entry.count for entry in known)
+    if len(known) == len(entries) and count != needed:
+        what = f"the {spec.use} function of {label} is {spec.type} and has {count} parameters"
+        scope.error(spec.line, what, f"{needed}, counting the elements of its HDSOs")
+        return
+    values = scope.table.elements([mod.ref for mod in spec.mods])
+    if spec.type == "parabolic" and values and values[0] == 0:
+        what = f"the {spec.use} function of {label} is parabolic with a first parameter of 0"
+        scope.error(spec.line, what, "a number that is not 0", "the function divides by it")

@@ -1,0 +1,102 @@
+"""Checking entry rules against the HDSOs they name: grammar, operands, length, circles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sccils_schemas.hdso_table import Entry, HdsoTable, Place
+from sccils_schemas.names import shorten
+from sccils_schemas.problems import Problems
+from sccils_schemas.reader import STAND_IN
+from sccils_schemas.rules import Comparison, Rule, RuleError, Token, Variable, operands, parse_tokens, tokenise
+
+
+def check_rule(text: str, holder: Entry | None, table: HdsoTable, place: Place, problems: Problems) -> None:
+    """Report everything wrong with a rule's text. `holder` is the boolstring HDSO that is to hold it."""
+    try:
+        tokens = tokenise(text)
+        tree = parse_tokens(tokens)
+    except RuleError as error:
+        column = f", column {error.column}" if error.column else ""
+        problems.error(place.file, place.line, f"rule '{shorten(text)}'{column}: {error.what}", hint=error.hint)
+        return
+    if holder is not None and holder.kind == "boolstring" and len(holder.hdso.dims) == 2:
+        _check_length(tokens, holder, place, problems)
+    for ref in operands(tree):
+        entry = table.find(ref, place, problems)
+        if entry is not None:
+            _check_operand(entry, place, problems)
+    _check_comparisons(tree, table, place, problems)
+
+
+def _check_length(tokens: Sequence[Token], holder: Entry, place: Place, problems: Problems) -> None:
+    width = holder.hdso.dims[1]
+    if len(tokens) > width:
+        hint = "each id and each of < > & | ( ) counts; leave out parentheses that are not needed"
+        what = f"the rule has {len(tokens)} tokens"
+        problems.error(place.file, place.line, what, f"at most {width}, what {holder} holds", hint)
+
+
+def _check_operand(entry: Entry, place: Place, problems: Problems) -> None:
+    if entry.kind != "boolstring" and entry.count != 1:
+        what = f"{entry} has {entry.count} elements and stands in a rule"
+        problems.error(place.file, place.line, what, "an HDSO with a single value")
+
+
+def _check_comparisons(tree: Rule, table: HdsoTable, place: Place, problems: Problems) -> None:
+    if isinstance(tree, Variable):
+        return
+    if not isinstance(tree, Comparison):
+        for term in tree.terms:
+            _check_comparisons(term, table, place, problems)
+        return
+    for side in (tree.left, tree.right):
+        entry = table.get(side.ref)
+        if entry is not None and entry.kind == "boolstring":
+            hint = "join rules with & or |"
+            problems.error(place.file, place.line, f"{entry} is a rule and stands in a comparison", "a number", hint)
+
+
+def rules_used(text: str, table: HdsoTable) -> frozenset[int]:
+    """Return the ids of the rules a rule's text refers to; none for a text that can not be read."""
+    try:
+        refs = operands(parse_tokens(tokenise(text)))
+    except RuleError:
+        return frozenset()
+    entries = (table.get(ref) for ref in refs)
+    return frozenset(entry.hdso.id_num for entry in entries if entry is not None and entry.kind == "boolstring")
+
+
+def find_circles(table: HdsoTable) -> list[tuple[int, ...]]:
+    """Return each circle of rules that refer to one another, once, starting from its least id."""
+    graph = {
+        number: sorted(rules_used(text, table))
+        for number, text in table.values.items()
+        if isinstance(text, str) and number > STAND_IN and table.entries[number].kind == "boolstring"
+    }
+    circles: dict[frozenset[int], tuple[int, ...]] = {}
+    for start in sorted(graph):
+        circle = _way_back(graph, start)
+        if circle:
+            circles.setdefault(frozenset(circle), circle)
+    return list(circles.values())
+
+
+def _way_back(graph: Mapping[int, Sequence[int]], start: int) -> tuple[int, ...]:
+    """Return the shortest way from a rule back to itself, or nothing."""
+    ways: list[tuple[int, ...]] = [(start,)]
+    seen: set[int] = set()
+    for way in ways:
+        for follower in graph.get(way[-1], ()):
+            if follower == start:
+                return way
+            if follower not in seen:
+                seen.add(follower)
+                ways.append((*way, follower))
+    return ()
+
+
+def describe_circle(circle: Sequence[int], table: HdsoTable) -> str:
+    """Return the circle in words."""
+    names = [str(table.entries[number]) for number in (*circle, circle[0])]
+    return " uses ".join(names)

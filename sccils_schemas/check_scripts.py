@@ -1,0 +1,195 @@
+"""Checking HDSO scripts and command scripts (readings C1-C10, D1-D12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from sccils_schemas.check_course import check_after
+from sccils_schemas.check_rules import describe_circle, find_circles
+from sccils_schemas.check_writes import check_write
+from sccils_schemas.documents import (
+    HDSO_ALL,
+    HDSO_INVALID,
+    Command,
+    CommandResponse,
+    CommandScript,
+    ConfigCommand,
+    HdsoMod,
+    HdsoScript,
+    HdsoSpec,
+    JointList,
+)
+from sccils_schemas.hdso_table import Entry, HdsoTable
+from sccils_schemas.names import shorten
+from sccils_schemas.problems import Problems
+from sccils_schemas.reader import STAND_IN
+
+MAX_PORT = 65535
+
+
+def check_times(script: HdsoScript, file: str, problems: Problems) -> None:
+    """Report negative times, and times that are not in order: entries then take effect sorted by time (reading C5)."""
+    latest, warned = None, False
+    for entry in script.entries:
+        if entry.time_s < 0:
+            problems.error(file, entry.line, f"time='{entry.time_s}' is before the start", "0 or more seconds")
+        elif latest is not None and entry.time_s < latest and not warned:
+            warned = True
+            what = f"time='{entry.time_s}' follows '{latest}'"
+            problems.warning(file, entry.line, what, hint="entries take effect in the order of their times")
+        latest = max(latest, entry.time_s) if latest is not None else entry.time_s
+
+
+def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointList | None, problems: Problems) -> None:
+    """Report everything that keeps a script from being carried out on a model; without a model what shows anyway."""
+    file = script.source or "script"
+    check_times(script, file, problems)
+    forbidden = {} if table is None or jointlist is None else _engine_owned(jointlist, table)
+    writes: list[tuple[HdsoMod, Entry]] = []
+    for entry in script.entries:
+        if isinstance(entry, HdsoSpec):
+            _check_request(entry, table, file, problems)
+            continue
+        if _special(entry, file, problems) or table is None:
+            continue
+        found = table.find_mod(entry, file, problems)
+        if found is not None and _permitted(entry, found, forbidden, file, problems):
+            check_write(entry, found, table, file, problems)
+            writes.append((entry, found))
+    if table is not None and jointlist is not None:
+        _check_course(writes, table, jointlist, file, problems)
+
+
+def _engine_owned(jointlist: JointList, table: HdsoTable) -> dict[int, str]:
+    """Return the commands the engine itself writes, with why: all but that of the joint's control mode (B20)."""
+    owned: dict[int, str] = {}
+    for joint in jointlist.joints:
+        if joint.motor is None:
+            continue
+        for word, mod in (("position", joint.motor.position_command), ("force", joint.motor.force_command)):
+            entry = None if mod is None else table.get(mod.ref)
+            if entry is not None and joint.control_mode != word:
+                owned[entry.hdso.id_num] = f"joint {joint.name} is in {joint.control_mode} mode"
+    return owned
+
+
+def _special(mod: HdsoMod, file: str, problems: Problems) -> bool:
+    """Report ids that mean no single HDSO (reading C8)."""
+    if mod.id_num >= 0 or mod.id_num <= STAND_IN or (mod.id_by_name and mod.name):
+        return False
+    hint = "only an hdsoSpec may ask for all HDSOs" if mod.id_num == HDSO_ALL else ""
+    if mod.id_num == HDSO_INVALID:
+        hint = "-4 goes with idByName='y' and a name"
+    problems.error(file, mod.line, f"idNum='{mod.id_num}' of an hdsoMod means no HDSO", "an HDSO's id", hint)
+    return True
+
+
+def _permitted(mod: HdsoMod, entry: Entry, forbidden: dict[int, str], file: str, problems: Problems) -> bool:
+    if not mod.data:
+        problems.warning(file, mod.line, f"{entry} is named but nothing is written", hint="give NumElts and data")
+        return False
+    if entry.kind == "sensor":
+        hint = "only the engine sets sensors"
+        problems.error(file, mod.line, f"{entry} is a sensor and is written", "a parameter", hint)
+        return False
+    if entry.kind == "constant":
+        hint = "constants stay what parameters.xml says; declare a parameter instead"
+        problems.error(file, mod.line, f"{entry} is a constant and is written", "a parameter", hint)
+        return False
+    reason = forbidden.get(entry.hdso.id_num)
+    if reason:
+        problems.error(file, mod.line, f"{entry} is a command the engine writes", "another parameter", reason)
+        return False
+    return True
+
+
+def _check_request(spec: HdsoSpec, table: HdsoTable | None, file: str, problems: Problems) -> None:
+    if spec.id_num == HDSO_ALL and not spec.id_by_name:
+        return
+    if spec.id_num < 0 and spec.id_num > STAND_IN and not spec.id_by_name:
+        hint = "-1 asks for every HDSO"
+        problems.error(file, spec.line, f"idNum='{spec.id_num}' of an hdsoSpec means no HDSO", "an HDSO's id", hint)
+        return
+    found = None if table is None else table.find_mod(spec, file, problems)
+    if found is not None and spec.num_elts > found.count:
+        what = f"{spec.num_elts} elements of {found} are asked for"
+        problems.error(file, spec.line, what, f"at most {found.count}, or 0 for all")
+
+
+def _check_course(
+    writes: Iterable[tuple[HdsoMod, Entry]], table: HdsoTable, jointlist: JointList, file: str, problems: Problems
+) -> None:
+    """Follow the script through time and report what is only wrong together: circles of rules, divisions by zero."""
+    now = table.copy()
+    ordered = sorted(writes, key=lambda write: write[0].time_s)
+    known = set(find_circles(now))
+    for _, group in groupby(ordered, key=lambda write: write[0].time_s):
+        changeset = list(group)
+        for mod, _ in changeset:
+            now.write(mod)
+        rules = [mod for mod, entry in changeset if entry.kind == "boolstring"]
+        for circle in find_circles(now) if rules else ():
+            if circle not in known:
+                what = f"rules go round in a circle: {describe_circle(circle, now)}"
+                line = next((mod.line for mod, entry in changeset if entry.hdso.id_num in circle), rules[0].line)
+                problems.error(file, line, what, "rules that do not need their own result")
+            known.add(circle)
+        check_after(changeset, now, jointlist, file, problems)
+
+
+def check_commands(
+    script: CommandScript, table: HdsoTable | None, jointlist: JointList | None, problems: Problems
+) -> None:
+    """Report everything wrong with a command script; `table` and `jointlist` are those of the model, if any."""
+    file = script.source or "commands"
+    for entry in script.entries:
+        if isinstance(entry, ConfigCommand):
+            _check_config(entry, file, problems)
+        elif isinstance(entry, CommandResponse):
+            if entry.command is not None:
+                _check_command(entry.command, file, problems)
+        else:
+            _check_command(entry, file, problems)
+            if entry.script is not None and _is_poll(entry):
+                _check_poll(entry.script, table, file, problems)
+            elif entry.script is not None:
+                check_entries(entry.script, table, jointlist, problems)
+
+
+def _is_poll(command: Command) -> bool:
+    return command.command_type == "log"
+
+
+def _check_poll(script: HdsoScript, table: HdsoTable | None, file: str, problems: Problems) -> None:
+    """An hdsoMod inside a logging command asks, and never writes (reading D7)."""
+    check_times(script, file, problems)
+    for entry in script.entries:
+        if isinstance(entry, HdsoSpec):
+            _check_request(entry, table, file, problems)
+        elif entry.id_num != HDSO_ALL and table is not None:
+            table.find_mod(entry, file, problems)
+
+
+def _check_command(command: Command, file: str, problems: Problems) -> None:
+    kind = command.command_type
+    if kind == "extended" and not command.extended_command:
+        problems.error(file, command.line, "an extended command without extendedcommand", "its name")
+    if command.extended_command and kind not in ("extended", "log"):
+        what = f"extendedcommand='{shorten(command.extended_command, 30)}' goes with commandtype='{kind}'"
+        problems.error(file, command.line, what, "commandtype='extended' or 'log'")
+    if command.start_time_s < 0:
+        problems.error(file, command.line, f"starttime='{command.start_time_s}'", "0 or more seconds")
+    if kind == "log" and 0 <= command.stop_time_s <= command.start_time_s:
+        what = f"logging stops at {command.stop_time_s} s and starts at {command.start_time_s} s"
+        problems.error(file, command.line, what, "a stop after the start", "both count from the start of the engine")
+
+
+def _check_config(command: ConfigCommand, file: str, problems: Problems) -> None:
+    if not command.config_name.strip():
+        problems.error(file, command.line, "an empty configname", "the name of a configuration or parameter")
+    if command.config_name != "dataport":
+        return
+    for value in command.parameters:
+        if not (value.isascii() and value.isdigit() and len(value) <= 5 and 1 <= int(value) <= MAX_PORT):
+            problems.error(file, command.line, f"dataport '{shorten(value, 30)}'", f"a port from 1 to {MAX_PORT}")

@@ -1,0 +1,192 @@
+"""Checking states: activations, dwell times, entry rules (equations 7-1 to 7-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sccils_schemas.check_rules import check_rule, describe_circle, find_circles
+from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, Ref, State
+from sccils_schemas.hdso_table import Entry, Place
+from sccils_schemas.names import id_ranges
+from sccils_schemas.reader import STAND_IN
+from sccils_schemas.rules import RuleError, operands, parse_rule
+from sccils_schemas.scope import VALUE_KINDS, Scope
+
+ACTIVATION_NEEDS: Mapping[str, tuple[int, int]] = {"constant": (0, 1), "linear": (1, 5), "bilinear": (2, 10)}
+"""Sensors and numbers an activation takes: linear a, b, c, wmin, wmax; bilinear those of K2, then those of K3."""
+
+Muscles = Mapping[int, tuple[Muscle, Joint]]
+
+
+def check_states(joint: Joint, muscles: Muscles, scope: Scope) -> None:
+    """Report everything wrong with a joint's states."""
+    for state in joint.states:
+        _check_coverage(state, joint, muscles, scope)
+        for activation in state.activations:
+            _check_activation(activation, state, scope)
+        if state.dwell_time is not None:
+            _check_dwell(state.dwell_time, state, scope)
+        _check_rule(state, scope)
+
+
+def _check_coverage(state: State, joint: Joint, muscles: Muscles, scope: Scope) -> None:
+    seen: set[int] = set()
+    own = {muscle.id_num for muscle in joint.muscles}
+    for activation in state.activations:
+        number = activation.muscle
+        if number <= STAND_IN:
+            continue
+        if number not in muscles:
+            known = id_ranges(muscle for muscle in own if muscle > STAND_IN)
+            hint = f"the muscles of {joint.name} are {known}" if known else f"{joint.name} has no muscles"
+            scope.error(activation.line, f"muscle {number} is not declared", "a muscle of its joint", hint)
+        elif number not in own:
+            other = muscles[number][1]
+            what = f"muscle {number} ({muscles[number][0].name}) belongs to joint {other.id_num} ({other.name})"
+            scope.error(activation.line, what, f"a muscle of joint {joint.id_num} ({joint.name})")
+        if number in seen:
+            scope.error(activation.line, f"state {state.name} activates muscle {number} twice", "once")
+        seen.add(number)
+    if any(number <= STAND_IN for number in seen | own | {a.muscle for a in state.activations}):
+        return
+    for muscle in joint.muscles:
+        if muscle.id_num not in seen:
+            what = f"state {state.name} does not say what muscle {muscle.id_num} ({muscle.name}) does"
+            scope.error(state.line, what, "a muscle_activation for each muscle of the joint")
+
+
+def _check_activation(activation: MuscleActivation, state: State, scope: Scope) -> None:
+    label = f"{activation.function} activation of muscle {activation.muscle} in {state.name}"
+    need_sensors, need_numbers = ACTIVATION_NEEDS[activation.function]
+    line = activation.line
+    for ref in activation.sensors:
+        entry = scope.find_ref(ref, line)
+        if entry is not None and scope.want_kind(entry, ("sensor",), line, f"a sensor of the {label}"):
+            scope.want_single(entry, line, f"a sensor of the {label}")
+    if len(activation.sensors) != need_sensors:
+        expected = f"{need_sensors} in activation_sensors" if need_sensors else "none"
+        scope.error(line, f"the {label} has {len(activation.sensors)} sensors", expected)
+    parameters = activation.parameters or _unnamed_parameters(activation, scope)
+    entries = [scope.find_ref(ref, line) for ref in parameters]
+    known = [entry for entry in entries if entry is not None]
+    for entry in known:
+        if scope.want_kind(entry, VALUE_KINDS, line, f"a parameter of the {label}"):
+            scope.want_value(entry, line, f"a parameter of the {label}")
+    count = sum(entry.count for entry in known)
+    if len(known) == len(entries) and count != need_numbers:
+        what = f"the {label} has {count} parameters"
+        scope.error(line, what, f"{need_numbers}, counting the elements of its HDSOs in activation_parameters")
+    _check_agreement(activation, label, scope)
+    _check_span(activation.function, scope.table.elements(parameters), line, label, scope)
+
+
+def _unnamed_parameters(activation: MuscleActivation, scope: Scope) -> tuple[Ref, ...]:
+    """Where activation_parameters is left out the hdsoMods that name no sensor are the parameters."""
+    entries = [(mod, scope.table.get(mod.ref)) for mod in activation.mods]
+    return tuple(mod.ref for mod, entry in entries if entry is None or entry.kind != "sensor")
+
+
+def _check_agreement(activation: MuscleActivation, label: str, scope: Scope) -> None:
+    """The hdsoMods repeat what the lists name, in the same order (reading B17)."""
+    listed = [scope.table.get(ref) for ref in (*activation.sensors, *activation.parameters)]
+    if not activation.parameters or None in listed:
+        return
+    order = [entry.hdso.id_num for entry in listed if entry is not None]
+    last = -1
+    for mod in activation.mods:
+        entry = scope.table.get(mod.ref)
+        if entry is None:
+            continue
+        if entry.hdso.id_num not in order:
+            expected = "one that activation_parameters or activation_sensors names"
+            scope.error(mod.line, f"{entry} is initialised by the {label}", expected, "the two must agree")
+            continue
+        at = order.index(entry.hdso.id_num)
+        if at < last and entry.kind != "sensor":
+            what = f"{entry} stands in another order than in activation_parameters of the {label}"
+            scope.error(mod.line, what, "the same order")
+        last = max(last, at) if entry.kind != "sensor" else last
+
+
+def _check_span(function: str, values: Sequence[int | float] | None, line: int, label: str, scope: Scope) -> None:
+    if function == "constant" or values is None or len(values) != ACTIVATION_NEEDS[function][1]:
+        return
+    for at in range(0, len(values), 5):
+        if values[at + 3] == values[at + 4]:
+            what = f"wmin and wmax of the {label} are both {values[at + 3]:g}"
+            scope.error(line, what, "two different numbers", "the function divides by their difference")
+
+
+def _check_dwell(mod: HdsoMod, state: State, scope: Scope) -> None:
+    entry = scope.table.get(mod.ref)
+    use = f"the dwell time of {state.name}"
+    if entry is None or not scope.want_kind(entry, VALUE_KINDS, mod.line, use):
+        return
+    if entry.hdso.datatype != "llint" or entry.count != 1:
+        what = f"{entry}, {use}, is of type {entry.hdso.datatype} with {entry.count} elements"
+        scope.error(mod.line, what, "an llint with one: nanoseconds")
+    scope.want_value(entry, mod.line, use)
+    values = scope.table.values.get(entry.hdso.id_num)
+    if values and not isinstance(values, str) and values[0] < 0:
+        scope.error(mod.line, f"{use} is {values[0]} ns", "0 or more", f"{entry} holds it")
+
+
+def _check_rule(state: State, scope: Scope) -> None:
+    rule = state.rule
+    if not rule.mods:
+        return
+    holder = scope.table.get(rule.mods[0].ref)
+    if holder is not None:
+        hint = "the first hdsoMod of a transition_rule names the HDSO that holds the rule"
+        if holder.kind != "boolstring":
+            what = f"{holder} is a {holder.kind} and is to hold the rule of {state.name}"
+            scope.error(rule.mods[0].line, what, "a boolstring", hint)
+            return
+    text = rule.boolstring
+    if rule.representation == "HDSO" and text is not None:
+        hint = "leave out boolstring, or representation_type"
+        scope.error(rule.line, f"the rule of {state.name} is given twice", "a boolstring or an HDSO", hint)
+    elif rule.representation == "text" and text is None:
+        hint = "representation_type='HDSO' takes the rule from the first hdsoMod"
+        scope.error(rule.line, f"the transition_rule of {state.name} has no boolstring", "the rule's text", hint)
+    elif rule.representation == "text" and rule.mods[0].data:
+        expected = "NumElts='0' where the rule stands in boolstring"
+        scope.error(rule.mods[0].line, f"the rule of {state.name} is given twice", expected)
+    elif rule.representation == "HDSO" and holder is not None and holder.hdso.id_num not in scope.table.values:
+        expected = f"its text as data of the first hdsoMod, or as initial_data of {holder}"
+        scope.error(rule.line, f"the rule of {state.name} has no text", expected)
+    if text is not None:
+        check_rule(text, holder, scope.table, Place(scope.file, rule.line), scope.problems)
+        _check_operands(text, state, scope)
+
+
+def _check_operands(text: str, state: State, scope: Scope) -> None:
+    try:
+        entries = [scope.table.get(ref) for ref in operands(parse_rule(text))]
+    except RuleError:
+        return
+    used = {entry.hdso.id_num for entry in entries if entry is not None}
+    for entry in entries:
+        if entry is not None:
+            scope.want_value(entry, state.rule.line, f"used by the rule of {state.name}")
+    for mod in state.rule.mods[1:]:
+        entry = scope.table.get(mod.ref)
+        if entry is not None and entry.hdso.id_num not in used:
+            scope.warning(mod.line, f"{entry} is initialised by a rule that does not use it")
+
+
+def check_rule_holders(jointlist: JointList, scope: Scope) -> None:
+    """Report rules that share an HDSO, and rules that depend on themselves, directly or through others."""
+    holders: dict[int, tuple[Entry, State]] = {}
+    for state in (state for joint in jointlist.joints for state in joint.states if state.rule.mods):
+        entry = scope.table.get(state.rule.mods[0].ref)
+        if entry is None:
+            continue
+        first = holders.setdefault(entry.hdso.id_num, (entry, state))[1]
+        if first is not state:
+            hint = f"{first.name} in line {first.line} has it"
+            scope.error(state.rule.line, f"{entry} holds two rules", "an HDSO of its own for each rule", hint)
+    for circle in find_circles(scope.table):
+        lines = [holders[number][1].rule.line for number in circle if number in holders]
+        what = f"rules go round in a circle: {describe_circle(circle, scope.table)}"
+        scope.error(min(lines, default=0), what, "rules that do not need their own result")

@@ -1,0 +1,90 @@
+"""Checking one write against the HDSO it goes to: count, types, ranges, rules, and what the engine needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sccils_schemas.check_rules import check_rule
+from sccils_schemas.documents import Hdso, HdsoMod
+from sccils_schemas.hdso_table import Entry, HdsoTable, Place
+from sccils_schemas.numbers import misfit, write_number
+from sccils_schemas.problems import Problems
+
+GLOBAL_BOUNDS: Mapping[str, tuple[int, int]] = {
+    "motor_speed": (0, 4),
+    "motor_control_delay_ns": (0, 2**63 - 1),
+    "statetrans_period_ns": (1, 2**63 - 1),
+}
+"""Parameters every configuration must have (readings B26, 3507), and what they may be whatever their ranges say."""
+
+
+def check_write(mod: HdsoMod, entry: Entry, table: HdsoTable, file: str, problems: Problems) -> None:
+    """Report everything that keeps a write from being done, its permission apart."""
+    place = Place(file, mod.line)
+    if entry.kind == "boolstring":
+        _check_rule_write(mod, entry, table, place, problems)
+    elif isinstance(mod.data, str):
+        check_characters(mod.data, entry, place, problems)
+    elif len(mod.data) > entry.count:
+        what = f"{len(mod.data)} values for {entry}"
+        problems.error(file, mod.line, what, f"at most {entry.count}, what it holds")
+    else:
+        wrong = misfit(mod.data, mod.datatype, entry.hdso.datatype)
+        if wrong is not None:
+            what = f"{write_number(wrong[0])} as {mod.datatype} for {entry}, which is of type {entry.hdso.datatype}"
+            problems.error(file, mod.line, what, wrong[1])
+        check_values(mod.data, entry, place, problems)
+
+
+def _check_rule_write(mod: HdsoMod, entry: Entry, table: HdsoTable, place: Place, problems: Problems) -> None:
+    if isinstance(mod.data, str):
+        check_rule(mod.data, entry, table, place, problems)
+    elif mod.data:
+        hint = "the integer form of rules is no one else's business; write datatype='char' and the rule as text"
+        problems.error(place.file, place.line, f"{entry} is a rule and is written as numbers", "its text", hint)
+
+
+def check_characters(text: str, entry: Entry, place: Place, problems: Problems) -> None:
+    """Report text that goes to an HDSO of numbers, or does not fit."""
+    if entry.hdso.datatype not in ("char", "uchar"):
+        what = f"text for {entry}, which is of type {entry.hdso.datatype}"
+        problems.error(place.file, place.line, what, f"numbers of type {entry.hdso.datatype}")
+    elif len(text.encode()) > entry.count:
+        what = f"{len(text.encode())} bytes of text for {entry}"
+        problems.error(place.file, place.line, what, f"at most {entry.count}, what it holds")
+
+
+def check_values(values: tuple[int | float, ...], entry: Entry, place: Place, problems: Problems) -> None:
+    """Report values outside the HDSO's `valid` ranges, inside its `invalid` ones, or of no use to the engine."""
+    for value in values:
+        reason = refused(value, entry.hdso)
+        if reason:
+            problems.error(place.file, place.line, f"{write_number(value)} is no value for {entry}", reason)
+            return
+    bounds = GLOBAL_BOUNDS.get(entry.hdso.name)
+    if bounds is not None and any(not bounds[0] <= value <= bounds[1] for value in values):
+        what = f"{write_number(values[0])} is no value for {entry}"
+        problems.error(place.file, place.line, what, f"{bounds[0]} to {bounds[1]}")
+
+
+def refused(value: int | float, hdso: Hdso) -> str:
+    """Return why the ranges of an HDSO refuse a value, as what is expected instead; empty when they do not.
+
+    Bounds are inclusive (reading B15). `suggested` and `normal` refuse nothing.
+    """
+    for span in hdso.ranges:
+        low = span.lower is None or value >= span.lower
+        high = span.upper is None or value <= span.upper
+        if span.type == "valid" and not (low and high):
+            return f"{_interval(span.lower, span.upper)}, its valid range"
+        if span.type == "invalid" and low and high and (span.lower, span.upper) != (None, None):
+            return f"a value outside {_interval(span.lower, span.upper)}, its invalid range"
+    return ""
+
+
+def _interval(lower: float | None, upper: float | None) -> str:
+    if lower is None and upper is None:
+        return "any value"
+    if lower is None or upper is None:
+        return f"at least {write_number(lower)}" if lower is not None else f"at most {write_number(upper or 0)}"
+    return f"{write_number(lower)} to {write_number(upper)}"

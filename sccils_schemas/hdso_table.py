@@ -1,0 +1,166 @@
+"""The HDSOs of a configuration as the checks see them: by id, by name, with kind, file and value at the start."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sccils_schemas.documents import Hdso, HdsoList, HdsoMod, HdsoSpec, Joint, JointList, Ref
+from sccils_schemas.names import did_you_mean, id_ranges
+from sccils_schemas.problems import Problems
+from sccils_schemas.reader import STAND_IN
+
+Kind = Literal["parameter", "sensor", "constant", "boolstring"]
+KINDS: tuple[Kind, ...] = ("parameter", "sensor", "constant", "boolstring")
+LIST_KINDS: Mapping[str, Kind] = {"parameterList": "parameter", "sensorList": "sensor"}
+"""DataSetType of a list -> kind of its HDSOs that have no abstractType."""
+
+Data = tuple[int | float, ...] | str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        """Return `file:line`."""
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One HDSO with its kind and the place of its declaration."""
+
+    hdso: Hdso
+    kind: Kind
+    place: Place
+
+    @property
+    def count(self) -> int:
+        """Number of elements."""
+        return math.prod(self.hdso.dims)
+
+    def __str__(self) -> str:
+        """Return `HDSO 101 (CTr_lev_TC1_load)`."""
+        return f"HDSO {self.hdso.id_num} ({self.hdso.name})"
+
+
+def kind_of(hdso: Hdso, home: HdsoList, otherwise: Kind) -> Kind:
+    """Return an HDSO's kind: its abstractType, else its list's kind (reading B18), else `otherwise`."""
+    for kind in KINDS:
+        if hdso.abstract_type == kind:
+            return kind
+    return LIST_KINDS.get(home.data_set_type or "", otherwise)
+
+
+@dataclass(slots=True)
+class HdsoTable:
+    """HDSOs by id and by name. `complete` is false when a list is missing: then nothing is called undeclared.
+
+    `values` holds what HDSOs hold at the start, as far as it is known: numbers, or the text of rules and characters.
+    """
+
+    entries: dict[int, Entry] = field(default_factory=lambda: dict[int, Entry]())
+    ids: dict[str, int] = field(default_factory=lambda: dict[str, int]())
+    values: dict[int, Data] = field(default_factory=lambda: dict[int, Data]())
+    complete: bool = True
+
+    def add(self, hdsos: HdsoList, file: str, otherwise: Kind) -> None:
+        """Take in a list. Of HDSOs with the same id or name the first counts."""
+        for hdso in hdsos.hdsos:
+            entry = Entry(hdso, kind_of(hdso, hdsos, otherwise), Place(file, hdso.line))
+            self.entries.setdefault(hdso.id_num, entry)
+            if hdso.name:
+                self.ids.setdefault(hdso.name, hdso.id_num)
+            if hdso.initial_data is not None:
+                self.values.setdefault(hdso.id_num, hdso.initial_data)
+
+    def get(self, ref: Ref) -> Entry | None:
+        """Return the HDSO with this id or name, or None."""
+        number = ref if isinstance(ref, int) else self.ids.get(ref)
+        return None if number is None else self.entries.get(number)
+
+    def find(self, ref: Ref, place: Place, problems: Problems, name: str | None = None) -> Entry | None:
+        """Return the HDSO with this id or name; report one that is not declared. `name` is what goes with an id."""
+        entry = self.get(ref)
+        if entry is not None or not self.complete or (isinstance(ref, int) and ref <= STAND_IN):
+            return entry
+        if isinstance(ref, str):
+            what, hint = f"HDSO '{ref}' is not declared", did_you_mean(ref, self.ids)
+        else:
+            what = f"HDSO {ref} is not declared" if ref >= 0 else f"HDSO id {ref} can not be used here"
+            hint = f"declared ids are {id_ranges(number for number in self.entries if number >= 0)}"
+            if name in self.ids:
+                hint = f"'{name}' is HDSO {self.ids[name]}"
+        problems.error(place.file, place.line, what, "an HDSO of parameters.xml or sensors.xml", hint)
+        return None
+
+    def find_mod(self, mod: HdsoMod | HdsoSpec, file: str, problems: Problems) -> Entry | None:
+        """Return the HDSO an hdsoMod or hdsoSpec means; report one not declared, warn of a name that differs."""
+        place = Place(file, mod.line)
+        entry = self.find(mod.ref, place, problems, mod.name)
+        if entry is not None and not mod.id_by_name and mod.name and mod.name != entry.hdso.name:
+            what = f"name '{mod.name}' differs from '{entry.hdso.name}', the name of HDSO {mod.id_num}"
+            problems.warning(file, mod.line, what, hint="idNum decides; with idByName='y' the name does")
+        return entry
+
+    def write(self, mod: HdsoMod) -> None:
+        """Note what a write leaves in an HDSO."""
+        entry = self.get(mod.ref)
+        if entry is None or not mod.data:
+            return
+        number = entry.hdso.id_num
+        before = self.values.get(number, ())
+        # A write shorter than the HDSO leaves the rest as it was (reading B17).
+        if isinstance(mod.data, str) or isinstance(before, str):
+            self.values[number] = mod.data
+        else:
+            self.values[number] = (*mod.data, *before[len(mod.data) :])
+
+    def copy(self) -> HdsoTable:
+        """Return a table whose values can change on their own."""
+        return HdsoTable(self.entries, self.ids, dict(self.values), self.complete)
+
+    def elements(self, refs: Sequence[Ref]) -> list[int | float] | None:
+        """Return the values of several HDSOs one after another, or None when any is not fully known."""
+        flat: list[int | float] = []
+        for ref in refs:
+            entry = self.get(ref)
+            values = self.values.get(entry.hdso.id_num) if entry else None
+            if entry is None or values is None or isinstance(values, str) or len(values) != entry.count:
+                return None
+            flat += values
+        return flat
+
+
+def joint_mods(joint: Joint) -> list[HdsoMod]:
+    """Return every hdsoMod of a joint in document order."""
+    mods: list[HdsoMod | None] = [mod for muscle in joint.muscles for spec in muscle.functions for mod in spec.mods]
+    mods += [joint.geometry.amatrix, joint.geometry.dh_line]
+    for state in joint.states:
+        mods.append(state.dwell_time)
+        mods += [mod for activation in state.activations for mod in activation.mods]
+        mods += state.rule.mods
+    mods += [mod for organ in joint.sense_organs for mod in organ.mods]
+    if joint.motor is not None:
+        mods += [mod for spec in joint.motor.sensorspecs for mod in spec.mods]
+        mods += [joint.motor.force_command, joint.motor.position_command]
+    return [mod for mod in mods if mod is not None]
+
+
+def initialise(table: HdsoTable, jointlist: JointList) -> None:
+    """Note what the joint list writes at the start: later writes win (reading B13)."""
+    for joint in jointlist.joints:
+        for state in joint.states:
+            if state.rule.boolstring is not None and state.rule.mods:
+                entry = table.get(state.rule.mods[0].ref)
+                if entry is not None:
+                    table.values[entry.hdso.id_num] = state.rule.boolstring
+    for joint in jointlist.joints:
+        for mod in joint_mods(joint):
+            table.write(mod)

@@ -1,0 +1,67 @@
+"""What the checks of one document share: its file, the HDSOs, and where problems go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sccils_schemas.check_writes import check_write
+from sccils_schemas.documents import HdsoMod, Ref
+from sccils_schemas.hdso_table import Entry, HdsoTable, Kind, Place
+from sccils_schemas.problems import Problems
+
+VALUE_KINDS: tuple[Kind, ...] = ("parameter", "constant")
+"""Kinds of HDSO that functions, activations and dwell times take their numbers from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One document being checked."""
+
+    file: str
+    table: HdsoTable
+    problems: Problems
+
+    def error(self, line: int, what: str, expected: str = "", hint: str = "") -> None:
+        """Note an error."""
+        self.problems.error(self.file, line, what, expected, hint)
+
+    def warning(self, line: int, what: str, expected: str = "", hint: str = "") -> None:
+        """Note a warning."""
+        self.problems.warning(self.file, line, what, expected, hint)
+
+    def find(self, mod: HdsoMod) -> Entry | None:
+        """Return the HDSO an hdsoMod means, or None, reported."""
+        return self.table.find_mod(mod, self.file, self.problems)
+
+    def find_ref(self, ref: Ref, line: int) -> Entry | None:
+        """Return the HDSO with this id or name, or None, reported."""
+        return self.table.find(ref, Place(self.file, line), self.problems)
+
+    def want_kind(self, entry: Entry, kinds: tuple[Kind, ...], line: int, use: str) -> bool:
+        """Report an HDSO of the wrong kind for its use; return whether it is right."""
+        if entry.kind not in kinds:
+            self.error(line, f"{entry} is a {entry.kind} and stands as {use}", "a " + " or ".join(kinds))
+        return entry.kind in kinds
+
+    def want_single(self, entry: Entry, line: int, use: str) -> None:
+        """Report an HDSO with several elements where one number is needed."""
+        if entry.count != 1:
+            self.error(line, f"{entry} has {entry.count} elements and stands as {use}", "an HDSO with a single value")
+
+    def want_value(self, entry: Entry, line: int, use: str) -> None:
+        """Warn of an HDSO that is read but holds nothing at the start (reading B13)."""
+        held = self.table.values.get(entry.hdso.id_num)
+        if entry.kind != "sensor" and (held is None or (not isinstance(held, str) and len(held) < entry.count)):
+            what = f"{entry}, {use}, has no value at the start"
+            self.warning(line, what, hint="give it initial_data, or let a script set it at time 0")
+
+    def check_initialiser(self, mod: HdsoMod, entry: Entry) -> None:
+        """Report an hdsoMod of a joint list whose write can not be done; a mere reference writes nothing."""
+        if mod.time_s:
+            self.warning(mod.line, f"time='{mod.time_s}' has no meaning in a joint list", hint="it writes at the start")
+        if not mod.data:
+            return
+        if entry.kind == "constant":
+            hint = "set NumElts='0' to refer to it, and change the value in parameters.xml"
+            self.error(mod.line, f"{entry} is a constant and is written", "a parameter", hint)
+        check_write(mod, entry, self.table, self.file, self.problems)
