@@ -35,6 +35,13 @@ def test_rules_are_those_of_table_7_2(name: str) -> None:
     } | ({"FT_Extension2": "(CTr_current < FT_ext2_CTr_load)&(FT_angle < FT_ext2_FTang)"} if name[0] == "p" else {})
 
 
+def test_no_servo_position_reads_exactly_100_degrees_so_less_than_says_the_same_as_at_most() -> None:
+    motor = joint(shipped("lin_stickmiddle"), "Femur-Tibia").motor
+    assert motor is not None
+    angles = [(raw - motor.angle_cal1) / motor.angle_cal2 for raw in range(256)]
+    assert min(abs(angle - 100) for angle in angles) > 0.05
+
+
 @pytest.mark.parametrize("name", FULL_STICK)
 def test_thresholds_are_those_of_table_7_2_forward(name: str) -> None:
     want = {
