@@ -214,7 +214,7 @@ class Executive:
     def _run_script(self, now_ns: int) -> None:
         self.script.run(now_ns)
         self._script_entry.release_ns = self.script.due_ns
-        if self.plan.statetrans_period in self.script.touched:
+        if self.plan.statetrans_period in self.script.touched and self._transition_entry.runs:
             self._transition_entry.release_ns = max(now_ns, self._state_release + self._period_ns())
         if self.script.requests:
             self._server_entry.release_ns = now_ns

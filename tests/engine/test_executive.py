@@ -93,6 +93,13 @@ def test_a_new_period_counts_from_the_last_run():
     assert [time // MS for time, _ in trace.of("states")] == [0, 25, 50, 60, 70, 100, 101, 102, 103]
 
 
+def test_a_period_given_at_the_start_does_not_delay_the_first_run():
+    executive, _, trace = engine()
+    executive.load([Changeset(0, (write(executive.plan, 2, 10 * MS),))])
+    executive.run_until(25 * MS)
+    assert [time // MS for time, _ in trace.of("states")] == [0, 10, 20]
+
+
 def test_tasks_of_one_instant_run_in_order_of_priority():
     executive, _, trace = engine()
     executive.load([Changeset(25 * MS, (write(executive.plan, 103, 11.0),), (Request(executive.plan.hdso(103).index),))])

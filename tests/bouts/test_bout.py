@@ -1,0 +1,226 @@
+"""Whole bouts of the emulated leg: what they leave behind, and when they stop."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import nuc_engine.bout as bout_module
+from drivers.servo import PlantFault
+from nuc_engine.bout import BoutRefused, BoutSpec, run_bout
+from nuc_engine.locations import NotFound
+from nuc_engine.recording.directory import DirectoryInUse
+from nuc_engine.recording.inputs import read_inputs
+from nuc_engine.recording.manifest import hash_files, sha256
+from sccils_schemas.model import load_model, load_script
+
+SCRIPT = """<hdsoscript>
+  <hdsoMod idNum="103" NumElts="1" time="0.5">61</hdsoMod>
+  <hdsoMod idNum="162" NumElts="26" datatype="char" time="0.5">FT_angle &lt; TC1_retLEV_FTang</hdsoMod>
+  <hdsoSpec idNum="302" time="0.75"/>
+</hdsoscript>
+"""
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    path = tmp_path_factory.mktemp("script") / "short.xml"
+    text = "FT_angle < TC1_retLEV_FTang"
+    path.write_text(SCRIPT.replace('NumElts="26"', f'NumElts="{len(text)}"'))
+    return path
+
+
+@pytest.fixture(scope="module")
+def bout(tmp_path_factory, script):
+    out = tmp_path_factory.mktemp("bout") / "a"
+    labels = {"operator": "nobody", "surface": "oiled plate"}
+    return run_bout(BoutSpec("lin_roach", out, script=str(script), duration_s=2, seed=4, labels=labels))
+
+
+def rows(path: Path) -> list[list[float]]:
+    return [[float(word) for word in line.split()] for line in path.read_text().splitlines()]
+
+
+def manifest(folder: Path) -> dict:
+    return json.loads((folder / "manifest.json").read_text())
+
+
+def test_the_data_directory_is_complete_and_its_sums_hold(bout):
+    names = {path.name for path in bout.folder.iterdir()}
+    assert names == {
+        "MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "PlantData.txt", "Infolog.txt", "Debuglog.txt",
+        "Scriptlog.xml", "HDSOlog.xml", "joints.xml", "parameters.xml", "sensors.xml", "plant.toml", "scriptfile.xml",
+        "columns.json", "InputRecord.msgpack", "manifest.json",
+    }  # fmt: skip
+    record = manifest(bout.folder)
+    assert record["state"] == "complete"
+    assert record["files"] == hash_files(bout.folder)
+    assert set(record["files"]) == names - {"manifest.json"}
+    assert record["spec"]["seed"] == 4
+    assert record["spec"]["labels"] == {"operator": "nobody", "surface": "oiled plate"}
+    assert record["inputs"]["scriptfile.xml"] == sha256(bout.folder / "scriptfile.xml")
+    assert set(record["start_pose_deg"]) == {"Thorax-Coxa1", "Thorax-Coxa2", "Coxa-Trochanter", "Femur-Tibia"}
+
+
+def test_every_row_has_the_columns_that_are_described(bout):
+    described = json.loads((bout.folder / "columns.json").read_text())["files"]
+    for name in ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "PlantData.txt"):
+        table = rows(bout.folder / name)
+        assert {len(row) for row in table} == {len(described[name]["columns"])}, name
+        times = [row[0] for row in table]
+        assert times == sorted(set(times)), name
+    assert manifest(bout.folder)["counts"]["records"]["MotorData.txt"] == len(rows(bout.folder / "MotorData.txt"))
+
+
+def test_four_motors_run_at_197_hz_and_states_at_40_hz(bout):
+    motor, states = rows(bout.folder / "MotorData.txt"), rows(bout.folder / "StateData.txt")
+    assert 190 < len(motor) / 2 < 203
+    assert [row[0] for row in states] == [k * 25_000_000 for k in range(80)]
+
+
+def test_sensors_are_the_calibrated_replies(bout):
+    # ThC1: raw = 144 + 1.529 angle; the sample of a cycle follows its reply at once.
+    motor, sensors = rows(bout.folder / "MotorData.txt"), rows(bout.folder / "SensData.txt")
+    for raw, sensed in zip(motor, sensors, strict=True):
+        assert raw[0] == sensed[0]
+        assert sensed[1] == pytest.approx((raw[2] - 144) / 1.529, rel=1e-6)
+
+
+def test_commands_are_measured_plus_the_rounded_delta(bout):
+    # From the muscle log alone: delta of the knee = 15 f405 - 10 f406, added to the last reply, kept in 0..254.
+    motor, muscles = rows(bout.folder / "MotorData.txt"), rows(bout.folder / "MuscleData.txt")
+    checked = 0
+    for before, row in zip(motor, motor[1:], strict=False):
+        started = before[0]
+        latest = max((m for m in muscles if m[0] < started), key=lambda m: m[0], default=None)
+        if latest is None or any(m[0] == started for m in muscles):
+            continue
+        delta = 15 * latest[9] - 10 * latest[11]
+        if abs(delta % 1 - 0.5) < 1e-6:
+            continue
+        assert row[1 + 8 + 6] == min(254, max(0, before[8] + round(delta)))
+        checked += 1
+    assert checked > 300
+
+
+def test_the_script_log_says_what_was_done_when_and_in_which_cycle(bout, script):
+    model, _ = load_model(bout.folder)
+    log, problems = load_script(bout.folder / "Scriptlog.xml", model)
+    assert problems.ok
+    assert [(entry.id_num, float(entry.time_s)) for entry in log.entries] == [(103, 0.5), (162, 0.5)]
+    assert log.entries[1].data == "307 < 103"
+    edits = [record for record in read_inputs(bout.folder / "InputRecord.msgpack") if record[0] == "edit"]
+    assert f"<!-- cycle {edits[0][1]} -->" in (bout.folder / "Scriptlog.xml").read_text()
+    assert edits[0][1] == sum(row[0] < 500_000_000 for row in rows(bout.folder / "MotorData.txt"))
+
+
+def test_the_hdso_log_dumps_the_store_and_answers_requests(bout):
+    text = (bout.folder / "HDSOlog.xml").read_text()
+    assert text.count("<hdsoMod") == len(load_model(bout.folder)[0].hdsos) + 1
+    assert 'idNum="302" name="TC1_current" NumElts="1" datatype="float" time="0.75"' in text
+    assert 'idNum="201" name="ThC1_forceCommand" NumElts="0"' in text
+
+
+def test_an_existing_directory_is_left_alone_unless_told(bout, tmp_path):
+    spec = BoutSpec("lin_roach", bout.folder, duration_s=0.1)
+    before = hash_files(bout.folder)
+    with pytest.raises(DirectoryInUse, match="--force"):
+        run_bout(spec)
+    assert hash_files(bout.folder) == before
+    stranger = tmp_path / "thesis"
+    stranger.mkdir()
+    (stranger / "chapter1.txt").write_text("do not lose this")
+    with pytest.raises(DirectoryInUse, match="not a bout"):
+        run_bout(BoutSpec("lin_roach", stranger, duration_s=0.1, overwrite=True))
+    assert (stranger / "chapter1.txt").exists()
+
+
+def test_nothing_is_written_when_the_bout_can_not_start(tmp_path):
+    out = tmp_path / "out"
+    bad = tmp_path / "bad"
+    shutil.copytree("configs/lin_roach", bad)
+    text = (bad / "joints.xml").read_text()
+    (bad / "joints.xml").write_text(text.replace('parent="2"', 'parent="77"').replace('start_state_idNum="205"', 'start_state_idNum="9"'))
+    with pytest.raises(BoutRefused) as refused:
+        run_bout(BoutSpec(str(bad), out))
+    assert "77" in str(refused.value)
+    assert "9" in str(refused.value)
+    with pytest.raises(NotFound, match="lin_roach"):
+        run_bout(BoutSpec("lin_cricket", out))
+    with pytest.raises(BoutRefused, match="duration"):
+        run_bout(BoutSpec("lin_roach", out, duration_s=0))
+    with pytest.raises(BoutRefused, match="seed"):
+        run_bout(BoutSpec("lin_roach", out, seed=-1))
+    assert not out.exists()
+
+
+def test_an_interrupted_bout_keeps_everything_up_to_that_moment(tmp_path):
+    def stop(simulated_s, duration_s):
+        if simulated_s >= 1.0:
+            raise KeyboardInterrupt
+
+    result = run_bout(BoutSpec("lin_roach", tmp_path / "cut", duration_s=5), stop)
+    assert (result.state, result.simulated_s) == ("interrupted", 1.0)
+    assert len(rows(result.folder / "StateData.txt")) == 40
+    assert manifest(result.folder)["reason"] == "stopped by the operator"
+    assert manifest(result.folder)["files"] == hash_files(result.folder)
+    assert "engine_stop interrupted" in (result.folder / "Infolog.txt").read_text()
+
+
+def test_a_diverging_plant_stops_the_bout_with_its_own_fault(tmp_path, monkeypatch):
+    real = bout_module.open_plant
+
+    def fragile(*args):
+        plant = real(*args)
+        advance = plant.advance
+
+        def diverge(now_ns):
+            if now_ns > 700_000_000:
+                raise PlantFault("the physics diverged before 0.700 s: BADQACC")
+            advance(now_ns)
+
+        plant.advance = diverge
+        return plant
+
+    monkeypatch.setattr(bout_module, "open_plant", fragile)
+    result = run_bout(BoutSpec("lin_roach", tmp_path / "broken", duration_s=2))
+    assert result.state == "fault"
+    assert result.reason.startswith("plant_diverged: the physics diverged before 0.700 s")
+    assert 0.65 < result.simulated_s <= 0.7
+    assert len(rows(result.folder / "StateData.txt")) == 28
+    assert "fault plant_diverged" in (result.folder / "Infolog.txt").read_text()
+
+
+def test_a_servo_that_falls_silent_is_a_motor_fault_and_torque_goes_off(tmp_path, monkeypatch):
+    real, opened = bout_module.open_bus, []
+
+    def watched(url, servos, plant, *, seed):
+        bus = real(url, servos, plant, seed=seed)
+        opened.append((bus, plant))
+        return bus
+
+    monkeypatch.setattr(bout_module, "open_bus", watched)
+
+    def unplug(simulated_s, duration_s):
+        if simulated_s == 0.5:
+            opened[0][0]._port._end.unplug(2)
+
+    result = run_bout(BoutSpec("lin_roach", tmp_path / "silent", duration_s=2), unplug)
+    assert result.state == "fault"
+    assert "motor_silent: Coxa-Trochanter_motor (bus id 2) has not answered 5 times" in result.reason
+    record = manifest(result.folder)
+    assert record["losses"]["missed_replies"]["Coxa-Trochanter_motor"] == 5
+    assert opened[0][1]._level == [-1, -1, -1, -1]
+    # From its first missed reply on the motor is only read, and its record carries the growing age.
+    last = rows(result.folder / "MotorData.txt")[-4:]
+    assert [row[1 + 8 + 4] for row in last] == [-1] * 4
+    ages = [row[1 + 8 + 5] for row in last]
+    assert ages == sorted(ages)
+    assert ages[0] < ages[-1]
+
+
+def test_a_loopback_bout_needs_no_physics(tmp_path):
+    result = run_bout(BoutSpec("lin_roach", tmp_path / "loop", duration_s=1, bus="loopback:"))
+    assert result.state == "complete"
+    assert not (result.folder / "PlantData.txt").exists()
