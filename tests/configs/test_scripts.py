@@ -9,6 +9,7 @@ import pytest
 from lxml import etree
 
 from sccils_schemas.documents import HdsoMod
+from sccils_schemas.model import load_script
 from sccils_schemas.rules import Rule, parse_rule, resolve
 from tests.configs.documents import DATA, SCRIPTS, initial_values, joint, script, shipped
 from tests.configs.rule_values import holds, overlaps, rules_of
@@ -79,6 +80,21 @@ def test_changesets_commute_but_for_the_two_values_they_share() -> None:
 def test_turns_of_their_own_are_the_changesets_of_experiment_a() -> None:
     assert _data(SCRIPTS / "itf.xml", 0) == _data(SCRIPTS / "itf.xml") == ITF
     assert _data(SCRIPTS / "itb.xml", 0) == _data(SCRIPTS / "itb.xml") == ITF | ITB
+
+
+@pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.xml")), ids=lambda p: p.stem)
+def test_shipped_scripts_pass_every_check_without_a_warning(path: Path) -> None:
+    document, problems = load_script(path, shipped("lin_roach"))
+    assert document is not None
+    assert [str(problem) for problem in problems] == []
+
+
+def test_the_printed_script_runs_with_one_warning_for_each_name_that_is_spelt_otherwise() -> None:
+    document, problems = load_script(DATA / "neuromod_experiment_a.xml", shipped("lin_roach"))
+    assert document is not None
+    assert len(list(problems.warnings)) == len(list(problems)) == 3
+    text = " ".join(map(str, problems))
+    assert all(name in text for name in ("TC1_retLEV_CTrang", "FT_flx_TC1_load", "FT_flx_FTang"))
 
 
 @pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.xml")), ids=lambda p: p.stem)
