@@ -1,4 +1,4 @@
-"""Helpers of these tests: load configurations, and set aside what only people read."""
+"""Loading configurations and scripts for these tests, and setting aside what only people read."""
 
 from __future__ import annotations
 
