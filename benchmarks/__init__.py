@@ -1,0 +1,1 @@
+"""Numbers of speed and memory: `make bench` measures and writes RESULTS.md beside this file."""
