@@ -1,16 +1,16 @@
 """The engine: from checked SCCILS documents to bouts of a leg, and back from their data.
 
-    bout          one bout on the virtual clock (the composition root)      replay      the same again, and compare
-    planning      a checked model -> `plan`, the tables the engine runs on  changes     scripts -> timed changesets
-    executive     the dispatcher that calls the tasks with the time         tasks/      the five tasks
-    store         all HDSOs in one block of memory                          rulebook    entry rules at run time
-    functions     muscle functions and activations                          guard       last step before the wire
-    faults        what each fault does                                      rulecheck   rules that can never be true
-    plants/       what an emulated servo bus moves                          recording/  the data directory
-    analysis/     reading bouts: steps, verdicts, figures                   cli/        the `nuc` command
-    kinematics    where the leg is                                          locations   finding configurations
+bout          one bout on the virtual clock (the composition root)      replay      the same again, and compare
+planning      a checked model -> `plan`, the tables the engine runs on  changes     scripts -> timed changesets
+executive     the dispatcher that calls the tasks with the time         tasks/      the five tasks
+store         all HDSOs in one block of memory                          rulebook    entry rules at run time
+functions     muscle functions and activations                          guard       last step before the wire
+faults        what each fault does                                      rulecheck   rules that can never be true
+plants/       what an emulated servo bus moves                          recording/  the data directory
+analysis/     reading bouts: steps, verdicts, figures                   cli/        the `nuc` command
+kinematics    where the leg is                                          locations   finding configurations
 
-    from nuc_engine import BoutSpec, run_bout
+from nuc_engine import BoutSpec, run_bout
 """
 
 from nuc_engine.bout import BoutRefused, BoutResult, BoutSpec, run_bout

@@ -88,7 +88,9 @@ class BoutResult:
 class Progress(Protocol):
     """Told how far a bout has come."""
 
-    def __call__(self, simulated_s: float, duration_s: float, /) -> None: ...
+    def __call__(self, simulated_s: float, duration_s: float, /) -> None:
+        """Note that so many of so many seconds are done."""
+        ...
 
 
 class RecordingPlant(ServoPlant, Protocol):
@@ -271,7 +273,9 @@ def _ending(
         "counts": {
             "cycles": executive.board.cycle,
             "records": dict(sorted(records.items())),
-            "tasks": {e.name: {"runs": e.runs, "overruns": e.overruns, "skipped": e.skipped} for e in executive.entries},
+            "tasks": {
+                e.name: {"runs": e.runs, "overruns": e.overruns, "skipped": e.skipped} for e in executive.entries
+            },
             "events": dict(sorted(recorder.events.items())),
             "rule_overlaps": {j.name: transition.overlaps[j.index] for j in plan.joints if j.states},
             "negative_forces": {m.name: executive.muscles.negative_forces[m.index] for m in plan.muscles},
@@ -286,7 +290,6 @@ def _ending(
 
 def _lines(problems: Problems) -> str:
     return "\n".join(str(problem) for problem in problems.errors)
-
 
 
 def _warnings(problems: Problems, file: str | None = None) -> list[str]:

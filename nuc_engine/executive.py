@@ -196,7 +196,7 @@ class Executive:
                         clock.charge(entry.cost_ns)
                     break
             else:
-                clock.wait_until(min(end_ns, min([entry.release_ns for entry in entries])))
+                clock.wait_until(min([end_ns, *[entry.release_ns for entry in entries]]))
             now = clock.now_ns
 
     def stop(self) -> None:
@@ -276,7 +276,9 @@ class Executive:
             entry.skipped += skipped
             if done_ns - entry.reported_ns >= REPORT_INTERVAL_NS:
                 entry.reported_ns = done_ns
-                self._recorder.event(done_ns, "overrun", f"{entry.name} overran; {entry.skipped} periods skipped so far")
+                self._recorder.event(
+                    done_ns, "overrun", f"{entry.name} overran; {entry.skipped} periods skipped so far"
+                )
 
     def _period_ns(self) -> int:
         view, at = self._period

@@ -31,7 +31,9 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         "plant_diverged": Fault(Effect.STOP, "the physics broke down: lower the timestep or the forces in plant.toml"),
         "bad_command": Fault(Effect.WARN, "a servo delta was no number: look at the muscle functions' parameters"),
         "overrun": Fault(Effect.WARN, "a task takes longer than its period: lengthen the period"),
-        "rule_overlap": Fault(Effect.WARN, "two entry rules of a joint were true together: move their thresholds apart"),
+        "rule_overlap": Fault(
+            Effect.WARN, "two entry rules of a joint were true together: move their thresholds apart"
+        ),
         "write_refused": Fault(Effect.WARN, "a script's write could not be made; Scriptlog.xml says which and why"),
     }
 )

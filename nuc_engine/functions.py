@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nuc_engine.plan import ActivationPlan, FunctionPlan
-from nuc_engine.store import Store
+from nuc_engine.store import Store, View
 
 Function = Callable[[float], float]
 Activation = Callable[[], float]
@@ -25,15 +25,15 @@ def bind_function(plan: FunctionPlan, store: Store) -> Function:
     return _FUNCTIONS[plan.type](*(item for cell in cells for item in cell))
 
 
-def _constant(a: memoryview, i: int) -> Function:
+def _constant(a: View, i: int) -> Function:
     return lambda _: a[i]
 
 
-def _linear(a: memoryview, i: int, b: memoryview, j: int) -> Function:
+def _linear(a: View, i: int, b: View, j: int) -> Function:
     return lambda x: a[i] * x + b[j]
 
 
-def _parabolic(a: memoryview, i: int, x0: memoryview, j: int, c: memoryview, k: int) -> Function:
+def _parabolic(a: View, i: int, x0: View, j: int, c: View, k: int) -> Function:
     def parabola(x: float) -> float:
         four_a, centre = 4.0 * a[i], x0[j]
         return (x * x - 2.0 * x * centre + centre * centre + four_a * c[k]) / four_a
@@ -41,7 +41,7 @@ def _parabolic(a: memoryview, i: int, x0: memoryview, j: int, c: memoryview, k: 
     return parabola
 
 
-def _hyperbolic(a: memoryview, i: int, x0: memoryview, j: int, c: memoryview, k: int) -> Function:
+def _hyperbolic(a: View, i: int, x0: View, j: int, c: View, k: int) -> Function:
     return lambda x: a[i] / (x - x0[j]) + c[k]
 
 

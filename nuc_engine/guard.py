@@ -30,10 +30,8 @@ class Guard:
         limit = self._limits[motor]
         low = measured - limit
         high = measured + limit
-        if low < LOWEST:
-            low = LOWEST
-        if high > HIGHEST:
-            high = HIGHEST
+        low = max(low, LOWEST)
+        high = min(high, HIGHEST)
         goal = round(command)
         if low <= goal <= high:
             return goal

@@ -143,7 +143,7 @@ class InitialWrite:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole model. `store_size` is the data area's bytes; `sensor_columns` the HDSOs SensData.txt logs (reading E2)."""
+    """A whole model. `store_size` is the data area's bytes; `sensor_columns` what SensData.txt logs (reading E2)."""
 
     name: str
     hdsos: tuple[HdsoPlan, ...]

@@ -24,7 +24,6 @@ from sccils_schemas import rules
 from sccils_schemas.documents import Hdso, HdsoMod, Joint, Muscle, MuscleActivation, Ref, State
 from sccils_schemas.model import Model
 
-
 ENGINE_LIMITS: Mapping[str, tuple[float | None, float | None]] = MappingProxyType(
     {
         "motor_speed": (0, 4),
@@ -184,26 +183,19 @@ class _Planner:
 
     def _initial(self) -> tuple[InitialWrite, ...]:
         # initial_data first, then the joint list's hdsoMods in document order, later ones win (reading B13).
-        writes: list[InitialWrite] = []
-        for hdso in self.model.hdsos:
-            if hdso.initial_data is not None:
-                writes.append(self._write(hdso.id_num, hdso.initial_data))
-        for state in (state for joint in self.joints for state in joint.states):
-            if state.rule.boolstring is not None:
-                writes.append(self._write(state.rule.mods[0].ref, state.rule.boolstring))
-        for mod in joint_mods(self.joints):
-            if mod.data and mod.ref in self.index:
-                writes.append(self._write(mod.ref, mod.data))
-        return tuple(writes)
+        given: list[tuple[Ref, Sequence[int | float] | str | None]]
+        given = [(hdso.id_num, hdso.initial_data) for hdso in self.model.hdsos]
+        rules_of_states = [state.rule for joint in self.joints for state in joint.states]
+        given += [(rule.mods[0].ref, rule.boolstring) for rule in rules_of_states]
+        given += [(mod.ref, mod.data or None) for mod in joint_mods(self.joints) if mod.ref in self.index]
+        return tuple(self._write(ref, data) for ref, data in given if data is not None)
 
     def _write(self, ref: Ref, data: Sequence[int | float] | str) -> InitialWrite:
         hdso = self.hdsos[self.index[ref]]
         return InitialWrite(hdso.index, stored_values(hdso, data, self.model.ids))
 
 
-def stored_values(
-    hdso: HdsoPlan, data: Sequence[int | float] | str, ids: Mapping[str, int]
-) -> tuple[int | float, ...]:
+def stored_values(hdso: HdsoPlan, data: Sequence[int | float] | str, ids: Mapping[str, int]) -> tuple[int | float, ...]:
     """Turn a document's data into what the store holds: rules become integer code, text becomes bytes.
 
     Raises `sccils_schemas.rules.RuleError` for a rule that is not well formed.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from nuc_engine.plan import HdsoPlan, Plan, Slot
-from nuc_engine.store import Store
+from nuc_engine.store import Store, View
 from sccils_schemas.rules import And, Comparison, Rule, RuleError, Variable, decode_rule, operands
 
 Predicate = Callable[[], bool]
@@ -81,7 +81,7 @@ class Rulebook:
             return lambda: a[i] < b[j]
         return lambda: a[i] > b[j]
 
-    def _number(self, ref: int | str) -> tuple[memoryview, int]:
+    def _number(self, ref: int | str) -> tuple[View, int]:
         hdso = self._hdso(ref)
         if hdso.kind == "boolstring":
             raise RuleError(f"HDSO {ref} ({hdso.name}) is a rule; it can not be compared with < or >")

@@ -148,4 +148,3 @@ def _explain(plan: Plan, values: Mapping[int, tuple[int | float, ...]], rule: in
         elif hdso.index in values and hdso.kind != "boolstring":
             parts.append(f"{hdso.name} is {values[hdso.index][0]:g}")
     return f"{plan.hdsos[rule].name} can never be true: {format_rule(tree, names)}, where {', '.join(parts)}"
-

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from nuc_engine.plan import HdsoPlan, Plan, Slot
 
@@ -37,6 +38,9 @@ INTEGER_LIMITS: dict[str, tuple[int, int]] = {
     "char": (0, 255),
     "uchar": (0, 255),
 }
+
+View: TypeAlias = "memoryview[Any]"
+"""The store's memory as numbers of one type."""
 
 _FLOAT32_MAX = 3.4028234663852886e38
 _MAGIC = 0x4E55435F48445330
@@ -85,7 +89,7 @@ class Store:
         data = self._live[self._flags_size :]
         self.f32, self.f64 = data.cast("f"), data.cast("d")
         self.i32, self.i64, self.u8 = data.cast("i"), data.cast("q"), data
-        self._views = {"f": self.f32, "d": self.f64, "i": self.i32, "q": self.i64, "B": self.u8}
+        self._views: dict[str, View] = {"f": self.f32, "d": self.f64, "i": self.i32, "q": self.i64, "B": self.u8}
         halves = [_HEADER + self._live_size + k * (_STAMP + self._live_size) for k in (0, 1)]
         self._stamps = tuple(block[start : start + _STAMP].cast("q") for start in halves)
         self._copies = tuple(block[start + _STAMP : start + _STAMP + self._live_size] for start in halves)
@@ -96,7 +100,7 @@ class Store:
         live = _padded(len(plan.hdsos)) + plan.store_size
         return _HEADER + live + 2 * (_STAMP + live)
 
-    def locate(self, slot: Slot) -> tuple[memoryview, int]:
+    def locate(self, slot: Slot) -> tuple[View, int]:
         """Return (typed view, index) of one element; `view[index]` reads it, whatever its type."""
         hdso = self.plan.hdsos[slot.hdso]
         code, width = TYPES[hdso.datatype]
@@ -151,7 +155,8 @@ class Store:
         hdso = self.plan.hdsos[index]
         code, width = TYPES[hdso.datatype]
         start = self._flags_size + hdso.offset
-        return tuple(live[start : start + width * hdso.count].cast(code).tolist())
+        cast: Any = live[start : start + width * hdso.count].cast
+        return tuple(cast(code).tolist())
 
 
 def refusal(hdso: HdsoPlan, values: Sequence[int | float], *, constants: bool = False) -> str | None:

@@ -89,7 +89,9 @@ def _muscle_columns(plan: Plan) -> list[dict[str, Any]]:
         joint = plan.joints[muscle.joint].name
         columns += [
             _column(muscle.name, "force", "unit of fmax", f"muscle force at {joint} (eq. 6-5)", muscle=muscle.id_num),
-            _column(muscle.name, "length", "unit of Lnaught", "muscle length, l' Lnaught (eq. 6-6)", muscle=muscle.id_num),
+            _column(
+                muscle.name, "length", "unit of Lnaught", "muscle length, l' Lnaught (eq. 6-6)", muscle=muscle.id_num
+            ),
         ]
     return columns
 

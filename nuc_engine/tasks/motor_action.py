@@ -7,7 +7,7 @@ from typing import Protocol
 from drivers.servo import ReplyStatus
 from nuc_engine.guard import READ_ONLY, Guard
 from nuc_engine.plan import MotorPlan, Plan, Slot
-from nuc_engine.store import Store
+from nuc_engine.store import Store, View
 from nuc_engine.tasks.board import Board
 
 _OK = int(ReplyStatus.OK)
@@ -44,11 +44,15 @@ class MotorAction:
         self._dirs = [motor.dir for motor in plan.motors]
         modes = [plan.joints[motor.joint].control_mode for motor in plan.motors]
         self._muscle = [mode == "muscle" for mode in modes]
-        self._force = [_cell(store, motor.force_command) if mode == "force" else None
-                       for motor, mode in zip(plan.motors, modes, strict=True)]
-        self._position = [_cell(store, motor.position_command) if mode == "position" else None
-                          for motor, mode in zip(plan.motors, modes, strict=True)]
-        self._mirrors = [_mirror(plan, store, motor, mode) for motor, mode in zip(plan.motors, modes, strict=True)]
+        self._force = [
+            _cell(store, motor.force_command) if mode == "force" else None
+            for motor, mode in zip(plan.motors, modes, strict=True)
+        ]
+        self._position = [
+            _cell(store, motor.position_command) if mode == "position" else None
+            for motor, mode in zip(plan.motors, modes, strict=True)
+        ]
+        self._mirrors = [_mirror(store, motor, mode) for motor, mode in zip(plan.motors, modes, strict=True)]
         self._store = store
         self._speed, self._speed_at = store.locate(Slot(plan.motor_speed))
         self._level = -1
@@ -107,7 +111,7 @@ class MotorAction:
         board.cycle += 1
 
 
-def _cell(store: Store, index: int) -> tuple[memoryview, int, int] | None:
+def _cell(store: Store, index: int) -> tuple[View, int, int] | None:
     if index < 0:
         return None
     view, at = store.locate(Slot(index))
@@ -128,7 +132,7 @@ class _Mirror:
                 self._flags[cell[2]] = 1
 
 
-def _mirror(plan: Plan, store: Store, motor: MotorPlan, mode: str) -> _Mirror | None:
+def _mirror(store: Store, motor: MotorPlan, mode: str) -> _Mirror | None:
     if mode != "muscle" or (motor.position_command < 0 and motor.force_command < 0):
         return None
     return _Mirror(store, motor.position_command, motor.force_command)

@@ -15,9 +15,10 @@ _RADIANS = math.pi / 180.0
 class MuscleConversion:
     """Sums the muscles of every joint to its servo delta, in ticks.
 
-    l' = ((alpha - theta) r + l0) / l0 with the angle difference in radians (reading B2); f = PS + activation FL FV fmax;
-    delta = sum of r f. PS and FL take l', FV takes the rate of l' in 1/s, from the filtered joint velocity: negative
-    while the muscle shortens. Nothing is clamped (B3); negative forces are counted in `negative_forces`.
+    l' = ((alpha - theta) r + l0) / l0 with the angle difference in radians (reading B2). The force f is
+    PS + activation FL FV fmax, the delta the sum of r f. PS and FL take l', FV takes the rate of l' in 1/s, from the
+    filtered joint velocity: negative while the muscle shortens. Nothing is clamped (B3); negative forces are counted
+    in `negative_forces`.
     """
 
     def __init__(self, plan: Plan, store: Store, board: Board) -> None:

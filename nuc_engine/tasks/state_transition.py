@@ -7,7 +7,7 @@ from collections.abc import Callable
 from nuc_engine.functions import bind_activation
 from nuc_engine.plan import JointPlan, Plan, Slot
 from nuc_engine.rulebook import Rulebook
-from nuc_engine.store import Store
+from nuc_engine.store import Store, View
 from nuc_engine.tasks.board import Board
 
 REPORT_INTERVAL_NS = 1_000_000_000
@@ -77,5 +77,5 @@ class _Module:
         return 0 if cell is None else cell[0][cell[1]]
 
 
-def _dwell(store: Store, slot: Slot | None) -> tuple[memoryview, int] | None:
+def _dwell(store: Store, slot: Slot | None) -> tuple[View, int] | None:
     return None if slot is None else store.locate(slot)

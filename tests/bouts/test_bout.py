@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -49,8 +50,8 @@ def manifest(folder: Path) -> dict:
 def test_the_data_directory_is_complete_and_its_sums_hold(bout):
     names = {path.name for path in bout.folder.iterdir()}
     assert names == {
-        "MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "PlantData.txt", "Infolog.txt", "Debuglog.txt",
-        "Scriptlog.xml", "HDSOlog.xml", "joints.xml", "parameters.xml", "sensors.xml", "plant.toml", "scriptfile.xml",
+        "MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "PlantData.txt", "Infolog.txt",
+        "Debuglog.txt", "Scriptlog.xml", "HDSOlog.xml", "joints.xml", "parameters.xml", "sensors.xml", "plant.toml", "scriptfile.xml",
         "columns.json", "InputRecord.msgpack", "manifest.json",
     }  # fmt: skip
     record = manifest(bout.folder)
@@ -91,7 +92,7 @@ def test_commands_are_measured_plus_the_rounded_delta(bout):
     # From the muscle log alone: delta of the knee = 15 f405 - 10 f406, added to the last reply, kept in 0..254.
     motor, muscles = rows(bout.folder / "MotorData.txt"), rows(bout.folder / "MuscleData.txt")
     checked = 0
-    for before, row in zip(motor, motor[1:], strict=False):
+    for before, row in pairwise(motor):
         started = before[0]
         latest = max((m for m in muscles if m[0] < started), key=lambda m: m[0], default=None)
         if latest is None or any(m[0] == started for m in muscles):
@@ -141,7 +142,9 @@ def test_nothing_is_written_when_the_bout_can_not_start(tmp_path):
     bad = tmp_path / "bad"
     shutil.copytree("configs/lin_roach", bad)
     text = (bad / "joints.xml").read_text()
-    (bad / "joints.xml").write_text(text.replace('parent="2"', 'parent="77"').replace('start_state_idNum="205"', 'start_state_idNum="9"'))
+    (bad / "joints.xml").write_text(
+        text.replace('parent="2"', 'parent="77"').replace('start_state_idNum="205"', 'start_state_idNum="9"')
+    )
     with pytest.raises(BoutRefused) as refused:
         run_bout(BoutSpec(str(bad), out))
     assert "77" in str(refused.value)

@@ -25,7 +25,6 @@ from nuc_engine.store import TYPES
 from nuc_engine.tasks.board import Board
 
 
-
 @dataclass
 class PlanMaker:
     """Collects HDSOs in order and makes a plan of them."""
@@ -33,7 +32,9 @@ class PlanMaker:
     hdsos: list[HdsoPlan] = field(default_factory=list)
     initial: list[InitialWrite] = field(default_factory=list)
 
-    def add(self, id_num: int, name: str, kind: str = "parameter", datatype: str = "float", dims=(1,), **more: Any) -> int:
+    def add(
+        self, id_num: int, name: str, kind: str = "parameter", datatype: str = "float", dims=(1,), **more: Any
+    ) -> int:
         value = more.pop("value", None)
         count = 1
         for size in dims:
@@ -71,7 +72,9 @@ def one_joint(
     make.add(103, "low", value=10.0, valid=(-170.0, 170.0))
     make.add(104, "high", value=40.0, valid=(-170.0, 170.0))
     make.add(105, "blank")
-    activations = [make.add(121 + k, f"activation{k}", value=v, valid=(0, 2)) for k, v in enumerate((0.1, 0.8, 0.6, 0.2))]
+    activations = [
+        make.add(121 + k, f"activation{k}", value=v, valid=(0, 2)) for k, v in enumerate((0.1, 0.8, 0.6, 0.2))
+    ]
     zero = make.add(190, "zero", "constant", value=0.0)
     one = make.add(191, "one", "constant", value=1.0)
     shape = make.add(171, "fl", dims=(len(force_length[1]),), value=force_length[1])
@@ -130,7 +133,9 @@ def one_joint(
 class ScriptedBus:
     """Answers each exchange after `cycle_ns` with what `reply(now_ns, goals)` gives: (position, current) or None."""
 
-    def __init__(self, reply: Callable[[int, list[int]], list[tuple[int, int] | None]], cycle_ns: int = 5_000_000) -> None:
+    def __init__(
+        self, reply: Callable[[int, list[int]], list[tuple[int, int] | None]], cycle_ns: int = 5_000_000
+    ) -> None:
         self._reply, self._cycle_ns = reply, cycle_ns
         self.position_raw, self.current_raw, self.status, self.stamp_ns, self.misses = [0], [0], [0], [0], [0]
         self.goals: list[tuple[int, list[int]]] = []

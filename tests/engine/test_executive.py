@@ -102,7 +102,9 @@ def test_a_period_given_at_the_start_does_not_delay_the_first_run():
 
 def test_tasks_of_one_instant_run_in_order_of_priority():
     executive, _, trace = engine()
-    executive.load([Changeset(25 * MS, (write(executive.plan, 103, 11.0),), (Request(executive.plan.hdso(103).index),))])
+    executive.load(
+        [Changeset(25 * MS, (write(executive.plan, 103, 11.0),), (Request(executive.plan.hdso(103).index),))]
+    )
     executive.run_until(26 * MS)
     at = [what for time, what, _ in trace.rows if time == 25 * MS]
     assert at == ["applied", "motor", "sensors", "states", "muscles", "answer"]

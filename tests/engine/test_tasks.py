@@ -8,7 +8,7 @@ from drivers.servo import ReplyStatus
 from nuc_engine.functions import bind_activation, bind_function
 from nuc_engine.guard import READ_ONLY, Guard
 from nuc_engine.plan import ActivationPlan, FunctionPlan, Slot
-from nuc_engine.rulebook import RuleError, Rulebook
+from nuc_engine.rulebook import Rulebook, RuleError
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Board
 from nuc_engine.tasks.motor_action import MotorAction
@@ -364,7 +364,9 @@ def test_rules_mean_what_they_say(text, angle, current, truth):
     assert bool(bench.rulebook.in_force[index]()) is truth
 
 
-@pytest.mark.parametrize(("text", "word"), [("999 > 103", "999"), ("171 > 103", "2 elements"), ("161 > 103", "is a rule")])
+@pytest.mark.parametrize(
+    ("text", "word"), [("999 > 103", "999"), ("171 > 103", "2 elements"), ("161 > 103", "is a rule")]
+)
 def test_rules_that_can_not_be_bound_are_refused(text, word):
     bench = Bench()
     with pytest.raises(RuleError, match=word):
