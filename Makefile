@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= data/experiment_a
 
-.PHONY: run test check lint types imports bench clean help
+.PHONY: run test check lint types imports bench nightly clean help
 
 help:
 	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
 	@echo "make test    all tests"
 	@echo "make check   lint, types, import contracts, tests: what CI runs"
 	@echo "make bench   speed table into benchmarks/"
+	@echo "make nightly every configuration over 20 judging seeds, table into benchmarks/"
 	@echo "make clean   remove .venv and caches (never data/)"
 
 $(VENV)/.sim: pyproject.toml
@@ -39,6 +40,9 @@ imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 check: lint types imports test
+
+nightly: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.stepping
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
