@@ -216,7 +216,7 @@ class AiMotorBus:
         now_ns = max(now_ns, self._done_ns)
         self._job = job
         self._k = 0
-        self._port.flush_input(now_ns)
+        self.stray_bytes += self._port.flush_input(now_ns)
         self._transmit(now_ns)
 
     def _transmit(self, now_ns: int) -> None:
@@ -284,7 +284,6 @@ class AiMotorBus:
         k = self._k
         clean = len(heard) == REPLY_BYTES and HEADER not in heard
         if self._job is _Job.DISCOVER:
-            self._dirty = not clean
             if clean:
                 self.found += (k,)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.emulator import AiMotorEmulator
 from drivers.inprocess import InProcessPort
+from drivers.port import NEVER
 from drivers.servo import ServoAddress
 
 MS = 1_000_000
@@ -45,9 +46,27 @@ def addresses(*ids: int) -> list[ServoAddress]:
     return [ServoAddress(bus_id, f"motor{bus_id}", "701") for bus_id in ids]
 
 
-def rig(ids=(0, 1, 2, 3), *, bus_options=None, **options):
-    """Return (bus, emulator, plant) of a fresh emulated leg."""
+def wired(*ids, **options):
+    """Return (port, emulator, plant) of fresh servos."""
     plant = ScriptedPlant(len(ids))
     emulator = AiMotorEmulator(addresses(*ids), plant, **options)
-    port = InProcessPort(emulator, emulator.baud)
+    return InProcessPort(emulator, emulator.baud), emulator, plant
+
+
+class Polled:
+    """A port that does not know what is coming, as a real one: it only knows what is there."""
+
+    def __init__(self, port):
+        self.write, self.read, self.flush_input, self.close = port.write, port.read, port.flush_input, port.close
+
+    def ready_ns(self, expected):
+        return NEVER
+
+    def fileno(self):
+        return 7
+
+
+def rig(ids=(0, 1, 2, 3), *, bus_options=None, **options):
+    """Return (bus, emulator, plant) of a fresh emulated leg."""
+    port, emulator, plant = wired(*ids, **options)
     return AiMotorBus(port, addresses(*ids), baud=emulator.baud, **(bus_options or {})), emulator, plant

@@ -2,24 +2,16 @@
 
 import numpy as np
 import pytest
-from emulated import MS, REPLY_NS, REQUEST_NS, TURN_NS, ScriptedPlant, addresses
+from emulated import MS, REPLY_NS, REQUEST_NS, TURN_NS
+from emulated import wired as make
 
 from drivers.aimotor import codec
-from drivers.aimotor.emulator import AiMotorEmulator
 from drivers.aimotor.table import TICK_A
 from drivers.errors import BusError
 from drivers.faults import FaultLayer, LineFaults
-from drivers.inprocess import InProcessPort
 from drivers.port import NEVER, wire_ns
 
 SOON = 50 * MS
-
-
-def make(*ids, **options):
-    plant = ScriptedPlant(len(ids))
-    emulator = AiMotorEmulator(addresses(*ids), plant, **options)
-    port = InProcessPort(emulator, emulator.baud)
-    return port, emulator, plant
 
 
 def ask(port, frame, now_ns=0):
@@ -31,9 +23,10 @@ def ask(port, frame, now_ns=0):
 def test_servos_power_up_passive_and_stay_so_until_the_first_send():
     port, _, plant = make(0, 7)
     assert plant.commands() == [("release", 0), ("release", 1)]
-    ask(port, codec.encode_read(7))
+    for now in (0, SOON):
+        ask(port, codec.encode_read(7), now)
     assert len(plant.commands()) == 2
-    ask(port, codec.encode_position(7, 2, 30), SOON)
+    ask(port, codec.encode_position(7, 2, 30), 2 * SOON)
     assert plant.commands()[2:] == [("command", 1, 30, 2)]
 
 
@@ -165,9 +158,11 @@ def test_requests_in_pieces_and_in_one_write_are_paced_on_the_wire():
     assert plant.calls[-1] == ("advance", heard)
     assert port.ready_ns(2) == heard + TURN_NS + REPLY_NS
     port, _, plant = make(0, 1)
-    port.write(frame, 0)
-    port.write(codec.encode_read(1), 0)
-    assert plant.calls[-1] == ("advance", 2 * REQUEST_NS)
+    for now in (0, SOON):
+        port.write(frame, now)
+        port.write(codec.encode_read(1), now)
+        assert plant.calls[-1] == ("advance", now + 2 * REQUEST_NS)
+        assert len(port.read(now + SOON)) == 4
     port, _, plant = make(0, 1)
     port.write(frame + codec.encode_read(1), 0)
     assert [c[1] for c in plant.calls[-2:]] == [REQUEST_NS, wire_ns(8, 57_600)]
@@ -206,12 +201,13 @@ def test_unplugged_servos_are_limp_and_silent_until_plugged_again():
 
 def test_a_stuck_servo_repeats_itself_but_still_moves():
     port, emulator, plant = make(0)
+    ask(port, codec.encode_position(0, 3, 50))
     emulator.stick(0)
     plant.angles[0] = 0.0
-    assert ask(port, codec.encode_position(0, 3, 50)) == b"\x0a\x64"
-    assert plant.commands()[-1] == ("command", 0, 50, 3)
+    assert ask(port, codec.encode_position(0, 3, 50), SOON) == b"\x0a\x64"
+    assert len(plant.commands()) == 3
     emulator.stick(0, stuck=False)
-    assert ask(port, codec.encode_position(0, 3, 50), SOON) == b"\x0a\x00"
+    assert ask(port, codec.encode_position(0, 3, 50), 2 * SOON) == b"\x0a\x00"
 
 
 def turnarounds(seed, count=200):

@@ -3,7 +3,7 @@
 import pytest
 from emulated import EXCHANGE_NS, MS, ScriptedPlant, addresses
 
-from drivers import factory
+from drivers import aimotor, factory
 from drivers.aimotor import AiMotorBus
 from drivers.errors import BusError, BusUrlError
 from drivers.factory import open_bus
@@ -86,6 +86,11 @@ def test_jitter_and_faults_are_the_seeds_and_of_separate_streams():
 def test_wrong_urls_say_what_was_expected(url, message):
     with pytest.raises(BusUrlError, match=message):
         opened(url)
+
+
+def test_a_family_opens_only_what_it_can():
+    with pytest.raises(BusUrlError, match="opens emulated:"):
+        aimotor.open_bus("loopback:", addresses(0), ScriptedPlant(1), 0)
 
 
 def test_servo_lists_and_plants_are_checked():

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from emulated import EXCHANGE_NS, MS, REPLY_NS, REQUEST_NS, addresses, rig
+from emulated import EXCHANGE_NS, MS, REPLY_NS, REQUEST_NS, Polled, addresses, rig, wired
 
 from drivers.aimotor.bus import AiMotorBus
 from drivers.faults import FaultLayer, LineFaults
-from drivers.port import NEVER
+from drivers.inprocess import InProcessPort
 from drivers.servo import ReplyStatus
 
 OK, MISSED, IMPLAUSIBLE = ReplyStatus.OK, ReplyStatus.MISSED, ReplyStatus.IMPLAUSIBLE
@@ -92,30 +92,13 @@ def test_a_reply_after_its_timeout_is_not_taken_for_the_next_servos(delay_us, se
     assert bus.position_raw == [40, 90, 140, 220]
 
 
-class Polled:
-    """A port that does not know what is coming, as a real one: it only knows what is there."""
-
-    def __init__(self, port):
-        self._port = port
-        self.write, self.read, self.close = port.write, port.read, port.close
-
-    def flush_input(self, now_ns):
-        return self._port.flush_input(now_ns)
-
-    def ready_ns(self, expected):
-        return NEVER
-
-    def fileno(self):
-        return 7
-
-
-def polled_bus(emulator_options=None):
-    bus, emulator, plant = rig(**(emulator_options or {}))
-    return AiMotorBus(Polled(bus._port), addresses(0, 1, 2, 3)), emulator, plant
+def polled_bus(*ids):
+    port, emulator, plant = wired(*ids)
+    return AiMotorBus(Polled(port), addresses(*ids)), emulator, port
 
 
 def test_a_port_that_is_polled():
-    bus, emulator, plant = polled_bus()
+    bus, emulator, _ = polled_bus(0, 1, 2, 3)
     emulator.unplug(2)
     assert bus.fileno() == 7
     bus.start(0, [-1] * 4)
@@ -131,7 +114,7 @@ def test_a_port_that_is_polled():
 
 
 def test_a_polled_port_with_single_bytes_trickling_in():
-    bus, _, _ = polled_bus()
+    bus, _, _ = polled_bus(0, 1, 2, 3)
     bus.start(0, [-1] * 4)
     first_byte = REQUEST_NS + 230_000 + 173_611
     assert not bus.proceed(first_byte)
@@ -139,3 +122,66 @@ def test_a_polled_port_with_single_bytes_trickling_in():
     assert not bus.proceed(EXCHANGE_NS - 1)
     assert not bus.proceed(EXCHANGE_NS)
     assert (bus.status[0], bus.position_raw[0]) == (OK, 100)
+
+
+def test_more_than_two_bytes_are_no_reply():
+    bus, _, port = polled_bus(0)
+    bus.start(0, [-1])
+    port.deliver(b"\x07", REQUEST_NS)
+    assert bus.proceed(3 * MS)
+    assert (bus.status, bus.position_raw, bus.misses) == ([IMPLAUSIBLE], [-1], [1])
+
+
+class Mouth:
+    """A servo side that answers each request with the next of the given replies."""
+
+    def __init__(self, *replies):
+        self._replies = list(replies)
+
+    def connect(self, line):
+        self._line = line
+
+    def receive(self, data, now_ns):
+        self._line.deliver(self._replies.pop(0), now_ns + REQUEST_NS + 230_000)
+
+
+@pytest.mark.parametrize("reply", [b"\xff\x64", b"\x0a\xff", b"\xff\xff"])
+@pytest.mark.parametrize("drive", ["run_until", "proceed"])
+def test_a_byte_of_255_is_no_reply(reply, drive):
+    bus = AiMotorBus(InProcessPort(Mouth(b"\x0a\x64", reply, b"\x0b\x65"), 57_600), addresses(0))
+    now, seen = 0, []
+    for _ in range(3):
+        bus.start(now, [-1])
+        if drive == "run_until":
+            now = bus.run_until(FAR)
+        else:
+            while not bus.proceed(now):
+                now = bus.wake_ns
+        seen.append((bus.status[0], bus.current_raw[0], bus.position_raw[0]))
+    assert seen == [(OK, 10, 100), (IMPLAUSIBLE, 10, 100), (OK, 11, 101)]
+
+
+def test_discover_takes_no_noise_for_a_servo():
+    replies = [b""] * 31
+    replies[4], replies[9] = b"\x0a\x64", b"\xff\xff"
+    bus = AiMotorBus(InProcessPort(Mouth(*replies), 57_600), addresses(0))
+    bus.discover(0)
+    bus.run_until(FAR)
+    assert bus.found == (4,)
+
+
+def test_noise_between_cycles_is_thrown_away():
+    port, _, plant = wired(0)
+    bus = AiMotorBus(port, addresses(0))
+    port.deliver(b"\x01\x02\x03", 1 * MS)
+    bus.start(10 * MS, [-1])
+    assert bus.run_until(FAR) == 10 * MS + EXCHANGE_NS
+    assert (bus.status, bus.position_raw, bus.stray_bytes) == ([OK], [100], 3)
+
+
+def test_an_early_look_at_half_a_reply_loses_nothing():
+    bus, _, _ = rig((0,))
+    bus.start(0, [-1])
+    assert not bus.proceed(EXCHANGE_NS - 1)
+    assert bus.run_until(FAR) == EXCHANGE_NS
+    assert bus.status == [OK]
