@@ -7,7 +7,7 @@ from emulated import EXCHANGE_NS, MS, REPLY_NS, REQUEST_NS, Polled, addresses, r
 from drivers.aimotor.bus import AiMotorBus
 from drivers.faults import FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort
-from drivers.servo import ReplyStatus
+from drivers.servo import PlantFault, ReplyStatus
 
 OK, MISSED, IMPLAUSIBLE = ReplyStatus.OK, ReplyStatus.MISSED, ReplyStatus.IMPLAUSIBLE
 FAR = 10**15
@@ -185,3 +185,25 @@ def test_an_early_look_at_half_a_reply_loses_nothing():
     assert not bus.proceed(EXCHANGE_NS - 1)
     assert bus.run_until(FAR) == EXCHANGE_NS
     assert bus.status == [OK]
+
+
+@pytest.mark.parametrize("calls_before", [0, 2])
+def test_a_plant_that_fails_is_passed_on_and_leaves_the_bus_usable(calls_before):
+    bus, _, plant = rig()
+    good, left = plant.advance, [calls_before]
+
+    def advance(now_ns):
+        left[0] -= 1
+        if left[0] < 0:
+            raise PlantFault("diverged")
+        good(now_ns)
+
+    plant.advance = advance
+    with pytest.raises(PlantFault):
+        bus.start(0, [-1] * 4)
+        bus.run_until(FAR)
+    plant.advance = good
+    bus.torque_off(2 * MS)
+    assert bus.run_until(FAR) < FAR
+    assert bus.status == [OK] * 4
+    assert [call for call in plant.commands() if call[0] == "release"][4:] == [("release", k) for k in range(4)]
