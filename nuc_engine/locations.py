@@ -50,5 +50,5 @@ def list_scripts() -> list[str]:
 
 def _roots(kind: str) -> list[Path]:
     # An installed wheel carries its data inside the package; a checkout has it beside the package.
-    candidates = [Path.cwd() / kind, _PACKAGE / "shipped" / kind, _PACKAGE.parent / kind]
+    candidates = [Path(kind), _PACKAGE / "shipped" / kind, _PACKAGE.parent / kind]
     return [path for path in candidates if path.is_dir()]
