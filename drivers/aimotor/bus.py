@@ -225,6 +225,8 @@ class AiMotorBus:
         self._sent_ns = now_ns
         self._flush_ns = now_ns + self._request_ns if self._dirty else 0
         self._dirty = False
+        # Should the write fail, the cycle can still time out and give way to a torque-off.
+        self.wake_ns = now_ns + self._timeout_ns
         self._port.write(self._requests[self._k], now_ns)
         self._plan_wake()
 
