@@ -1,0 +1,147 @@
+"""The group of commands: each is loaded when it is used; every error becomes one line per reason and an exit status."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import click
+
+from nuc_engine.cli.errors import explain
+from nuc_engine.cli.output import note, say, say_json
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "run": "one bout of a leg, on simulated time, into a data directory",
+        "demo": "watch a leg step in the terminal, until Ctrl-C",
+        "show": "a model, explained: joints, muscles, states, rules, parameters",
+        "validate": "check configurations, scripts and commands",
+        "plot": "pictures of a bout",
+        "replay": "run a bout again and compare",
+        "diff": "named differences between configurations, scripts or bouts",
+        "completion": "let the shell complete commands and names",
+    }
+)
+"""Every command and what it is for, in the order a newcomer needs them."""
+
+OVERVIEW = """\
+nuc - a control engine for neuromechanical robot legs
+
+Try these three first:
+
+  nuc demo lin_roach                       watch a cockroach leg step; Ctrl-C stops it
+  nuc run lin_roach --script experiment_a --duration 60 --plot
+                                           forward, then two kinds of inside turn: data and pictures
+  nuc show lin_roach                       what made it step: rules, muscles, parameters
+
+All commands:
+
+{commands}
+
+`nuc COMMAND --help` explains one, with examples. Configurations that can be named here: {configurations}.
+"""
+
+WIDTH = 100
+_SETTINGS = {"max_content_width": WIDTH, "help_option_names": ["-h", "--help"]}
+
+
+class Commands(click.Group):
+    """Loads a command's module when the command is asked for, and turns errors into lines and an exit status."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return one command, or None."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        return importlib.import_module(f"nuc_engine.cli.{cmd_name}").command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without loading any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line. Ends the process with 0, 1 or 2; without `standalone_mode`, raises as click does."""
+        words = list(sys.argv[1:] if args is None else args)
+        if not standalone_mode:
+            return super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
+        status: object
+        try:
+            status = super().main(words, prog_name or "nuc", complete_var, standalone_mode=False, **extra)
+        except (click.Abort, KeyboardInterrupt):
+            status = _complain(words, 1, ("nuc: stopped",))
+        except Exception as error:
+            explained = explain(error)
+            if explained is None:
+                raise
+            status = _complain(words, *explained)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _complain(words: Sequence[str], status: int, lines: Sequence[str]) -> int:
+    for line in lines:
+        note(line)
+    if "--json" in words:
+        say_json({"ok": False, "errors": list(lines)})
+    return status
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("nuc-engine")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown (not installed)"
+
+
+def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    del param
+    if value and not ctx.resilient_parsing:
+        say(f"nuc {_version()}")
+        ctx.exit()
+
+
+@click.group(
+    name="nuc",
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings=_SETTINGS,
+    epilog="Exit status: 0 good, 1 what was asked about is bad, 2 the command line itself is wrong.",
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Print the version."
+)
+@click.pass_context
+def app(ctx: click.Context) -> int:
+    """Run, watch, check and compare neuromechanical robot legs. `nuc` alone says where to begin."""
+    if "NO_COLOR" in os.environ:
+        ctx.color = False
+    if ctx.invoked_subcommand is None:
+        from nuc_engine.locations import list_configurations
+
+        width = max(map(len, COMMANDS))
+        commands = "\n".join(f"  nuc {name:<{width}}  {what}" for name, what in COMMANDS.items())
+        known = ", ".join(list_configurations()) or "none found"
+        say(OVERVIEW.format(commands=commands, configurations=known).rstrip())
+    return 0
+
+
+def main() -> None:
+    """Entry point of the `nuc` command."""
+    app.main()

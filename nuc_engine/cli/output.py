@@ -1,0 +1,86 @@
+"""Text, JSON and colour on their way out: results to stdout, progress and complaints to stderr."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+_DOCUMENT_WARNING = ": warning: "
+
+
+def say(text: str = "") -> None:
+    """Write one or more lines of a result to stdout."""
+    click.echo(text)
+
+
+def note(text: str) -> None:
+    """Write a line that is no result (a warning, where something went) to stderr."""
+    click.echo(text, err=True)
+
+
+def say_json(data: Mapping[str, Any]) -> None:
+    """Write a result to stdout as one JSON object."""
+    click.echo(json.dumps(plain(data), indent=2, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Return a value in what JSON knows: dataclasses become objects, numbers that are none become null."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        items = cast(Mapping[Any, Any], value).items()
+        return {str(key): plain(item) for key, item in items}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in cast(tuple[Any, ...], value)]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return str(value) if isinstance(value, Path) else value
+
+
+def is_terminal(*, err: bool = False) -> bool:
+    """Say whether somebody looks at stdout (or stderr) directly."""
+    stream = sys.stderr if err else sys.stdout
+    return stream.isatty()
+
+
+def heading(text: str) -> str:
+    """Return text as a heading. Click takes all style out again where there is no terminal."""
+    return click.style(text, bold=True, underline=True)
+
+
+def strong(text: str) -> str:
+    """Return text that is to be seen first."""
+    return click.style(text, bold=True)
+
+
+def faint(text: str) -> str:
+    """Return text that is a side remark."""
+    return click.style(text, dim=True) if text else text
+
+
+def patch(color: Sequence[float]) -> str:
+    """Return a small patch of a colour (red, green, blue in 0..1), nothing where there is no terminal."""
+    red, green, blue = (round(255 * part) for part in color)
+    return click.style("\u25a0 ", fg=(red, green, blue)) if is_terminal() else ""
+
+
+def note_warnings(config: str, warnings: Sequence[str]) -> None:
+    """Write warnings to stderr; those about the documents are only counted, since `nuc validate` lists them."""
+    documents = [warning for warning in warnings if _DOCUMENT_WARNING in warning]
+    for warning in warnings:
+        if warning not in documents:
+            note(f"warning: {warning}")
+    if documents:
+        note(f"{count(len(documents), 'warning')} about the documents: `nuc validate {config}` lists them")
+
+
+def count(number: int, what: str) -> str:
+    """Return `1 error`, `2 errors`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,88 @@
+"""Arguments and options that several commands share: their types, their completion, and how help is laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from nuc_engine.locations import list_configurations, list_scripts
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Command(click.Command):
+    """A command whose help ends with examples and with where its output goes."""
+
+    def __init__(
+        self, *args: Any, examples: Sequence[tuple[str, str]] = (), output: Sequence[str] = (), **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = tuple(examples)
+        self.output = tuple(output)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write examples, then where output goes."""
+        del ctx
+        with formatter.section("Examples"):
+            for line, meaning in self.examples:
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+                formatter.write(f"{'':{formatter.current_indent + 4}}{meaning}\n")
+        with formatter.section("Output"):
+            for paragraph in self.output:
+                formatter.write_text(paragraph)
+
+
+class _Named(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
+    """A name out of a list, or a path; completes both."""
+
+    def __init__(self, name: str, names: Callable[[], list[str]]) -> None:
+        self.name = name
+        self._names = names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        del param, ctx
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        del ctx, param
+        matching = [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+        return matching or [CompletionItem(incomplete, type="file")]
+
+
+class Pair(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
+    """`KEY=VALUE`; the value may hold further equals signs."""
+
+    name = "KEY=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Return key and value, or fail."""
+        if isinstance(value, tuple):
+            return value  # pyright: ignore[reportUnknownVariableType]
+        key, equals, text = str(value).partition("=")
+        if not equals or not key.strip():
+            self.fail(f"{value!r} is not of the form KEY=VALUE", param, ctx)
+        return key.strip(), text
+
+
+def _models_and_scripts() -> list[str]:
+    return sorted({*list_configurations(), *list_scripts()})
+
+
+CONFIGURATION = _Named("CONFIG", list_configurations)
+SCRIPT = _Named("SCRIPT", list_scripts)
+THING = _Named("THING", _models_and_scripts)
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+
+
+def configuration(required: bool = True, default: str | None = None) -> Callable[[_F], _F]:
+    """Return the argument CONFIG: a folder, or the name of a configuration."""
+    return click.argument("config", metavar="CONFIG", type=CONFIGURATION, required=required, default=default)
+
+
+def script(purpose: str) -> Callable[[_F], _F]:
+    """Return the option --script: a file, or the name of a script."""
+    return click.option("--script", "-s", metavar="SCRIPT", type=SCRIPT, help=purpose)

@@ -1,0 +1,360 @@
+"""A model explained, as plain data: joints, muscles, states, rules, motors, geometry, senses and parameters.
+
+`describe_model` is what `nuc show --json` prints, and what `describe_text` lays out. Everything is in JSON's own types.
+Source: the toolbox's fullprint (appendix 10.3, section 5.1.3), with what a biologist needs beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nuc_engine.changes import Changeset
+from nuc_engine.plan import FunctionPlan, HdsoPlan, JointPlan, Plan, Slot
+from nuc_engine.planning import build_plan
+from nuc_engine.rulecheck import RAW_POSITIONS
+from nuc_engine.values import (
+    UNSET,
+    Values,
+    current_rule_text,
+    initial_values,
+    plain_number,
+    plain_value,
+    rule_tokens,
+    same_value,
+    value_text,
+)
+from sccils_schemas.documents import AiMotor, Hdso, Joint, Muscle, State
+from sccils_schemas.model import Model
+
+Data = dict[str, Any]
+
+_ARGUMENT = {"passive_stiffness": "l'", "force-length": "l'", "force-velocity": "rate"}
+"""What each use of a function is a function of: relative length, and its rate in 1/s (equations 6-5 and 6-6)."""
+
+
+def describe_model(model: Model) -> Data:
+    """Return a checked model as plain data."""
+    return _Describer(model).model_data()
+
+
+def describe_changes(plan: Plan, changesets: Sequence[Changeset]) -> list[Data]:
+    """Return what a script does, one entry per moment: every HDSO it writes, with the values before and after."""
+    names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
+    values = list(initial_values(plan))
+    moments: list[Data] = []
+    for changeset in changesets:
+        before = list(values)
+        touched: dict[int, None] = {}
+        for write in changeset.writes:
+            old = values[write.hdso] or ()
+            values[write.hdso] = write.values + old[len(write.values) :]
+            touched[write.hdso] = None
+        changes = [_change(plan.hdsos[index], before[index], values[index], names) for index in touched]
+        requests = [plan.hdsos[r.hdso].name if r.hdso >= 0 else "every HDSO" for r in changeset.requests]
+        moments.append({"time_s": changeset.time_ns / 1e9, "changes": changes, "requests": requests})
+    return moments
+
+
+def _change(hdso: HdsoPlan, before: Values | None, after: Values | None, names: Mapping[int, str]) -> Data:
+    return {
+        "id": hdso.id_num,
+        "name": hdso.name,
+        "kind": hdso.kind,
+        "unit": hdso.units,
+        "before": plain_value(hdso, before, names),
+        "after": plain_value(hdso, after, names),
+        "changes": not same_value(hdso, before, after),
+    }
+
+
+class _Describer:
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.plan = build_plan(model)
+        self.values = initial_values(self.plan)
+        self.names = {hdso.id_num: hdso.name for hdso in self.plan.hdsos}
+        self.uses = hdso_uses(model, self.plan, self.values)
+
+    def model_data(self) -> Data:
+        model, plan = self.model, self.plan
+        joints = [self._joint(joint) for joint in model.jointlist.joints]
+        return {
+            "name": model.name,
+            "label": model.jointlist.name,
+            "fullname": _text(model.jointlist.fullname),
+            "description": _text(model.jointlist.description),
+            "counts": {
+                "joints": len(plan.joints),
+                "motors": len(plan.motors),
+                "muscles": len(plan.muscles),
+                "states": len(plan.states),
+                "parameters": sum(hdso.kind != "sensor" for hdso in plan.hdsos),
+                "sensors": sum(hdso.kind == "sensor" for hdso in plan.hdsos),
+            },
+            "joints": joints,
+            "parameters": [self._hdso(hdso) for hdso in model.hdsos if model.kind(hdso) != "sensor"],
+            "sensors": [self._hdso(hdso) for hdso in model.hdsos if model.kind(hdso) == "sensor"],
+        }
+
+    def _joint(self, joint: Joint) -> Data:
+        parent = next((other for other in self.model.jointlist.joints if other.id_num == joint.parent), None)
+        plan = next((item for item in self.plan.joints if item.id_num == joint.id_num), None)
+        start = -1 if plan is None or not plan.states else plan.start_state
+        return {
+            "id": joint.id_num,
+            "name": joint.name,
+            "fullname": _text(joint.fullname),
+            "description": _text(joint.description),
+            "parent": None if parent is None else {"id": parent.id_num, "name": parent.name},
+            "endpoint": joint.endpoint,
+            "control_mode": None if joint.endpoint else joint.control_mode,
+            "start_state": self.plan.states[start].name if start >= 0 else None,
+            "linespec": None if joint.plotstyle is None else joint.plotstyle.linespec,
+            "geometry": self._geometry(joint, plan),
+            "motor": None if joint.motor is None else self._motor(joint.motor),
+            "muscles": [self._muscle(muscle) for muscle in joint.muscles],
+            "states": [self._state(state) for state in joint.states],
+            "sense_organs": [
+                {
+                    "id": organ.id_num,
+                    "name": organ.name,
+                    "fullname": _text(organ.fullname),
+                    "description": _text(organ.description),
+                    "sensors": [self.model.hdso(mod.ref).name for mod in organ.mods],
+                }
+                for organ in joint.sense_organs
+            ],
+        }
+
+    def _geometry(self, joint: Joint, plan: JointPlan | None) -> Data:
+        dh_line = None if plan is None else plan.dh_line
+        amatrix = None if plan is None or plan.amatrix is None else plan.amatrix
+        return {
+            "description": _text(joint.geometry.description),
+            "amatrix": None if amatrix is None else [list(amatrix[4 * row : 4 * row + 4]) for row in range(4)],
+            "dh_line": None
+            if dh_line is None
+            else {
+                "a_cm": dh_line[0],
+                "d_cm": dh_line[1],
+                "alpha_deg": math.degrees(dh_line[2]),
+                "rad_per_unit": dh_line[3],
+            },
+        }
+
+    def _motor(self, motor: AiMotor) -> Data:
+        plan = next(item for item in self.plan.motors if item.id_num == motor.id_num)
+        ends = sorted((raw - plan.cal1) / plan.cal2 for raw in RAW_POSITIONS)
+        commands = {"position_command": plan.position_command, "force_command": plan.force_command}
+        return {
+            "id": motor.id_num,
+            "name": motor.name,
+            "fullname": _text(motor.fullname),
+            "description": _text(motor.description),
+            "bus_id": motor.serial_id,
+            "model": motor.modelnum,
+            "angle_cal1": motor.angle_cal1,
+            "angle_cal2": motor.angle_cal2,
+            "dir": motor.dir,
+            "range_deg": ends,
+            "angle_sensor": self.plan.hdsos[plan.angle].name,
+            "load_sensor": self.plan.hdsos[plan.current].name,
+            **{key: self._value(index) if index >= 0 else None for key, index in commands.items()},
+        }
+
+    def _muscle(self, muscle: Muscle) -> Data:
+        plan = next(item for item in self.plan.muscles if item.id_num == muscle.id_num)
+        functions = {
+            "passive_stiffness": plan.passive_stiffness,
+            "force-length": plan.force_length,
+            "force-velocity": plan.force_velocity,
+        }
+        return {
+            "id": muscle.id_num,
+            "name": muscle.name,
+            "fullname": _text(muscle.fullname),
+            "description": _text(muscle.description),
+            "l_naught": muscle.l_naught,
+            "r": muscle.r,
+            "alpha_deg": muscle.alpha_deg,
+            "fmax": muscle.fmax,
+            "functions": {use: self._function(use, function) for use, function in functions.items()},
+        }
+
+    def _function(self, use: str, function: FunctionPlan) -> Data:
+        numbers = [_shown(self._number(slot)) for slot in function.parameters]
+        return {
+            "type": function.type,
+            "formula": _formula(function.type, numbers, _ARGUMENT[use]),
+            "parameters": self._slot_names(function.parameters),
+        }
+
+    def _state(self, state: State) -> Data:
+        plan = next(item for item in self.plan.states if item.id_num == state.id_num)
+        rule = self.plan.hdsos[plan.rule]
+        style = state.plotstyle
+        descriptions = {activation.muscle: _text(activation.description) for activation in state.activations}
+        return {
+            "id": state.id_num,
+            "code": plan.index,
+            "name": state.name,
+            "fullname": _text(state.fullname),
+            "description": _text(state.description),
+            "color": None if style is None or style.colorspec is None else list(style.colorspec),
+            "rule": {
+                "id": rule.id_num,
+                "name": rule.name,
+                "description": _text(state.rule.description),
+                **self._rule(rule),
+            },
+            "dwell": None if plan.dwell is None else self._value(plan.dwell.hdso),
+            "activations": [
+                {
+                    "muscle": self.plan.muscles[activation.muscle].name,
+                    "muscle_id": self.plan.muscles[activation.muscle].id_num,
+                    "function": activation.function,
+                    "value": [self._number(slot) for slot in activation.parameters],
+                    "parameters": self._slot_names(activation.parameters),
+                    "sensors": self._slot_names(activation.sensors),
+                    "description": descriptions.get(self.plan.muscles[activation.muscle].id_num, ""),
+                }
+                for activation in plan.activations
+            ],
+        }
+
+    def _rule(self, rule: HdsoPlan) -> Data:
+        values = self.values[rule.index]
+        return {
+            "by_id": value_text(rule, values),
+            "by_name": value_text(rule, values, self.names),
+            "at_start": current_rule_text(self.plan, rule, self.values),
+        }
+
+    def _hdso(self, hdso: Hdso) -> Data:
+        plan = self.plan.hdso(hdso.id_num)
+        data: Data = {
+            "id": hdso.id_num,
+            "name": hdso.name,
+            "kind": plan.kind,
+            "fullname": _text(hdso.fullname),
+            "description": _text(hdso.description),
+            "datatype": hdso.datatype,
+            "dims": list(hdso.dims),
+            "unit": hdso.units or "",
+            "value": plain_value(plan, self.values[plan.index], self.names),
+            "ranges": {
+                span.type: {"lower": span.lower, "upper": span.upper, "quantum": span.quantum} for span in hdso.ranges
+            },
+            "used_by": self.uses.get(plan.index, []),
+        }
+        if plan.kind == "boolstring" and self.values[plan.index] is not None:
+            data |= self._rule(plan)
+        return data
+
+    def _value(self, index: int) -> Data:
+        hdso = self.plan.hdsos[index]
+        return {
+            "id": hdso.id_num,
+            "name": hdso.name,
+            "value": plain_value(hdso, self.values[index], self.names),
+            "unit": hdso.units,
+        }
+
+    def _number(self, slot: Slot) -> int | float | None:
+        values, hdso = self.values[slot.hdso], self.plan.hdsos[slot.hdso]
+        return None if values is None else plain_number(values[slot.element], hdso.datatype)
+
+    def _slot_names(self, slots: Sequence[Slot]) -> list[str]:
+        found = dict.fromkeys(slot.hdso for slot in slots)
+        return [f"{self.plan.hdsos[index].id_num} {self.plan.hdsos[index].name}" for index in found]
+
+
+def hdso_uses(model: Model, plan: Plan, values: Sequence[Values | None]) -> dict[int, list[str]]:
+    """Return what each HDSO serves, by index in the plan: entry rules, activations, muscle functions, motors, ..."""
+    uses: dict[int, list[str]] = {}
+    everything = (
+        *((index, "engine") for index in (plan.motor_speed, plan.motor_control_delay, plan.statetrans_period)),
+        *_uses_by_states(plan, values),
+        *_uses_by_muscles(plan),
+        *_uses_by_motors(plan),
+        *_uses_by_geometry(model, plan),
+    )
+    for index, use in everything:
+        if index >= 0 and use not in uses.setdefault(index, []):
+            uses[index].append(use)
+    return uses
+
+
+_Uses = Iterator[tuple[int, str]]
+
+
+def _uses_by_states(plan: Plan, values: Sequence[Values | None]) -> _Uses:
+    for state in plan.states:
+        for index in (state.rule, *_operands(plan, state.rule, values)):
+            yield index, f"entry rule of {state.name}"
+        for activation in state.activations:
+            muscle = plan.muscles[activation.muscle].name
+            for slot in (*activation.parameters, *activation.sensors):
+                yield slot.hdso, f"activation of {muscle} in {state.name}"
+        if state.dwell is not None:
+            yield state.dwell.hdso, f"dwell time of {state.name}"
+
+
+def _uses_by_muscles(plan: Plan) -> _Uses:
+    for muscle in plan.muscles:
+        functions = {
+            "passive stiffness": muscle.passive_stiffness,
+            "force-length": muscle.force_length,
+            "force-velocity": muscle.force_velocity,
+        }
+        for use, function in functions.items():
+            for slot in function.parameters:
+                yield slot.hdso, f"{use} of {muscle.name}"
+
+
+def _uses_by_motors(plan: Plan) -> _Uses:
+    for motor in plan.motors:
+        yield motor.angle, f"angle of {motor.name}"
+        yield motor.current, f"load of {motor.name}"
+        yield motor.position_command, f"position command of {motor.name}"
+        yield motor.force_command, f"force command of {motor.name}"
+
+
+def _uses_by_geometry(model: Model, plan: Plan) -> _Uses:
+    by_ref = {hdso.id_num: hdso.index for hdso in plan.hdsos} | {hdso.name: hdso.index for hdso in plan.hdsos}
+    for joint in model.jointlist.joints:
+        for mod in (joint.geometry.amatrix, joint.geometry.dh_line):
+            if mod is not None:
+                # Geometry may name an HDSO that is declared nowhere (reading B11).
+                yield by_ref.get(mod.ref, -1), f"geometry of {joint.name}"
+
+
+def _operands(plan: Plan, rule: int, values: Sequence[Values | None]) -> list[int]:
+    held = values[rule]
+    tokens = () if held is None else rule_tokens(plan.hdsos[rule], held)
+    return [plan.hdso(token.ref).index for token in tokens if token.ref is not None]
+
+
+def _formula(kind: str, numbers: Sequence[str], argument: str) -> str:
+    if kind == "constant":
+        return numbers[0]
+    if kind == "linear":
+        return f"{numbers[0]} {argument} {_signed(numbers[1])}"
+    if kind == "parabolic":
+        return f"({argument} {_signed(numbers[1], -1)})^2 / (4 x {numbers[0]}) {_signed(numbers[2])}"
+    return f"{numbers[0]} / ({argument} {_signed(numbers[1], -1)}) {_signed(numbers[2])}"
+
+
+def _signed(number: str, factor: int = 1) -> str:
+    negative = number.startswith("-") != (factor < 0)
+    return f"{'-' if negative else '+'} {number.lstrip('-')}"
+
+
+def _shown(number: int | float | None) -> str:
+    return UNSET if number is None else f"{number:.10g}"
+
+
+def _text(text: str | None) -> str:
+    return " ".join((text or "").split())

@@ -1,0 +1,124 @@
+"""Checking configurations and documents as far as can be seen without a bout: what is wrong, and what would be refused.
+
+Beside what the language itself asks for (`sccils_schemas.model`), a configuration is built into a plan, its plant.toml
+is read and held against it, and its rules are looked through for ones that can never be true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nuc_engine.changes import Changeset, ScriptRefused, prepare
+from nuc_engine.plan import Plan
+from nuc_engine.planning import build_plan
+from nuc_engine.plants.mjcf import overridden
+from nuc_engine.plants.spec import PlantSpecError, load_spec
+from nuc_engine.rulecheck import find_dead_rules
+from sccils_schemas.documents import CommandScript, Document, HdsoList, HdsoScript, JointList
+from sccils_schemas.model import Model, load_any, load_model
+from sccils_schemas.problems import Problem, Problems
+
+PLANT_FILE = "plant.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found in one place. `kind` says what it is; `against` names the model it was checked against."""
+
+    path: Path
+    kind: str
+    problems: Problems
+    against: str | None = None
+
+
+def check_path(path: Path, model: Model | None = None) -> Checked:
+    """Check a configuration folder or a single file, whatever kind it is; documents against a model if there is one."""
+    if path.is_dir():
+        return _check_configuration(path)
+    if path.suffix == ".toml":
+        problems = Problems()
+        _load_plant(path, None if model is None else build_plan(model), problems)
+        return Checked(path, "plant", problems, None if model is None else model.name)
+    document, problems = load_any(path, model)
+    if isinstance(document, HdsoScript) and model is not None:
+        _check_script(document, path, model, problems)
+    return Checked(path, _kind(document), problems, None if model is None else model.name)
+
+
+def _check_configuration(folder: Path) -> Checked:
+    model, problems = load_model(folder)
+    plan = None if model is None else build_plan(model)
+    if (folder / PLANT_FILE).exists():
+        _load_plant(folder / PLANT_FILE, plan, problems)
+    else:
+        problems.warning(
+            str(folder), 0, f"no {PLANT_FILE}, so there is no emulated leg", hint="--bus loopback: needs none"
+        )
+    if model is not None and plan is not None:
+        _note_dead_rules(plan, (), str(folder / "joints.xml"), _rule_lines(model, plan), problems)
+    return Checked(folder, "configuration", problems)
+
+
+def _load_plant(path: Path, plan: Plan | None, problems: Problems) -> None:
+    try:
+        spec = load_spec(path)
+        if plan is not None:
+            overridden(plan, spec)
+    except PlantSpecError as error:
+        for text in error.problems:
+            file, colon, what = text.partition(": ")
+            known = colon and file.endswith(".toml")
+            problems.error(file if known else str(path), 0, what if known else text)
+
+
+def _check_script(document: HdsoScript, path: Path, model: Model, problems: Problems) -> None:
+    plan = build_plan(model)
+    try:
+        changesets = prepare(document, plan, model.ids)
+    except ScriptRefused as refused:
+        for reason in refused.reasons:
+            problems.error(str(path), 0, reason.removeprefix(f"{path}:"))
+        return
+    _note_dead_rules(plan, changesets, str(path), {}, problems)
+
+
+def _note_dead_rules(
+    plan: Plan, changesets: tuple[Changeset, ...], file: str, lines: dict[int, int], problems: Problems
+) -> None:
+    as_configured = {(dead.hdso, dead.time_ns) for dead in find_dead_rules(plan)} if changesets else set()
+    for dead in find_dead_rules(plan, changesets):
+        if (dead.hdso, dead.time_ns) not in as_configured:
+            since = f"from {dead.time_ns / 1e9:g} s on, " if changesets else ""
+            problems.warning(file, lines.get(dead.hdso, 0), since + dead.text)
+
+
+def _rule_lines(model: Model, plan: Plan) -> dict[int, int]:
+    states = {state.id_num: state for joint in model.jointlist.joints for state in joint.states}
+    return {state.rule: states[state.id_num].rule.line for state in plan.states}
+
+
+def _kind(document: Document | None) -> str:
+    match document:
+        case JointList():
+            return "joint list"
+        case HdsoList():
+            return "HDSO list"
+        case HdsoScript():
+            return "script"
+        case CommandScript():
+            return "command script"
+        case None:
+            return "file"
+
+
+def as_data(problem: Problem) -> dict[str, str | int]:
+    """Return a problem in JSON's own types."""
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "severity": problem.severity,
+        "what": problem.what,
+        "expected": problem.expected,
+        "hint": problem.hint,
+    }
