@@ -200,7 +200,7 @@ def _report(folder: Path, out: Path, record: Mapping[str, Any], names: Sequence[
     found = [
         difference
         for name in names
-        if name not in changed and (difference := _compare(folder, out, name, whole=whole)) is not None
+        if name not in changed and (difference := compare_file(folder, out, name, whole=whole)) is not None
     ]
     earliest = min(found, key=lambda item: (item.time_ns is None, item.time_ns or 0), default=None)
     return ReplayReport(tuple(sorted(changed)), versions, earliest, tuple(names))
@@ -210,7 +210,11 @@ def _sum(path: Path) -> str:
     return manifest.sha256(path) if path.exists() else "missing"
 
 
-def _compare(folder: Path, out: Path, name: str, *, whole: bool) -> Difference | None:
+def compare_file(folder: Path, out: Path, name: str, *, whole: bool = True) -> Difference | None:
+    """Return where a file of one data directory first differs from its namesake in another, None where it does not.
+
+    Without `whole`, the first one's last line may be torn and what follows it in the second one does not count.
+    """
     then, now = folder / name, out / name
     if not then.exists() or not now.exists():
         if then.exists() == now.exists():
