@@ -1,6 +1,6 @@
 """Rules that can never be true: what is found before a bout, from ranges and present values alone.
 
-A sensor can be anything its servo can report: 0 to 254 raw through the calibration for an angle, 255 ticks of either
+A sensor can be anything its servo can report: 0 to 254 raw through the calibration for an angle, 254 ticks of either
 sign for a current. Parameters and constants have the values they are given, first by the configuration, then by each
 changeset of a script in turn.
 """
@@ -16,7 +16,7 @@ from nuc_engine.plan import HdsoPlan, Plan
 from sccils_schemas.rules import Comparison, Or, Rule, Variable, decode_rule, format_rule, operands
 
 RAW_POSITIONS = (0, 254)
-MAX_CURRENT_TICKS = 255.0
+MAX_CURRENT_TICKS = 254.0
 
 _MAX_CASES = 4096
 _Case = tuple[Comparison | Variable, ...]

@@ -107,8 +107,8 @@ class AiMotorBus:
         self._wire_ns = self._request_ns + wire_ns(REPLY_BYTES, baud)
         self._timeout_ns = self._wire_ns + timeout_ns
         self._tick_per_ns = v_max_deg_s / tick_deg * 1e-9
-        self._by_level = tuple(tuple(_requests(servo.bus_id, level) for servo in self.servos) for level in range(5))
-        self._send = self._by_level[DEFAULT_LEVEL]
+        self._by_level: dict[int, tuple[tuple[bytes, ...], ...]] = {}
+        self.set_level(DEFAULT_LEVEL)
         self._passives = [encode_passive(servo.bus_id) for servo in self.servos]
         self._requests: list[bytes] = []
         self._job = _Job.IDLE
@@ -156,6 +156,8 @@ class AiMotorBus:
         """Set the level of goals from the next `start` on: 0 (strongest) to 4."""
         if not 0 <= level <= MAX_LEVEL:
             raise FrameError(f"level {level}: expected 0 (strongest) to {MAX_LEVEL}")
+        if level not in self._by_level:
+            self._by_level[level] = tuple(_requests(servo.bus_id, level) for servo in self.servos)
         self._send = self._by_level[level]
 
     def fileno(self) -> int | None:

@@ -14,7 +14,7 @@ def test_sensors_are_limited_by_what_the_servo_can_report():
     plan = one_joint()
     ranges = sensor_ranges(plan)
     assert ranges[plan.hdso("angle").index] == (-50.0, 77.0)
-    assert ranges[plan.hdso("current").index] == (-255.0, 255.0)
+    assert ranges[plan.hdso("current").index] == (-254.0, 254.0)
 
 
 def test_a_working_configuration_has_no_dead_rule():
