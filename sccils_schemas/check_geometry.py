@@ -37,7 +37,7 @@ def _values(mod: HdsoMod, count: int, use: str, scope: Scope) -> Sequence[int | 
     Its HDSO may be undeclared: lin_stickmiddle_minimal has it so, and the numbers then stand in the joint list only.
     """
     entry = scope.table.get(mod.ref)
-    if entry is None and mod.data and 0 <= mod.id_num and not mod.id_by_name and scope.table.complete:
+    if entry is None and mod.data and mod.id_num >= 0 and not mod.id_by_name and scope.table.complete:
         what = f"HDSO {mod.id_num} of {use} is not declared in parameters.xml"
         scope.warning(mod.line, what, hint="its numbers are taken from here, and scripts can not change them")
     elif entry is None:

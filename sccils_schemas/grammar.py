@@ -78,7 +78,7 @@ class ElementRule:
     """One element: attributes, children, and whether it may hold text (`text` is None where it may not)."""
 
     name: str
-    attributes: dict[str, AttributeRule] = field(default_factory=lambda: dict[str, AttributeRule]())
+    attributes: dict[str, AttributeRule] = field(default_factory=dict[str, AttributeRule])
     content: Pattern = EMPTY
     text: ValueRule | None = None
     child_names: tuple[str, ...] = ()
@@ -104,7 +104,10 @@ def load_grammar(name: str) -> Grammar:
             if node.tag == "element":
                 elements[node.attributes["name"]] = source.element(node)
     roots = tuple(node.attributes["name"] for node in source.walk(source.start, "ref"))
-    return Grammar(name, roots, elements)
+    reached = list(roots)
+    for tag in reached:
+        reached += [child for child in elements[tag].child_names if child not in reached]
+    return Grammar(name, roots, {tag: elements[tag] for tag in reached})
 
 
 class _Source:
@@ -123,11 +126,11 @@ class _Source:
         for node in root.children:
             if node.tag == "include":
                 self.include(node.attributes["href"])
-                node = next(iter(node.children), node)
-            if node.tag == "define":
-                self.defines[node.attributes["name"]] = node
-            elif node.tag == "start":
-                self.start = node
+            for part in node.children if node.tag == "include" else [node]:
+                if part.tag == "define":
+                    self.defines[part.attributes["name"]] = part
+                elif part.tag == "start":
+                    self.start = part
 
     def walk(self, node: Node, tag: str) -> Iterator[Node]:
         for child in node.children:
@@ -149,38 +152,41 @@ class _Source:
         return content
 
     def _pattern(self, node: Node, rule: ElementRule, *, required: bool) -> Pattern:
+        content: Pattern = EMPTY
         match node.tag:
             case "attribute":
                 value = self.value(node.children[0])
                 default = node.attributes.get("a:defaultValue")
                 rule.attributes[node.attributes["name"]] = AttributeRule(required, value, default)
-                return EMPTY
             case "text":
                 rule.text = ANYTHING
-                return EMPTY
             case "ref":
-                return self._reference(self.defines[node.attributes["name"]], rule, required=required)
+                content = self._reference(self.defines[node.attributes["name"]], rule, required=required)
             case "optional":
-                return choice(EMPTY, self._sequence(node, rule, required=False))
+                content = choice(EMPTY, self._sequence(node, rule, required=False))
             case "zeroOrMore":
-                return repeat(self._sequence(node, rule, required=False))
+                content = repeat(self._sequence(node, rule, required=False))
             case "oneOrMore":
                 inner = self._sequence(node, rule, required=required)
-                return group(inner, repeat(inner))
+                content = group(inner, repeat(inner))
             case "choice":
-                content: Pattern = NOTHING
-                for child in node.children:
-                    content = choice(content, self._pattern(child, rule, required=False))
-                return content
+                content = self._alternatives(node, rule)
             case "mixed":
                 rule.text = ANYTHING
-                return self._sequence(node, rule, required=required)
+                content = self._sequence(node, rule, required=required)
             case "group":
-                return self._sequence(node, rule, required=required)
+                content = self._sequence(node, rule, required=required)
             case "empty" | "a:documentation":
-                return EMPTY
+                pass
             case _:
                 raise SccilsError(f"a grammar uses <{node.tag}>, which is not read here")
+        return content
+
+    def _alternatives(self, node: Node, rule: ElementRule) -> Pattern:
+        content: Pattern = NOTHING
+        for child in node.children:
+            content = choice(content, self._pattern(child, rule, required=False))
+        return content
 
     def _reference(self, define: Node, rule: ElementRule, *, required: bool) -> Pattern:
         first = next(child for child in define.children if child.tag != "a:documentation")

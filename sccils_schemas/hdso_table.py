@@ -65,9 +65,9 @@ class HdsoTable:
     `values` holds what HDSOs hold at the start, as far as it is known: numbers, or the text of rules and characters.
     """
 
-    entries: dict[int, Entry] = field(default_factory=lambda: dict[int, Entry]())
-    ids: dict[str, int] = field(default_factory=lambda: dict[str, int]())
-    values: dict[int, Data] = field(default_factory=lambda: dict[int, Data]())
+    entries: dict[int, Entry] = field(default_factory=dict[int, Entry])
+    ids: dict[str, int] = field(default_factory=dict[str, int])
+    values: dict[int, Data] = field(default_factory=dict[int, Data])
     complete: bool = True
 
     def add(self, hdsos: HdsoList, file: str, otherwise: Kind) -> None:

@@ -21,7 +21,9 @@ NAME = re.compile(f"[{NAME_START}][{NAME_REST}]*")
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for the nearest known word, or an empty string."""
     by_lower = {candidate.lower(): candidate for candidate in known}
-    close = difflib.get_close_matches(word.lower()[:MAX_NAME_BYTES], by_lower, n=1, cutoff=0.6)
+    parts = sorted(word.lower().split("_"))
+    turned = [candidate for candidate in by_lower if sorted(candidate.split("_")) == parts]
+    close = turned or difflib.get_close_matches(word.lower()[:MAX_NAME_BYTES], by_lower, n=1, cutoff=0.6)
     return f"did you mean '{by_lower[close[0]]}'?" if close else ""
 
 

@@ -90,9 +90,7 @@ def _functions(muscle: Node, reader: Reader) -> tuple[FunctionSpec, ...]:
     given: list[FunctionUse | None] = [_use(node, reader) for node in nodes]
     # A bad use stands for one that is missing, so that it is not reported a second time as missing.
     missing: list[FunctionUse] = [use for use in USES if given.count(use) == 0]
-    uses: list[FunctionUse] = []
-    for use in given:
-        uses.append(use or (missing.pop(0) if missing else "force-length"))
+    uses: list[FunctionUse] = [use or (missing.pop(0) if missing else "force-length") for use in given]
     return tuple(
         FunctionSpec(reader.word(node, "type", FUNCTION_TYPES), use, reader.mods(node), line=node.line)
         for node, use in zip(nodes, uses, strict=True)

@@ -14,7 +14,7 @@ MAX_KEPT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong: where, what, what was expected instead, and what to do about it."""
+    """One thing wrong: where (line 0 is the whole file), what, what was expected instead, what to do about it."""
 
     file: str
     line: int
@@ -24,8 +24,8 @@ class Problem:
     hint: str = ""
 
     def __str__(self) -> str:
-        """Return `file:line: what, expected ... (hint)`; warnings say so. Line 0 (the whole file) is left out."""
-        place = f"{self.file}:{self.line}" if self.line else self.file
+        """Return `file:line: what, expected ... (hint)`; warnings say so. What concerns the whole file is on line 1."""
+        place = f"{self.file}:{max(self.line, 1)}"
         warning = "warning: " if self.severity == "warning" else ""
         expected = f", expected {self.expected}" if self.expected else ""
         hint = f" ({self.hint})" if self.hint else ""

@@ -54,7 +54,7 @@ class _Element:
     """An element to be written: attributes that are None are left out; `text` keeps children on the same line."""
 
     tag: str
-    attributes: Mapping[str, Value] = field(default_factory=lambda: dict[str, Value]())
+    attributes: Mapping[str, Value] = field(default_factory=dict[str, Value])
     children: Sequence[_Element | None] = ()
     text: str = ""
 

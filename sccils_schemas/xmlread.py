@@ -59,7 +59,7 @@ class Node:
     tag: str
     attributes: dict[str, str]
     line: int
-    children: list[Node] = field(default_factory=lambda: list[Node]())
+    children: list[Node] = field(default_factory=list["Node"])
     pieces: list[str] = field(default_factory=lambda: [""])
 
     @property
@@ -86,17 +86,16 @@ def read_file(path: Path, problems: Problems) -> bytes | None:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         problems.error(name, 0, f"can not be read: {reason}")
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                problems.error(name, 0, "is not a file", "an XML document")
-                return None
-            data = file.read(MAX_BYTES + 1)
-        except OSError as error:
-            problems.error(name, 0, f"can not be read: {error.strerror}")
-            return None
-    return data
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        problems.error(name, 0, "is not a file", "an XML document")
+        return None
+    try:
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        problems.error(name, 0, f"can not be read: {error.strerror}")
+        return None
 
 
 def _neighbour(path: Path) -> str:
@@ -136,7 +135,7 @@ class _Reader:
     def read(self, data: bytes) -> Node | None:
         if len(data) > MAX_BYTES:
             limit = f"at most {MAX_BYTES // 2**20} MiB"
-            raise _RefusedError(0, "the document is too large", limit, "nothing of it was read")
+            raise _RefusedError(0, "the document is too large", limit, "nothing of it was parsed")
         text = self._without_doctype(_decode(data))
         parser = self._parser = expat.ParserCreate()
         parser.buffer_text = True
@@ -248,7 +247,7 @@ class _Reader:
             self._open[-1].pieces.append("")
 
 
-class _PrologDone(Exception):  # noqa: N818  a signal, not an error
+class _PrologDone(Exception):
     pass
 
 
