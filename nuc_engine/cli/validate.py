@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         ("nuc validate my_leg/sensors.xml --json", "one file by itself, for a program to read"),
     ),
     output=(
-        "To stdout: a line for each problem, `file:line: what is wrong, what was expected (hint)`, then one with counts."
+        "To stdout: one line per problem, `file:line: what is wrong, what was expected (hint)`, then one with counts.",
         "Remarks about what could not be checked go to stderr.",
         "Exit status 1 when there is any error; warnings alone are good.",
     ),
