@@ -7,7 +7,6 @@ file is read whole; everything wrong in it is reported in one go, as `file: key:
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -291,9 +290,7 @@ class _Table:
     def number(self, key: str, low: float, high: float) -> float:
         value = self._take(key)
         expected = f"a number from {low:g} to {high:g}"
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return self._refuse(key, value, expected, low)
-        if not math.isfinite(value) or not low <= value <= high:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
             return self._refuse(key, value, expected, low)
         return float(value)
 

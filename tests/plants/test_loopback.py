@@ -79,6 +79,7 @@ def test_only_whole_steps_count() -> None:
     assert plant.sample(0)[0] < MIDDLE
     reached = plant.sample(0)
     plant.advance(0)
+    plant.advance(MS)
     assert plant.sample(0) == reached
 
 
