@@ -151,7 +151,7 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     prepared = prepare_bout(spec.config, spec.script, spec.name)
     folder = find_configuration(spec.config)
     plan = prepared.plan
-    plant, bus = _open(plan, folder, spec)
+    plant, bus = open_leg(plan, folder, spec.bus, spec.seed)
     make_directory(spec.out, overwrite=spec.overwrite)
     _copy_inputs(folder, prepared, spec.out)
     manifest = _manifest(spec, prepared)
@@ -213,11 +213,11 @@ def _check(spec: BoutSpec) -> None:
         raise BoutRefused(f"seed {spec.seed}; expected 0 or more")
 
 
-def _open(plan: Plan, folder: Path, spec: BoutSpec) -> tuple[RecordingPlant, Any]:
+def open_leg(plan: Plan, folder: Path, bus: str, seed: int) -> tuple[RecordingPlant, Any]:
     """Open plant and bus; turnaround, noise and start pose each get a random stream of their own from the seed."""
-    kind: PlantKind = "loopback" if spec.bus.startswith("loopback:") else "mujoco"
-    url = "emulated:" + spec.bus.removeprefix("loopback:") if kind == "loopback" else spec.bus
-    plant_seed, bus_seed, turnaround = np.random.SeedSequence(spec.seed).spawn(3)
+    kind: PlantKind = "loopback" if bus.startswith("loopback:") else "mujoco"
+    url = "emulated:" + bus.removeprefix("loopback:") if kind == "loopback" else bus
+    plant_seed, bus_seed, turnaround = np.random.SeedSequence(seed).spawn(3)
     if "turnaround_us" not in url:
         drawn = np.random.Generator(np.random.PCG64(turnaround)).uniform(*_TURNAROUND_US)
         family = url if url != "emulated:" else "emulated:aimotor"
