@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 from drivers.factory import open_bus
 from drivers.servo import PlantFault, ServoAddress, ServoPlant
 from nuc_engine.changes import Changeset, ScriptRefused, prepare
-from nuc_engine.executive import Executive
+from nuc_engine.executive import TASKS, Executive
 from nuc_engine.faults import FAULTS, Effect, EngineFault
 from nuc_engine.locations import find_configuration, find_script
 from nuc_engine.plan import Plan
@@ -57,6 +57,7 @@ class BoutRefused(Exception):
 class BoutSpec:
     """Everything that decides a bout. `out` must not hold data unless `overwrite`; `costs` are task costs in ns.
 
+    `limits` caps how far, in ticks, the guard lets a motor (by name) be commanded from where it was measured.
     `name` is what the configuration is called in the logs, its folder's name by default.
     """
 
@@ -69,6 +70,7 @@ class BoutSpec:
     overwrite: bool = False
     name: str | None = None
     costs: Mapping[str, int] = field(default_factory=dict[str, int])
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -147,20 +149,22 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     Raises BoutRefused, NotFound, DirectoryInUse, PlantSpecError or BusError before anything is written when the bout
     can not start. A bout that stops early keeps what it has, and its manifest says why it stopped.
     """
-    _check(spec)
     prepared = prepare_bout(spec.config, spec.script, spec.name)
     folder = find_configuration(spec.config)
     plan = prepared.plan
-    plant, bus = open_leg(plan, folder, spec.bus, spec.seed)
+    _check(spec, plan)
+    url = bus_url(spec.bus, spec.seed)
+    plant, bus = open_leg(plan, folder, url, spec.seed)
     make_directory(spec.out, overwrite=spec.overwrite)
     _copy_inputs(folder, prepared, spec.out)
     manifest = _manifest(spec, prepared)
     write_manifest(spec.out, manifest)
     store = Store(plan)
     recorder = BoutRecorder(spec.out, prepared.model, plan, store)
-    executive = Executive(plan, bus, recorder, store=store, costs=spec.costs)
+    limits = [spec.limits.get(motor.name) for motor in plan.motors]
+    executive = Executive(plan, bus, recorder, store=store, costs=spec.costs, limits=limits)
     executive.load(prepared.changesets)
-    recorder.start(0)
+    recorder.start(0, url)
     for warning in prepared.warnings:
         recorder.event(0, "warning", warning)
     state, reason = _run(executive, recorder, plant, round(spec.duration_s * _NS), progress)
@@ -206,22 +210,37 @@ def _run(
     return state, reason
 
 
-def _check(spec: BoutSpec) -> None:
+def _check(spec: BoutSpec, plan: Plan) -> None:
     if not math.isfinite(spec.duration_s) or not 0 < spec.duration_s <= 1e9:
         raise BoutRefused(f"duration {spec.duration_s} s; expected a positive number of seconds")
     if spec.seed < 0:
         raise BoutRefused(f"seed {spec.seed}; expected 0 or more")
+    _check_names("cost of task", spec.costs, TASKS)
+    _check_names("limit of motor", spec.limits, [motor.name for motor in plan.motors])
+
+
+def _check_names(what: str, numbers: Mapping[str, int], names: Sequence[str]) -> None:
+    for name, number in numbers.items():
+        if name not in names:
+            raise BoutRefused(f"{what} {name!r}; expected one of {', '.join(names)}")
+        if number < 0:
+            raise BoutRefused(f"{what} {name}: {number}; expected 0 or more")
+
+
+def bus_url(bus: str, seed: int) -> str:
+    """Return the bus with its turnaround: drawn from the seed unless it is given."""
+    if "turnaround_us" in bus:
+        return bus
+    stream = np.random.SeedSequence(seed).spawn(3)[2]
+    drawn = np.random.Generator(np.random.PCG64(stream)).uniform(*_TURNAROUND_US)
+    return f"{bus}{'&' if '?' in bus else '?'}turnaround_us={drawn:.1f}"
 
 
 def open_leg(plan: Plan, folder: Path, bus: str, seed: int) -> tuple[RecordingPlant, Any]:
-    """Open plant and bus; turnaround, noise and start pose each get a random stream of their own from the seed."""
+    """Open plant and bus; noise and start pose each get a random stream of their own from the seed."""
     kind: PlantKind = "loopback" if bus.startswith("loopback:") else "mujoco"
     url = "emulated:" + bus.removeprefix("loopback:") if kind == "loopback" else bus
-    plant_seed, bus_seed, turnaround = np.random.SeedSequence(seed).spawn(3)
-    if "turnaround_us" not in url:
-        drawn = np.random.Generator(np.random.PCG64(turnaround)).uniform(*_TURNAROUND_US)
-        family = url if url != "emulated:" else "emulated:aimotor"
-        url = f"{family}{'&' if '?' in family else '?'}turnaround_us={drawn:.1f}"
+    plant_seed, bus_seed, _ = np.random.SeedSequence(seed).spawn(3)
     spec_path = folder / PLANT_SPEC_FILE if kind == "mujoco" else None
     plant = open_plant(plan, spec_path, kind, int(plant_seed.generate_state(1)[0]))
     servos = [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors]
@@ -253,6 +272,7 @@ def _manifest(spec: BoutSpec, prepared: Prepared) -> dict[str, Any]:
         "configuration": prepared.model.name,
         "script": None if prepared.script_path is None else prepared.script_path.name,
         "clock": "virtual",
+        "bus": bus_url(spec.bus, spec.seed),
         "spec": given,
         "inputs": inputs,
         "versions": versions(),

@@ -36,6 +36,18 @@ TORQUE_OFF_LIMIT_NS = 1_000_000_000
 """How long the end of a bout waits for the servos to confirm that their torque is off."""
 
 
+TASKS = (
+    "script",
+    "motor_reply",
+    "motor_action",
+    "motor_conversion",
+    "state_transition",
+    "muscle_conversion",
+    "hdso_server",
+)
+"""Names of what the dispatcher runs, highest priority first; keys of a table of task costs."""
+
+
 class VirtualBus(ServoBus, Protocol):
     """A bus that can run ahead on the virtual clock."""
 
@@ -138,17 +150,20 @@ class Executive:
         self._initialise()
 
     def _make_entries(self, costs: Mapping[str, int]) -> None:
-        def entry(name: str, run: Callable[[int], None]) -> Entry:
-            return Entry(name, run, costs.get(name, 0))
-
-        self._script_entry = entry("script", self._run_script)
-        self._complete_entry = entry("motor_reply", self._run_complete)
-        self._start_entry = entry("motor_action", self._run_start)
-        self._conversion_entry = entry("motor_conversion", self._run_conversion)
-        self._transition_entry = entry("state_transition", self._run_transition)
-        self._muscle_entry = entry("muscle_conversion", self._run_muscles)
-        self._server_entry = entry("hdso_server", self._run_server)
-        self.entries = (
+        unknown = set(costs) - set(TASKS)
+        if unknown:
+            raise ValueError(f"no such task: {', '.join(sorted(unknown))}; expected {', '.join(TASKS)}")
+        runs = (
+            self._run_script,
+            self._run_complete,
+            self._run_start,
+            self._run_conversion,
+            self._run_transition,
+            self._run_muscles,
+            self._run_server,
+        )
+        self.entries = tuple(Entry(name, run, costs.get(name, 0)) for name, run in zip(TASKS, runs, strict=True))
+        (
             self._script_entry,
             self._complete_entry,
             self._start_entry,
@@ -156,10 +171,7 @@ class Executive:
             self._transition_entry,
             self._muscle_entry,
             self._server_entry,
-        )
-        unknown = set(costs) - {item.name for item in self.entries}
-        if unknown:
-            raise ValueError(f"no such task: {', '.join(sorted(unknown))}; tasks are {[e.name for e in self.entries]}")
+        ) = self.entries
         self._start_entry.release_ns = self._transition_entry.release_ns = self.clock.now_ns
 
     def _initialise(self) -> None:

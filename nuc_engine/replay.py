@@ -109,7 +109,15 @@ def replay_inputs(folder: Path) -> ReplayReport:
         out = Path(scratch)
         store = Store(plan)
         recorder = BoutRecorder(out, prepared.model, plan, store)
-        executive = Executive(plan, _RecordedBus(plan, cycles), recorder, store=store, costs=record["spec"]["costs"])
+        costs, limits = record["spec"]["costs"], record["spec"]["limits"]
+        executive = Executive(
+            plan,
+            _RecordedBus(plan, cycles),
+            recorder,
+            store=store,
+            costs=costs,
+            limits=[limits.get(motor.name) for motor in plan.motors],
+        )
         executive.load(changesets)
         try:
             executive.run_until(round(_reached_s(folder, record) * _NS))

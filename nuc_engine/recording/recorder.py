@@ -34,9 +34,12 @@ class BoutRecorder:
         text = json.dumps(columns.describe_columns(model, plan), indent=1) + "\n"
         (folder / columns.FILE).write_text(text, encoding="utf-8")
 
-    def start(self, now_ns: int) -> None:
+    def start(self, now_ns: int, bus: str) -> None:
         """Log the start, and dump the whole store: what was known before the first task ran."""
         self.event(now_ns, "engine_start", self._plan.name)
+        self._logs.debug(now_ns, f"bus {bus}")
+        for hdso in self._plan.hdsos:
+            self._logs.debug(now_ns, f"hdso {hdso.id_num} {hdso.name} {hdso.kind} {hdso.datatype} at {hdso.offset}")
         for hdso in self._plan.hdsos:
             self._hdso.answer(now_ns, 0, hdso.index, self._store.values(hdso.index) or ())
 

@@ -51,8 +51,8 @@ def test_the_data_directory_is_complete_and_its_sums_hold(bout):
     names = {path.name for path in bout.folder.iterdir()}
     assert names == {
         "MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "PlantData.txt", "Infolog.txt",
-        "Debuglog.txt", "Scriptlog.xml", "HDSOlog.xml", "joints.xml", "parameters.xml", "sensors.xml", "plant.toml", "scriptfile.xml",
-        "columns.json", "InputRecord.msgpack", "manifest.json",
+        "Debuglog.txt", "Scriptlog.xml", "HDSOlog.xml", "joints.xml", "parameters.xml", "sensors.xml", "plant.toml",
+        "scriptfile.xml", "columns.json", "InputRecord.msgpack", "manifest.json",
     }  # fmt: skip
     record = manifest(bout.folder)
     assert record["state"] == "complete"
@@ -227,3 +227,30 @@ def test_a_loopback_bout_needs_no_physics(tmp_path):
     result = run_bout(BoutSpec("lin_roach", tmp_path / "loop", duration_s=1, bus="loopback:"))
     assert result.state == "complete"
     assert not (result.folder / "PlantData.txt").exists()
+
+
+def test_costs_and_limits_are_checked_before_anything_is_written(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(BoutRefused, match="'muscles'; expected one of script, motor_reply"):
+        run_bout(BoutSpec("lin_roach", out, costs={"muscles": 1}))
+    with pytest.raises(BoutRefused, match="limit of motor 'knee'"):
+        run_bout(BoutSpec("lin_roach", out, limits={"knee": 1}))
+    with pytest.raises(BoutRefused, match="0 or more"):
+        run_bout(BoutSpec("lin_roach", out, limits={"Femur_Tibia_motor": -1}))
+    assert not out.exists()
+
+
+def test_no_motor_is_commanded_further_than_its_limit(tmp_path):
+    result = run_bout(BoutSpec("lin_roach", tmp_path / "a", duration_s=2, limits={"Femur_Tibia_motor": 5}))
+    table = rows(result.folder / "MotorData.txt")
+    steps = [row[1 + 8 + 6] - before[8] for before, row in pairwise(table) if row[1 + 8 + 6] >= 0]
+    assert max(abs(step) for step in steps) == 5
+    assert manifest(result.folder)["counts"]["guard_interventions"]["Femur_Tibia_motor"] > 50
+    other = [row[1 + 8 + 4] - before[6] for before, row in pairwise(table) if row[1 + 8 + 4] >= 0]
+    assert max(abs(step) for step in other) > 5
+
+
+def test_the_turnaround_that_was_drawn_is_recorded(bout):
+    url = manifest(bout.folder)["bus"]
+    assert url.startswith("emulated:?turnaround_us=2")
+    assert url in (bout.folder / "Debuglog.txt").read_text()
