@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sccils_schemas.documents import HdsoMod, JointList, Ref
 from sccils_schemas.hdso_table import Entry, HdsoTable
+from sccils_schemas.numbers import write_number
 from sccils_schemas.problems import Problems
 
 
@@ -34,7 +35,11 @@ def faults(now: HdsoTable, jointlist: JointList) -> Iterator[tuple[Sequence[Ref]
             if state.dwell_time is not None:
                 values = now.elements([state.dwell_time.ref])
                 if values and values[0] < 0:
-                    yield [state.dwell_time.ref], f"the dwell time of {state.name} becomes {values[0]} ns", "0 or more"
+                    yield (
+                        [state.dwell_time.ref],
+                        f"the dwell time of {state.name} becomes {write_number(values[0])} ns",
+                        "0 or more",
+                    )
             for activation in state.activations:
                 values = None if activation.function == "constant" else now.elements(activation.parameters)
                 for at in range(0, len(values or ()) - 4, 5):

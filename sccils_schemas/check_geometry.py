@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sccils_schemas.documents import HdsoMod, Joint
 from sccils_schemas.hdso_table import Entry
+from sccils_schemas.names import counted
 from sccils_schemas.reader import STAND_IN
 from sccils_schemas.scope import VALUE_KINDS, Scope
 
@@ -48,7 +49,7 @@ def _values(mod: HdsoMod, count: int, use: str, scope: Scope) -> Sequence[int | 
         return None
     data = mod.data or (() if entry is None else scope.table.values.get(entry.hdso.id_num, ()))
     if isinstance(data, str) or len(data) != count:
-        have = "text" if isinstance(data, str) else f"{len(data)} numbers"
+        have = "text" if isinstance(data, str) else counted(len(data), "number")
         if mod.id_num > STAND_IN:
             scope.error(mod.line, f"{use} has {have}", f"{count} numbers")
         return None
@@ -61,7 +62,7 @@ def _check_entry(mod: HdsoMod, entry: Entry, count: int, use: str, scope: Scope)
     if not scope.want_kind(entry, VALUE_KINDS, mod.line, use):
         return False
     if entry.count != count:
-        scope.error(mod.line, f"{entry} has {entry.count} elements and stands as {use}", f"{count} elements")
+        scope.error(mod.line, f"{entry} has {counted(entry.count, 'element')} and stands as {use}", f"{count} elements")
     return entry.count == count
 
 

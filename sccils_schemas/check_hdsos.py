@@ -6,7 +6,7 @@ from sccils_schemas.check_rules import check_rule
 from sccils_schemas.check_writes import GLOBAL_BOUNDS, check_characters, check_values
 from sccils_schemas.documents import Hdso, HdsoList
 from sccils_schemas.hdso_table import KINDS, LIST_KINDS, Entry, HdsoTable, Kind, Place, kind_of
-from sccils_schemas.names import did_you_mean, shorten
+from sccils_schemas.names import counted, did_you_mean, shorten
 from sccils_schemas.numbers import INTEGER_RANGE
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
@@ -20,7 +20,10 @@ def check_hdsolist(hdsos: HdsoList, file: str, kind: Kind | None, table: HdsoTab
     if kind is not None:
         _check_list_kind(hdsos, file, kind, problems)
     for hdso in hdsos.hdsos:
-        entry = Entry(hdso, kind_of(hdso, hdsos, kind or "parameter"), Place(file, hdso.line))
+        known = table.get(hdso.id_num)
+        if known is None or known.hdso is not hdso:
+            known = Entry(hdso, kind_of(hdso, hdsos, kind or "parameter"), Place(file, hdso.line))
+        entry = known
         _check_kind(entry, kind, problems)
         _check_ranges(entry, problems)
         if entry.kind == "boolstring":
@@ -118,7 +121,7 @@ def check_globals(table: HdsoTable, file: str, problems: Problems) -> None:
             continue
         place = entry.place
         if entry.kind not in ("parameter", "constant") or entry.count != 1 or not _whole(entry.hdso):
-            what = f"{entry} is a {entry.kind} of type {entry.hdso.datatype} with {entry.count} elements"
+            what = f"{entry} is a {entry.kind} of type {entry.hdso.datatype} with {counted(entry.count, 'element')}"
             problems.error(place.file, place.line, what, "a parameter of type int or llint with one")
         if entry.hdso.id_num not in table.values:
             problems.error(place.file, place.line, f"{entry} has no value at the start", "initial_data")

@@ -10,7 +10,7 @@ from sccils_schemas.check_muscles import check_muscle
 from sccils_schemas.check_states import check_rule_holders, check_states
 from sccils_schemas.documents import AiMotor, HdsoList, HdsoMod, Joint, JointList, Muscle, SenseOrgan, State
 from sccils_schemas.hdso_table import Entry, joint_mods
-from sccils_schemas.names import id_ranges
+from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.reader import STAND_IN
 from sccils_schemas.scope import Scope
 
@@ -84,7 +84,10 @@ def _check_labels(jointlist: JointList, scope: Scope) -> None:
 
 
 def _check_parents(jointlist: JointList, scope: Scope) -> None:
-    parents = {joint.id_num: joint.parent for joint in jointlist.joints}
+    first: dict[int, Joint] = {}
+    for joint in jointlist.joints:
+        first.setdefault(joint.id_num, joint)
+    parents = {number: joint.parent for number, joint in first.items()}
     for joint in jointlist.joints:
         if joint.parent != BODY and joint.parent not in parents:
             hint = f"joints are {id_ranges(number for number in parents if number > STAND_IN)}"
@@ -94,7 +97,8 @@ def _check_parents(jointlist: JointList, scope: Scope) -> None:
         way = [joint.id_num]
         while parents.get(way[-1], BODY) not in (BODY, *way):
             way.append(parents[way[-1]])
-        if parents.get(way[-1], BODY) == joint.id_num and joint.id_num == min(way):
+        closed = parents.get(way[-1], BODY) == joint.id_num
+        if closed and joint.id_num == min(way) and joint is first[joint.id_num]:
             chain = " -> ".join(str(number) for number in (*way, joint.id_num))
             what = f"joint {joint.id_num} ({joint.name}) is its own ancestor: {chain}"
             scope.error(joint.line, what, "a chain that starts at the body, parent='0'")
@@ -169,7 +173,7 @@ def check_sensor_mapping(jointlist: JointList, sensors: HdsoList, sensor_file: s
     needed = 2 * len(motors)
     found = sensors.hdsos[:needed]
     if len(found) < needed:
-        what = f"{len(sensors.hdsos)} sensors for {len(motors)} motors"
+        what = f"{counted(len(sensors.hdsos), 'sensor')} for {counted(len(motors), 'motor')}"
         expected = f"at least {needed}: angle and current of each motor, in the motors' order"
         scope.problems.error(sensor_file, 0, what, expected)
     for at, hdso in enumerate(found):
@@ -178,14 +182,15 @@ def check_sensor_mapping(jointlist: JointList, sensors: HdsoList, sensor_file: s
             _check_motor_sensor(entry, motors[at // 2], ("angle", "current")[at % 2], scope)
     if len(found) == needed and not any(motor.sensorspecs for motor in motors):
         first, last = found[0].id_num, found[-1].id_num
-        what = f"no sensorspec: sensors {first} to {last} are taken as angle and current of the {len(motors)} motors"
-        scope.warning(motors[0].line, what, hint="in the order of both files")
+        what = f"no sensorspec: sensors {first} to {last} are taken as angle and current of "
+        hint = "in the order of both files"
+        scope.warning(motors[0].line, what + counted(len(motors), "motor"), hint=hint)
 
 
 def _check_motor_sensor(entry: Entry, motor: AiMotor, role: str, scope: Scope) -> None:
     place = entry.place
     if entry.kind != "sensor" or entry.count != 1 or entry.hdso.datatype not in ("float", "double"):
-        what = f"{entry}, a {entry.kind} of type {entry.hdso.datatype} with {entry.count} elements, "
+        what = f"{entry}, a {entry.kind} of type {entry.hdso.datatype} with {counted(entry.count, 'element')}, "
         what += f"stands where {motor.name} has its {role}"
         expected = "a sensor of type float with one element"
         scope.problems.error(place.file, place.line, what, expected, "the first two sensors of each motor come first")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sccils_schemas.documents import FunctionSpec, Muscle
+from sccils_schemas.hdso_table import Entry
+from sccils_schemas.names import counted
 from sccils_schemas.parse_joints import USES
 from sccils_schemas.scope import VALUE_KINDS, Scope
 
@@ -40,13 +42,14 @@ def _check_function(spec: FunctionSpec, label: str, scope: Scope) -> None:
         scope.error(spec.line, f"the {spec.use} function of {label} is of type '{spec.type}'", expected)
         return
     entries = [scope.table.get(mod.ref) for mod in spec.mods]
-    known = [entry for entry in entries if entry is not None]
+    known: list[Entry] = []
     for mod, entry in zip(spec.mods, entries, strict=True):
         if entry is not None and scope.want_kind(entry, VALUE_KINDS, mod.line, "a parameter of a function"):
             scope.want_value(entry, mod.line, f"a parameter of {label}")
+            known.append(entry)
     count = sum(entry.count for entry in known)
     if len(known) == len(entries) and count != needed:
-        what = f"the {spec.use} function of {label} is {spec.type} and has {count} parameters"
+        what = f"the {spec.use} function of {label} is {spec.type} and has {counted(count, 'parameter')}"
         scope.error(spec.line, what, f"{needed}, counting the elements of its HDSOs")
         return
     values = scope.table.elements([mod.ref for mod in spec.mods])

@@ -21,7 +21,7 @@ from sccils_schemas.documents import (
     JointList,
 )
 from sccils_schemas.hdso_table import Entry, HdsoTable
-from sccils_schemas.names import shorten
+from sccils_schemas.names import counted, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
 
@@ -113,7 +113,7 @@ def _check_request(spec: HdsoSpec, table: HdsoTable | None, file: str, problems:
         return
     found = None if table is None else table.find_mod(spec, file, problems)
     if found is not None and spec.num_elts > found.count:
-        what = f"{spec.num_elts} elements of {found} are asked for"
+        what = f"{counted(spec.num_elts, 'element')} of {found} asked for"
         problems.error(file, spec.line, what, f"at most {found.count}, or 0 for all")
 
 

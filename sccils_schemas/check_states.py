@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from sccils_schemas.check_rules import check_rule, describe_circle, find_circles
 from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, Ref, State
 from sccils_schemas.hdso_table import Entry, Place
-from sccils_schemas.names import id_ranges
+from sccils_schemas.names import counted, id_ranges
+from sccils_schemas.numbers import write_number
 from sccils_schemas.reader import STAND_IN
 from sccils_schemas.rules import RuleError, operands, parse_rule
 from sccils_schemas.scope import VALUE_KINDS, Scope
@@ -65,16 +66,17 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
             scope.want_single(entry, line, f"a sensor of the {label}")
     if len(activation.sensors) != need_sensors:
         expected = f"{need_sensors} in activation_sensors" if need_sensors else "none"
-        scope.error(line, f"the {label} has {len(activation.sensors)} sensors", expected)
+        scope.error(line, f"the {label} has {counted(len(activation.sensors), 'sensor')}", expected)
     parameters = activation.parameters or _unnamed_parameters(activation, scope)
     entries = [scope.find_ref(ref, line) for ref in parameters]
-    known = [entry for entry in entries if entry is not None]
-    for entry in known:
-        if scope.want_kind(entry, VALUE_KINDS, line, f"a parameter of the {label}"):
+    known: list[Entry] = []
+    for entry in entries:
+        if entry is not None and scope.want_kind(entry, VALUE_KINDS, line, f"a parameter of the {label}"):
             scope.want_value(entry, line, f"a parameter of the {label}")
+            known.append(entry)
     count = sum(entry.count for entry in known)
     if len(known) == len(entries) and count != need_numbers:
-        what = f"the {label} has {count} parameters"
+        what = f"the {label} has {counted(count, 'parameter')}"
         scope.error(line, what, f"{need_numbers}, counting the elements of its HDSOs in activation_parameters")
     _check_agreement(activation, label, scope)
     _check_span(activation.function, scope.table.elements(parameters), line, label, scope)
@@ -123,12 +125,12 @@ def _check_dwell(mod: HdsoMod, state: State, scope: Scope) -> None:
     if entry is None or not scope.want_kind(entry, VALUE_KINDS, mod.line, use):
         return
     if entry.hdso.datatype != "llint" or entry.count != 1:
-        what = f"{entry}, {use}, is of type {entry.hdso.datatype} with {entry.count} elements"
+        what = f"{entry}, {use}, is of type {entry.hdso.datatype} with {counted(entry.count, 'element')}"
         scope.error(mod.line, what, "an llint with one: nanoseconds")
     scope.want_value(entry, mod.line, use)
     values = scope.table.values.get(entry.hdso.id_num)
     if values and not isinstance(values, str) and values[0] < 0:
-        scope.error(mod.line, f"{use} is {values[0]} ns", "0 or more", f"{entry} holds it")
+        scope.error(mod.line, f"{use} is {write_number(values[0])} ns", "0 or more", f"{entry} holds it")
 
 
 def _check_rule(state: State, scope: Scope) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sccils_schemas.check_rules import check_rule
 from sccils_schemas.documents import Hdso, HdsoMod
 from sccils_schemas.hdso_table import Entry, HdsoTable, Place
+from sccils_schemas.names import counted
 from sccils_schemas.numbers import misfit, write_number
 from sccils_schemas.problems import Problems
 
@@ -26,7 +27,7 @@ def check_write(mod: HdsoMod, entry: Entry, table: HdsoTable, file: str, problem
     elif isinstance(mod.data, str):
         check_characters(mod.data, entry, place, problems)
     elif len(mod.data) > entry.count:
-        what = f"{len(mod.data)} values for {entry}"
+        what = f"{counted(len(mod.data), 'value')} for {entry}"
         problems.error(file, mod.line, what, f"at most {entry.count}, what it holds")
     else:
         wrong = misfit(mod.data, mod.datatype, entry.hdso.datatype)
@@ -40,7 +41,7 @@ def _check_rule_write(mod: HdsoMod, entry: Entry, table: HdsoTable, place: Place
     if isinstance(mod.data, str):
         check_rule(mod.data, entry, table, place, problems)
     elif mod.data:
-        hint = "the integer form of rules is no one else's business; write datatype='char' and the rule as text"
+        hint = "write datatype='char' and the rule as text; the integer form differs from program to program"
         problems.error(place.file, place.line, f"{entry} is a rule and is written as numbers", "its text", hint)
 
 
@@ -50,7 +51,7 @@ def check_characters(text: str, entry: Entry, place: Place, problems: Problems) 
         what = f"text for {entry}, which is of type {entry.hdso.datatype}"
         problems.error(place.file, place.line, what, f"numbers of type {entry.hdso.datatype}")
     elif len(text.encode()) > entry.count:
-        what = f"{len(text.encode())} bytes of text for {entry}"
+        what = f"{counted(len(text.encode()), 'byte')} of text for {entry}"
         problems.error(place.file, place.line, what, f"at most {entry.count}, what it holds")
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sccils_schemas.check_hdsos import check_globals, check_hdsolist, check_together
 from sccils_schemas.check_joints import check_jointlist, check_sensor_mapping
 from sccils_schemas.check_scripts import check_commands, check_entries
 from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoScript, JointList, Ref
-from sccils_schemas.hdso_table import HdsoTable, Kind, initialise, kind_of
+from sccils_schemas.hdso_table import LIST_KINDS, HdsoTable, Kind, initialise, kind_of
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
 from sccils_schemas.rules import Token, parse_tokens, resolve_tokens, tokenise
@@ -115,7 +115,9 @@ def _check(
     for hdsos, kind in kinds:
         if hdsos is not None:
             lists.append((hdsos, hdsos.source or f"{name}/{kind}s.xml"))
-            table.add(hdsos, lists[-1][1], kind)
+            # A list of the wrong kind is one problem; taken at its word it would be hundreds.
+            swapped = LIST_KINDS.get(hdsos.data_set_type or "", kind) != kind
+            table.add(replace(hdsos, data_set_type=None) if swapped else hdsos, lists[-1][1], kind)
     if jointlist is not None:
         initialise(table, jointlist)
     for hdsos, file in lists:

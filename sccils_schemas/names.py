@@ -39,6 +39,11 @@ def id_ranges(ids: Iterable[int], limit: int = 12) -> str:
     return ", ".join(texts) + (", ..." if len(runs) > limit else "")
 
 
+def counted(number: int, word: str) -> str:
+    """Return `1 value`, `2 values`."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
 def shorten(text: str, length: int = 60) -> str:
     """Return text on one line, cut to `length` characters, for use in a message."""
     flat = " ".join(text[: length * 4].split())

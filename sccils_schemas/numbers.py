@@ -50,6 +50,8 @@ def read_number(word: str, datatype: DataType) -> int | float:
 def _read_integer(word: str, datatype: DataType) -> int:
     low, high = INTEGER_RANGE[datatype]
     expected = f"a whole number from {low} to {high}"
+    if not word:
+        raise NumberError("nothing stands before or after a comma", expected)
     if not _INTEGER.fullmatch(word):
         hint = "give datatype='float' for a number with a fraction" if _NUMBER.fullmatch(word) else ""
         raise NumberError(f"'{shorten(word, 30)}' is not of type {datatype}", expected, hint)
@@ -59,6 +61,8 @@ def _read_integer(word: str, datatype: DataType) -> int:
 
 
 def _read_float(word: str, datatype: DataType) -> float:
+    if not word:
+        raise NumberError("nothing stands before or after a comma", "a number")
     if not _NUMBER.fullmatch(word) or len(word) > _LONGEST:
         raise NumberError(f"'{shorten(word, 30)}' is not of type {datatype}", "a finite number")
     value = float(word)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from sccils_schemas.documents import DataType, Hdso, HdsoList, Range, RangeType
+from sccils_schemas.names import counted
 from sccils_schemas.reader import DATATYPES, MAX_HDSO_ELEMENTS, Reader
 from sccils_schemas.xmlread import Node
 
@@ -52,11 +53,15 @@ def _hdso(node: Node, reader: Reader) -> Hdso:
     )
 
 
-def _initial_numbers(node: Node, reader: Reader, datatype: DataType, dims: tuple[int, ...]) -> tuple[int | float, ...]:
+def _initial_numbers(
+    node: Node, reader: Reader, datatype: DataType, dims: tuple[int, ...]
+) -> tuple[int | float, ...] | None:
     values = reader.numbers(node, datatype, "initial_data")
     count = math.prod(dims)
-    if len(values) != count:
-        reader.error(node, f"initial_data has {len(values)} values", f"{count}, the product of the dimension sizes")
+    if values is not None and len(values) != count:
+        reader.error(
+            node, f"initial_data has {counted(len(values), 'value')}", f"{count}, the product of the dimension sizes"
+        )
     return values
 
 

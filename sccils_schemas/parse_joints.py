@@ -132,10 +132,13 @@ def _state(node: Node, reader: Reader) -> State:
 
 
 def _activation(node: Node, reader: Reader) -> MuscleActivation:
+    sensors = reader.refs(node, "activation_sensors")
+    # Where the function is missing or bad the number of sensors tells which was meant.
+    likely = ACTIVATIONS[min(len(sensors), len(ACTIVATIONS) - 1)]
     return MuscleActivation(
         muscle=reader.integer(node, "muscle", reader.stand_in()),
-        function=reader.word(node, "activation_function", ACTIVATIONS),
-        sensors=reader.refs(node, "activation_sensors"),
+        function=reader.word(node, "activation_function", (likely, *ACTIVATIONS)),
+        sensors=sensors,
         parameters=reader.refs(node, "activation_parameters"),
         mods=reader.mods(node),
         name=reader.optional(node, "name"),

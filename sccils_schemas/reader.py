@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from sccils_schemas.documents import DataType, HdsoMod, HdsoSpec, PlotStyle, Ref
 from sccils_schemas.grammar import SPACE, Grammar
-from sccils_schemas.names import NAME, shorten
+from sccils_schemas.names import NAME, counted, shorten
 from sccils_schemas.numbers import NumberError, read_number, split_words
 from sccils_schemas.problems import Problems
 from sccils_schemas.xmlread import Node
@@ -136,20 +136,19 @@ class Reader:
                 self.error(node, f"{name} holds '{shorten(word, 30)}'", "an HDSO id or name", hint)
         return tuple(found)
 
-    def numbers(self, node: Node, datatype: DataType, what: str) -> tuple[int | float, ...]:
-        """Return an element's text as numbers of a data type; those that can not be read are left out."""
+    def numbers(self, node: Node, datatype: DataType, what: str) -> tuple[int | float, ...] | None:
+        """Return an element's text as numbers of a data type, or None when any can not be read."""
         words = split_words(node.words)
         if len(words) > MAX_HDSO_ELEMENTS:
-            self.error(node, f"{what} has {len(words)} numbers", f"at most {MAX_HDSO_ELEMENTS}")
-            return ()
+            self.error(node, f"{what} has {counted(len(words), 'number')}", f"at most {MAX_HDSO_ELEMENTS}")
+            return None
         values: list[int | float] = []
         for word in words:
             try:
                 values.append(read_number(word, datatype))
             except NumberError as error:
                 self.error(node, f"{what}: {error.what}", error.expected, error.hint)
-                values.append(0)
-        return tuple(values)
+        return tuple(values) if len(values) == len(words) else None
 
     def mods(self, node: Node) -> tuple[HdsoMod, ...]:
         """Return the hdsoMod children."""
@@ -170,12 +169,13 @@ class Reader:
             data = self._characters(node, count)
         else:
             data = self._values(node, datatype, count)
+        by_name = self._by_name(node)
         return HdsoMod(
             id_num=self._referenced(node),
             num_elts=len(data),
             data=data,
             name=self.optional(node, "name"),
-            id_by_name=self._by_name(node),
+            id_by_name=by_name,
             datatype=datatype,
             time_s=self.seconds(node, "time"),
             line=node.line,
@@ -183,11 +183,12 @@ class Reader:
 
     def spec(self, node: Node) -> HdsoSpec:
         """Return an hdsoSpec."""
+        by_name = self._by_name(node)
         return HdsoSpec(
             id_num=self._referenced(node),
             num_elts=self.integer(node, "NumElts"),
             name=self.optional(node, "name"),
-            id_by_name=self._by_name(node),
+            id_by_name=by_name,
             datatype=self.word(node, "datatype", DATATYPES),
             time_s=self.seconds(node, "time"),
             line=node.line,
@@ -197,6 +198,7 @@ class Reader:
         by_name = self.word(node, "idByName", ("n", "y")) == "y"
         if by_name and not node.attributes.get("name"):
             self.error(node, f"idByName='y' of <{node.tag}> without a name", "the HDSO's name in the attribute name")
+            node.attributes.pop("idNum", None)
         return by_name
 
     def _referenced(self, node: Node) -> int:
@@ -207,7 +209,8 @@ class Reader:
         text = node.text if len(node.text) == count else self.text(node)
         if count >= 0 and len(text) != count:
             hint = "NumElts of char data is the number of characters"
-            self.error(node, f"hdsoMod has {len(text)} characters but NumElts='{count}'", f"{count} characters", hint)
+            what = f"hdsoMod has {counted(len(text), 'character')} but NumElts='{count}'"
+            self.error(node, what, counted(count, "character"), hint)
         return text
 
     def _values(self, node: Node, datatype: DataType, count: int) -> tuple[int | float, ...]:
@@ -216,9 +219,10 @@ class Reader:
             self.error(node, f"hdsoMod has data '{shorten(self.text(node), 30)}' but NumElts='0'", "no data", hint)
             return ()
         values = self.numbers(node, datatype, "hdsoMod")
-        if count >= 0 and len(values) != count:
-            self.error(node, f"hdsoMod has {len(values)} values but NumElts='{count}'", f"{count} values")
-        return values
+        if values is not None and count >= 0 and len(values) != count:
+            what = f"hdsoMod has {counted(len(values), 'value')} but NumElts='{count}'"
+            self.error(node, what, counted(count, "value"))
+        return (values or ())[: count if count >= 0 else None]
 
     def plotstyle(self, node: Node) -> PlotStyle | None:
         """Return the plotstyle child, or None."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sccils_schemas.check_writes import check_write
 from sccils_schemas.documents import HdsoMod, Ref
 from sccils_schemas.hdso_table import Entry, HdsoTable, Kind, Place
+from sccils_schemas.names import counted
 from sccils_schemas.problems import Problems
 
 VALUE_KINDS: tuple[Kind, ...] = ("parameter", "constant")
@@ -46,7 +47,11 @@ class Scope:
     def want_single(self, entry: Entry, line: int, use: str) -> None:
         """Report an HDSO with several elements where one number is needed."""
         if entry.count != 1:
-            self.error(line, f"{entry} has {entry.count} elements and stands as {use}", "an HDSO with a single value")
+            self.error(
+                line,
+                f"{entry} has {counted(entry.count, 'element')} and stands as {use}",
+                "an HDSO with a single value",
+            )
 
     def want_value(self, entry: Entry, line: int, use: str) -> None:
         """Warn of an HDSO that is read but holds nothing at the start (reading B13)."""

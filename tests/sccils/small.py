@@ -38,5 +38,5 @@ def line_of(path: Path, marker: str) -> int:
 
 def mentions(problems: Problems, path: Path, line: int, severity: str, words: tuple[str, ...]) -> list[Problem]:
     """Return the problems at a place that hold all the words."""
-    found = [p for p in problems if (p.file, p.line, p.severity) == (str(path), line, severity)]
+    found = [p for p in problems if (p.file, max(p.line, 1), p.severity) == (str(path), line, severity)]
     return [problem for problem in found if all(word in str(problem) for word in words)]
