@@ -30,7 +30,11 @@ def faults(now: HdsoTable, jointlist: JointList) -> Iterator[tuple[Sequence[Ref]
                 refs = [mod.ref for mod in spec.mods]
                 values = now.elements(refs) if spec.type == "parabolic" else None
                 if values and values[0] == 0:
-                    yield refs, f"the first parameter of a parabolic function of {muscle.name} becomes 0", "not 0"
+                    yield (
+                        refs,
+                        f"the first parameter of a parabolic function of {muscle.name} becomes 0",
+                        "a number other than 0",
+                    )
         for state in joint.states:
             if state.dwell_time is not None:
                 values = now.elements([state.dwell_time.ref])

@@ -128,12 +128,13 @@ def _check_course(
         changeset = list(group)
         for mod, _ in changeset:
             now.write(mod)
-        rules = [mod for mod, entry in changeset if entry.kind == "boolstring"]
+        # Of several writes to one HDSO at one time the last one stays.
+        rules = {entry.hdso.id_num: mod.line for mod, entry in changeset if entry.kind == "boolstring"}
         for circle in find_circles(now) if rules else ():
             if circle not in known:
                 what = f"rules go round in a circle: {describe_circle(circle, now)}"
-                line = next((mod.line for mod, entry in changeset if entry.hdso.id_num in circle), rules[0].line)
-                problems.error(file, line, what, "rules that do not need their own result")
+                lines = [rules[number] for number in circle if number in rules]
+                problems.error(file, max(lines, default=0), what, "rules that do not need their own result")
             known.add(circle)
         check_after(changeset, now, jointlist, file, problems)
 
