@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from nuc_engine.cli.errors import explain
-from nuc_engine.cli.output import note, say, say_json
+from nuc_engine.cli.output import WIDTH, note, say, say_json
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -46,7 +46,6 @@ All commands:
 `nuc COMMAND --help` explains one, with examples. Configurations that can be named here: {configurations}.
 """
 
-WIDTH = 100
 _SETTINGS = {"max_content_width": WIDTH, "help_option_names": ["-h", "--help"]}
 
 

@@ -12,6 +12,9 @@ from typing import Any, cast
 
 import click
 
+WIDTH = 100
+"""Columns of text and help."""
+
 _DOCUMENT_WARNING = ": warning: "
 
 

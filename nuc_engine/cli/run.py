@@ -19,6 +19,7 @@ from nuc_engine.cli.progress import Progress
 
 if TYPE_CHECKING:
     from nuc_engine.bout import BoutResult, BoutSpec
+    from nuc_engine.cli.seen import Seen
 
 DATA = Path("data")
 TASKS = (
@@ -130,10 +131,8 @@ def command(
 
 
 def _report(result: BoutResult, wall_s: float, *, plot: bool, as_json: bool) -> int:
-    from nuc_engine.cli.seen import look
-
-    seen = look(result.folder)
-    pictures = seen.draw(result.folder) if plot else ()
+    seen = _look(result.folder)
+    pictures = seen.draw(result.folder) if plot and seen is not None else ()
     whole = result.state == "complete"
     if as_json:
         say_json(
@@ -148,20 +147,32 @@ def _report(result: BoutResult, wall_s: float, *, plot: bool, as_json: bool) -> 
                 "cycles": result.cycles,
                 "refused_writes": result.refused,
                 "warnings": result.warnings,
-                "seen": seen.data(),
+                "seen": None if seen is None else seen.data(),
             }
         )
     else:
         say(f"{'data':<10}{result.folder}")
         for k, picture in enumerate(pictures):
             say(f"{'pictures' if k == 0 else '':<10}{picture}")
-        for line in seen.lines():
+        for line in () if seen is None else seen.lines():
             say(line)
     if result.refused:
         note(f"warning: {count(result.refused, 'write')} of the script refused; see Scriptlog.xml")
     if not whole:
         note(f"nuc run: stopped after {result.simulated_s:.3f} s, {result.state}: {result.reason}")
     return 0 if whole else BAD
+
+
+def _look(folder: Path) -> Seen | None:
+    from nuc_engine.analysis.errors import AnalysisError
+    from nuc_engine.cli.seen import look
+
+    try:
+        return look(folder)
+    except AnalysisError as error:
+        # The bout itself is good; only what was seen in it can not be told.
+        note(f"not judged: {error}")
+        return None
 
 
 def _directory(config: str, out: Path | None, scratch: Path | None, force: bool) -> Path:
