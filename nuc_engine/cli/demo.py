@@ -37,7 +37,7 @@ _LATE_S = 0.5
         "Where stdout is no terminal, or a very small one, a line per second instead. No files.",
     ),
 )
-@configuration(required=False, default="lin_roach")
+@configuration(default="lin_roach")
 @script("Apply the timed changesets of this script.")
 @click.option("--seconds", metavar="N", type=click.FloatRange(0, min_open=True), help="Stop after N simulated seconds.")
 @click.option("--seed", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="As in `nuc run`.")

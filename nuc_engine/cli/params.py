@@ -78,9 +78,11 @@ THING = _Named("THING", _models_and_scripts)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 
-def configuration(required: bool = True, default: str | None = None) -> Callable[[_F], _F]:
-    """Return the argument CONFIG: a folder, or the name of a configuration."""
-    return click.argument("config", metavar="CONFIG", type=CONFIGURATION, required=required, default=default)
+def configuration(default: str | None = None) -> Callable[[_F], _F]:
+    """Return the argument CONFIG: a folder, or the name of a configuration; needed where there is no default."""
+    if default is None:
+        return click.argument("config", metavar="CONFIG", type=CONFIGURATION)
+    return click.argument("config", metavar="[CONFIG]", type=CONFIGURATION, required=False, default=default)
 
 
 def script(purpose: str) -> Callable[[_F], _F]:

@@ -112,6 +112,8 @@ def command(
 
     if plot and importlib.util.find_spec("matplotlib") is None:
         raise Refused("nuc run: --plot needs matplotlib: pip install nuc-engine[plot]")
+    if not bus.startswith(("emulated:", "loopback:")):
+        raise click.UsageError(f"--bus {bus}: expected emulated:... or loopback:, since time is simulated here")
     duration_s = DEFAULT_DURATION_S if duration is None else _duration(duration)
     spec = BoutSpec(
         config=config,
