@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from nuc_engine.bout import prepare_bout
+from nuc_engine.cli import run
+from nuc_engine.cli.app import COMMANDS, app
+from nuc_engine.cli.errors import explain
+from nuc_engine.cli.output import plain, say_json
+from nuc_engine.executive import Executive
+from nuc_engine.recording.recorder import BoutRecorder
+from tests.cli.conftest import CONFIGS, Nuc
+
+
+def test_nuc_alone_tells_a_newcomer_what_to_try(nuc: Nuc) -> None:
+    result = nuc()
+    assert result.exit_code == 0
+    tried = re.findall(r"^  nuc (\w+) lin_roach", result.stdout, flags=re.MULTILINE)
+    assert tried == ["demo", "run", "show"]
+    assert all(f"nuc {name}" in result.stdout for name in COMMANDS)
+    assert "pc_stickmiddle" in result.stdout
+
+
+def test_the_commands_of_the_overview_exist_and_take_what_it_says(nuc: Nuc) -> None:
+    line = next(line for line in nuc().stdout.splitlines() if "experiment_a" in line)
+    words = line.split()[1:]
+    command = app.get_command(click.Context(app), words[0])
+    assert command is not None
+    with command.make_context(words[0], words[1:]) as ctx:
+        assert ctx.params["script"] == "experiment_a"
+        assert ctx.params["plot"] is True
+    assert prepare_bout("lin_roach", "experiment_a").changesets
+
+
+def test_version(nuc: Nuc) -> None:
+    result = nuc("--version")
+    assert result.exit_code == 0
+    assert re.fullmatch(r"nuc \d+\.\d+\.\d+\n", result.stdout)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_teaches(nuc: Nuc, name: str) -> None:
+    result = nuc(name, "--help")
+    assert result.exit_code == 0
+    examples = re.findall(rf"^  .*nuc {name}\b.*$", result.stdout.partition("Examples:")[2], flags=re.MULTILINE)
+    assert len(examples) >= 2
+    assert "Output:" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["rum"], "did you mean 'run'?"),
+        (["xyzzy"], "commands are run,"),
+        (["--nope"], "--nope"),
+        (["run"], "CONFIG"),
+        (["run", "lin_roach", "--oot", "x"], "--out"),
+        (["run", "no_such_leg"], "lin_roach"),
+        (["show", "lin_roach", "--script", "no_such_script"], "experiment_a"),
+        (["replay", "nowhere"], "nowhere"),
+        (["completion", "tcsh"], "bash"),
+        (["demo", "lin_roach", "--seconds", "-1"], "--seconds"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_status_2(nuc: Nuc, words: list[str], said: str) -> None:
+    result = nuc(*words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert said in result.stderr
+
+
+def test_errors_are_json_too_where_json_is_asked_for(nuc: Nuc) -> None:
+    result = nuc("run", "no_such_leg", "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout) == {"ok": False, "errors": result.stderr.splitlines()}
+
+
+def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nuc_engine.bout.prepare_bout", interrupted)
+    result = CliRunner().invoke(app, ["show", "lin_roach"])
+    assert result.exit_code == 1
+    assert result.stderr.strip() == "nuc: stopped"
+
+
+def test_a_fault_of_the_program_itself_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("nuc_engine.bout.prepare_bout", broken)
+    result = CliRunner().invoke(app, ["show", "lin_roach"])
+    assert isinstance(result.exception, ZeroDivisionError)
+    assert explain(ZeroDivisionError()) is None
+
+
+def test_a_place_that_can_not_be_written_to_is_a_line(nuc: Nuc, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    result = nuc("run", "lin_roach", "--duration", "0.1", "--out", "file/data")
+    assert result.exit_code == 1
+    assert "file" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_costs_can_be_charged_to_every_task_and_no_other(tmp_path: Path) -> None:
+    from nuc_engine.bout import open_leg
+    from nuc_engine.store import Store
+
+    prepared = prepare_bout(str(CONFIGS / "lin_roach"), None)
+    _, bus = open_leg(prepared.plan, CONFIGS / "lin_roach", "loopback:", 0)
+    store = Store(prepared.plan)
+    recorder = BoutRecorder(tmp_path, prepared.model, prepared.plan, store)
+    executive = Executive(prepared.plan, bus, recorder, store=store)
+    recorder.close()
+    assert set(run.TASKS) == {entry.name for entry in executive.entries}
+
+
+def test_json_knows_no_nan(capsys: pytest.CaptureFixture[str]) -> None:
+    say_json({"a": float("nan"), "b": (1.5, Path("x"))})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [1.5, "x"]}
+    assert plain({"k": float("inf")}) == {"k": None}
+
+
+def test_the_commands_are_not_loaded_before_they_are_used() -> None:
+    code = "import sys, nuc_engine.cli.app as a; sys.exit(any(m.startswith('nuc_engine.cli.') and m.rpartition('.')[2] in a.COMMANDS for m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
