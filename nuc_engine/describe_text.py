@@ -25,6 +25,8 @@ _GROUPS = (
     ("force command of", "Motor commands"),
 )
 _ORDER = (*dict.fromkeys(title for _, title in _GROUPS), "Others")
+_KERNEL = ("a", "b", "c", "wmin", "wmax")
+"""Parameters of an activation's kernel, in order (equations 7-3 and 7-4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +179,21 @@ def _state(state: Data, ink: Ink) -> Iterator[str]:
     if state["dwell"]:
         yield f"    dwell        {_valued(state['dwell'])}  {ink.faint(_named(state['dwell']))}"
     for activation in state["activations"]:
-        sensors = f" of {', '.join(activation['sensors'])}" if activation["sensors"] else ""
-        value = " ".join(_number(number) for number in activation["value"])
-        names = ink.faint(f"({', '.join(activation['parameters'])})")
-        yield f"    activation   {activation['muscle']}: {activation['function']}{sensors} {value}  {names}"
-        yield from _wrapped(activation["description"], 17)
+        yield from _activation(activation, ink)
+
+
+def _activation(activation: Data, ink: Ink) -> Iterator[str]:
+    head = f"    activation   {activation['muscle']}: {activation['function']}"
+    names = ink.faint(f"({', '.join(activation['parameters'])})")
+    if not activation["sensors"]:
+        yield f"{head} {_value(activation['value'])}  {names}"
+    else:
+        yield f"{head}  {names}"
+        for k, sensor in enumerate(activation["sensors"]):
+            numbers = map(_number, activation["value"][5 * k : 5 * k + 5])
+            parts = [f"{what} {number}" for what, number in zip(_KERNEL, numbers, strict=False)]
+            yield f"{'':17}K of {sensor}: {', '.join(parts)}"
+    yield from _wrapped(activation["description"], 17)
 
 
 def _parameters(parameters: Sequence[Data], ink: Ink) -> Iterator[str]:

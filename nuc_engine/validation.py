@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from nuc_engine.changes import Changeset, ScriptRefused, prepare
-from nuc_engine.plan import Plan
+from nuc_engine.changes import ScriptRefused, prepare
+from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.planning import build_plan
 from nuc_engine.plants.mjcf import overridden
 from nuc_engine.plants.spec import PlantSpecError, load_spec
@@ -56,7 +56,9 @@ def _check_configuration(folder: Path) -> Checked:
             str(folder), 0, f"no {PLANT_FILE}, so there is no emulated leg", hint="--bus loopback: needs none"
         )
     if model is not None and plan is not None:
-        _note_dead_rules(plan, (), str(folder / "joints.xml"), _rule_lines(model, plan), problems)
+        lines = _rule_lines(model, plan)
+        for dead in find_dead_rules(plan):
+            problems.warning(str(folder / "joints.xml"), lines.get(dead.hdso, 0), dead.text)
     return Checked(folder, "configuration", problems)
 
 
@@ -67,9 +69,31 @@ def _load_plant(path: Path, plan: Plan | None, problems: Problems) -> None:
             overridden(plan, spec)
     except PlantSpecError as error:
         for text in error.problems:
-            file, colon, what = text.partition(": ")
-            known = colon and file.endswith(".toml")
-            problems.error(file if known else str(path), 0, what if known else text)
+            file, _, what = text.partition(": ")
+            if not file.endswith(".toml"):
+                file, what = str(path), text
+            problems.error(file, _key_line(Path(file), what.partition(":")[0]), what)
+
+
+def _key_line(path: Path, key: str) -> int:
+    """Return the line of a dotted key in a TOML file, or of the nearest table around it; 0 where there is neither."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return 0
+    found, table = 0, ""
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0].strip()
+        if text.startswith("["):
+            table = text.strip("[]").replace('"', "")
+            here = table
+        else:
+            here = f"{table}.{text.partition('=')[0].strip()}".strip(".")
+        if here == key:
+            return number
+        if here == table and key.startswith(f"{table}."):
+            found = number
+    return found
 
 
 def _check_script(document: HdsoScript, path: Path, model: Model, problems: Problems) -> None:
@@ -78,19 +102,21 @@ def _check_script(document: HdsoScript, path: Path, model: Model, problems: Prob
         changesets = prepare(document, plan, model.ids)
     except ScriptRefused as refused:
         for reason in refused.reasons:
-            problems.error(str(path), 0, reason.removeprefix(f"{path}:"))
+            line, _, what = reason.removeprefix(f"{document.source}:").partition(": ")
+            problems.error(str(path), int(line) if line.isdecimal() else 0, what)
         return
-    _note_dead_rules(plan, changesets, str(path), {}, problems)
-
-
-def _note_dead_rules(
-    plan: Plan, changesets: tuple[Changeset, ...], file: str, lines: dict[int, int], problems: Problems
-) -> None:
-    as_configured = {(dead.hdso, dead.time_ns) for dead in find_dead_rules(plan)} if changesets else set()
+    known = {dead.hdso for dead in find_dead_rules(plan)}
     for dead in find_dead_rules(plan, changesets):
-        if (dead.hdso, dead.time_ns) not in as_configured:
-            since = f"from {dead.time_ns / 1e9:g} s on, " if changesets else ""
-            problems.warning(file, lines.get(dead.hdso, 0), since + dead.text)
+        if dead.time_ns or dead.hdso not in known:
+            line = _cause_line(document, plan.hdsos[dead.hdso], dead.time_ns)
+            problems.warning(str(path), line, f"from {dead.time_ns / 1e9:g} s on, {dead.text}")
+
+
+def _cause_line(document: HdsoScript, rule: HdsoPlan, time_ns: int) -> int:
+    """Return the line of the entry that writes a rule at this time, else of the first entry of this time."""
+    entries = [entry for entry in document.entries if int(entry.time_s * 1_000_000_000) == time_ns]
+    writing = [entry.line for entry in entries if entry.ref in (rule.id_num, rule.name)]
+    return next(iter([*writing, *(entry.line for entry in entries)]), 0)
 
 
 def _rule_lines(model: Model, plan: Plan) -> dict[int, int]:
