@@ -1,0 +1,104 @@
+"""Paper and pens of the figures: style, time axes, and PNG files that are equal to the byte for equal data."""
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.palette import FAINT, INK, STANCE
+
+try:
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+except ImportError as error:
+    raise AnalysisError("figures need matplotlib: pip install nuc-engine[plot]") from error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Window = tuple[str, float, float]
+"""A behaviour's name and the begin and end of its time, in seconds since engine start."""
+
+DPI = 110
+_STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 9.0,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "lines.linewidth": 1.0,
+    "path.simplify": False,
+    "svg.hashsalt": "nuc",
+}
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw with this package's style only, whatever the user's own settings are."""
+    with matplotlib.rc_context():
+        own = {key: value for key, value in matplotlib.rcParamsDefault.items() if not key.startswith("backend")}
+        matplotlib.rcParams.update(own)
+        matplotlib.rcParams.update(_STYLE)
+        yield
+
+
+def new_figure(width_in: float, height_in: float) -> Figure:
+    """Return an empty figure with its own canvas, free of any global state."""
+    figure = Figure(figsize=(width_in, height_in), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_png(figure: Figure, path: Path) -> Path:
+    """Write a PNG without date, version or other metadata; return its path. Raises OSError as open does."""
+    figure.savefig(path, format="png", dpi=DPI, metadata={"Software": None})
+    return path
+
+
+def shade(axes: Axes, spans: Sequence[tuple[float, float]]) -> None:
+    """Shade time spans (begin, end in s) over the full height, behind the curves."""
+    axes.broken_barh(
+        [(begin, end - begin) for begin, end in spans],
+        (0.0, 1.0),
+        transform=axes.get_xaxis_transform(),
+        facecolors=STANCE,
+        linewidth=0,
+        zorder=0,
+    )
+
+
+def mark_times(axes: Axes, times_s: Sequence[float]) -> None:
+    """Draw a dashed line at each time (changesets)."""
+    for time in times_s:
+        axes.axvline(time, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
+
+
+def name_windows(axes: Axes, windows: Sequence[Window], span: tuple[float, float]) -> None:
+    """Write each behaviour's name above its part of a time axis."""
+    for name, begin, end in windows:
+        left, right = max(begin, span[0]), min(end, span[1])
+        if right > left:
+            axes.annotate(
+                name,
+                ((left + right) / 2, 1.0),
+                xycoords=axes.get_xaxis_transform(),
+                xytext=(0, 4),
+                textcoords="offset points",
+                ha="center",
+                fontweight="bold",
+            )
