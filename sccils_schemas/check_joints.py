@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sccils_schemas.check_geometry import check_geometry
 from sccils_schemas.check_muscles import check_muscle
@@ -18,6 +18,8 @@ BODY = 0
 """What `parent` says for a joint on the body."""
 MAX_SERIAL_ID = 30
 """Greatest bus id of an AI motor; 31 addresses all of them."""
+MAX_PER_JOINT = 256
+"""Most muscles, and most states, of one joint."""
 
 
 def check_jointlist(jointlist: JointList, scope: Scope) -> None:
@@ -29,14 +31,19 @@ def check_jointlist(jointlist: JointList, scope: Scope) -> None:
     _check_parents(jointlist, scope)
     _check_motors(jointlist, scope)
     muscles = {muscle.id_num: (muscle, joint) for joint in jointlist.joints for muscle in joint.muscles}
+    owners = {state.id_num: joint for joint in jointlist.joints for state in joint.states}
     for joint in jointlist.joints:
         for mod in joint_mods(joint):
             _check_mod(mod, joint, scope)
         check_geometry(joint, scope)
         for muscle in joint.muscles:
             check_muscle(muscle, scope)
+        if max(len(joint.muscles), len(joint.states)) > MAX_PER_JOINT:
+            what = f"joint {joint.id_num} has {len(joint.muscles)} muscles and {len(joint.states)} states"
+            scope.error(joint.line, what, f"at most {MAX_PER_JOINT} of each")
+            continue
         check_states(joint, muscles, scope)
-        _check_control(joint, jointlist, scope)
+        _check_control(joint, owners, scope)
         for organ in joint.sense_organs:
             _check_organ(organ, scope)
         if joint.motor is not None:
@@ -88,30 +95,42 @@ def _check_parents(jointlist: JointList, scope: Scope) -> None:
     for joint in jointlist.joints:
         first.setdefault(joint.id_num, joint)
     parents = {number: joint.parent for number, joint in first.items()}
+    _check_ancestors(first, parents, scope)
     for joint in jointlist.joints:
         if joint.parent != BODY and joint.parent not in parents:
             hint = f"joints are {id_ranges(number for number in parents if number > STAND_IN)}"
             what = f"parent='{joint.parent}' of joint {joint.id_num} ({joint.name}) is no joint"
             scope.error(joint.line, what, "a joint's idNum, or 0 for the body", hint)
-            continue
-        way = [joint.id_num]
-        while parents.get(way[-1], BODY) not in (BODY, *way):
-            way.append(parents[way[-1]])
-        closed = parents.get(way[-1], BODY) == joint.id_num
-        if closed and joint.id_num == min(way) and joint is first[joint.id_num]:
-            chain = " -> ".join(str(number) for number in (*way, joint.id_num))
-            what = f"joint {joint.id_num} ({joint.name}) is its own ancestor: {chain}"
+
+
+def _check_ancestors(joints: Mapping[int, Joint], parents: Mapping[int, int], scope: Scope) -> None:
+    """Report each circle of parents once. Every joint is walked over once: `settled` are those seen before."""
+    settled: set[int] = set()
+    for start in joints:
+        way: dict[int, None] = {}
+        number = start
+        while number in parents and number not in settled and number not in way:
+            way[number] = None
+            number = parents[number]
+        if number in way:
+            ring = list(way)[list(way).index(number) :]
+            turn = ring.index(min(ring))
+            ring = ring[turn:] + ring[:turn]
+            joint = joints[ring[0]]
+            shown = [*map(str, ring[:12]), *(["..."] if len(ring) > 12 else []), str(ring[0])]
+            what = f"joint {joint.id_num} ({joint.name}) is its own ancestor: {' -> '.join(shown)}"
             scope.error(joint.line, what, "a chain that starts at the body, parent='0'")
+        settled.update(way)
 
 
-def _check_control(joint: Joint, jointlist: JointList, scope: Scope) -> None:
+def _check_control(joint: Joint, owners: Mapping[int, Joint], scope: Scope) -> None:
     label = f"joint {joint.id_num} ({joint.name})"
     if joint.endpoint:
         if joint.muscles or joint.states or joint.motor is not None:
             hint = "take it out of <endpoint>, or take muscles, states and motor out of it"
             scope.error(joint.line, f"{label} is an endpoint and has control", "a place only", hint)
         return
-    _check_start_state(joint, jointlist, label, scope)
+    _check_start_state(joint, owners, label, scope)
     if joint.control_mode == "muscle" and joint.muscles and not joint.states:
         scope.error(joint.line, f"{label} has muscles but no state", "at least one state that drives them")
     if joint.motor is None:
@@ -124,9 +143,8 @@ def _check_control(joint: Joint, jointlist: JointList, scope: Scope) -> None:
         scope.error(joint.motor.line, what, f"<{joint.control_mode}Command> in its aimotor")
 
 
-def _check_start_state(joint: Joint, jointlist: JointList, label: str, scope: Scope) -> None:
+def _check_start_state(joint: Joint, owners: Mapping[int, Joint], label: str, scope: Scope) -> None:
     own = {state.id_num: state for state in joint.states}
-    others = {state.id_num: other for other in jointlist.joints for state in other.states}
     needed = bool(joint.states) or (joint.control_mode == "muscle" and bool(joint.muscles))
     if joint.start_state in own or (joint.start_state == -1 and not needed) or joint.start_state <= STAND_IN:
         return
@@ -135,7 +153,7 @@ def _check_start_state(joint: Joint, jointlist: JointList, label: str, scope: Sc
     if joint.start_state == -1:
         scope.error(joint.line, f"{label} has no start_state_idNum", expected)
         return
-    other = others.get(joint.start_state)
+    other = owners.get(joint.start_state)
     what = f"start_state_idNum='{joint.start_state}' of {label} is "
     what += f"a state of joint {other.id_num} ({other.name})" if other is not None else "no state"
     if needed:

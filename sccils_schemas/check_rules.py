@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
+from sccils_schemas.documents import Ref
 from sccils_schemas.hdso_table import Entry, HdsoTable, Place
 from sccils_schemas.names import shorten
 from sccils_schemas.problems import Problems
@@ -57,46 +59,82 @@ def _check_comparisons(tree: Rule, table: HdsoTable, place: Place, problems: Pro
             problems.error(place.file, place.line, f"{entry} is a rule and stands in a comparison", "a number", hint)
 
 
+@functools.lru_cache(maxsize=1024)
+def _operands(text: str) -> tuple[Ref, ...]:
+    try:
+        return operands(parse_tokens(tokenise(text)))
+    except RuleError:
+        return ()
+
+
 def rules_used(text: str, table: HdsoTable) -> frozenset[int]:
     """Return the ids of the rules a rule's text refers to; none for a text that can not be read."""
-    try:
-        refs = operands(parse_tokens(tokenise(text)))
-    except RuleError:
-        return frozenset()
-    entries = (table.get(ref) for ref in refs)
+    entries = (table.get(ref) for ref in _operands(text))
     return frozenset(entry.hdso.id_num for entry in entries if entry is not None and entry.kind == "boolstring")
 
 
-def find_circles(table: HdsoTable) -> list[tuple[int, ...]]:
-    """Return each circle of rules that refer to one another, once, starting from its least id."""
-    graph = {
+def rule_graph(table: HdsoTable) -> dict[int, Sequence[int]]:
+    """Return which rules each rule refers to, by id."""
+    return {
         number: sorted(rules_used(text, table))
         for number, text in table.values.items()
         if isinstance(text, str) and number > STAND_IN and table.entries[number].kind == "boolstring"
     }
-    circles: dict[frozenset[int], tuple[int, ...]] = {}
+
+
+def find_circles(table: HdsoTable) -> list[tuple[int, ...]]:
+    """Return circles of rules that refer to one another; every rule on a circle is in one of them."""
+    graph = _trimmed(_reversed(_trimmed(_reversed(rule_graph(table)))))
+    circles: list[tuple[int, ...]] = []
+    told: set[int] = set()
     for start in sorted(graph):
-        circle = _way_back(graph, start)
+        circle = () if start in told else circle_through(graph, start)
         if circle:
-            circles.setdefault(frozenset(circle), circle)
-    return list(circles.values())
+            circles.append(circle)
+            told.update(circle)
+    return circles
 
 
-def _way_back(graph: Mapping[int, Sequence[int]], start: int) -> tuple[int, ...]:
+def _reversed(graph: Mapping[int, Sequence[int]]) -> dict[int, Sequence[int]]:
+    users: dict[int, list[int]] = {number: [] for number in graph}
+    for number, used in graph.items():
+        for other in used:
+            users.setdefault(other, []).append(number)
+    return dict(users)
+
+
+def _trimmed(graph: Mapping[int, Sequence[int]]) -> dict[int, Sequence[int]]:
+    """Return the graph without all that does not lead into a circle."""
+    users = _reversed(graph)
+    open_ends = {number: len(graph.get(number, ())) for number in users}
+    ahead = [number for number, count in open_ends.items() if not count]
+    for number in ahead:
+        for user in users[number]:
+            open_ends[user] -= 1
+            if not open_ends[user]:
+                ahead.append(user)
+    left = set(open_ends).difference(ahead)
+    return {number: [other for other in graph[number] if other in left] for number in left}
+
+
+def circle_through(graph: Mapping[int, Sequence[int]], start: int) -> tuple[int, ...]:
     """Return the shortest way from a rule back to itself, or nothing."""
-    ways: list[tuple[int, ...]] = [(start,)]
-    seen: set[int] = set()
-    for way in ways:
-        for follower in graph.get(way[-1], ()):
+    came_from = {start: start}
+    ahead = [start]
+    for number in ahead:
+        for follower in graph.get(number, ()):
             if follower == start:
-                return way
-            if follower not in seen:
-                seen.add(follower)
-                ways.append((*way, follower))
+                way = [number]
+                while way[-1] != start:
+                    way.append(came_from[way[-1]])
+                return tuple(reversed(way))
+            if follower not in came_from:
+                came_from[follower] = number
+                ahead.append(follower)
     return ()
 
 
 def describe_circle(circle: Sequence[int], table: HdsoTable) -> str:
     """Return the circle in words."""
-    names = [str(table.entries[number]) for number in (*circle, circle[0])]
-    return " uses ".join(names)
+    names = [str(table.entries[number]) for number in circle[:12]]
+    return " uses ".join([*names, *(["..."] if len(circle) > 12 else []), str(table.entries[circle[0]])])

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby
-
-from sccils_schemas.check_course import check_after
-from sccils_schemas.check_rules import describe_circle, find_circles
+from sccils_schemas.check_course import check_course
 from sccils_schemas.check_writes import check_write
 from sccils_schemas.documents import (
     HDSO_ALL,
@@ -58,7 +54,7 @@ def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointL
             check_write(entry, found, table, file, problems)
             writes.append((entry, found))
     if table is not None and jointlist is not None:
-        _check_course(writes, table, jointlist, file, problems)
+        check_course(writes, table, jointlist, file, problems)
 
 
 def _engine_owned(jointlist: JointList, table: HdsoTable) -> dict[int, str]:
@@ -115,28 +111,6 @@ def _check_request(spec: HdsoSpec, table: HdsoTable | None, file: str, problems:
     if found is not None and spec.num_elts > found.count:
         what = f"{counted(spec.num_elts, 'element')} of {found} asked for"
         problems.error(file, spec.line, what, f"at most {found.count}, or 0 for all")
-
-
-def _check_course(
-    writes: Iterable[tuple[HdsoMod, Entry]], table: HdsoTable, jointlist: JointList, file: str, problems: Problems
-) -> None:
-    """Follow the script through time and report what is only wrong together: circles of rules, divisions by zero."""
-    now = table.copy()
-    ordered = sorted(writes, key=lambda write: write[0].time_s)
-    known = set(find_circles(now))
-    for _, group in groupby(ordered, key=lambda write: write[0].time_s):
-        changeset = list(group)
-        for mod, _ in changeset:
-            now.write(mod)
-        # Of several writes to one HDSO at one time the last one stays.
-        rules = {entry.hdso.id_num: mod.line for mod, entry in changeset if entry.kind == "boolstring"}
-        for circle in find_circles(now) if rules else ():
-            if circle not in known:
-                what = f"rules go round in a circle: {describe_circle(circle, now)}"
-                lines = [rules[number] for number in circle if number in rules]
-                problems.error(file, max(lines, default=0), what, "rules that do not need their own result")
-            known.add(circle)
-        check_after(changeset, now, jointlist, file, problems)
 
 
 def check_commands(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sccils_schemas.content import (
@@ -27,7 +27,7 @@ from sccils_schemas.content import (
 )
 from sccils_schemas.names import MAX_NAME_BYTES, NAME, did_you_mean, shorten
 from sccils_schemas.problems import Problems, SccilsError
-from sccils_schemas.xmlread import Node, read_xml
+from sccils_schemas.xmlread import MAX_ATTRIBUTE_BYTES, Node, read_xml
 
 GRAMMAR_OF_ROOT = {
     "jointlist": "jointlist",
@@ -54,6 +54,8 @@ class ValueRule:
     def allows(self, text: str) -> bool:
         """Whether a value fits, white space around it left out of account."""
         text = text.strip(SPACE)
+        if self.pattern is not None and len(text) > MAX_ATTRIBUTE_BYTES:
+            return False
         return text in self.values if self.values else self.pattern is None or self.pattern.fullmatch(text) is not None
 
     def describe(self) -> str:
@@ -238,11 +240,11 @@ class _Checker:
         for name, value in list(node.attributes.items()):
             known = rule.attributes.get(name)
             if known is None:
-                hint = did_you_mean(name, rule.attributes) or "known are " + ", ".join(rule.attributes)
+                hint = self._guess(name, rule.attributes) or "known are " + ", ".join(rule.attributes)
                 self._error(node, f"<{node.tag}> has no attribute '{shorten(name)}'", hint=hint)
                 del node.attributes[name]
             elif not known.value.allows(value):
-                hint = did_you_mean(value, known.value.values)
+                hint = self._guess(value, known.value.values)
                 what = f"{name}='{shorten(value)}' of <{node.tag}> is not allowed"
                 self._error(node, what, known.value.describe(), hint)
                 del node.attributes[name]
@@ -296,9 +298,12 @@ class _Checker:
         elif child.tag in self._grammar.elements:
             self._error(child, f"<{child.tag}> can not stand in <{node.tag}>", expected)
         else:
-            hint = did_you_mean(child.tag, rule.child_names) or did_you_mean(child.tag, self._grammar.elements)
+            hint = self._guess(child.tag, rule.child_names) or self._guess(child.tag, self._grammar.elements)
             self._error(child, f"unknown element <{shorten(child.tag)}> in <{node.tag}>", expected, hint)
         return NOTHING
+
+    def _guess(self, word: str, known: Iterable[str]) -> str:
+        return did_you_mean(word, known) if self._problems.guessing else ""
 
     def _error(self, node: Node, what: str, expected: str = "", hint: str = "") -> None:
         self._problems.error(self._file, node.line, what, expected, hint)

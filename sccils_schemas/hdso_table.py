@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sccils_schemas.documents import Hdso, HdsoList, HdsoMod, HdsoSpec, Joint, JointList, Ref
-from sccils_schemas.names import did_you_mean, id_ranges
+from sccils_schemas.names import did_you_mean, id_ranges, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
 
@@ -91,21 +91,26 @@ class HdsoTable:
         if entry is not None or not self.complete or (isinstance(ref, int) and ref <= STAND_IN):
             return entry
         if isinstance(ref, str):
-            what, hint = f"HDSO '{ref}' is not declared", did_you_mean(ref, self.ids)
+            what = f"HDSO '{shorten(ref)}' is not declared"
         else:
             what = f"HDSO {ref} is not declared" if ref >= 0 else f"HDSO id {ref} can not be used here"
-            hint = f"declared ids are {id_ranges(number for number in self.entries if number >= 0)}"
-            if name in self.ids:
-                hint = f"'{name}' is HDSO {self.ids[name]}"
+        hint = self._hint(ref, name) if problems.guessing else ""
         problems.error(place.file, place.line, what, "an HDSO of parameters.xml or sensors.xml", hint)
         return None
+
+    def _hint(self, ref: Ref, name: str | None) -> str:
+        if isinstance(ref, str):
+            return did_you_mean(ref, self.ids)
+        if name in self.ids:
+            return f"'{name}' is HDSO {self.ids[name]}"
+        return f"declared ids are {id_ranges(number for number in self.entries if number >= 0)}"
 
     def find_mod(self, mod: HdsoMod | HdsoSpec, file: str, problems: Problems) -> Entry | None:
         """Return the HDSO an hdsoMod or hdsoSpec means; report one not declared, warn of a name that differs."""
         place = Place(file, mod.line)
         entry = self.find(mod.ref, place, problems, mod.name)
         if entry is not None and not mod.id_by_name and mod.name and mod.name != entry.hdso.name:
-            what = f"name '{mod.name}' differs from '{entry.hdso.name}', the name of HDSO {mod.id_num}"
+            what = f"name '{shorten(mod.name)}' differs from '{entry.hdso.name}', the name of HDSO {mod.id_num}"
             problems.warning(file, mod.line, what, hint="idNum decides; with idByName='y' the name does")
         return entry
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Iterable
 
+MAX_CANDIDATES = 2000
+"""Most known words a guess at what was meant looks at."""
 MAX_NAME_BYTES = 128
 """Longest name, in bytes of UTF-8 (NeuRoMod's LEGDEF_NAMELENGTH)."""
 
@@ -19,8 +22,8 @@ NAME = re.compile(f"[{NAME_START}][{NAME_REST}]*")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `did you mean 'x'?` for the nearest known word, or an empty string."""
-    by_lower = {candidate.lower(): candidate for candidate in known}
+    """Return `did you mean 'x'?` for the nearest known word, or an empty string. Looks at `MAX_CANDIDATES` at most."""
+    by_lower = {candidate.lower(): candidate for candidate in itertools.islice(known, MAX_CANDIDATES)}
     parts = sorted(word.lower().split("_"))
     turned = [candidate for candidate in by_lower if sorted(candidate.split("_")) == parts]
     close = turned or difflib.get_close_matches(word.lower()[:MAX_NAME_BYTES], by_lower, n=1, cutoff=0.6)

@@ -10,6 +10,8 @@ Severity = Literal["error", "warning"]
 
 MAX_KEPT = 1000
 """Problems kept per collector; further ones are only counted, so a hostile file can not fill the memory."""
+MAX_GUESSED = 100
+"""Errors after which no more guesses at what was meant are made; each costs a look at every known word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,14 @@ class Problems:
 
     def __init__(self, problems: Iterable[Problem] = ()) -> None:
         self._kept: dict[Problem, None] = {}
+        self._reported = 0
         self.error_count = 0
         self.warning_count = 0
         self.extend(problems)
 
     def add(self, problem: Problem) -> None:
         """Take one problem; the same one twice counts once."""
+        self._reported += problem.severity == "error"
         if problem in self._kept:
             return
         if problem.severity == "error":
@@ -69,6 +73,11 @@ class Problems:
     def ok(self) -> bool:
         """Whether there is no error; warnings are allowed."""
         return self.error_count == 0
+
+    @property
+    def guessing(self) -> bool:
+        """Whether hints that cost time are still worth it."""
+        return self._reported < MAX_GUESSED
 
     @property
     def errors(self) -> tuple[Problem, ...]:

@@ -19,6 +19,8 @@ Word = TypeVar("Word", bound=str)
 DATATYPES: tuple[DataType, ...] = ("float", "double", "int", "lint", "llint", "char", "uchar")
 MAX_HDSO_ELEMENTS = 65536
 """Most elements of one HDSO, and most numbers in one list."""
+MAX_REFS = 64
+"""Most HDSOs in one list of sensors or parameters; ten are needed at most."""
 MAX_SECONDS = 9_000_000_000
 """Latest time of a script or command, in seconds: what 64 bit nanoseconds hold, rounded down."""
 FINEST_SECOND = Decimal("1e-9")
@@ -126,7 +128,10 @@ class Reader:
     def refs(self, node: Node, name: str) -> tuple[Ref, ...]:
         """Return a list of HDSO ids or names, separated by white space or commas."""
         found: list[Ref] = []
-        for word in split_words(node.attributes.get(name, "")):
+        words = split_words(node.attributes.get(name, ""))
+        if len(words) > MAX_REFS:
+            self.error(node, f"{name} names {len(words)} HDSOs", f"at most {MAX_REFS}")
+        for word in words[:MAX_REFS]:
             if word.isascii() and word.isdigit() and len(word) <= 10:
                 found.append(int(word))
             elif NAME.fullmatch(word):

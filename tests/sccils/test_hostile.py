@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from sccils_schemas import xmlread
-from sccils_schemas.parser import parse, parse_file
-from sccils_schemas.problems import MAX_KEPT, Problems
+from sccils_schemas import grammar, xmlread
+from sccils_schemas.check_rules import find_circles
+from sccils_schemas.documents import HdsoList
+from sccils_schemas.hdso_table import HdsoTable
+from sccils_schemas.model import load_any
+from sccils_schemas.names import MAX_CANDIDATES, did_you_mean
+from sccils_schemas.parser import parse, parse_file, read_document
+from sccils_schemas.problems import MAX_GUESSED, MAX_KEPT, Problems
 
 LAUGHS = "".join(f'<!ENTITY {c} "{f"&{p};" * 10}">' for p, c in zip("abcdefghi", "bcdefghij", strict=True))
 BOMB = f'<!DOCTYPE hdsoscript [<!ENTITY a "ha">{LAUGHS}]><hdsoscript name="&j;"/>'
@@ -197,3 +203,49 @@ def test_numbers_are_bounded() -> None:
         _, problems = parse(f'<hdsoscript><hdsoSpec idNum="1" time="{time}"/></hdsoscript>'.encode())
         assert not problems.ok
         assert "seconds" in str(problems)
+
+
+def test_guesses_at_what_was_meant_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(grammar, "did_you_mean", lambda word, known: calls.append(word) or "")
+    _, problems = parse(b"<hdsoscript>" + b"<x/>\n" * 3000 + b"</hdsoscript>")
+    assert len(problems) == 3000
+    assert 0 < len(calls) <= 2 * MAX_GUESSED
+    looked_at = itertools.count()
+    assert did_you_mean("nothing", (f"x{next(looked_at)}" for _ in range(10**6))) == ""
+    assert next(looked_at) <= MAX_CANDIDATES
+
+
+def test_lists_of_references_are_bounded() -> None:
+    activation = f'<muscle_activation muscle="1" activation_function="constant" activation_parameters="{"7 " * 2000}"/>'
+    rule = '<transition_rule boolstring="1"><hdsoMod idNum="1" NumElts="0"/></transition_rule>'
+    state = f'<state name="s" idNum="1">{activation}{rule}</state>'
+    text = f'<jointlist><joint name="j" idNum="1" parent="0"><geometry/>{state}</joint></jointlist>'
+    _, problems = parse(text.encode())
+    (problem,) = problems.errors
+    assert "activation_parameters names 2000 HDSOs, expected at most 64" in str(problem)
+
+
+def test_long_chains_are_walked_once(tmp_path: Path) -> None:
+    many = 2000
+    joints = "".join(f'<joint name="j{i}" idNum="{i}" parent="{i + 1}"><geometry/></joint>\n' for i in range(1, many))
+    path = tmp_path / "joints.xml"
+    path.write_text(f'<jointlist>{joints}<joint name="last" idNum="{many}" parent="1"><geometry/></joint></jointlist>')
+    _, problems = load_any(path)
+    (problem,) = problems.errors
+    assert "joint 1 (j1) is its own ancestor: 1 -> 2 -> " in str(problem)
+    assert len(str(problem)) < 300
+    rules = "".join(
+        f'<hdso idNum="{i}" name="r{i}" abstractType="boolstring" datatype="int" numdims="2">'
+        f'<dimsize dimNr="1">2</dimsize><dimsize dimNr="2">30</dimsize><initial_data>{i + 1}</initial_data></hdso>\n'
+        for i in range(many)
+    )
+    problems = Problems()
+    table = HdsoTable(complete=False)
+    hdsolist = read_document(f"<hdsolist>{rules}</hdsolist>".encode(), "p.xml", problems)
+    assert isinstance(hdsolist, HdsoList)
+    table.add(hdsolist, "p.xml", "parameter")
+    assert find_circles(table) == []
+    table.values[many - 1] = "0"
+    (circle,) = find_circles(table)
+    assert sorted(circle) == list(range(many))

@@ -83,7 +83,7 @@ ERRORS = {
     "rule in a circle": (mod(161, "161|302", "char"), ("circle",)),
     "text for numbers": (mod(101, "abc", "char"), ("text for HDSO 101", "numbers of type float")),
     "wmin becomes wmax": (mod(141, "0 0.8 0.01 61 61"), ("wmin and wmax of muscle 401", "become equal")),
-    "parabola becomes flat": (mod(172, "0"), ("parabolic function of Remotor becomes 0",)),
+    "parabola becomes flat": (mod(172, "0"), ("parabolic force-length function of Remotor becomes 0",)),
     "asks for too many": ('<hdsoSpec idNum="101" NumElts="2"/>', ("2 elements of HDSO 101", "at most 1")),
     "asks for nothing": ('<hdsoSpec idNum="-3"/>', ("-3", "-1 asks for every HDSO")),
     "asks for the unknown": ('<hdsoSpec idNum="13"/>', ("HDSO 13 is not declared",)),
