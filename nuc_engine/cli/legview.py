@@ -47,7 +47,7 @@ class LegView:
         clock = f"{view.time_s:7.1f} s   {speed:.1f} x real time"
         return [
             f"{self._title[: columns - len(clock) - 1]:<{columns - len(clock)}}{clock}",
-            f"{'from the side, forward >':<{left}}{'':{gap}}from above, forward > (dashes: midline)",
+            f"{'from the side, forward >':<{left}}{'':{gap}}from above; - - midline",
             *(f"{a}{'':{gap}}{b}" for a, b in pictures),
             *(self._joint_line(joint, columns, view) for joint in view.joints),
             self._foot_line(view, columns),

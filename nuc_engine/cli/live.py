@@ -66,7 +66,7 @@ class StepCounter:
         self.steps = 0
         self.period_s: float | None = None
         self._clearance_cm = DEFAULT_CRITERIA.min_clearance_legs * leg_length_cm
-        self._touched = False
+        self._ground_cm: float | None = None
         self._lift_off: tuple[float, float] | None = None
         self._highest_cm = 0.0
         self._last_lift_off_s: float | None = None
@@ -74,11 +74,11 @@ class StepCounter:
     def add(self, time_s: float, height_cm: float, contact_n: float) -> None:
         """Take one record of the plant: the foot's height, and the force of the ground on it."""
         if contact_n <= DEFAULT_CRITERIA.contact_n:
-            if self._lift_off is None and self._touched:
-                self._lift_off, self._highest_cm = (time_s, height_cm), height_cm
+            if self._lift_off is None and self._ground_cm is not None:
+                self._lift_off, self._highest_cm = (time_s, self._ground_cm), height_cm
             self._highest_cm = max(self._highest_cm, height_cm)
             return
-        self._touched = True
+        self._ground_cm = height_cm
         lift_off, self._lift_off = self._lift_off, None
         if lift_off is None or time_s - lift_off[0] < DEFAULT_CRITERIA.min_swing_s:
             return

@@ -92,8 +92,11 @@ def test_a_wrong_option_is_refused_before_anything_is_made(nuc: Nuc, tmp_path: P
 
 
 def test_a_bad_model_is_refused_with_file_and_line(nuc: Nuc, tmp_path: Path, roach: Path) -> None:
-    edit(roach / "joints.xml", r'muscle_activation muscle="401"(.*?)activation_parameters="121"',
-         r'muscle_activation muscle="999"\1activation_parameters="121"')
+    edit(
+        roach / "joints.xml",
+        r'muscle_activation muscle="401"(.*?)activation_parameters="121"',
+        r'muscle_activation muscle="999"\1activation_parameters="121"',
+    )
     result = nuc("run", str(roach), *SHORT, "--out", "d")
     assert result.exit_code == 1
     assert re.search(r"joints\.xml:\d+: .*999", result.stderr)
@@ -180,7 +183,7 @@ class Terminal:
         monkeypatch.setattr("nuc_engine.cli.progress.is_terminal", lambda *, err: live)
         monkeypatch.setattr("nuc_engine.cli.wallclock.seconds", lambda: self.now_s)
         monkeypatch.setattr("nuc_engine.cli.progress.click.echo", self._echo)
-        monkeypatch.setattr("nuc_engine.cli.progress.note", lambda text: self._echo(text))
+        monkeypatch.setattr("nuc_engine.cli.progress.note", self._echo)
 
     def _echo(self, text: str = "", *, err: bool = True, nl: bool = True) -> None:
         self.written += text + ("\n" if nl else "")

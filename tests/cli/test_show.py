@@ -84,8 +84,11 @@ def test_json_holds_what_the_text_says(nuc: Nuc, model: Model) -> None:
 
 
 def test_values_are_those_a_bout_would_start_with_not_those_of_the_parameter_file(nuc: Nuc, roach: Path) -> None:
-    edit(roach / "joints.xml", r'<hdsoMod idNum="105" NumElts="1">120</hdsoMod>',
-         '<hdsoMod idNum="105" NumElts="1">111.1</hdsoMod>')
+    edit(
+        roach / "joints.xml",
+        r'<hdsoMod idNum="105" NumElts="1">120</hdsoMod>',
+        '<hdsoMod idNum="105" NumElts="1">111.1</hdsoMod>',
+    )
     assert "at start     FT_angle > 111.1\n" in nuc("show", str(roach)).stdout
 
 
@@ -162,7 +165,12 @@ def test_a_scripts_changes_in_json(nuc: Nuc, script: Path) -> None:
     data = json.loads(nuc("show", "lin_roach", "--script", str(script), "--json").stdout)
     assert [moment["time_s"] for moment in data["script"]] == [0.5, 1.0]
     (change,) = data["script"][0]["changes"]
-    assert (change["name"], change["before"], change["after"], change["unit"]) == ("TC1_retLEV_FTang", 60.0, 61.0, "deg")
+    assert (change["name"], change["before"], change["after"], change["unit"]) == (
+        "TC1_retLEV_FTang",
+        60.0,
+        61.0,
+        "deg",
+    )
 
 
 @pytest.mark.parametrize(

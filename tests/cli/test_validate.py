@@ -64,8 +64,11 @@ def test_a_model_without_a_plant_is_good_but_says_what_it_lacks(nuc: Nuc, roach:
 
 
 def test_a_rule_that_can_never_be_true_is_a_warning_at_its_line(nuc: Nuc, roach: Path) -> None:
-    edit(roach / "joints.xml", r'<hdsoMod idNum="105" NumElts="1">120</hdsoMod>',
-         '<hdsoMod idNum="105" NumElts="1">169.9</hdsoMod>')
+    edit(
+        roach / "joints.xml",
+        r'<hdsoMod idNum="105" NumElts="1">120</hdsoMod>',
+        '<hdsoMod idNum="105" NumElts="1">169.9</hdsoMod>',
+    )
     assert "can never be true" not in nuc("validate", str(roach)).stdout
     edit(roach / "joints.xml", r">169\.9<", ">174.1<")
     edit(roach / "parameters.xml", r'(idNum="105".*?<range type="valid">\s*<bound type="upper">)170', r"\g<1>175")
@@ -78,8 +81,12 @@ def test_a_rule_that_can_never_be_true_is_a_warning_at_its_line(nuc: Nuc, roach:
 def test_a_script_that_makes_a_rule_dead_is_warned_of_with_the_time(nuc: Nuc, script: Path) -> None:
     edit(script, r'(name="TC1_retLEV_FTang".*?)time="0.5">61<', r'name="TC1_proDEP_FTang" NumElts="1" time="0.5">170<')
     edit(script, r'idNum="103" name="TC1_proDEP_FTang"', 'idNum="105" name="TC1_proDEP_FTang"')
-    edit(script, r'idNum="166".*?</hdsoMod>',
-         'idNum="166" name="Enter_FT_Flexion" NumElts="23" datatype="char" time="1">(307 &lt; 107)&amp;(307 &gt; 105)</hdsoMod>')
+    edit(
+        script,
+        r'idNum="166".*?</hdsoMod>',
+        'idNum="166" name="Enter_FT_Flexion" NumElts="23" datatype="char" time="1">'
+        "(307 &lt; 107)&amp;(307 &gt; 105)</hdsoMod>",
+    )
     result = nuc("validate", str(script), "--config", "lin_roach")
     assert result.exit_code == 0
     assert re.search(r"short\.xml:7: warning: from 1 s on, Enter_FT_Flexion can never be true", result.stdout)
@@ -97,8 +104,11 @@ def test_a_script_by_itself_is_checked_for_what_shows_in_it_alone(nuc: Nuc, scri
 
 
 def test_a_script_the_engine_would_refuse_is_an_error(nuc: Nuc, script: Path) -> None:
-    edit(script, r'idNum="103" name="TC1_retLEV_FTang"(.*?)datatype="float" time="0.5">61',
-         r'idNum="2" name="statetrans_period_ns"\1datatype="llint" time="0.5">5')
+    edit(
+        script,
+        r'idNum="103" name="TC1_retLEV_FTang"(.*?)datatype="float" time="0.5">61',
+        r'idNum="2" name="statetrans_period_ns"\1datatype="llint" time="0.5">5',
+    )
     result = nuc("validate", str(script), "--config", "lin_roach")
     assert result.exit_code == 1
     assert re.search(r"short\.xml:4: .*statetrans_period_ns.*outside the valid range", result.stdout)
