@@ -11,7 +11,7 @@ from nuc_engine.cli.params import Command, as_json, configuration, script
 @click.command(
     cls=Command,
     examples=(
-        ("nuc show lin_roach | less -R", "everything about the cockroach leg"),
+        ("nuc show lin_roach | less", "everything about the cockroach leg, to page through"),
         ("nuc show lin_roach --script experiment_a", "and what the script changes, with the values before and after"),
         ("nuc show lin_roach --angles 20,2.3,90,90", "where joints and foot are at these angles"),
         ("nuc show lin_roach --angles Thorax-Coxa1=20,Coxa-Trochanter=90,Femur-Tibia=90", "the same, by name"),
