@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sccils_schemas.check_hdsos import check_globals, check_hdsolist, check_together
-from sccils_schemas.check_joints import check_jointlist, check_sensor_mapping
-from sccils_schemas.check_scripts import check_commands, check_entries
+from sccils_schemas.checks.hdso_table import LIST_KINDS, HdsoTable, Kind, initialise, kind_of
+from sccils_schemas.checks.hdsos import check_globals, check_hdsolist, check_together
+from sccils_schemas.checks.joints import check_jointlist, check_sensor_mapping
+from sccils_schemas.checks.scope import Scope
+from sccils_schemas.checks.scripts import check_commands, check_entries
 from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoScript, JointList, Ref
-from sccils_schemas.hdso_table import LIST_KINDS, HdsoTable, Kind, initialise, kind_of
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
 from sccils_schemas.rules import Token, parse_tokens, resolve_tokens, tokenise
-from sccils_schemas.scope import Scope
 from sccils_schemas.xmlread import read_file
 
 MODEL_FILES = ("joints.xml", "parameters.xml", "sensors.xml")

@@ -255,12 +255,14 @@ def _decode(data: bytes) -> str:
     """Return the document's text. Raises _RefusedError for NUL, an encoding not read, and bytes that are not it."""
     if data.startswith(_WIDE_MARKS):
         raise _RefusedError(1, "the document is in UTF-16", "UTF-8", "save it as UTF-8")
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    marked = data.startswith(b"\xef\xbb\xbf")
+    data = data[3:] if marked else data
     nul = data.find(b"\0")
     if nul >= 0:
         raise _RefusedError(data.count(b"\n", 0, nul) + 1, "a NUL byte stands in the document", "text")
     declared = _DECLARED_ENCODING.match(data)
-    encoding = declared.group(1).decode().lower() if declared else "utf-8"
+    # A byte order mark is there or not, a declaration may be left over from an editor long gone.
+    encoding = declared.group(1).decode().lower() if declared and not marked else "utf-8"
     if encoding in ("iso-8859-1", "latin-1", "latin1"):
         return data.decode("latin-1")
     if encoding not in ("utf-8", "utf8", "us-ascii", "ascii"):

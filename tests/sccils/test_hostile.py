@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from sccils_schemas import grammar, xmlread
-from sccils_schemas.check_rules import find_circles
+from sccils_schemas.checks.hdso_table import HdsoTable
+from sccils_schemas.checks.rules import find_circles
 from sccils_schemas.documents import HdsoList
-from sccils_schemas.hdso_table import HdsoTable
 from sccils_schemas.model import load_any
 from sccils_schemas.names import MAX_CANDIDATES, did_you_mean
 from sccils_schemas.parser import parse, parse_file, read_document
@@ -93,6 +93,7 @@ def test_refused_bytes(data: bytes, line: int, words: tuple[str, ...]) -> None:
         "<hdsoscript name='\xe4'/>".encode(),
         b"\xef\xbb\xbf" + "<hdsoscript name='\xe4'/>".encode(),
         b"\xef\xbb\xbf" + "<?xml version='1.0' encoding='UTF-8'?><hdsoscript name='\xe4'/>".encode(),
+        b"\xef\xbb\xbf" + "<?xml version='1.0' encoding='ISO-8859-1'?><hdsoscript name='\xe4'/>".encode(),
         "<?xml version='1.0' encoding='utf8' standalone='no'?><hdsoscript name='\xe4'/>".encode(),
         "<?xml version='1.0' encoding='ISO-8859-1'?><hdsoscript name='\xe4'/>".encode("latin-1"),
     ],

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from sccils_schemas.check_geometry import check_geometry
-from sccils_schemas.check_muscles import check_muscle
-from sccils_schemas.check_states import check_rule_holders, check_states
+from sccils_schemas.checks.geometry import check_geometry
+from sccils_schemas.checks.hdso_table import Entry, joint_mods
+from sccils_schemas.checks.muscles import check_muscle
+from sccils_schemas.checks.scope import Scope
+from sccils_schemas.checks.states import check_rule_holders, check_states
 from sccils_schemas.documents import AiMotor, HdsoList, HdsoMod, Joint, JointList, Muscle, SenseOrgan, State
-from sccils_schemas.hdso_table import Entry, joint_mods
 from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.reader import STAND_IN
-from sccils_schemas.scope import Scope
 
 BODY = 0
 """What `parent` says for a joint on the body."""

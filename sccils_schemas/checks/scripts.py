@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sccils_schemas.check_course import check_course
-from sccils_schemas.check_writes import check_write
+from sccils_schemas.checks.course import check_course
+from sccils_schemas.checks.hdso_table import Entry, HdsoTable
+from sccils_schemas.checks.writes import check_write
 from sccils_schemas.documents import (
     HDSO_ALL,
     HDSO_INVALID,
@@ -16,7 +17,6 @@ from sccils_schemas.documents import (
     HdsoSpec,
     JointList,
 )
-from sccils_schemas.hdso_table import Entry, HdsoTable
 from sccils_schemas.names import counted, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN

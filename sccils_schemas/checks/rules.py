@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
+from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Place
 from sccils_schemas.documents import Ref
-from sccils_schemas.hdso_table import Entry, HdsoTable, Place
 from sccils_schemas.names import shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN

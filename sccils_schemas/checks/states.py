@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sccils_schemas.check_rules import check_rule, describe_circle, find_circles
+from sccils_schemas.checks.hdso_table import Entry, Place
+from sccils_schemas.checks.rules import check_rule, describe_circle, find_circles
+from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, Ref, State
-from sccils_schemas.hdso_table import Entry, Place
 from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.numbers import write_number
 from sccils_schemas.reader import STAND_IN
 from sccils_schemas.rules import RuleError, operands, parse_rule
-from sccils_schemas.scope import VALUE_KINDS, Scope
 
 ACTIVATION_NEEDS: Mapping[str, tuple[int, int]] = {"constant": (0, 1), "linear": (1, 5), "bilinear": (2, 10)}
 """Sensors and numbers an activation takes: linear a, b, c, wmin, wmax; bilinear those of K2, then those of K3."""

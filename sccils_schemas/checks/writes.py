@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sccils_schemas.check_rules import check_rule
+from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Place
+from sccils_schemas.checks.rules import check_rule
 from sccils_schemas.documents import Hdso, HdsoMod
-from sccils_schemas.hdso_table import Entry, HdsoTable, Place
 from sccils_schemas.names import counted
 from sccils_schemas.numbers import misfit, write_number
 from sccils_schemas.problems import Problems

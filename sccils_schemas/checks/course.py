@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sccils_schemas.check_rules import circle_through, describe_circle, rule_graph, rules_used
+from sccils_schemas.checks.hdso_table import Entry, HdsoTable
+from sccils_schemas.checks.rules import circle_through, describe_circle, rule_graph, rules_used
 from sccils_schemas.documents import HdsoMod, JointList, Ref
-from sccils_schemas.hdso_table import Entry, HdsoTable
 from sccils_schemas.numbers import write_number
 from sccils_schemas.problems import Problems
 

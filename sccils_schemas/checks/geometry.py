@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from sccils_schemas.checks.hdso_table import Entry
+from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import HdsoMod, Joint
-from sccils_schemas.hdso_table import Entry
 from sccils_schemas.names import counted
 from sccils_schemas.reader import STAND_IN
-from sccils_schemas.scope import VALUE_KINDS, Scope
 
 RIGID_TOLERANCE = 1e-3
 """Largest departure of an A-matrix from a rotation that passes, per element; three printed decimals are enough."""

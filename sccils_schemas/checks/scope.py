@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sccils_schemas.check_writes import check_write
+from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Kind, Place
+from sccils_schemas.checks.writes import check_write
 from sccils_schemas.documents import HdsoMod, Ref
-from sccils_schemas.hdso_table import Entry, HdsoTable, Kind, Place
 from sccils_schemas.names import counted
 from sccils_schemas.problems import Problems
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sccils_schemas.check_rules import check_rule
-from sccils_schemas.check_writes import GLOBAL_BOUNDS, check_characters, check_values
+from sccils_schemas.checks.hdso_table import KINDS, LIST_KINDS, Entry, HdsoTable, Kind, Place, kind_of
+from sccils_schemas.checks.rules import check_rule
+from sccils_schemas.checks.writes import GLOBAL_BOUNDS, check_characters, check_values
 from sccils_schemas.documents import Hdso, HdsoList
-from sccils_schemas.hdso_table import KINDS, LIST_KINDS, Entry, HdsoTable, Kind, Place, kind_of
 from sccils_schemas.names import counted, did_you_mean, shorten
 from sccils_schemas.numbers import INTEGER_RANGE
 from sccils_schemas.problems import Problems
