@@ -53,7 +53,7 @@ def command(config: str, script: str | None, seconds: float | None, seed: int) -
     end_s = float("inf") if seconds is None else seconds
     try:
         if drawn and fits(size.columns, size.lines, len(leg.plan.joints)):
-            _watch(leg, _title(config, leg, script, seed), end_s)
+            _watch(leg, _title(leg, script, seed), end_s)
         else:
             _tell(leg, end_s)
     except KeyboardInterrupt:
@@ -129,8 +129,8 @@ def _cube(red: int, green: int, blue: int) -> int:
     return 16 + 36 * levels[0] + 6 * levels[1] + levels[2]
 
 
-def _title(config: str, leg: LiveLeg, script: str | None, seed: int) -> str:
-    return f"{leg.model.jointlist.fullname or config}{f', {script}' if script else ''}, seed {seed}"
+def _title(leg: LiveLeg, script: str | None, seed: int) -> str:
+    return f"{leg.model.name}{f', {script}' if script else ''}, seed {seed}"
 
 
 def _explain(error: Exception) -> None:

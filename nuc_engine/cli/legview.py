@@ -73,8 +73,9 @@ class LegView:
         # A segment moves with the joint before it, so it wears that joint's colour.
         for joint, start, end in zip(view.joints, on_canvas, on_canvas[1:], strict=False):
             canvas.thick_line(start, end, joint.color or _BONE)
-        for point in on_canvas[:-1]:
-            canvas.disc(point, 1.5, _JOINT)
+        # From the foot inwards: the first joints lie close together, and the one at the body is to be seen.
+        for joint, point in reversed(list(zip(view.joints, on_canvas, strict=False))):
+            canvas.disc(point, 2.0, joint.color or _BONE)
         if foot is not None:
             radius = max(1.0, view.foot_radius_cm * frame.scale(canvas))
             canvas.disc(frame.on(canvas, foot[u], foot[v]), radius, _LOADED if view.contact_n > 0 else _JOINT)

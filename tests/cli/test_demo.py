@@ -130,7 +130,7 @@ def test_segments_and_states_wear_the_configurations_colours(leg: LiveLeg) -> No
     used: list[object] = []
 
     def paint(text: str, color: object) -> str:
-        if text.strip():
+        if any(c > "\u2800" for c in text):
             used.append(None if color is None else tuple(color))  # type: ignore[arg-type]
         return text
 

@@ -94,6 +94,7 @@ def test_a_script_that_makes_a_rule_dead_is_warned_of_with_the_time(nuc: Nuc, sc
 
 def test_a_script_by_itself_is_checked_for_what_shows_in_it_alone(nuc: Nuc, script: Path) -> None:
     edit(script, r'idNum="103" name="TC1_retLEV_FTang"', 'idNum="7777" name="nothing"')
+    assert "by itself" not in nuc("validate", "itf", "--config", "lin_roach").stderr
     alone = nuc("validate", str(script))
     assert alone.exit_code == 0
     assert "script, checked by itself only; --config" in alone.stderr

@@ -88,6 +88,16 @@ def test_the_events_of_a_step_come_in_their_order() -> None:
         assert phases[name] == pytest.approx(1.0 - lead, abs=0.03)
 
 
+def test_chatter_at_a_threshold_does_not_hide_the_order() -> None:
+    leg = synthetic.leg(synthetic.FWD)
+    steps = detect_steps(leg)
+    middle = (steps.touch_down_s + steps.end_s) / 2
+    action = leg.module("ThC").action.copy()
+    action[np.searchsorted(leg.t_state_s, middle)] = synthetic.LEV
+    torn = synthetic.with_module(leg, "ThC", action=action)
+    assert step_order(torn, steps) == step_order(leg, steps)
+
+
 def test_no_steps_have_no_order() -> None:
     leg = synthetic.leg(synthetic.FWD)
     assert step_order(leg, detect_steps(leg).within(0.0, 0.01)) == ()
