@@ -19,14 +19,18 @@ $(VENV)/.sim: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[sim,plot]'
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.sim
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,dev]'
+$(VENV)/.test: $(VENV)/.sim
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,test]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,test,dev]'
 	@touch $@
 
 run: $(VENV)/.sim
 	$(BIN)/nuc run lin_roach --script experiment_a --duration 60 --scratch $(OUT) --plot
 
-test: $(VENV)/.dev
+test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 tests
 
 lint: $(VENV)/.dev
@@ -41,10 +45,10 @@ imports: $(VENV)/.dev
 
 check: lint types imports test
 
-nightly: $(VENV)/.dev
+nightly: $(VENV)/.sim
 	$(BIN)/python -m benchmarks.stepping
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.sim
 	$(BIN)/python -m benchmarks
 
 clean:
