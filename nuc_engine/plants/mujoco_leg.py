@@ -46,7 +46,7 @@ class MujocoLeg:
     def __init__(self, plan: Plan, spec: PlantSpec, seed: int, record_period_ns: int = RECORD_PERIOD_NS) -> None:
         """Build the model and put the leg into its start pose, torque off."""
         _keep_mujoco_from_writing_a_log()
-        self._model = mujoco.MjModel.from_xml_string(leg_xml(plan, spec))
+        self._model = _compile(leg_xml(plan, spec))
         self._data = mujoco.MjData(self._model)
         self._step_ns = spec.world.timestep_us * 1000
         self._record_steps = max(1, record_period_ns // self._step_ns)
@@ -221,6 +221,15 @@ class MujocoLeg:
                     self._height_m = event.height_cm / _CM_PER_M
             below = self._height_m if self._ground_present else _FAR_BELOW_M
             self._model.geom_pos[self._ground, 2] = self._base_z_m - below
+
+
+def _compile(xml: str) -> mujoco.MjModel:
+    """Compile a model; MuJoCo versions that split constraints into islands are told not to: one leg is one island."""
+    model = mujoco.MjModel.from_xml_string(xml)
+    islands = getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", None)
+    if islands is not None:
+        model.opt.disableflags |= int(islands)
+    return model
 
 
 def _floats(array: NDArray[np.float64]) -> memoryview[float]:
