@@ -250,3 +250,21 @@ def test_long_chains_are_walked_once(tmp_path: Path) -> None:
     table.values[many - 1] = "0"
     (circle,) = find_circles(table)
     assert sorted(circle) == list(range(many))
+
+
+def test_the_store_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "parameters.xml"
+    lists = "".join(
+        f'<hdso idNum="{i}" name="a{i}" numdims="1"><dimsize dimNr="1">65536</dimsize></hdso>' for i in range(17)
+    )
+    path.write_text(f"<hdsolist>{lists}</hdsolist>")
+    assert "all HDSOs together have 1114112 elements, expected at most 1048576" in str(load_any(path)[1])
+    path.write_text(f"<hdsolist>{lists[: lists.index('<hdso idNum="16"')]}</hdsolist>")
+    assert load_any(path)[1].ok
+
+
+def test_muscles_and_states_of_a_joint_are_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "joints.xml"
+    muscles = "".join(f'<muscle name="m{i}" idNum="{i}" Lnaught="1" r="1" alpha="1" fmax="1"/>' for i in range(257))
+    path.write_text(f'<jointlist><joint name="j" idNum="1" parent="0">{muscles}<geometry/></joint></jointlist>')
+    assert "joint 1 has 257 muscles and 0 states, expected at most 256 of each" in str(load_any(path)[1])
