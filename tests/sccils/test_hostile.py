@@ -259,7 +259,8 @@ def test_the_store_is_bounded(tmp_path: Path) -> None:
     )
     path.write_text(f"<hdsolist>{lists}</hdsolist>")
     assert "all HDSOs together have 1114112 elements, expected at most 1048576" in str(load_any(path)[1])
-    path.write_text(f"<hdsolist>{lists[: lists.index('<hdso idNum="16"')]}</hdsolist>")
+    sixteen = lists[: lists.index('<hdso idNum="16"')]
+    path.write_text(f"<hdsolist>{sixteen}</hdsolist>")
     assert load_any(path)[1].ok
 
 
