@@ -20,7 +20,7 @@ PACKAGE = Path(sccils_schemas.__file__).parent
 ROOT = PACKAGE.parent
 SHIPPED = sorted([*ROOT.glob("configs/*/*.xml"), *ROOT.glob("scripts/*.xml"), *SMALL.glob("*.xml")])
 DOCUMENTS = [etree.fromstring(path.read_bytes()) for path in sorted(SMALL.glob("*.xml"))]
-PROPERTY = settings(max_examples=250, deadline=None, derandomize=True)
+PROPERTY = settings(max_examples=150, deadline=None, derandomize=True)
 
 RELAX_NG = {name: etree.RelaxNG(file=str(PACKAGE / "rng" / f"{name}.rng")) for name in set(GRAMMAR_OF_ROOT.values())}
 DTDS = {name: etree.DTD(str(PACKAGE / "dtd" / name)) for name in set(DTD_OF_ROOT.values())}

@@ -34,7 +34,7 @@ EXTRA = [
     "HDSO",
 ]
 PROPERTY = settings(
-    max_examples=200,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

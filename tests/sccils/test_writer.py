@@ -19,7 +19,7 @@ from tests.sccils.strategies import KINDS
 from tests.sccils.test_grammar import DTDS, RELAX_NG, SHIPPED
 
 PROPERTY = settings(
-    max_examples=60,
+    max_examples=50,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
