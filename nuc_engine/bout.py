@@ -7,16 +7,19 @@ Everything else gets its clock, its seeds and its files from here.
 
 from __future__ import annotations
 
+import hashlib
 import math
-import shutil
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from drivers.errors import BusError
 from drivers.factory import open_bus
 from drivers.servo import PlantFault, ServoAddress, ServoPlant
 from nuc_engine.changes import Changeset, ScriptRefused, prepare
@@ -28,7 +31,7 @@ from nuc_engine.planning import build_plan
 from nuc_engine.plants import PlantKind, open_plant
 from nuc_engine.plants.spec import spec_file
 from nuc_engine.recording.directory import make_directory
-from nuc_engine.recording.manifest import FORMAT, hash_files, sha256, versions, write_manifest
+from nuc_engine.recording.manifest import FORMAT, hash_files, versions, write_manifest
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.rulecheck import find_dead_rules
 from nuc_engine.store import Store
@@ -45,6 +48,7 @@ PLANT_SPEC_FILE = "plant.toml"
 
 _NS = 1_000_000_000
 _CHUNK_NS = _NS // 2
+_LONGEST_S = 1e8
 _TURNAROUND_US = (200.0, 260.0)
 """Servo turnaround drawn per bout: 0.23 ms on average, the dissertation's 197 Hz for four motors at 57,600 baud."""
 
@@ -153,11 +157,15 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     folder = find_configuration(spec.config)
     plan = prepared.plan
     _check(spec, plan)
+    end_ns = round(spec.duration_s * _NS)
+    warnings = [*prepared.warnings, *_left_over(prepared, end_ns)]
     url = bus_url(spec.bus, spec.seed)
     plant, bus = open_leg(plan, folder, url, spec.seed)
+    copies = _read_inputs(folder, prepared, spec.out)
     make_directory(spec.out, overwrite=spec.overwrite)
-    _copy_inputs(folder, prepared, spec.out)
-    manifest = _manifest(spec, prepared)
+    for name, data in copies.items():
+        (spec.out / name).write_bytes(data)
+    manifest = _manifest(spec, prepared, copies)
     write_manifest(spec.out, manifest)
     store = Store(plan)
     recorder = BoutRecorder(spec.out, prepared.model, plan, store)
@@ -165,14 +173,10 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     executive = Executive(plan, bus, recorder, store=store, costs=spec.costs, limits=limits)
     executive.load(prepared.changesets)
     recorder.start(0, url)
-    for warning in prepared.warnings:
+    for warning in warnings:
         recorder.event(0, "warning", warning)
-    state, reason = _run(executive, recorder, plant, round(spec.duration_s * _NS), progress)
-    executive.stop()
-    recorder.event(executive.clock.now_ns, "engine_stop", f"{state}: {reason}")
-    records = recorder.close()
-    manifest |= _ending(executive, recorder, state, reason, records)
-    manifest["files"] = hash_files(spec.out)
+    state, reason = _run(executive, recorder, plant, end_ns, progress)
+    manifest |= _finish(spec.out, executive, recorder, state, reason)
     write_manifest(spec.out, manifest)
     return BoutResult(
         folder=spec.out,
@@ -181,7 +185,7 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
         simulated_s=executive.clock.now_ns / _NS,
         cycles=executive.board.cycle,
         refused=len(recorder.refused),
-        warnings=prepared.warnings,
+        warnings=tuple(warnings),
     )
 
 
@@ -190,7 +194,7 @@ def _run(
 ) -> tuple[str, str]:
     state, reason = "complete", "ran for the time asked for"
     try:
-        for chunk_end in [*range(_CHUNK_NS, end_ns, _CHUNK_NS), end_ns]:
+        for chunk_end in chain(range(_CHUNK_NS, end_ns, _CHUNK_NS), (end_ns,)):
             executive.run_until(chunk_end)
             recorder.plant(plant.take_records())
             recorder.flush()
@@ -199,32 +203,55 @@ def _run(
     except KeyboardInterrupt:
         state, reason = "interrupted", "stopped by the operator"
     except PlantFault as fault:
-        state, reason = "fault", f"plant_diverged: {fault} ({FAULTS['plant_diverged'].hint})"
+        state, reason = _fault(executive, "plant_diverged", str(fault))
     except EngineFault as fault:
-        state, reason = "fault", f"{fault.name}: {fault} ({FAULTS[fault.name].hint})"
-        if FAULTS[fault.name].effect is Effect.TORQUE_OFF:
-            executive.torque_off()
+        state, reason = _fault(executive, fault.name, str(fault))
+    except Exception as error:  # whatever it is, what was measured is kept and the reason stands with it
+        for line in traceback.format_exception(error):
+            recorder.debug(executive.clock.now_ns, line)
+        state, reason = _fault(executive, "engine_error", f"{type(error).__name__}: {error}")
     recorder.plant(plant.take_records())
     if state == "fault":
         recorder.event(executive.clock.now_ns, "fault", reason)
     return state, reason
 
 
+def _fault(executive: Executive, name: str, text: str) -> tuple[str, str]:
+    fault = FAULTS[name]
+    if fault.effect is Effect.TORQUE_OFF:
+        try:
+            executive.torque_off()
+        except (PlantFault, BusError) as error:
+            text += f"; taking the torque off failed too: {error}"
+    return "fault", f"{name}: {text} ({fault.hint})"
+
+
 def _check(spec: BoutSpec, plan: Plan) -> None:
-    if not math.isfinite(spec.duration_s) or not 0 < spec.duration_s <= 1e9:
-        raise BoutRefused(f"duration {spec.duration_s} s; expected a positive number of seconds")
+    if not math.isfinite(spec.duration_s) or not 0 < spec.duration_s <= _LONGEST_S:
+        raise BoutRefused(f"duration {spec.duration_s} s; expected a positive number of seconds up to {_LONGEST_S:g}")
     if spec.seed < 0:
         raise BoutRefused(f"seed {spec.seed}; expected 0 or more")
     _check_names("cost of task", spec.costs, TASKS)
     _check_names("limit of motor", spec.limits, [motor.name for motor in plan.motors])
+    for pair in spec.labels.items():
+        if not all(isinstance(word, str) for word in pair):
+            raise BoutRefused(f"label {pair}; expected text for text")
 
 
 def _check_names(what: str, numbers: Mapping[str, int], names: Sequence[str]) -> None:
     for name, number in numbers.items():
         if name not in names:
             raise BoutRefused(f"{what} {name!r}; expected one of {', '.join(names)}")
-        if number < 0:
-            raise BoutRefused(f"{what} {name}: {number}; expected 0 or more")
+        if not isinstance(number, int) or number < 0:
+            raise BoutRefused(f"{what} {name}: {number}; expected a whole number, 0 or more")
+
+
+def _left_over(prepared: Prepared, end_ns: int) -> list[str]:
+    late = [changeset.time_ns / _NS for changeset in prepared.changesets if changeset.time_ns >= end_ns]
+    if not late:
+        return []
+    times = ", ".join(f"{time:g}" for time in late)
+    return [f"the bout ends at {end_ns / _NS:g} s, before {len(late)} changeset(s) of the script (at {times} s)"]
 
 
 def bus_url(bus: str, seed: int) -> str:
@@ -247,24 +274,29 @@ def open_leg(plan: Plan, folder: Path, bus: str, seed: int) -> tuple[RecordingPl
     return plant, open_bus(url, servos, plant, seed=int(bus_seed.generate_state(1)[0]))
 
 
-def _copy_inputs(folder: Path, prepared: Prepared, out: Path) -> None:
-    for name in CONFIGURATION_FILES:
-        shutil.copyfile(folder / name, out / name)
+def _read_inputs(folder: Path, prepared: Prepared, out: Path) -> dict[str, bytes]:
+    """Return the files the data directory keeps a copy of. Raises BoutRefused when making it would destroy them."""
+    sources = {name: folder / name for name in CONFIGURATION_FILES}
     if (folder / PLANT_SPEC_FILE).exists():
-        shutil.copyfile(spec_file(folder / PLANT_SPEC_FILE), out / PLANT_SPEC_FILE)
+        sources[PLANT_SPEC_FILE] = spec_file(folder / PLANT_SPEC_FILE)
     if prepared.script_path is not None:
-        shutil.copyfile(prepared.script_path, out / SCRIPT_FILE)
+        sources[SCRIPT_FILE] = prepared.script_path
+    for path in sources.values():
+        if path.resolve().is_relative_to(out.resolve()):
+            raise BoutRefused(f"{path} lies in {out}, which the bout would write to; choose another directory")
+    copies = {name: path.read_bytes() for name, path in sources.items()}
+    for name, expected in prepared.model.files:
+        if hashlib.sha256(copies[name]).hexdigest() != expected:
+            raise BoutRefused(f"{folder / name} changed while it was being read; try again")
+    return copies
 
 
-def _manifest(spec: BoutSpec, prepared: Prepared) -> dict[str, Any]:
+def _manifest(spec: BoutSpec, prepared: Prepared, copies: Mapping[str, bytes]) -> dict[str, Any]:
     given = asdict(spec)
     given.pop("out")
     for key in ("overwrite", "config", "script", "name"):
         given.pop(key)
-    inputs = {name: sha256(spec.out / name) for name in CONFIGURATION_FILES}
-    for name in (PLANT_SPEC_FILE, SCRIPT_FILE):
-        if (spec.out / name).exists():
-            inputs[name] = sha256(spec.out / name)
+    inputs = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(copies.items())}
     return {
         "format": FORMAT,
         "state": "running",
@@ -280,11 +312,14 @@ def _manifest(spec: BoutSpec, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _ending(
-    executive: Executive, recorder: BoutRecorder, state: str, reason: str, records: Mapping[str, int]
-) -> dict[str, Any]:
+def _finish(out: Path, executive: Executive, recorder: BoutRecorder, state: str, reason: str) -> dict[str, Any]:
+    """Close the files and return what the manifest says of the end."""
     plan, transition = executive.plan, executive.transition
+    executive.stop()
+    recorder.event(executive.clock.now_ns, "engine_stop", f"{state}: {reason}")
+    records = recorder.close()
     return {
+        "files": hash_files(out),
         "state": state,
         "reason": reason,
         "stopped": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -304,6 +339,7 @@ def _ending(
         "losses": {
             "missed_replies": {m.name: executive.missed[m.index] for m in plan.motors},
             "refused_writes": len(recorder.refused),
+            "changesets_not_reached": len(executive.script),
         },
     }
 

@@ -16,7 +16,7 @@ from typing import Protocol
 from drivers.port import NEVER
 from nuc_engine.changes import Applied, Changeset
 from nuc_engine.clock import VirtualClock
-from nuc_engine.faults import EngineFault
+from nuc_engine.faults import FAULTS, EngineFault
 from nuc_engine.guard import Guard
 from nuc_engine.plan import Plan, Slot
 from nuc_engine.rulebook import Rulebook
@@ -126,11 +126,12 @@ class Executive:
         clock: VirtualClock | None = None,
         costs: Mapping[str, int] | None = None,
         limits: Sequence[int | None] | None = None,
-        miss_limit: int = 5,
+        miss_limit: int = FAULTS["motor_silent"].after,
     ) -> None:
         self.plan, self.store = plan, store if store is not None else Store(plan)
         self.clock = clock if clock is not None else VirtualClock()
-        self.board = Board(plan, recorder.event)
+        self.board = Board(plan, self._event)
+        self._hinted: set[str] = set()
         self.rulebook = Rulebook(plan, self.store)
         self.guard = Guard(limits if limits is not None else [None] * len(plan.motors))
         self._bus, self._recorder, self._miss_limit = bus, recorder, miss_limit
@@ -178,11 +179,11 @@ class Executive:
         plan, store = self.plan, self.store
         for write in plan.initial:
             store.write(write.hdso, write.values)
-        for state in plan.states:
-            values = store.values(state.rule)
+        for hdso in plan.hdsos:
+            values = store.values(hdso.index) if hdso.kind == "boolstring" else None
             if values is not None:
                 code = [int(value) for value in values]
-                self.rulebook.swap(state.rule, code, self.rulebook.decode(state.rule, code))
+                self.rulebook.swap(hdso.index, code, self.rulebook.decode(hdso.index, code))
         if plan.engine_start_time >= 0:
             store.write(plan.engine_start_time, (self.clock.now_ns,))
         store.publish(0, self.clock.now_ns)
@@ -196,7 +197,7 @@ class Executive:
         """Run everything that is due before `end_ns`. Raises EngineFault, or the plant's own fault."""
         clock, entries = self.clock, self.entries
         self._horizon = end_ns
-        if self._exchanging:
+        if self._exchanging and self._complete_entry.release_ns == NEVER:
             self._complete_entry.release_ns = self._bus.run_until(end_ns)
         now = clock.now_ns
         while now < end_ns:
@@ -253,7 +254,7 @@ class Executive:
         self.missed[motor] += 1
         name, bus_id = self.plan.motors[motor].name, self.plan.motors[motor].bus_id
         if misses == 1:
-            self._recorder.event(now_ns, "reply_missed", f"{name} (bus id {bus_id}): no usable reply")
+            self._event(now_ns, "reply_missed", f"{name} (bus id {bus_id}): no usable reply")
         if misses >= self._miss_limit:
             raise EngineFault("motor_silent", f"{name} (bus id {bus_id}) has not answered {misses} times in a row")
 
@@ -288,9 +289,7 @@ class Executive:
             entry.skipped += skipped
             if done_ns - entry.reported_ns >= REPORT_INTERVAL_NS:
                 entry.reported_ns = done_ns
-                self._recorder.event(
-                    done_ns, "overrun", f"{entry.name} overran; {entry.skipped} periods skipped so far"
-                )
+                self._event(done_ns, "overrun", f"{entry.name} overran; {entry.skipped} periods skipped so far")
 
     def _period_ns(self) -> int:
         view, at = self._period
@@ -298,8 +297,9 @@ class Executive:
 
     def _run_muscles(self, now_ns: int) -> None:
         self._muscle_entry.release_ns = NEVER
-        self.muscles.run(now_ns)
-        self._recorder.muscles(now_ns, self.board)
+        if self.board.sensed:
+            self.muscles.run(now_ns)
+            self._recorder.muscles(now_ns, self.board)
 
     def _run_server(self, now_ns: int) -> None:
         self._server_entry.release_ns = NEVER
@@ -310,4 +310,11 @@ class Executive:
         if applied.refused:
             hdso = self.plan.hdsos[applied.write.hdso]
             text = f"HDSO {hdso.id_num} ({hdso.name}) was not written: {applied.refused}"
-            self._recorder.event(applied.time_ns, "write_refused", text)
+            self._event(applied.time_ns, "write_refused", text)
+
+    def _event(self, time_ns: int, kind: str, text: str) -> None:
+        # The remedy is told once: the first time is when somebody looks.
+        if kind in FAULTS and kind not in self._hinted:
+            self._hinted.add(kind)
+            text = f"{text} ({FAULTS[kind].hint})"
+        self._recorder.event(time_ns, kind, text)

@@ -9,9 +9,8 @@ from types import MappingProxyType
 
 
 class Effect(Enum):
-    """What a fault does to the bout."""
+    """What a fault does to the bout: it is reported and the bout goes on, it ends the bout, or torque goes off too."""
 
-    COUNT = "count"
     WARN = "warn"
     STOP = "stop"
     TORQUE_OFF = "torque-off"
@@ -19,20 +18,24 @@ class Effect(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One kind of fault: its effect and the remedy a person is told."""
+    """One kind of fault: its effect, the remedy a person is told, and how many times in a row make it one."""
 
     effect: Effect
     hint: str
+    after: int = 1
 
 
 FAULTS: Mapping[str, Fault] = MappingProxyType(
     {
-        "motor_silent": Fault(Effect.TORQUE_OFF, "check the servo's power, cable and id; `misses` says how long"),
+        "motor_silent": Fault(Effect.TORQUE_OFF, "check the servo's power, cable and id", after=5),
         "plant_diverged": Fault(Effect.STOP, "the physics broke down: lower the timestep or the forces in plant.toml"),
         "bad_command": Fault(Effect.WARN, "a servo delta was no number: look at the muscle functions' parameters"),
         "overrun": Fault(Effect.WARN, "a task takes longer than its period: lengthen the period"),
         "rule_overlap": Fault(
             Effect.WARN, "two entry rules of a joint were true together: move their thresholds apart"
+        ),
+        "engine_error": Fault(
+            Effect.TORQUE_OFF, "an error of the engine itself; please report it with the data directory"
         ),
         "write_refused": Fault(Effect.WARN, "a script's write could not be made; Scriptlog.xml says which and why"),
     }

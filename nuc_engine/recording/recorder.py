@@ -30,7 +30,7 @@ class BoutRecorder:
         self.events: dict[str, int] = {}
         self.refused: list[Applied] = []
         self.states, self.muscles = self._logs.states, self._logs.muscles
-        self.plant = self._logs.plant
+        self.plant, self.debug = self._logs.plant, self._logs.debug
         text = json.dumps(columns.describe_columns(model, plan), indent=1) + "\n"
         (folder / columns.FILE).write_text(text, encoding="utf-8")
 

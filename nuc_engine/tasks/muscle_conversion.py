@@ -9,6 +9,9 @@ from nuc_engine.plan import MusclePlan, Plan, Slot
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Board
 
+REPORT_INTERVAL_NS = 1_000_000_000
+"""A muscle whose force is no number is reported at most this often."""
+
 _RADIANS = math.pi / 180.0
 
 
@@ -28,26 +31,39 @@ class MuscleConversion:
         self.negative_forces = [0] * len(plan.muscles)
 
     def run(self, now_ns: int) -> None:
-        """Compute all muscles from the live angles and the activations in force."""
+        """Compute all muscles from the live angles and the activations in force; every sensor must have a value.
+
+        A function that has no value where it is asked makes its joint's delta no number, which the guard stops.
+        """
         board = self._board
-        if not board.sensed:
-            return
         activations, forces, lengths, velocity = board.activations, board.forces, board.lengths, board.velocity_rad_s
         deltas = [0.0] * self._motors
         for k, muscle in enumerate(self._muscles):
             relative = ((muscle.alpha - muscle.angle[muscle.angle_at]) * muscle.radian_r + muscle.l0) / muscle.l0
-            scale = muscle.force_length(relative)
-            if muscle.has_velocity:
-                scale *= muscle.force_velocity(-muscle.r * velocity[muscle.motor] / muscle.l0)
-            else:
-                scale *= muscle.force_velocity(0.0)
-            force = muscle.passive(relative) + activations[k] * scale * muscle.fmax
+            try:
+                scale = muscle.force_length(relative)
+                if muscle.has_velocity:
+                    scale *= muscle.force_velocity(-muscle.r * velocity[muscle.motor] / muscle.l0)
+                else:
+                    scale *= muscle.force_velocity(0.0)
+                force = muscle.passive(relative) + activations[k] * scale * muscle.fmax
+            except (ArithmeticError, ValueError):
+                force = math.nan
             forces[k] = force
             lengths[k] = relative * muscle.l0
             deltas[muscle.motor] += muscle.r * force
             if force < 0.0:
                 self.negative_forces[k] += 1
+            elif force - force != 0.0:
+                self._no_number(muscle, now_ns)
         board.deltas = deltas
+
+    def _no_number(self, muscle: _Bound, now_ns: int) -> None:
+        if now_ns - muscle.reported_ns >= REPORT_INTERVAL_NS:
+            muscle.reported_ns = now_ns
+            self._board.on_event(
+                now_ns, "bad_command", f"the force of {muscle.name} is no number: its joint is not driven"
+            )
 
 
 class _Bound:
@@ -55,6 +71,8 @@ class _Bound:
 
     def __init__(self, plan: Plan, store: Store, muscle: MusclePlan) -> None:
         motor = plan.motors[plan.joints[muscle.joint].motor]
+        self.name = muscle.name
+        self.reported_ns = -REPORT_INTERVAL_NS
         self.motor = motor.index
         self.angle, self.angle_at = store.locate(Slot(motor.angle))
         self.alpha, self.r, self.l0, self.fmax = muscle.alpha_deg, muscle.r, muscle.l0, muscle.fmax

@@ -31,16 +31,21 @@ class Script:
         self.requests: deque[tuple[int, Request]] = deque()
         self.touched: set[int] = set()
 
+    def __len__(self) -> int:
+        """Return how many changesets are still to come."""
+        return len(self._ahead)
+
     @property
     def due_ns(self) -> int:
         """When the next changeset is due, or NEVER."""
         return self._ahead[0][0].time_ns if self._ahead else NEVER
 
     def load(self, changesets: Sequence[Changeset]) -> None:
-        """Add changesets in order of time, behind those already there."""
+        """Add changesets to those that are still to come; of equal times, those loaded first come first."""
         for changeset in changesets:
             decoded = {write: self._decode(write) for write in changeset.writes if self._is_rule(write)}
             self._ahead.append((changeset, decoded))
+        self._ahead = deque(sorted(self._ahead, key=lambda item: item[0].time_ns))
 
     def run(self, now_ns: int) -> None:
         """Apply everything that is due. `touched` then holds the HDSOs written."""
@@ -82,6 +87,8 @@ class Script:
             elif (unset := self._rulebook.unset_operand(write.hdso, _code(write))) is not None:
                 refused[write] = f"the rule uses HDSO {unset.id_num} ({unset.name}), which has no value"
             else:
+                if write.hdso in sound:
+                    refused[sound[write.hdso][0]] = "a later entry of the same time writes this rule again"
                 sound[write.hdso] = (write, predicate)
         for index in self._rulebook.closes_circle({i: _code(write) for i, (write, _) in sound.items()}):
             refused[sound.pop(index)[0]] = "the rule would depend on itself"

@@ -254,3 +254,88 @@ def test_the_turnaround_that_was_drawn_is_recorded(bout):
     url = manifest(bout.folder)["bus"]
     assert url.startswith("emulated:?turnaround_us=2")
     assert url in (bout.folder / "Debuglog.txt").read_text()
+
+
+def test_a_directory_that_holds_the_inputs_is_not_overwritten(bout, tmp_path):
+    copy = Path(shutil.copytree(bout.folder, tmp_path / "copy"))
+    before = hash_files(copy)
+    with pytest.raises(BoutRefused, match="lies in"):
+        run_bout(BoutSpec(str(copy), copy, duration_s=0.1, overwrite=True))
+    with pytest.raises(BoutRefused, match=r"scriptfile\.xml lies in"):
+        run_bout(BoutSpec("lin_roach", copy, script=str(copy / "scriptfile.xml"), duration_s=0.1, overwrite=True))
+    assert hash_files(copy) == before
+
+
+def test_an_error_nobody_foresaw_keeps_the_data_and_says_so(tmp_path):
+    def fail(simulated_s, duration_s):
+        if simulated_s >= 1.0:
+            raise RuntimeError("the moon is full")
+
+    result = run_bout(BoutSpec("lin_roach", tmp_path / "odd", duration_s=5), fail)
+    assert result.state == "fault"
+    assert result.reason.startswith("engine_error: RuntimeError: the moon is full")
+    assert len(rows(result.folder / "StateData.txt")) == 40
+    assert 'raise RuntimeError("the moon is full")' in (result.folder / "Debuglog.txt").read_text()
+    assert manifest(result.folder)["files"] == hash_files(result.folder)
+
+
+def test_data_are_on_disk_while_the_bout_runs(tmp_path):
+    sizes = []
+
+    def look(simulated_s, duration_s):
+        sizes.append((tmp_path / "a" / "MotorData.txt").stat().st_size)
+        assert manifest(tmp_path / "a")["state"] == "running"
+
+    run_bout(BoutSpec("lin_roach", tmp_path / "a", duration_s=2), look)
+    assert len(sizes) == 4
+    assert sizes == sorted(set(sizes))
+    assert sizes[0] > 1000
+
+
+def test_changesets_the_bout_does_not_reach_are_told(tmp_path):
+    result = run_bout(BoutSpec("lin_roach", tmp_path / "a", script="experiment_a", duration_s=1))
+    assert any("before 2 changeset(s) of the script (at 20, 40 s)" in warning for warning in result.warnings)
+    assert manifest(result.folder)["losses"]["changesets_not_reached"] == 2
+    assert "at 20, 40 s" in (result.folder / "Infolog.txt").read_text()
+
+
+def test_dead_rules_and_refused_writes_are_told(tmp_path):
+    script = tmp_path / "s.xml"
+    script.write_text(
+        """<hdsoscript>
+  <hdsoMod idNum="105" NumElts="1" time="0.2">169.99</hdsoMod>
+  <hdsoMod idNum="161" NumElts="25" datatype="char" time="0.2">(307 &gt; 105)&amp;(307 &lt; 103)</hdsoMod>
+</hdsoscript>"""
+    )
+    result = run_bout(BoutSpec("lin_roach", tmp_path / "a", script=str(script), duration_s=1))
+    told = [warning for warning in result.warnings if "can never be true" in warning]
+    assert len(told) == 1
+    assert told[0].startswith("from 0.2 s on, Enter_TC1_ProtractionDEP")
+    assert told[0] in (result.folder / "Infolog.txt").read_text()
+
+
+def test_a_script_that_is_wrong_refuses_the_bout(tmp_path):
+    script = tmp_path / "s.xml"
+    script.write_text('<hdsoscript>\n<hdsoMod idNum="999" NumElts="1">1</hdsoMod>\n</hdsoscript>')
+    with pytest.raises(BoutRefused, match=r"s\.xml:2: .*999"):
+        run_bout(BoutSpec("lin_roach", tmp_path / "a", script=str(script), duration_s=1))
+    assert not (tmp_path / "a").exists()
+
+
+def test_start_and_stop_times_stand_in_the_store(tmp_path):
+    script = tmp_path / "s.xml"
+    script.write_text(
+        '<hdsoscript>\n<hdsoSpec idNum="20" time="0.5"/>\n<hdsoSpec idNum="21" time="0.5"/>\n</hdsoscript>'
+    )
+    result = run_bout(BoutSpec("lin_roach", tmp_path / "a", script=str(script), duration_s=1))
+    text = (result.folder / "HDSOlog.xml").read_text()
+    assert 'idNum="20" name="engine_start_time" NumElts="1" datatype="llint" time="0.5">0<' in text
+    assert 'idNum="21" name="engine_stop_time" NumElts="1" datatype="llint" time="0.5">-1<' in text
+
+
+@pytest.mark.parametrize("turnaround", ["208.334", "208.3335", "230"])
+def test_an_exchange_that_ends_with_a_piece_of_the_bout_is_not_lost(tmp_path, turnaround):
+    # At 208.334 us the cycle ends exactly at 0.5 s, where the bout is flushed.
+    bus = f"emulated:aimotor?turnaround_us={turnaround}"
+    result = run_bout(BoutSpec("lin_roach", tmp_path / "a", duration_s=2, bus=bus))
+    assert 390 < result.cycles < 405

@@ -57,6 +57,7 @@ class PlanMaker:
 def one_joint(
     *,
     rules: tuple[str, str] = ("301 < 103", "301 > 104"),
+    helper: str = "191",
     mode: str = "muscle",
     force_length: tuple[str, tuple[float, ...]] = ("linear", (2.0, -1.5)),
     force_velocity: tuple[str, tuple[float, ...]] = ("constant", (1.0,)),
@@ -85,6 +86,7 @@ def one_joint(
     angle = make.add(301, "angle", "sensor", normal=(0, 255))
     current = make.add(302, "current", "sensor")
     start = make.add(20, "engine_start_time", "sensor", datatype="llint", value=-1)
+    make.add(160, "helper", "boolstring", "int", (2, 30), value=helper)
     flexion = make.add(161, "Enter_flexion", "boolstring", "int", (2, 30), value=rules[0])
     extension = make.add(162, "Enter_extension", "boolstring", "int", (2, 30), value=rules[1])
     del one
@@ -153,7 +155,10 @@ class ScriptedBus:
                 (self.position_raw[k], self.current_raw[k]), self.stamp_ns[k] = answer, self._done
 
     def run_until(self, horizon_ns: int) -> int:
-        return self._done if self._done <= horizon_ns else NEVER
+        if self._done > horizon_ns:
+            return NEVER
+        done, self._done = self._done, NEVER  # like a real bus, it tells an instant once
+        return done
 
     def set_level(self, level: int) -> None:
         self.levels.append(level)

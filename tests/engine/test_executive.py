@@ -276,3 +276,73 @@ def test_memory_stays_flat_after_warm_up():
     work(10_000 * MS)
     gc.collect()
     assert sys.getallocatedblocks() - before < 100
+
+
+def test_a_shorter_period_counts_from_the_last_run_too():
+    executive, _, trace = engine(one_joint(period_ns=50 * MS))
+    executive.load([Changeset(60 * MS, (write(executive.plan, 2, 20 * MS),)), Changeset(61 * MS, ())])
+    executive.run_until(95 * MS)
+    assert [time // MS for time, _ in trace.of("states")] == [0, 50, 70, 90]
+
+
+def test_only_a_changeset_with_the_period_moves_the_next_run():
+    executive, _, trace = engine()
+    plan = executive.plan
+    changes = [Changeset(30 * MS, (write(plan, 2, 25 * MS),)), Changeset(60 * MS, (write(plan, 103, 11.0),))]
+    executive.load([*changes, Changeset(70 * MS, (write(plan, 104, 41.0),))])
+    executive.run_until(101 * MS)
+    assert [time // MS for time, _ in trace.of("states")] == [0, 25, 50, 75, 100]
+
+
+def test_changesets_that_arrive_later_keep_the_order_of_time():
+    plan = one_joint()
+    executive, _, trace = engine(plan)
+    executive.load([Changeset(80 * MS, (write(plan, 103, 12.0),))])
+    executive.run_until(20 * MS)
+    executive.load([Changeset(40 * MS, (write(plan, 103, 11.0),))])
+    executive.run_until(100 * MS)
+    assert [(time // MS, applied.write.values) for time, applied in trace.of("applied")] == [
+        (40, (11.0,)),
+        (80, (12.0,)),
+    ]
+
+
+def test_of_two_writes_of_one_rule_the_last_stands_and_the_first_is_told():
+    plan = one_joint()
+    executive, _, trace = engine(plan)
+    executive.load([Changeset(10 * MS, (write(plan, 161, "301 < 104"), write(plan, 161, "301 > 103")))])
+    executive.run_until(20 * MS)
+    assert [bool(applied.refused) for _, applied in trace.of("applied")] == [True, False]
+    assert executive.store.values(plan.hdso(161).index) == write(plan, 161, "301 > 103").values
+
+
+def test_a_rule_of_no_state_can_be_used_by_others():
+    plan = one_joint(rules=("helper", "301 > 104"), helper="301 < 104")
+    executive, _, trace = engine(plan)
+    executive.run_until(30 * MS)
+    assert [value[0] for _, value in trace.of("states")] == [(1,), (0,)]
+
+
+def test_nothing_is_said_of_muscles_before_there_are_angles():
+    executive, _, trace = engine()
+    executive.run_until(30 * MS)
+    assert [time // MS for time, _ in trace.of("muscles")] == [25]
+
+
+def test_start_pose_and_readers_see_the_first_sample():
+    executive, _, _ = engine()
+    assert executive.start_pose_deg is None
+    assert executive.store.snapshot().cycle == 0
+    executive.run_until(6 * MS)
+    assert executive.start_pose_deg == {"knee": 20.0}
+    executive.stop()
+    assert executive.store.snapshot().time_ns == 6 * MS
+
+
+def test_the_remedy_is_told_with_the_first_event_of_a_kind():
+    executive, _, trace = engine(costs={"state_transition": 30 * MS})
+    executive.run_until(2_000 * MS)
+    texts = [text for _, text in trace.of("overrun")]
+    assert len(texts) == 2
+    assert "lengthen the period" in texts[0]
+    assert "lengthen the period" not in texts[1]

@@ -438,3 +438,64 @@ def test_a_muscle_that_pushes_is_counted_not_clamped():
     assert bench.board.forces[0] == pytest.approx((2 * relative - 1.5) * 14, rel=1e-6)
     assert bench.board.forces[0] < 0
     assert task.negative_forces == [1, 0]
+
+
+def test_a_muscle_that_has_no_force_leaves_its_joint_undriven():
+    # Hyperbolic force-velocity with its pole where the joint stands still.
+    bench = Bench(force_velocity=("hyperbolic", (1.0, 0.0, 1.0)))
+    bench.sense(70.0)
+    bench.board.activations = [0.6, 0.2]
+    task = MuscleConversion(bench.plan, bench.store, bench.board)
+    for now in (0, 25_000_000):
+        task.run(now)
+    assert math.isnan(bench.board.deltas[0])
+    assert [(time, kind) for time, kind, _ in bench.events] == [(0, "bad_command"), (0, "bad_command")]
+    assert act(bench, 120, delta=bench.board.deltas[0]).goals == [(0, [READ_ONLY])]
+
+
+def test_the_current_has_the_sign_of_the_command_before():
+    bench = Bench()
+    bus = ScriptedBus(lambda now, goals: [(120, 33)])
+    action = MotorAction(bench.plan, bench.store, bench.board, bus, Guard([None]))
+    bench.board.position_raw, bench.board.status = [120], [OK]
+    signs = []
+    for now, delta in enumerate((30.0, -30.0, 0.0, 10.0)):
+        bench.board.deltas = [delta]
+        action.start(now)
+        signs.append(bench.board.drive_sign[0])
+        bus.run_until(10**9)
+        action.complete()
+    assert signs == [0, 1, -1, 0]
+    assert bench.board.current_raw == [33]
+
+
+def test_a_read_leaves_the_last_command_in_force():
+    bench = Bench()
+    bus = ScriptedBus(lambda now, goals: [(120, 33)])
+    action = MotorAction(bench.plan, bench.store, bench.board, bus, Guard([None]))
+    signs = []
+    for now, status in enumerate((OK, MISSED, OK)):
+        bench.board.position_raw, bench.board.status, bench.board.deltas = [120], [status], [30.0]
+        action.start(now)
+        signs.append(bench.board.drive_sign[0])
+    assert signs == [0, 1, 1]
+
+
+def test_mirrored_commands_count_as_set():
+    bench = Bench()
+    for name in ("position_command", "force_command"):
+        bench.store.flags[bench.plan.hdso(name).index] = 0
+    act(bench, 120, delta=5.0)
+    assert bench.store.is_set(bench.plan.hdso("position_command").index)
+    assert bench.store.is_set(bench.plan.hdso("force_command").index)
+
+
+def test_after_a_miss_the_overflow_count_starts_anew():
+    bench = Bench(motor={"overflow_correction": True})
+    conversion = MotorConversion(bench.plan, bench.store, bench.board)
+    for raw in (250, 4):
+        convert(bench, conversion, raw)
+    assert bench.value(301) == (260 - 100) / 2
+    convert(bench, conversion, 0, status=MISSED)
+    convert(bench, conversion, 20)
+    assert bench.value(301) == (20 - 100) / 2
