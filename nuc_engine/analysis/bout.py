@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.kinematic import foot_path
-from nuc_engine.analysis.tracks import (
-    FloatArray,
-    LegTracks,
-    ModuleTrack,
-    Role,
-    stance_action,
-)
+from nuc_engine.analysis.phases import runs
+from nuc_engine.analysis.tracks import FloatArray, IntArray, LegTracks, ModuleTrack, Role, stance_action
+
+Span = tuple[float, float]
+"""Begin and end of a stretch of time, in seconds since engine start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class StateInfo:
-    """One action: `code` is its number in StateData.txt, `color` its red, green, blue in 0..1 if the model gives one."""
+    """One action: `code` is its number in StateData.txt, `color` its red, green, blue in 0..1, None where not given."""
 
     code: int
     id_num: int
@@ -119,6 +118,45 @@ class Bout:
         """Return the foot path computed from the joint angles, shape (n, 3) in cm, at the sensor times."""
         return foot_path([j.amatrix for j in self.joints], [j.dh_line for j in self.joints], self.angles_deg())
 
+    def between(self, begin_s: float, end_s: float) -> Bout:
+        """Return the same bout with only the records of [begin_s, end_s]."""
+        return replace(
+            self,
+            motor=self.motor.between(begin_s, end_s),
+            sensors=self.sensors.between(begin_s, end_s),
+            states=self.states.between(begin_s, end_s),
+            muscles=self.muscles.between(begin_s, end_s),
+            plant=None if self.plant is None else self.plant.between(begin_s, end_s),
+        )
+
+    def contact_spans(self, begin_s: float, end_s: float) -> list[Span]:
+        """Return when the foot touched the ground within [begin_s, end_s]; nothing where contact was not recorded."""
+        plant = None if self.plant is None else self.plant.between(begin_s, end_s)
+        if plant is None or not len(plant):
+            return []
+        edges = np.append(plant.t_s, plant.t_s[-1])
+        touching = plant.values[:, 3] > DEFAULT_CRITERIA.contact_n
+        return [(float(edges[a]), float(edges[b])) for a, b in runs(touching)]
+
+    def action_spans(self, joint: JointInfo, code: int, begin_s: float, end_s: float) -> list[Span]:
+        """Return when an action of a joint was in force within [begin_s, end_s].
+
+        Each record counts until the next one, so the action of the last record before `begin_s` is in force there.
+        """
+        if joint.action is None or not len(self.states):
+            return []
+        edges = np.append(self.states.t_s, max(end_s, self.states.t_s[-1]))
+        spans = [(float(edges[a]), float(edges[b])) for a, b in runs(self.states.column(joint.action) == code)]
+        return [(max(a, begin_s), min(b, end_s)) for a, b in spans if a < end_s and b > begin_s]
+
+    def actions_at(self, joint: JointInfo, times_s: FloatArray) -> IntArray:
+        """Return the code of the action in force at each time, -1 before the first record."""
+        if joint.action is None or not len(self.states):
+            return np.full(len(times_s), -1, dtype=np.int64)
+        codes = self.states.column(joint.action).astype(np.int64)
+        at = np.searchsorted(self.states.t_s, times_s, side="right") - 1
+        return np.where(at < 0, -1, codes[np.clip(at, 0, None)])
+
     def leg_length_cm(self) -> float:
         """Return the sum of the DH lines' link lengths."""
         return float(sum(abs(joint.dh_line[0]) for joint in self.joints if joint.dh_line is not None))
@@ -128,7 +166,9 @@ class Bout:
         modules = tuple(self._module(joint) for joint in self.joints if joint.states)
         thc = next((m for m in modules if m.role == "ThC"), None)
         if thc is None:
-            raise AnalysisError(f"{self.label}: no joint between thorax and coxa with actions, expected one to judge by")
+            raise AnalysisError(
+                f"{self.label}: no joint between thorax and coxa with actions, expected one to judge by"
+            )
         plant = self.plant
         foot = self.foot_from_angles() if plant is None else plant.values[:, :3]
         return LegTracks(

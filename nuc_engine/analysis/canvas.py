@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from nuc_engine.analysis.bout import Span
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.palette import FAINT, INK, STANCE
 
@@ -20,6 +21,9 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+TITLE_POINTS = 14.0
+"""Height that a panel's own title takes."""
 
 Window = tuple[str, float, float]
 """A behaviour's name and the begin and end of its time, in seconds since engine start."""
@@ -48,12 +52,13 @@ _STYLE: dict[str, Any] = {
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
+def house_style() -> Generator[None]:
     """Draw with this package's style only, whatever the user's own settings are."""
     with matplotlib.rc_context():
         own = {key: value for key, value in matplotlib.rcParamsDefault.items() if not key.startswith("backend")}
-        matplotlib.rcParams.update(own)
-        matplotlib.rcParams.update(_STYLE)
+        settings = cast(Any, matplotlib.rcParams)  # their keys are typed one by one
+        settings.update(own)
+        settings.update(_STYLE)
         yield
 
 
@@ -64,13 +69,18 @@ def new_figure(width_in: float, height_in: float) -> Figure:
     return figure
 
 
+def say_empty(axes: Axes) -> None:
+    """Say in the middle of the axes that nothing was recorded."""
+    axes.text(0.5, 0.5, "nothing recorded", transform=axes.transAxes, ha="center", color=FAINT)
+
+
 def save_png(figure: Figure, path: Path) -> Path:
     """Write a PNG without date, version or other metadata; return its path. Raises OSError as open does."""
     figure.savefig(path, format="png", dpi=DPI, metadata={"Software": None})
     return path
 
 
-def shade(axes: Axes, spans: Sequence[tuple[float, float]]) -> None:
+def shade(axes: Axes, spans: Sequence[Span]) -> None:
     """Shade time spans (begin, end in s) over the full height, behind the curves."""
     axes.broken_barh(
         [(begin, end - begin) for begin, end in spans],
@@ -88,8 +98,8 @@ def mark_times(axes: Axes, times_s: Sequence[float]) -> None:
         axes.axvline(time, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
 
 
-def name_windows(axes: Axes, windows: Sequence[Window], span: tuple[float, float]) -> None:
-    """Write each behaviour's name above its part of a time axis."""
+def name_windows(axes: Axes, windows: Sequence[Window], span: Span, above_points: float = 0.0) -> None:
+    """Write each behaviour's name above its part of a time axis, so far above the axes."""
     for name, begin, end in windows:
         left, right = max(begin, span[0]), min(end, span[1])
         if right > left:
@@ -97,7 +107,7 @@ def name_windows(axes: Axes, windows: Sequence[Window], span: tuple[float, float
                 name,
                 ((left + right) / 2, 1.0),
                 xycoords=axes.get_xaxis_transform(),
-                xytext=(0, 4),
+                xytext=(0, 4 + above_points),
                 textcoords="offset points",
                 ha="center",
                 fontweight="bold",

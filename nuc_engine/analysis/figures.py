@@ -10,28 +10,37 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from nuc_engine.analysis.bout import Bout, JointInfo, Series
-from nuc_engine.analysis.canvas import Window, house_style, mark_times, name_windows, new_figure, save_png, shade
-from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
-from nuc_engine.analysis.palette import joint_color, muscle_colors, state_color
+from nuc_engine.analysis.bout import Bout, JointInfo, Series, Span
+from nuc_engine.analysis.canvas import (
+    TITLE_POINTS,
+    Window,
+    house_style,
+    mark_times,
+    name_windows,
+    new_figure,
+    save_png,
+    say_empty,
+    shade,
+)
+from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.lanes import draw_lanes
+from nuc_engine.analysis.palette import joint_color, muscle_pens
 from nuc_engine.analysis.path_state import behaviour_figure, path_state_figure
-from nuc_engine.analysis.phases import runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Span = tuple[float, float]
 
 
 def draw_figures(bout: Bout, folder: Path, windows: Sequence[Window] = ()) -> tuple[Path, ...]:
     """Draw everything into `folder` and return the files.
 
     `summary_sensors.png`, `summary_states.png`, `pathstate.png` and, for each behaviour window, `pathstate_NAME.png`.
-    The same bout gives the same bytes (with the same version of matplotlib).
+    The same bout gives the same bytes (with the same version of matplotlib). Raises AnalysisError for a window in which
+    nothing was recorded, before anything is written.
     """
+    for window in windows:
+        _check_recorded(bout, window)
     with house_style():
         files = [
             save_png(sensor_figure(bout, windows), folder / "summary_sensors.png"),
@@ -42,12 +51,28 @@ def draw_figures(bout: Bout, folder: Path, windows: Sequence[Window] = ()) -> tu
     return tuple(files)
 
 
+def draw_window(bout: Bout, folder: Path, window: Window) -> tuple[Path, ...]:
+    """Draw one window alone into `folder` and return the files.
+
+    `summary_sensors_NAME.png`, `summary_states_NAME.png` and `pathstate_NAME.png`. Raises AnalysisError when nothing
+    was recorded in it.
+    """
+    _check_recorded(bout, window)
+    name, span = window[0], (window[1], min(window[2], bout.end_s))
+    with house_style():
+        return (
+            save_png(sensor_figure(bout, (), span), folder / f"summary_sensors_{name}.png"),
+            save_png(state_figure(bout, (), span), folder / f"summary_states_{name}.png"),
+            save_png(behaviour_figure(bout, (name, *span)), folder / f"pathstate_{name}.png"),
+        )
+
+
 def sensor_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None = None) -> Figure:
     """First summary figure: joint angles and filtered load from the sensors, position and current as replied.
 
     Where the plant was simulated, foot height and contact force too. Stance (contact) is shaded.
     """
-    span = (0.0, bout.end_s) if span is None else span
+    span = _whole(bout) if span is None else span
     joints = [joint for joint in bout.joints if joint.angle is not None]
     figure = new_figure(13.0, 10.5 if bout.plant is not None else 8.4)
     rows = 5 if bout.plant is not None else 4
@@ -60,96 +85,99 @@ def sensor_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None 
     if bout.plant is not None:
         _plant(panels[4], bout.plant.between(*span))
     panels[1].axhline(0.0, color="0.75", linewidth=0.6, zorder=1)
-    panels[0].legend(*_joint_legend(panels[0], joints), loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0)
-    _finish(figure, panels, bout, windows, span, "sensors")
+    _legend_beside(panels[0])
+    _finish(figure, panels, bout, span, "sensors")
+    name_windows(panels[0], windows, span)
+    figure.align_ylabels(panels)
     return figure
 
 
 def state_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None = None) -> Figure:
-    """Second summary figure: for each joint with actions, which one is in force, and the muscles' activations."""
-    span = (0.0, bout.end_s) if span is None else span
+    """Second summary figure: for each joint with actions, which one is in force, and the muscles' activations.
+
+    Raises AnalysisError when the configuration has no actions.
+    """
+    span = _whole(bout) if span is None else span
     joints = [joint for joint in bout.joints if joint.states]
+    if not joints:
+        raise AnalysisError(f"{bout.label}: no joint has actions, so there are no states to draw")
     heights = [height for joint in joints for height in (0.35 + 0.25 * len(joint.states), 1.2)]
     figure = new_figure(13.0, 1.0 + 1.45 * sum(heights))
     panels: list[Axes] = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
     log = bout.states.between(*span)
     for joint, lanes, curves in zip(joints, panels[::2], panels[1::2], strict=True):
-        _state_lanes(lanes, bout, joint, log, span[1])
+        draw_lanes(lanes, bout, [joint], span)
+        lanes.set_title(joint.name, loc="left", pad=3, fontsize=9, fontweight="bold")
         _activations(curves, joint, log)
-    _finish(figure, panels, bout, windows, span, "states and activations")
+    _finish(figure, panels, bout, span, "states and activations")
+    name_windows(panels[0], windows, span, TITLE_POINTS)
     return figure
 
 
-def contact_spans(bout: Bout, span: Span) -> list[Span]:
-    """Return when the foot touched the ground; nothing where contact was not recorded."""
-    if bout.plant is None:
-        return []
-    plant = bout.plant.between(*span)
-    if not len(plant):
-        return []
-    last = len(plant) - 1
-    touching = plant.values[:, 3] > DEFAULT_CRITERIA.contact_n
-    return [(float(plant.t_s[a]), float(plant.t_s[min(b, last)])) for a, b in runs(touching)]
+def _whole(bout: Bout) -> Span:
+    return 0.0, bout.end_s or 1.0
+
+
+def _check_recorded(bout: Bout, window: Window) -> None:
+    name, begin_s, end_s = window
+    if not begin_s < min(end_s, bout.end_s):
+        raise AnalysisError(
+            f"{name}, {begin_s:g} to {end_s:g} s: nothing was recorded in it; the bout ends at {bout.end_s:.4g} s"
+        )
 
 
 def _curves(axes: Axes, series: Series, columns: Sequence[tuple[JointInfo, str | None]], label: str) -> None:
     for joint, column in columns:
         if column is not None:
             axes.plot(series.t_s, series.column(column), color=joint_color(joint), linewidth=0.9, label=joint.name)
+    if not len(series):
+        say_empty(axes)
     axes.set_ylabel(label)
 
 
-def _joint_legend(axes: Axes, joints: Sequence[JointInfo]) -> tuple[list[object], list[str]]:
-    handles, labels = axes.get_legend_handles_labels()
-    del joints
-    return handles, labels
+def _legend_beside(axes: Axes) -> None:
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0)
 
 
 def _plant(axes: Axes, plant: Series) -> None:
-    height = plant.values[:, 2] - (plant.values[:, 2].min() if len(plant) else 0.0)
-    axes.plot(plant.t_s, height, color="0.25", linewidth=0.9)
-    axes.set_ylabel("foot height\n(cm)")
-    force = axes.twinx()
-    force.plot(plant.t_s, plant.values[:, 3], color="0.55", linewidth=0.7)
-    force.set_ylabel("contact (N)", color="0.45")
-    force.spines["right"].set_visible(True)
-    force.set_ylim(bottom=0.0)
-
-
-def _state_lanes(axes: Axes, bout: Bout, joint: JointInfo, log: Series, end_s: float) -> None:
-    """One lane per action, the first at the bottom, as the toolbox draws them."""
-    codes = log.column(joint.action or "").astype(int)
-    edges = np.append(log.t_s, end_s)
-    for lane, code in enumerate(joint.states):
-        state = bout.states_of[code]
-        spans = [(float(edges[a]), float(edges[b] - edges[a])) for a, b in runs(codes == code)]
-        axes.broken_barh(spans, (lane - 0.36, 0.72), facecolors=state_color(bout, state), linewidth=0, zorder=2)
-    axes.set_yticks(range(len(joint.states)), [bout.states_of[code].name for code in joint.states])
-    axes.set_ylim(-0.6, len(joint.states) - 0.4)
-    axes.set_title(joint.name, loc="left", pad=3, fontsize=9, fontweight="bold")
-    axes.tick_params(axis="y", length=0)
+    """Contact force on the left axis and behind, the foot's z on the right and in front."""
+    axes.plot(plant.t_s, plant.values[:, 3], color="0.6", linewidth=0.7)
+    axes.set_ylabel("contact\n(N, grey)")
+    axes.set_ylim(bottom=0.0)
+    above = axes.twinx()
+    above.plot(plant.t_s, plant.values[:, 2], color="0.1", linewidth=0.9)
+    above.set_ylabel("foot z, up\n(cm, black)")
+    above.spines["right"].set_visible(True)
 
 
 def _activations(axes: Axes, joint: JointInfo, log: Series) -> None:
-    columns = zip(joint.muscles, joint.activations, muscle_colors(joint), strict=True)
-    for muscle, column, color in columns:
-        axes.plot(log.t_s, log.column(column), color=color, linewidth=1.0, drawstyle="steps-post", label=muscle)
+    for muscle, column, (color, style) in zip(
+        joint.muscles, joint.activations, muscle_pens(len(joint.muscles)), strict=True
+    ):
+        axes.plot(
+            log.t_s,
+            log.column(column),
+            color=color,
+            linestyle=style,
+            linewidth=1.0,
+            drawstyle="steps-post",
+            label=muscle,
+        )
+    if not len(log):
+        say_empty(axes)
     axes.set_ylabel("activation")
     axes.set_ylim(bottom=0.0)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0)
+    _legend_beside(axes)
 
 
-def _finish(
-    figure: Figure, panels: Sequence[Axes], bout: Bout, windows: Sequence[Window], span: Span, what: str
-) -> None:
-    spans = contact_spans(bout, span)
+def _finish(figure: Figure, panels: Sequence[Axes], bout: Bout, span: Span, what: str) -> None:
+    spans = bout.contact_spans(*span)
     for axes in panels:
         shade(axes, spans)
         mark_times(axes, [t for t in bout.changesets_s if span[0] < t < span[1]])
         axes.margins(x=0)
-    name_windows(panels[0], windows, span)
     panels[-1].set_xlim(*span)
     panels[-1].set_xlabel("time since engine start (s)")
     note = "; shaded: foot in contact" if spans else ""
     figure.suptitle(f"{bout.label}: {what}{note}", x=0.01, ha="left", fontsize=11)
-    figure.align_ylabels(list(panels))

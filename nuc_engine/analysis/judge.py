@@ -128,7 +128,7 @@ def _module_checks(m: Measures, c: Criteria) -> list[Check]:
     return checks
 
 
-def _kind(
+def _kind(  # noqa: PLR0911  one return per class of docs/stepping.md, in its order
     m: Measures, general: tuple[Check, ...], special: tuple[Check, ...], contact_known: bool, c: Criteria
 ) -> Kind:
     failed = {check.name for check in general if not check.ok}

@@ -10,6 +10,7 @@ Color = tuple[float, float, float]
 INK: Color = (0.15, 0.15, 0.17)
 FAINT: Color = (0.62, 0.62, 0.64)
 STANCE: Color = (0.90, 0.90, 0.88)
+_MUSCLE: Color = (0.56, 0.44, 0.62)
 
 _LINES: dict[Role, Color] = {
     "ThC": (0.00, 0.50, 0.33),
@@ -39,10 +40,10 @@ def state_color(bout: Bout, state: StateInfo) -> Color:
     return choices[joint.states.index(state.code) % len(choices)]
 
 
-def muscle_colors(joint: JointInfo) -> tuple[Color, ...]:
-    """Return one colour per muscle of a joint: the joint's own, then darker and lighter ones."""
-    red, green, blue = joint_color(joint)
-    shades = (1.0, 0.45, 0.7, 0.25)
-    return tuple(
-        (red * f, green * f, blue * f) for f in (shades[k % len(shades)] for k in range(len(joint.muscles)))
-    )
+def muscle_pens(count: int) -> tuple[tuple[Color, str], ...]:
+    """Return colour and line style for each muscle of a joint.
+
+    None is an action's colour: that would tie the muscle to the action.
+    """
+    pens = ((INK, "-"), (_MUSCLE, "-"), (INK, ":"), (_MUSCLE, ":"))
+    return tuple(pens[k % len(pens)] for k in range(count))

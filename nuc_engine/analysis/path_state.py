@@ -1,7 +1,8 @@
 """Path-state plots: the foot's path with one line beside it per joint, in the colours of the joint's actions.
 
 Source: appendix 10.3, section 5.3.2; figures 7-1 and 7-23. The path is computed from the joint angles; it begins at
-the circle and ends at the triangle.
+the circle and ends at the triangle. An angle has steps of one servo tick, a few millimetres at the foot: the grey line
+shows them as they are, the coloured ones run beside their moving average, so that they do not hide each other.
 """
 # pyright: reportUnknownMemberType=false
 
@@ -14,9 +15,10 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
-from nuc_engine.analysis.bout import Bout, JointInfo
-from nuc_engine.analysis.canvas import Window, new_figure, shade
+from nuc_engine.analysis.bout import Bout, JointInfo, Span
+from nuc_engine.analysis.canvas import Window, new_figure, say_empty, shade
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
+from nuc_engine.analysis.lanes import draw_lanes
 from nuc_engine.analysis.palette import FAINT, INK, STANCE, joint_color, state_color
 from nuc_engine.analysis.phases import minima, runs
 from nuc_engine.analysis.tracks import FloatArray, IntArray
@@ -28,10 +30,14 @@ if TYPE_CHECKING:
 AXIS_NAMES = ("x, forward (cm)", "y, left (cm)", "z, up (cm)")
 TOP, SIDE, REAR = (0, 1), (0, 2), (1, 2)
 _VIEW_NAMES = {TOP: "from above", SIDE: "from the side", REAR: "from behind"}
-OFFSET_SHARE = 0.012
+OFFSET_SHARE = 0.017
 """Distance of neighbouring lines, as a share of the larger extent of the path."""
+SMOOTHING_S = 0.08
+"""What the path beside which the coloured lines run is averaged over."""
 CYCLES = 4.0
 """How many thorax-coxa cycles the plot of a behaviour shows: the last ones of its window."""
+MANY_S = 10.0
+"""From this duration on lines are thin, since loops lie over each other."""
 
 
 def path_state_figure(bout: Bout, windows: Sequence[Window] = ()) -> Figure:
@@ -39,7 +45,7 @@ def path_state_figure(bout: Bout, windows: Sequence[Window] = ()) -> Figure:
     spans = [("all", 0.0, bout.end_s), *(_last_cycles(bout, window) for window in windows)]
     columns = min(2, len(spans))
     rows = -(-len(spans) // columns)
-    figure = new_figure(6.2 * columns + 1.0, 4.9 * rows + 1.0)
+    figure = new_figure(max(9.0, 6.2 * columns + 1.0), 4.9 * rows + 1.2)
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, (name, begin, end) in zip(grid.flat, spans, strict=False):
         draw_path(axes, bout, (begin, end), TOP)
@@ -47,59 +53,64 @@ def path_state_figure(bout: Bout, windows: Sequence[Window] = ()) -> Figure:
     for axes in list(grid.flat)[len(spans) :]:
         axes.set_axis_off()
     figure.suptitle(f"{bout.label}: foot path from above, with the joints' actions", x=0.01, ha="left", fontsize=11)
-    figure.legend(handles=state_legend(bout), loc="outside lower center", ncols=4)
+    _legend_below(figure, bout)
     return figure
 
 
 def behaviour_figure(bout: Bout, window: Window) -> Figure:
     """Return one behaviour's last cycles: path-state plots from above and from behind or the side, angles, actions."""
     name, begin, end = _last_cycles(bout, window)
-    figure = new_figure(13.0, 7.4)
+    span = begin, end
+    figure = new_figure(13.0, 7.6)
     grid = figure.add_gridspec(2, 2, width_ratios=[1.0, 1.15], height_ratios=[1.0, 1.0])
-    above, across = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[1, 0])
-    draw_path(above, bout, (begin, end), TOP)
-    draw_path(across, bout, (begin, end), _better_side(bout, (begin, end)))
+    for row, view in enumerate((TOP, _better_side(bout, span))):
+        axes = figure.add_subplot(grid[row, 0])
+        draw_path(axes, bout, span, view)
+        axes.set_title(f"foot path {_VIEW_NAMES[view]}", loc="left")
     angles = figure.add_subplot(grid[0, 1])
+    _angle_traces(angles, bout, span)
     lanes = figure.add_subplot(grid[1, 1], sharex=angles)
-    _angle_traces(angles, bout, (begin, end))
-    _lanes(lanes, bout, (begin, end))
-    note = "; shaded: foot in contact" if bout.plant is not None else ""
+    draw_lanes(lanes, bout, [joint for joint in bout.joints if joint.states], span)
+    lanes.set_xlabel("time since engine start (s)")
+    contact = bout.contact_spans(*span)
+    for axes in (angles, lanes):
+        shade(axes, contact)
+    note = "; shaded: foot in contact" if contact else ""
     figure.suptitle(f"{bout.label}: {name}, {begin:.1f} to {end:.1f} s{note}", x=0.01, ha="left", fontsize=11)
-    figure.legend(handles=state_legend(bout), loc="outside lower center", ncols=6)
+    _legend_below(figure, bout)
     return figure
 
 
-def draw_path(axes: Axes, bout: Bout, span: tuple[float, float], view: tuple[int, int]) -> None:
+def draw_path(axes: Axes, bout: Bout, span: Span, view: tuple[int, int]) -> None:
     """Draw the path-state plot of one span in one projection; `view` gives the two axes (0 x, 1 y, 2 z)."""
-    keep = (bout.sensors.t_s >= span[0]) & (bout.sensors.t_s <= span[1])
-    times = bout.sensors.t_s[keep]
+    part = bout.between(*span)
+    times = part.sensors.t_s
+    axes.set_xlabel(AXIS_NAMES[view[0]])
+    axes.set_ylabel(AXIS_NAMES[view[1]])
     if len(times) < 2:
-        axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center")
+        say_empty(axes)
         return
-    path = _foot(bout, keep)[:, list(view)]
-    step = OFFSET_SHARE * float(np.ptp(path, axis=0).max())
-    normal = outward_normals(path)
-    axes.plot(path[:, 0], path[:, 1], color=FAINT, linewidth=0.7, zorder=2)
-    _contact_band(axes, bout, times, path)
+    path = part.foot_from_angles()[:, list(view)]
+    smooth = moving_average(path, max(1, round(SMOOTHING_S / max(float(np.median(np.diff(times))), 1e-9))))
+    beside = OFFSET_SHARE * float(np.ptp(path, axis=0).max()) * outward_normals(smooth)
+    thin = times[-1] - times[0] > MANY_S
+    axes.plot(path[:, 0], path[:, 1], color=FAINT, linewidth=0.4 if thin else 0.7, zorder=2)
+    _contact_band(axes, part, path, 5.0 if thin else 9.0)
     for k, joint in enumerate(joint for joint in bout.joints if joint.states):
-        line = path + (k + 1) * step * normal
-        _state_line(axes, bout, joint, _actions_at(bout, joint, times), line)
+        codes = bout.actions_at(joint, times)
+        _state_line(axes, bout, joint, codes, smooth + (k + 1) * beside, 0.6 if thin else 1.6)
     axes.plot(*path[0], marker="o", markersize=8, markerfacecolor="white", markeredgecolor=INK, zorder=5)
     axes.plot(*path[-1], marker="^", markersize=8, markerfacecolor=INK, markeredgecolor=INK, zorder=5)
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel(AXIS_NAMES[view[0]])
-    axes.set_ylabel(AXIS_NAMES[view[1]])
-    axes.set_title(f"foot path {_VIEW_NAMES[view]}", loc="left")
     axes.autoscale_view()
 
 
 def outward_normals(path: FloatArray) -> FloatArray:
-    """Return a unit vector across the path at each point, on the outer side of its loops, shape (n, 2).
+    """Return a unit vector across the path at each of its two or more points, outside its loops, shape (n, 2).
 
-    The direction of travel is smoothed over some samples, and kept where the foot rests, so that the lines beside the
-    path run smoothly.
+    Where the foot rests, the direction it came in is kept.
     """
-    travel = np.gradient(_smooth(path, 9), axis=0)
+    travel = np.gradient(path, axis=0)
     speed = np.hypot(travel[:, 0], travel[:, 1])
     moving = speed > 1e-3 * max(float(speed.max()), 1e-12)
     last = np.maximum.accumulate(np.where(moving, np.arange(len(path)), -1))
@@ -110,54 +121,56 @@ def outward_normals(path: FloatArray) -> FloatArray:
     return side * np.stack([travel[:, 1], -travel[:, 0]], axis=1) / length[:, None]
 
 
-def state_legend(bout: Bout) -> list[Line2D]:
-    """Return legend entries for all actions, and for the path's marks."""
-    entries = [Line2D([], [], color=state_color(bout, state), linewidth=3, label=state.name) for state in bout.states_of]
-    if bout.plant is not None:
-        entries.append(Line2D([], [], color=STANCE, linewidth=7, label="foot in contact"))
-    circle = Line2D([], [], color=INK, marker="o", markerfacecolor="white", linestyle="", label="begin")
-    return [*entries, circle, Line2D([], [], color=INK, marker="^", linestyle="", label="end")]
-
-
-def _foot(bout: Bout, keep: object) -> FloatArray:
-    from dataclasses import replace
-
-    series = bout.sensors
-    part = replace(series, t_s=series.t_s[keep], values=series.values[keep])  # type: ignore[index]
-    return replace(bout, sensors=part).foot_from_angles()
-
-
-def _smooth(path: FloatArray, width: int) -> FloatArray:
+def moving_average(path: FloatArray, width: int) -> FloatArray:
+    """Return the centred moving average over `width` samples along the first axis; ends count as if held."""
     width = min(width, len(path))
     kernel = np.ones(width) / width
     padded = np.pad(path, ((width // 2, width - 1 - width // 2), (0, 0)), mode="edge")
     return np.stack([np.convolve(padded[:, k], kernel, mode="valid") for k in range(path.shape[1])], axis=1)
 
 
-def _actions_at(bout: Bout, joint: JointInfo, times: FloatArray) -> IntArray:
-    codes = bout.states.column(joint.action or "").astype(np.int64)
-    if not len(codes):
-        return np.full(len(times), -1)
-    return codes[np.clip(np.searchsorted(bout.states.t_s, times, side="right") - 1, 0, None)]
+def state_legend(bout: Bout) -> tuple[list[Line2D], int]:
+    """Return legend entries for all actions and marks, and in how many columns: one per joint, then the marks."""
+    joints = [joint for joint in bout.joints if joint.states]
+    columns = [[_entry(bout, code) for code in joint.states] for joint in joints]
+    path = Line2D([], [], color=FAINT, linewidth=1.0, label="path as measured")
+    begin = Line2D([], [], color=INK, marker="o", markerfacecolor="white", linestyle="", label="begin")
+    marks = [path, begin, Line2D([], [], color=INK, marker="^", linestyle="", label="end")]
+    if bout.plant is not None:
+        marks.append(Line2D([], [], color=STANCE, linewidth=7, label="foot in contact"))
+    rows = max([2, *(len(column) for column in columns)])
+    columns += [marks[k : k + rows] for k in range(0, len(marks), rows)]
+    blank = Line2D([], [], linestyle="", label=" ")
+    return [entry for column in columns for entry in [*column, *[blank] * (rows - len(column))]], len(columns)
 
 
-def _state_line(axes: Axes, bout: Bout, joint: JointInfo, codes: IntArray, line: FloatArray) -> None:
+def _entry(bout: Bout, code: int) -> Line2D:
+    state = bout.states_of[code]
+    return Line2D([], [], color=state_color(bout, state), linewidth=3, label=state.name)
+
+
+def _legend_below(figure: Figure, bout: Bout) -> None:
+    entries, columns = state_legend(bout)
+    figure.legend(handles=entries, loc="outside lower center", ncols=columns)
+
+
+def _state_line(axes: Axes, bout: Bout, joint: JointInfo, codes: IntArray, line: FloatArray, width: float) -> None:
     pieces: list[FloatArray] = []
     colors: list[tuple[float, float, float]] = []
     for code in joint.states:
         for begin, end in runs(codes == code):
             pieces.append(line[begin : min(end + 1, len(line))])
             colors.append(state_color(bout, bout.states_of[code]))
-    axes.add_collection(LineCollection(pieces, colors=colors, linewidths=1.6, zorder=3, capstyle="butt"))
+    axes.add_collection(LineCollection(pieces, colors=colors, linewidths=width, zorder=3, capstyle="butt"))
 
 
-def _contact_band(axes: Axes, bout: Bout, times: FloatArray, path: FloatArray) -> None:
+def _contact_band(axes: Axes, bout: Bout, path: FloatArray, width: float) -> None:
     """A broad pale band under the path where the foot touches the ground."""
     if bout.plant is None or not len(bout.plant):
         return
-    force = np.interp(times, bout.plant.t_s, bout.plant.values[:, 3])
+    force = np.interp(bout.sensors.t_s, bout.plant.t_s, bout.plant.values[:, 3])
     pieces = [path[begin:end] for begin, end in runs(force > DEFAULT_CRITERIA.contact_n) if end - begin > 1]
-    axes.add_collection(LineCollection(pieces, colors=[STANCE], linewidths=9.0, zorder=1, capstyle="round"))
+    axes.add_collection(LineCollection(pieces, colors=[STANCE], linewidths=width, zorder=1, capstyle="round"))
 
 
 def _last_cycles(bout: Bout, window: Window) -> Window:
@@ -176,48 +189,18 @@ def _last_cycles(bout: Bout, window: Window) -> Window:
     return name, max(begin, end - CYCLES * period), end
 
 
-def _better_side(bout: Bout, span: tuple[float, float]) -> tuple[int, int]:
+def _better_side(bout: Bout, span: Span) -> tuple[int, int]:
     """Choose the vertical projection in which the foot moves farther."""
-    keep = (bout.sensors.t_s >= span[0]) & (bout.sensors.t_s <= span[1])
-    foot = _foot(bout, keep)
+    foot = bout.between(*span).foot_from_angles()
     return SIDE if len(foot) == 0 or np.ptp(foot[:, 0]) >= np.ptp(foot[:, 1]) else REAR
 
 
-def _angle_traces(axes: Axes, bout: Bout, span: tuple[float, float]) -> None:
+def _angle_traces(axes: Axes, bout: Bout, span: Span) -> None:
     part = bout.sensors.between(*span)
     for joint in bout.joints:
         if joint.angle is not None and joint.states:
             axes.plot(part.t_s, part.column(joint.angle), color=joint_color(joint), linewidth=1.4, label=joint.name)
-    _shade_contact(axes, bout, span)
     axes.set_ylabel("joint angle (deg)")
     axes.tick_params(labelbottom=False)
     axes.set_xlim(*span)
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, borderaxespad=0.2)
-
-
-def _lanes(axes: Axes, bout: Bout, span: tuple[float, float]) -> None:
-    log = bout.states.between(*span)
-    names: list[str] = []
-    joints = [joint for joint in bout.joints if joint.states]
-    for joint in joints:
-        codes = log.column(joint.action or "").astype(np.int64)
-        edges = np.append(log.t_s, span[1])
-        for code in joint.states:
-            state = bout.states_of[code]
-            spans = [(float(edges[a]), float(edges[b] - edges[a])) for a, b in runs(codes == code)]
-            axes.broken_barh(spans, (len(names) - 0.36, 0.72), facecolors=state_color(bout, state), linewidth=0, zorder=2)
-            names.append(state.name)
-    _shade_contact(axes, bout, span)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(-0.6, len(names) - 0.4)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("time since engine start (s)")
-
-
-def _shade_contact(axes: Axes, bout: Bout, span: tuple[float, float]) -> None:
-    if bout.plant is None:
-        return
-    plant = bout.plant.between(*span)
-    touching = plant.values[:, 3] > DEFAULT_CRITERIA.contact_n
-    last = len(plant) - 1
-    shade(axes, [(float(plant.t_s[a]), float(plant.t_s[min(b, last)])) for a, b in runs(touching)])

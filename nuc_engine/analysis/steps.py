@@ -121,7 +121,7 @@ def detect_steps(leg: LegTracks, criteria: Criteria = DEFAULT_CRITERIA) -> Steps
         swings = find_swings(leg.t_foot_s, leg.foot_cm[:, 2], leg.contact_n, leg.leg_length_cm, criteria)
     else:
         swings = []
-    pairs = [(a, b) for a, b in zip(swings, swings[1:], strict=False) if a.begin_known]
+    pairs = [(a, b) for a, b in zip(swings, swings[1:], strict=False) if a.begin_known]  # noqa: RUF007
     lift_off = np.array([a.lift_off_s for a, _ in pairs])
     touch_down = np.array([a.touch_down_s for a, _ in pairs])
     end = np.array([b.lift_off_s for _, b in pairs])
