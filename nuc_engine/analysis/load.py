@@ -12,29 +12,29 @@ import numpy as np
 from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.layout import PLANT_COLUMNS, joints_of, layout_of, states_of
+from nuc_engine.analysis.scriptlog import ScriptLog, read_script_log
 from nuc_engine.analysis.tables import read_table
 from nuc_engine.analysis.tracks import FloatArray
-from sccils_schemas.documents import HdsoMod
-from sccils_schemas.model import Model, load_model, load_script
+from sccils_schemas.model import Model, load_model
 
-COLUMNS_FILE, MANIFEST_FILE, SCRIPT_LOG, PLANT_FILE = "columns.json", "manifest.json", "Scriptlog.xml", "PlantData.txt"
-ENGINE_START = "engine_start_time"
+COLUMNS_FILE, MANIFEST_FILE, PLANT_FILE = "columns.json", "manifest.json", "PlantData.txt"
 NS = 1e-9
 
-Described = dict[str, list[dict[str, Any]]]
+Described = dict[str, list[tuple[str, str]]]
+"""File name -> name and unit of each column after time."""
 
 
 def load_bout(folder: Path) -> Bout:
     """Read a whole data directory.
 
-    Raises BoutError, naming file and remedy, when the directory, its configuration or a log cannot be used. What is only
-    missing or torn at its end is a note of the result.
+    Raises BoutError, naming file and remedy, when the directory, its configuration or a log cannot be used. What is
+    only missing or torn at its end is a note of the result.
     """
     if not folder.is_dir():
         raise BoutError(f"{folder}: no such directory, expected the data directory of a bout")
     model = _model(folder)
     manifest = _json(folder / MANIFEST_FILE)
-    described = _described(_json(folder / COLUMNS_FILE))
+    described = _described(folder / COLUMNS_FILE)
     layout = layout_of(model)
     notes: list[str] = []
     tables = {
@@ -46,8 +46,9 @@ def load_bout(folder: Path) -> Bout:
     plant = None
     if (folder / PLANT_FILE).exists():
         plant = _table(folder, PLANT_FILE, (PLANT_COLUMNS,), described, notes)
-    mods = _script_log(folder, model, notes)
-    start_ns = 0.0 if described else _engine_start_ns(tables, mods, notes)
+    log = read_script_log(folder, model)
+    notes.extend(log.notes)
+    start_ns = 0.0 if described else _engine_start_ns(tables, log, notes)
     series = {name: _series(table, start_ns) for name, table in tables.items()}
     return Bout(
         folder=folder,
@@ -59,7 +60,7 @@ def load_bout(folder: Path) -> Bout:
         states=series["StateData.txt"],
         muscles=series["MuscleData.txt"],
         plant=None if plant is None else _series(plant, start_ns),
-        changesets_s=tuple(sorted({float(mod.time_s) for mod in mods if mod.time_s > 0 and mod.name != ENGINE_START})),
+        changesets_s=log.times_s,
         notes=(*notes, *_state_note(manifest)),
     )
 
@@ -81,8 +82,12 @@ def _table(
     """Read one log and name its columns, by columns.json where it describes them, else by the model."""
     numbers, torn = read_table(folder / name)
     notes.extend(torn)
+    units: tuple[str, ...] = ()
     if name in described:
-        layouts = (tuple(str(column["name"]) for column in described[name][1:]),)
+        needed, layouts = layouts[0], (tuple(column for column, _ in described[name]),)
+        units = tuple(unit for _, unit in described[name])
+        if missing := [column for column in needed if column not in layouts[0]]:
+            raise BoutError(f"{folder / COLUMNS_FILE}: {name} lacks {', '.join(missing)} of this configuration")
     if not len(numbers):
         notes.append(f"{name}: empty")
         numbers = np.zeros((0, 1 + len(layouts[0])))
@@ -91,8 +96,7 @@ def _table(
     if columns is None:
         expected = " or ".join(str(1 + n) for n in dict.fromkeys(len(layout) for layout in layouts))
         raise BoutError(f"{folder / name}: {1 + width} columns, expected {expected} for this configuration")
-    units = tuple(str(column.get("unit", "")) for column in described.get(name, [])[1:]) or ("",) * width
-    return numbers, columns, units
+    return numbers, columns, units or ("",) * width
 
 
 def _series(table: Table, start_ns: float) -> Series:
@@ -100,26 +104,13 @@ def _series(table: Table, start_ns: float) -> Series:
     return Series((numbers[:, 0] - start_ns) * NS, numbers[:, 1:], columns, units)
 
 
-def _engine_start_ns(tables: dict[str, Table], mods: Sequence[HdsoMod], notes: list[str]) -> float:
+def _engine_start_ns(tables: dict[str, Table], log: ScriptLog, notes: list[str]) -> float:
     """NeuRoMod's logs carry absolute time: the start it logged joins them with its scripts (reading E1)."""
-    for mod in mods:
-        if mod.name == ENGINE_START and mod.data and not isinstance(mod.data, str):
-            return float(mod.data[0])
+    if log.engine_start_ns is not None:
+        return float(log.engine_start_ns)
     firsts = [float(numbers[0, 0]) for numbers, _, _ in tables.values() if len(numbers)]
     notes.append("engine start time not logged: time counts from the first record")
     return min(firsts, default=0.0)
-
-
-def _script_log(folder: Path, model: Model, notes: list[str]) -> tuple[HdsoMod, ...]:
-    if not (folder / SCRIPT_LOG).exists():
-        notes.append(f"{SCRIPT_LOG}: missing, so changesets are not known")
-        return ()
-    script, problems = load_script(folder / SCRIPT_LOG, model)
-    if script is None:
-        first = next(iter(problems), None)
-        notes.append(f"{SCRIPT_LOG}: not readable, so changesets are not known ({first})")
-        return ()
-    return tuple(entry for entry in script.entries if isinstance(entry, HdsoMod))
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -135,12 +126,16 @@ def _json(path: Path) -> dict[str, Any]:
     return content  # pyright: ignore[reportUnknownVariableType]
 
 
-def _described(content: dict[str, Any]) -> Described:
-    """Return file name -> its columns, the first of them time."""
+def _described(path: Path) -> Described:
+    """Return what columns.json says of each log; {} where there is no such file."""
     try:
-        return {str(name): list(entry["columns"]) for name, entry in content.get("files", {}).items()}
+        files = _json(path).get("files", {})
+        return {
+            str(name): [(str(column["name"]), str(column.get("unit", ""))) for column in entry["columns"][1:]]
+            for name, entry in files.items()
+        }
     except (AttributeError, KeyError, TypeError) as error:
-        raise BoutError(f"{COLUMNS_FILE}: not in the expected form, missing {error}") from error
+        raise BoutError(f'{path}: not in the expected form, {{"files": {{NAME: {{"columns": [...]}}}}}}') from error
 
 
 def _label(manifest: dict[str, Any], model: Model) -> str:

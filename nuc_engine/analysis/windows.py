@@ -14,12 +14,13 @@ from pathlib import Path
 
 from nuc_engine.analysis.criteria import Behaviour
 from nuc_engine.analysis.errors import BoutError
+from nuc_engine.analysis.scriptlog import read_script_log
 from nuc_engine.analysis.tracks import joint_role
 from nuc_engine.changes import Changeset, ScriptRefused, prepare
 from nuc_engine.plan import JointPlan, Plan
 from nuc_engine.planning import build_plan
 from nuc_engine.values import Values, initial_values, rule_tokens
-from sccils_schemas.model import load_model, load_script
+from sccils_schemas.model import load_model
 from sccils_schemas.rules import Comparison, Rule, Variable, parse_tokens
 
 NS = 1e-9
@@ -52,10 +53,9 @@ def windows_of_bout(folder: Path, end_s: float) -> tuple[BehaviourWindow, ...]:
     if model is None:
         raise BoutError(f"{folder}: the copy of the configuration cannot be used:\n{problems}")
     plan = build_plan(model)
-    log = folder / "Scriptlog.xml"
-    document = load_script(log, model)[0] if log.exists() else None
+    script = read_script_log(folder, model).script
     try:
-        changesets = () if document is None else prepare(document, plan, model.ids)
+        changesets = () if script is None else prepare(script, plan, model.ids)
     except ScriptRefused:
         changesets = ()
     return behaviour_windows(plan, changesets, end_s)
