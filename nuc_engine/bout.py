@@ -233,12 +233,13 @@ def _check(spec: BoutSpec, plan: Plan) -> None:
         raise BoutRefused(f"seed {spec.seed}; expected 0 or more")
     _check_names("cost of task", spec.costs, TASKS)
     _check_names("limit of motor", spec.limits, [motor.name for motor in plan.motors])
-    for pair in spec.labels.items():
+    labels: Mapping[Any, Any] = spec.labels
+    for pair in labels.items():
         if not all(isinstance(word, str) for word in pair):
             raise BoutRefused(f"label {pair}; expected text for text")
 
 
-def _check_names(what: str, numbers: Mapping[str, int], names: Sequence[str]) -> None:
+def _check_names(what: str, numbers: Mapping[str, Any], names: Sequence[str]) -> None:
     for name, number in numbers.items():
         if name not in names:
             raise BoutRefused(f"{what} {name!r}; expected one of {', '.join(names)}")

@@ -304,7 +304,7 @@ def test_dead_rules_and_refused_writes_are_told(tmp_path):
     script.write_text(
         """<hdsoscript>
   <hdsoMod idNum="105" NumElts="1" time="0.2">169.99</hdsoMod>
-  <hdsoMod idNum="161" NumElts="25" datatype="char" time="0.2">(307 &gt; 105)&amp;(307 &lt; 103)</hdsoMod>
+  <hdsoMod idNum="161" NumElts="23" datatype="char" time="0.2">(307 &gt; 105)&amp;(307 &lt; 103)</hdsoMod>
 </hdsoscript>"""
     )
     result = run_bout(BoutSpec("lin_roach", tmp_path / "a", script=str(script), duration_s=1))
