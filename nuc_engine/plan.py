@@ -46,7 +46,7 @@ class HdsoPlan:
 
 @dataclass(frozen=True, slots=True)
 class MotorPlan:
-    """One servo: raw = cal1 + cal2 * angle_deg; `dir` turns delta and current into raw direction (reading B16)."""
+    """One servo: raw = cal1 + cal2 * angle_deg; `dir` turns servo deltas into raw direction (readings B16, B19)."""
 
     index: int
     id_num: int
