@@ -9,8 +9,7 @@ from nuc_engine.plan import Plan
 from nuc_engine.planning import stored_values
 from nuc_engine.store import refusal
 from sccils_schemas.documents import HDSO_ALL, HdsoMod, HdsoScript
-
-_NS = 1_000_000_000
+from sccils_schemas.numbers import nanoseconds
 
 
 class ScriptRefused(Exception):
@@ -64,7 +63,7 @@ def prepare(script: HdsoScript, plan: Plan, ids: Mapping[str, int]) -> tuple[Cha
     by_time: dict[int, tuple[list[Write], list[Request]]] = {}
     reasons: list[str] = []
     for entry in script.entries:
-        writes, requests = by_time.setdefault(int(entry.time_s * _NS), ([], []))
+        writes, requests = by_time.setdefault(nanoseconds(entry.time_s), ([], []))
         if isinstance(entry, HdsoMod):
             hdso = plan.hdso(entry.ref)
             write = Write(hdso.index, stored_values(hdso, entry.data, ids))

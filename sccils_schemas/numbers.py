@@ -6,6 +6,7 @@ import math
 import re
 import struct
 from collections.abc import Sequence
+from decimal import ROUND_DOWN, Decimal
 
 from sccils_schemas.documents import DataType
 from sccils_schemas.names import shorten
@@ -26,6 +27,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?")
 _SEPARATOR = re.compile(r"[ \t\r\n]*,[ \t\r\n]*|[ \t\r\n]+")
 _LONGEST = 400
+_NANOSECOND = Decimal("1e-9")
 
 
 class NumberError(ValueError):
@@ -111,3 +113,8 @@ def write_number(value: int | float) -> str:
     if not math.isfinite(value):
         raise ValueError(f"{value} can not be written")
     return repr(value).removesuffix(".0")
+
+
+def nanoseconds(time_s: Decimal) -> int:
+    """Return a time in seconds as whole nanoseconds; what is finer is cut off (reading C1)."""
+    return int(time_s.quantize(_NANOSECOND, rounding=ROUND_DOWN).scaleb(9))

@@ -105,7 +105,7 @@ class Reader:
             self.error(node, f"{name}='{value}' is too large", f"at most {MAX_SECONDS} seconds")
             return Decimal(0)
         if value % FINEST_SECOND:
-            self.warning(node, f"{name}='{value}' is finer than a nanosecond", hint="it is rounded when it is used")
+            self.warning(node, f"{name}='{value}' is finer than a nanosecond", hint="what is finer is cut off")
         return value
 
     def text(self, node: Node) -> str:

@@ -9,7 +9,7 @@ from itertools import groupby
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable
 from sccils_schemas.checks.rules import circle_through, describe_circle, rule_graph, rules_used
 from sccils_schemas.documents import HdsoMod, JointList, Ref
-from sccils_schemas.numbers import write_number
+from sccils_schemas.numbers import nanoseconds, write_number
 from sccils_schemas.problems import Problems
 
 Write = tuple[HdsoMod, Entry]
@@ -45,7 +45,7 @@ def check_course(
         for entry in filter(None, map(now.get, watch.refs)):
             watches.setdefault(entry.hdso.id_num, []).append(watch)
     ordered = sorted(writes, key=lambda write: write[0].time_s)
-    for _, group in groupby(ordered, key=lambda write: write[0].time_s):
+    for _, group in groupby(ordered, key=lambda write: nanoseconds(write[0].time_s)):
         # Of several writes to one HDSO at one time the last one stays.
         lines: dict[int, int] = {}
         for mod, entry in group:
