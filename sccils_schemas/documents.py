@@ -166,7 +166,7 @@ class MuscleActivation:
 
 @dataclass(frozen=True, slots=True)
 class TransitionRule:
-    """`transition_rule`: entry rule of its state. `mods[0]` names the boolstring HDSO, later ones initialise operands."""
+    """`transition_rule`: entry rule of its state; `mods[0]` names the boolstring HDSO, others initialise operands."""
 
     boolstring: str | None
     mods: tuple[HdsoMod, ...]

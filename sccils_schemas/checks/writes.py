@@ -16,7 +16,7 @@ GLOBAL_BOUNDS: Mapping[str, tuple[int, int]] = {
     "motor_control_delay_ns": (0, 2**63 - 1),
     "statetrans_period_ns": (1, 2**63 - 1),
 }
-"""Parameters every configuration must have (readings B26, 3507), and what they may be whatever their ranges say."""
+"""Parameters every configuration must have (reading B26), and what they may be whatever their ranges say."""
 
 
 def check_write(mod: HdsoMod, entry: Entry, table: HdsoTable, file: str, problems: Problems) -> None:
