@@ -18,7 +18,7 @@ from typing import Any
 FILE = "manifest.json"
 FORMAT = 1
 
-LIBRARIES = ("numpy", "mujoco", "lxml", "msgpack")
+LIBRARIES = ("numpy", "mujoco", "msgpack")
 """Libraries whose version can change a bout's bytes."""
 
 
