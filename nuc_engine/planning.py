@@ -21,6 +21,7 @@ from nuc_engine.plan import (
 )
 from nuc_engine.store import TYPES
 from sccils_schemas import rules
+from sccils_schemas.checks.hdso_table import parameter_refs
 from sccils_schemas.documents import Hdso, HdsoMod, Joint, Muscle, MuscleActivation, Ref, State
 from sccils_schemas.model import Model
 
@@ -173,7 +174,7 @@ class _Planner:
         )
 
     def _activation(self, activation: MuscleActivation) -> ActivationPlan:
-        parameters = activation.parameters or tuple(mod.ref for mod in activation.mods)
+        parameters = parameter_refs(activation, lambda ref: self.hdsos[self.index[ref]].kind)
         return ActivationPlan(
             muscle=self.muscle_index[activation.muscle],
             function=activation.function,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sccils_schemas.checks.hdso_table import Entry, HdsoTable
+from sccils_schemas.checks.hdso_table import Entry, HdsoTable, parameter_refs
 from sccils_schemas.checks.rules import circle_through, describe_circle, rule_graph, rules_used
 from sccils_schemas.documents import HdsoMod, JointList, Ref
 from sccils_schemas.numbers import nanoseconds, write_number
@@ -41,7 +41,7 @@ def check_course(
     now = table.copy()
     graph = rule_graph(now)
     watches: dict[int, list[_Watch]] = {}
-    for watch in _watches(jointlist):
+    for watch in _watches(jointlist, now):
         for entry in filter(None, map(now.get, watch.refs)):
             watches.setdefault(entry.hdso.id_num, []).append(watch)
     ordered = sorted(writes, key=lambda write: write[0].time_s)
@@ -80,7 +80,7 @@ def _check_circles(
             problems.error(file, line, what, "rules that do not need their own result")
 
 
-def _watches(jointlist: JointList) -> Iterator[_Watch]:
+def _watches(jointlist: JointList, table: HdsoTable) -> Iterator[_Watch]:
     for joint in jointlist.joints:
         for muscle in joint.muscles:
             for spec in muscle.functions:
@@ -92,5 +92,5 @@ def _watches(jointlist: JointList) -> Iterator[_Watch]:
                 yield _Watch((state.dwell_time.ref,), "dwell", f"the dwell time of {state.name}")
             for activation in state.activations:
                 if activation.function != "constant":
-                    refs = activation.parameters or tuple(mod.ref for mod in activation.mods)
+                    refs = parameter_refs(activation, table.kind)
                     yield _Watch(refs, "span", f"muscle {activation.muscle} in {state.name}")

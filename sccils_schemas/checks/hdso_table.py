@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sccils_schemas.documents import Hdso, HdsoList, HdsoMod, HdsoSpec, Joint, JointList, Ref
+from sccils_schemas.documents import Hdso, HdsoList, HdsoMod, HdsoSpec, Joint, JointList, MuscleActivation, Ref
 from sccils_schemas.names import did_you_mean, id_ranges, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
@@ -85,6 +85,11 @@ class HdsoTable:
         number = ref if isinstance(ref, int) else self.ids.get(ref)
         return None if number is None else self.entries.get(number)
 
+    def kind(self, ref: Ref) -> Kind | None:
+        """Return the kind of the HDSO with this id or name, or None when there is none."""
+        entry = self.get(ref)
+        return None if entry is None else entry.kind
+
     def find(self, ref: Ref, place: Place, problems: Problems, name: str | None = None) -> Entry | None:
         """Return the HDSO with this id or name; report one that is not declared. `name` is what goes with an id."""
         entry = self.get(ref)
@@ -141,6 +146,14 @@ class HdsoTable:
                 return None
             flat += values
         return flat
+
+
+def parameter_refs(activation: MuscleActivation, kind: Callable[[Ref], str | None]) -> tuple[Ref, ...]:
+    """Return the parameters of an activation; `kind` tells an HDSO's kind.
+
+    Where activation_parameters is left out the hdsoMods that name no sensor are the parameters.
+    """
+    return activation.parameters or tuple(mod.ref for mod in activation.mods if kind(mod.ref) != "sensor")
 
 
 def joint_mods(joint: Joint) -> list[HdsoMod]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sccils_schemas.checks.hdso_table import Entry, Place
+from sccils_schemas.checks.hdso_table import Entry, Place, parameter_refs
 from sccils_schemas.checks.rules import check_rule, describe_circle, find_circles
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
-from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, Ref, State
+from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, State
 from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.numbers import write_number
 from sccils_schemas.reader import STAND_IN
@@ -67,7 +67,7 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
     if len(activation.sensors) != need_sensors:
         expected = f"{need_sensors} in activation_sensors" if need_sensors else "none"
         scope.error(line, f"the {label} has {counted(len(activation.sensors), 'sensor')}", expected)
-    parameters = activation.parameters or _unnamed_parameters(activation, scope)
+    parameters = parameter_refs(activation, scope.table.kind)
     entries = [scope.find_ref(ref, line) for ref in parameters]
     known: list[Entry] = []
     for entry in entries:
@@ -80,12 +80,6 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
         scope.error(line, what, f"{need_numbers}, counting the elements of its HDSOs in activation_parameters")
     _check_agreement(activation, label, scope)
     _check_span(activation.function, scope.table.elements(parameters), line, label, scope)
-
-
-def _unnamed_parameters(activation: MuscleActivation, scope: Scope) -> tuple[Ref, ...]:
-    """Where activation_parameters is left out the hdsoMods that name no sensor are the parameters."""
-    entries = [(mod, scope.table.get(mod.ref)) for mod in activation.mods]
-    return tuple(mod.ref for mod, entry in entries if entry is None or entry.kind != "sensor")
 
 
 def _check_agreement(activation: MuscleActivation, label: str, scope: Scope) -> None:
