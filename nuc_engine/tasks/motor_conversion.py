@@ -38,7 +38,12 @@ class MotorConversion:
                 continue
             position = raw[k]
             if channel.span:
-                position = channel.unwrap(position)
+                jump = position - channel.last_raw
+                if -channel.half_span <= jump <= channel.half_span and channel.consecutive:
+                    channel.last_raw = position
+                    position += channel.offset
+                else:
+                    position = channel.unwrap(position)
             angle = (position - channel.cal1) / channel.cal2
             filtered = sign[k] * current[k]
             if channel.started:
@@ -46,12 +51,10 @@ class MotorConversion:
                 if self._velocity:
                     channel.differentiate(angle, board, k)
             else:
-                channel.started = True
-                self._flags[channel.angle_index] = self._flags[channel.current_index] = 1
+                channel.start(angle, board.stamp_ns[k], self._flags)
             channel.filtered = filtered
             channel.angle_view[channel.angle_at] = angle
             channel.current_view[channel.current_at] = filtered
-            channel.last_angle, channel.last_ns = angle, board.stamp_ns[k]
         if not board.sensed:
             board.sensed = all(channel.started for channel in self._channels)
 
@@ -65,29 +68,40 @@ class _Channel:
         self.angle_view, self.angle_at = store.locate(Slot(motor.angle))
         self.current_view, self.current_at = store.locate(Slot(motor.current))
         self.span = _span(plan.hdsos[motor.angle]) if motor.overflow_correction else 0
+        self.half_span = self.span // 2
         self.started = self.consecutive = False
         self.filtered = 0.0
-        self.last_raw = self.turns = 0
+        self.last_raw = self.offset = 0
         self.last_angle, self.last_ns = 0.0, 0
 
+    def start(self, angle: float, stamp_ns: int, flags: memoryview) -> None:
+        """Take the first sample: both sensors have a value from now on."""
+        self.started = True
+        flags[self.angle_index] = flags[self.current_index] = 1
+        self.last_angle, self.last_ns = angle, stamp_ns
+
     def unwrap(self, raw: int) -> int:
-        """Follow the raw value over the end of its range: a jump of more than half the range is a wrap (B15)."""
-        if self.consecutive:
-            jump = raw - self.last_raw
-            if jump > self.span // 2:
-                self.turns -= 1
-            elif -jump > self.span // 2:
-                self.turns += 1
+        """Follow the raw value over the end of its range: a jump of more than half the range is a wrap (B15).
+
+        After a gap nobody knows how often it wrapped, so the count starts anew.
+        """
+        if not self.consecutive:
+            self.offset = 0
+        elif raw > self.last_raw:
+            self.offset -= self.span
         else:
-            self.turns = 0
+            self.offset += self.span
         self.consecutive, self.last_raw = True, raw
-        return raw + self.turns * self.span
+        return raw + self.offset
 
     def differentiate(self, angle: float, board: Board, motor: int) -> None:
-        elapsed = board.stamp_ns[motor] - self.last_ns
+        """Filter the rate of the angle since the last sample."""
+        stamp_ns = board.stamp_ns[motor]
+        elapsed = stamp_ns - self.last_ns
         if elapsed > 0:
             rate = math.radians(angle - self.last_angle) * 1e9 / elapsed
             board.velocity_rad_s[motor] = NEW * rate + OLD * board.velocity_rad_s[motor]
+        self.last_angle, self.last_ns = angle, stamp_ns
 
 
 def _span(hdso: HdsoPlan) -> int:
