@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
+from itertools import cycle
 
 import mujoco
 import numpy as np
@@ -86,10 +87,11 @@ class MujocoLeg:
         self._caps = [[cap * kind.stall_torque_n_m for cap in servo.torque_cap_by_level] for kind in kinds]
         self._level = [-1] * len(kinds)
         self._supply = servo.current_model == "supply"
-        self._dead_a = servo.dead_ticks * servo.current_tick_a
-        self._position_noise = [ticks * servo.tick_deg for ticks in self._variation.position_noise_ticks]
-        self._current_noise = [ticks * servo.current_tick_a for ticks in self._variation.current_noise_ticks]
-        self._noise_at = 0
+        # Per sample: noise of the angle in degrees, and noise of the current less what the meter does not see, in A.
+        noise = zip(self._variation.position_noise_ticks, self._variation.current_noise_ticks, strict=True)
+        self._noise = cycle(
+            [(a * servo.tick_deg, (c - servo.dead_ticks) * servo.current_tick_a) for a, c in noise],
+        )
         for index in range(len(kinds)):
             self.release(index)
 
@@ -102,6 +104,7 @@ class MujocoLeg:
         self._ground_present = True
         self._foot_xyz = _floats(self._data.geom_xpos[self._foot])
         self._warnings = self._data.warning.number
+        self._warning_counts = memoryview(self._warnings)
         self._contact_force = np.zeros(6)
         model.pair_friction[0, :2] *= self._variation.friction_factor
 
@@ -131,15 +134,15 @@ class MujocoLeg:
     def sample(self, servo: int) -> tuple[float, float]:
         """Return (shaft angle in degrees, motor current in A) as the servo's own, noisy sensors see them."""
         joint, scale, offset, per_torque, per_speed, stall_a = self._readout[servo]
-        self._noise_at = at = (self._noise_at + 1) % len(self._position_noise)
+        angle_noise, current_noise = next(self._noise)
         duty = self._force[servo] * per_torque
         current = stall_a * (duty - self._qvel[joint] * per_speed)
         if self._supply:
             current *= duty
         elif self._level[servo] < 0:
             current = 0.0
-        current = abs(current) - self._dead_a + self._current_noise[at]
-        return self._qpos[joint] * scale + offset + self._position_noise[at], max(0.0, current)
+        current = abs(current) + current_noise
+        return self._qpos[joint] * scale + offset + angle_noise, current if current > 0.0 else 0.0
 
     def release(self, servo: int) -> None:
         """Take the torque off: only the gearbox's friction and damping hold the shaft."""
@@ -196,10 +199,10 @@ class MujocoLeg:
 
     def _check(self) -> None:
         """Raise PlantFault when MuJoCo has warned of anything, or a joint's state is no number."""
-        if self._warnings.any():
+        if any(self._warning_counts):
             kinds = [mujoco.mjtWarning(kind).name for kind in range(len(self._warnings)) if self._warnings[kind]]
             raise PlantFault(self._diverged(", ".join(kind.removeprefix("mjWARN_") for kind in kinds)))
-        if not all(map(math.isfinite, (*self._qpos, *self._qvel))):
+        if not math.isfinite(sum(self._qpos) + sum(self._qvel)):
             raise PlantFault(self._diverged("a joint's state is not finite"))
 
     def _diverged(self, what: str) -> str:
