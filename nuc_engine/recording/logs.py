@@ -25,8 +25,13 @@ class TextLog:
         self.name = path.name
         self.records = 0
         self._lines: list[str] = []
-        self._file: IO[str] = path.open("w", encoding="utf-8", newline="\n")
+        self._file: IO[str] = path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n")
         self.append = self._lines.append
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file is closed."""
+        return self._file.closed
 
     def flush(self) -> None:
         """Write the buffered lines out."""

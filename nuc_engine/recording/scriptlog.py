@@ -6,82 +6,123 @@ comment before the entries of one moment gives the cycle. Times are seconds sinc
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
 from nuc_engine.changes import Applied
 from nuc_engine.plan import HdsoPlan, Plan
-from sccils_schemas.rules import decode_rule, format_rule
+from nuc_engine.recording.logs import NUMBER, TextLog
+from sccils_schemas.rules import RuleError, decode_rule, format_rule
 
 _TAIL = "</hdsoscript>\n"
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 (2.2) has no way to write."""
+_NOT_PLAIN = re.compile("[\t\n\r]|" + _NOT_XML.pattern)
+"""Characters that do not come back as they were when XML is read."""
+
+Values = tuple[int | float, ...]
 
 
 class HdsoScriptLog:
-    """One growing hdsoscript. `close` ends the root element; a file cut before that lacks only its last line."""
+    """One growing hdsoscript. `close` ends the root element; a file cut before that lacks only its end."""
 
     def __init__(self, path: Path, plan: Plan, script_type: str, name: str) -> None:
         self._plan = plan
-        self.name = path.name
         self.records = 0
         self._moment: tuple[int, int] | None = None
-        self._file: IO[str] = path.open("w", encoding="utf-8", newline="\n")
-        self._file.write('<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">\n')
-        self._file.write(f"<hdsoscript ScriptType={quoteattr(script_type)} name={quoteattr(name)}>\n")
+        self._log = TextLog(path)
+        self._log.append('<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">\n')
+        self._log.append(f"<hdsoscript ScriptType={_attribute(script_type)} name={_attribute(name)}>\n")
 
     def applied(self, applied: Applied) -> None:
         """Log a write that was made, or, as a comment, one that was refused."""
-        self._at(applied.time_ns, applied.cycle)
         hdso = self._plan.hdsos[applied.write.hdso]
         element = hdso_mod(hdso, applied.write.values, applied.time_ns)
         if applied.refused:
             element = f"<!-- refused: {_comment(applied.refused)}: {_comment(element)} -->"
-        self._file.write(f"  {element}\n")
-        self.records += 1
+        self._entry(applied.time_ns, applied.cycle, element)
 
-    def answer(self, now_ns: int, cycle: int, hdso: int, values: tuple[int | float, ...]) -> None:
+    def answer(self, now_ns: int, cycle: int, hdso: int, values: Values) -> None:
         """Log the answer to a request; an HDSO without a value is an entry with no elements."""
-        self._at(now_ns, cycle)
-        self._file.write(f"  {hdso_mod(self._plan.hdsos[hdso], values, now_ns)}\n")
-        self.records += 1
+        described = self._plan.hdsos[hdso]
+        if described.datatype == "char":
+            values = _used(values)
+        self._entry(now_ns, cycle, hdso_mod(described, values, now_ns))
 
-    def _at(self, time_ns: int, cycle: int) -> None:
+    def _entry(self, time_ns: int, cycle: int, element: str) -> None:
         if self._moment != (time_ns, cycle):
             self._moment = (time_ns, cycle)
-            self._file.write(f"  <!-- cycle {cycle} -->\n")
+            self._log.append(f"  <!-- cycle {cycle} -->\n")
+        self._log.append(f"  {element}\n")
+        self.records += 1
 
     def flush(self) -> None:
-        """Put what is buffered on disk."""
-        self._file.flush()
+        """Put what is buffered on disk, in whole entries."""
+        self._log.flush()
 
     def close(self) -> dict[str, int]:
         """End the document; return entries per file. May be called again."""
-        if not self._file.closed:
-            self._file.write(_TAIL)
-            self._file.close()
-        return {self.name: self.records}
+        if not self._log.closed:
+            self._log.append(_TAIL)
+            self._log.close()
+        return {self._log.name: self.records}
 
 
-def hdso_mod(hdso: HdsoPlan, values: tuple[int | float, ...], time_ns: int) -> str:
-    """Return one hdsoMod element; rules are written as text, floats so that they read back equal."""
+def hdso_mod(hdso: HdsoPlan, values: Values, time_ns: int) -> str:
+    """Return one hdsoMod element that reads back to the same values.
+
+    Rules and characters are written as text where they are any, else as the numbers they are stored as.
+    """
     seconds, rest = divmod(time_ns, 1_000_000_000)
     time = f"{seconds}.{rest:09d}".rstrip("0").rstrip(".")
-    head = f"<hdsoMod idNum={quoteattr(str(hdso.id_num))} name={quoteattr(hdso.name)}"
-    if hdso.kind == "boolstring" and values:
-        width = hdso.dims[1]
-        code = [int(value) for value in values]
+    datatype, count, data = _rule(hdso, values) or _characters(hdso, values) or _numbers(hdso, values)
+    return (
+        f"<hdsoMod idNum={_attribute(str(hdso.id_num))} name={_attribute(hdso.name)} "
+        f'NumElts="{count}" datatype="{datatype}" time="{time}">{escape(data)}</hdsoMod>'
+    )
+
+
+def _rule(hdso: HdsoPlan, values: Values) -> tuple[str, int, str] | None:
+    if hdso.kind != "boolstring" or not all(isinstance(value, int) for value in values):
+        return None
+    code, width = [int(value) for value in values], hdso.dims[1]
+    try:
         text = format_rule(decode_rule(code[:width], code[width:]))
-        return f'{head} NumElts="{len(text)}" datatype="char" time="{time}">{escape(text)}</hdsoMod>'
-    if hdso.datatype == "char":
-        text = bytes(int(value) for value in values).decode(errors="replace")
-        return f'{head} NumElts="{len(values)}" datatype="char" time="{time}">{escape(text)}</hdsoMod>'
-    text = " ".join(_number(value, hdso.datatype) for value in values)
-    return f'{head} NumElts="{len(values)}" datatype="{hdso.datatype}" time="{time}">{text}</hdsoMod>'
+    except RuleError:
+        return None  # a part of a rule, or a write refused for this very reason
+    return "char", len(text), text
 
 
-def _number(value: int | float, datatype: str) -> str:
-    return f"{value:.9g}" if datatype == "float" else repr(value)
+def _characters(hdso: HdsoPlan, values: Values) -> tuple[str, int, str] | None:
+    if hdso.datatype != "char" or not all(isinstance(value, int) and -128 <= value <= 255 for value in values):
+        return None
+    try:
+        text = bytes(int(value) % 256 for value in values).decode()
+    except UnicodeDecodeError:
+        return None
+    return None if _NOT_PLAIN.search(text) else ("char", len(text), text)
+
+
+def _numbers(hdso: HdsoPlan, values: Values) -> tuple[str, int, str]:
+    data = " ".join(NUMBER % value if hdso.datatype == "float" else repr(value) for value in values)
+    return "int" if hdso.datatype == "char" else hdso.datatype, len(values), data
+
+
+def _used(values: Sequence[int | float]) -> Values:
+    # Text shorter than its HDSO leaves zeros behind it.
+    count = next((k for k in range(len(values), 0, -1) if values[k - 1]), 0)
+    return tuple(values[:count])
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_legal(text))
 
 
 def _comment(text: str) -> str:
-    return text.replace("--", "- -")
+    return re.sub("-(?=-)", "- ", _legal(text))
+
+
+def _legal(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

@@ -1,0 +1,1 @@
+"""What a data directory holds, and how it is read back."""
