@@ -10,15 +10,20 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
+from nuc_engine import bout
 from nuc_engine.analysis.criteria import Behaviour
 from nuc_engine.analysis.judge import judge
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.plants.events import Ground
 
 JUDGING_SEEDS = tuple(range(1, 21))
 DURATION_S = 60.0
@@ -26,12 +31,16 @@ DURATION_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One configuration under one script, with the behaviour expected in each window."""
+    """One configuration under one script, with the behaviour expected in each window.
+
+    `ground_ends_s` is when the ground is taken away. Without ground nothing may be called stepping.
+    """
 
     name: str
     config: str
     script: str | None
     windows: tuple[tuple[Behaviour, float, float], ...]
+    ground_ends_s: float | None = None
 
 
 CASES = (
@@ -42,6 +51,10 @@ CASES = (
     Case("lin_stickmiddle_minimal", "lin_stickmiddle_minimal", None, (("stick", 0, 60),)),
     Case("null_roach", "null_roach", None, (("FWD", 0, 60),)),
     Case("null_stickmiddle", "null_stickmiddle", None, (("stick", 0, 60),)),
+    Case("lin_roach, ground away at 30 s", "lin_roach", None, (("FWD", 0, 30), ("FWD", 30, 60)), 30),
+    Case("lin_stickmiddle, ground away at 30 s", "lin_stickmiddle", None, (("stick", 0, 30), ("stick", 30, 60)), 30),
+    Case("pc_stickmiddle, ground away at 30 s", "pc_stickmiddle", None, (("stick", 0, 30), ("stick", 30, 60)), 30),
+    Case("minimal, ground away at 30 s", "lin_stickmiddle_minimal", None, (("stick", 0, 30), ("stick", 30, 60)), 30),
 )
 
 
@@ -61,7 +74,7 @@ class Outcome:
 
 def run_case(case: Case, seed: int) -> list[Outcome]:
     """Run one bout and judge its windows."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _ground(case.ground_ends_s):
         out = Path(folder) / "bout"
         result = run_bout(BoutSpec(case.config, out, script=case.script, duration_s=DURATION_S, seed=seed))
         if result.state != "complete":
@@ -86,6 +99,23 @@ def run_case(case: Case, seed: int) -> list[Outcome]:
             )
         )
     return outcomes
+
+
+@contextmanager
+def _ground(ends_s: float | None) -> Iterator[None]:
+    """Let every plant opened meanwhile lose its ground."""
+    if ends_s is None:
+        yield
+        return
+    opened = bout.open_plant
+
+    def open_plant(*arguments: Any) -> Any:
+        plant: Any = opened(*arguments)
+        plant.schedule(Ground(round(ends_s * 1e9), present=False))
+        return plant
+
+    with patch.object(bout, "open_plant", open_plant):
+        yield
 
 
 def main() -> None:
