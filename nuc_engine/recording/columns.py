@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nuc_engine.plan import Plan
+from nuc_engine.plan import JointPlan, Plan
 from nuc_engine.recording.logs import PLANT_FILE, muscle_columns
 from sccils_schemas.documents import Joint
 from sccils_schemas.model import Model
@@ -76,11 +76,22 @@ def _sensor_columns(model: Model, plan: Plan) -> list[dict[str, Any]]:
 def _state_columns(plan: Plan) -> list[dict[str, Any]]:
     columns: list[dict[str, Any]] = []
     for joint in plan.joints:
-        columns.append(_column(joint.name, "state", "code", "index into `states`; -1: the joint has no states"))
+        columns.append(_column(joint.name, "state", "code", _state_meaning(plan, joint)))
         for k, muscle in enumerate(muscle_columns(plan, joint.index)):
             name = plan.muscles[muscle].name if muscle >= 0 else "none"
             columns.append(_column(joint.name, f"activation[{k}]", "1", f"activation of {name}", muscle=name))
     return columns
+
+
+def _state_meaning(plan: Plan, joint: JointPlan) -> str:
+    if joint.states:
+        return "index into `states`"
+    if joint.start_state < 0:
+        return "-1 throughout: the joint has no states and names no start state"
+    return (
+        f"index into `states`, {joint.start_state} throughout: the joint has no states of its own, and its "
+        f"configuration lets it start in {plan.states[joint.start_state].name}"
+    )
 
 
 def _muscle_columns(plan: Plan) -> list[dict[str, Any]]:

@@ -62,7 +62,9 @@ def test_numbers_have_the_digits_of_their_type(datatype, value, text):
     )
 
 
-@pytest.mark.parametrize(("time_ns", "text"), [(0, "0"), (1, "0.000000001"), (20_000_000_000, "20"), (5 * 10**8, "0.5")])
+@pytest.mark.parametrize(
+    ("time_ns", "text"), [(0, "0"), (1, "0.000000001"), (20_000_000_000, "20"), (5 * 10**8, "0.5")]
+)
 def test_times_are_exact_seconds(time_ns, text):
     assert f' time="{text}">' in hdso_mod(hdso("int"), (1,), time_ns)
 
@@ -94,7 +96,7 @@ def test_a_rule_is_text_and_a_part_of_one_is_numbers(tmp_path):
     rule = stored_values(described, "301 < 103", {})
     assert back(tmp_path / "s.xml", described, rule) == rule
     assert ">301 &lt; 103</hdsoMod>" in hdso_mod(described, rule, 0)
-    for part in (rule[:5], (1, 99) + rule[2:], (1,)):
+    for part in (rule[:5], (1, 99, *rule[2:]), (1,)):
         element = hdso_mod(described, part, 0)
         assert f'NumElts="{len(part)}" datatype="int"' in element
         assert parsed(tmp_path / "s.xml", element).entries[0].data == part
