@@ -65,6 +65,8 @@ def prepare(script: HdsoScript, plan: Plan, ids: Mapping[str, int]) -> tuple[Cha
     for entry in script.entries:
         writes, requests = by_time.setdefault(nanoseconds(entry.time_s), ([], []))
         if isinstance(entry, HdsoMod):
+            if not entry.data:
+                continue  # It only names an HDSO (reading B17); checking has warned of it.
             hdso = plan.hdso(entry.ref)
             write = Write(hdso.index, stored_values(hdso, entry.data, ids))
             reason = refusal(hdso, write.values)

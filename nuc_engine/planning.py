@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from nuc_engine.plan import (
     ActivationPlan,
@@ -19,24 +18,24 @@ from nuc_engine.plan import (
     Slot,
     StatePlan,
 )
-from nuc_engine.store import TYPES
+from nuc_engine.store import TYPES, unfit
 from sccils_schemas import rules
-from sccils_schemas.checks.hdso_table import parameter_refs
+from sccils_schemas.checks.hdso_table import joint_mods, parameter_refs
+from sccils_schemas.checks.writes import ENGINE_BOUNDS
 from sccils_schemas.documents import Hdso, HdsoMod, Joint, Muscle, MuscleActivation, Ref, State
 from sccils_schemas.model import Model
+from sccils_schemas.numbers import INTEGER_RANGE
 
-ENGINE_LIMITS: Mapping[str, tuple[float | None, float | None]] = MappingProxyType(
-    {
-        "motor_speed": (0, 4),
-        "motor_control_delay_ns": (0, None),
-        "statetrans_period_ns": (100_000, None),
-    }
-)
-"""What the engine can do, whatever a configuration declares valid; a shorter period would let nothing else run."""
+
+class PlanError(Exception):
+    """A model the engine can not run, which the checks of `sccils_schemas.model` would have refused."""
 
 
 def build_plan(model: Model) -> Plan:
-    """Return the plan of a model that `sccils_schemas.model` has checked."""
+    """Return the plan of a model that `sccils_schemas.model` has checked. Raises PlanError for a value that can not be.
+
+    The values are those of `initial_data`, then those of the joint list (reading B13).
+    """
     return _Planner(model).plan()
 
 
@@ -57,6 +56,10 @@ class _Planner:
         states = [(k, state) for k, joint in enumerate(joints) for state in joint.states]
         self.states = states
         self.state_index = {state.id_num: k for k, (_, state) in enumerate(states)}
+        self.initial = self._initial()
+        self.start: dict[int, tuple[int | float, ...]] = {}
+        for write in self.initial:
+            self.start[write.hdso] = write.values + self.start.get(write.hdso, ())[len(write.values) :]
 
     def plan(self) -> Plan:
         last = max(self.hdsos, key=lambda hdso: hdso.offset)
@@ -69,7 +72,7 @@ class _Planner:
             motors=motors,
             muscles=tuple(self._muscle(k, joint, muscle) for k, (joint, muscle) in enumerate(self.muscles)),
             states=tuple(self._state(k, joint, state) for k, (joint, state) in enumerate(self.states)),
-            initial=self._initial(),
+            initial=self.initial,
             store_size=(size + 7) // 8 * 8,
             motor_speed=self.index["motor_speed"],
             motor_control_delay=self.index["motor_control_delay_ns"],
@@ -138,10 +141,8 @@ class _Planner:
     def _geometry(self, mod: HdsoMod | None) -> tuple[float, ...] | None:
         if mod is None:
             return None
-        data: Sequence[int | float] | str | None = mod.data
-        if not data:
-            data = self.model.hdso(mod.ref).initial_data
-        return None if data is None or isinstance(data, str) else tuple(float(value) for value in data)
+        data = self.start[self.index[mod.ref]] if not mod.data or isinstance(mod.data, str) else mod.data
+        return tuple(float(value) for value in data)
 
     def _muscle(self, k: int, joint: int, muscle: Muscle) -> MusclePlan:
         functions = {
@@ -186,18 +187,22 @@ class _Planner:
         # initial_data first, then the joint list's hdsoMods in document order, later ones win (reading B13).
         given: list[tuple[Ref, Sequence[int | float] | str | None]]
         given = [(hdso.id_num, hdso.initial_data) for hdso in self.model.hdsos]
-        rules_of_states = [state.rule for joint in self.joints for state in joint.states]
+        joints = self.model.jointlist.joints
+        rules_of_states = [state.rule for joint in joints for state in joint.states]
         given += [(rule.mods[0].ref, rule.boolstring) for rule in rules_of_states]
-        given += [(mod.ref, mod.data or None) for mod in joint_mods(self.joints) if mod.ref in self.index]
-        return tuple(self._write(ref, data) for ref, data in given if data is not None)
+        given += [(mod.ref, mod.data) for joint in joints for mod in joint_mods(joint) if mod.ref in self.index]
+        return tuple(self._write(ref, data) for ref, data in given if data)
 
     def _write(self, ref: Ref, data: Sequence[int | float] | str) -> InitialWrite:
         hdso = self.hdsos[self.index[ref]]
-        return InitialWrite(hdso.index, stored_values(hdso, data, self.model.ids))
+        values = stored_values(hdso, data, self.model.ids)
+        if reason := unfit(hdso, values):
+            raise PlanError(f"{self.model.name}: HDSO {hdso.id_num} ({hdso.name}): {reason}")
+        return InitialWrite(hdso.index, values)
 
 
 def stored_values(hdso: HdsoPlan, data: Sequence[int | float] | str, ids: Mapping[str, int]) -> tuple[int | float, ...]:
-    """Turn a document's data into what the store holds: rules become integer code, text becomes bytes.
+    """Turn a document's data into what the store holds: rules become integer code, text bytes, whole numbers integers.
 
     Raises `sccils_schemas.rules.RuleError` for a rule that is not well formed.
     """
@@ -207,24 +212,10 @@ def stored_values(hdso: HdsoPlan, data: Sequence[int | float] | str, ids: Mappin
         tokens = rules.resolve_tokens(rules.tokenise(data), ids)
         flags, values = rules.encode_rule(tokens, width=hdso.dims[1])
         return (*flags, *values)
+    if hdso.datatype in INTEGER_RANGE:
+        # What a document sends as float may be meant for an integer (reading C9); a fraction is left for `unfit`.
+        return tuple(int(value) if float(value).is_integer() else value for value in data)
     return tuple(data)
-
-
-def joint_mods(joints: Sequence[Joint]) -> list[HdsoMod]:
-    """Return every hdsoMod of a joint list in document order."""
-    mods: list[HdsoMod | None] = []
-    for joint in joints:
-        for muscle in joint.muscles:
-            mods += [mod for spec in muscle.functions for mod in spec.mods]
-        mods += [joint.geometry.amatrix, joint.geometry.dh_line]
-        for state in joint.states:
-            mods.append(state.dwell_time)
-            mods += [mod for activation in state.activations for mod in activation.mods]
-            mods += state.rule.mods
-        mods += [mod for organ in joint.sense_organs for mod in organ.mods]
-        if joint.motor is not None:
-            mods += [joint.motor.force_command, joint.motor.position_command]
-    return [mod for mod in mods if mod is not None]
 
 
 def _lay_out(model: Model) -> tuple[HdsoPlan, ...]:
@@ -240,7 +231,9 @@ def _lay_out(model: Model) -> tuple[HdsoPlan, ...]:
 
 
 def _hdso(index: int, hdso: Hdso, kind: Kind, offset: int, count: int) -> HdsoPlan:
-    bounds = {span.type: (span.lower, span.upper) for span in hdso.ranges}
+    # The integers of a rule's code are no quantity that a range could limit.
+    spans = () if kind == "boolstring" else hdso.ranges
+    bounds = {span.type: (span.lower, span.upper) for span in spans}
     return HdsoPlan(
         index=index,
         id_num=hdso.id_num,
@@ -251,8 +244,8 @@ def _hdso(index: int, hdso: Hdso, kind: Kind, offset: int, count: int) -> HdsoPl
         offset=offset,
         count=count,
         units=hdso.units or "",
-        valid=_narrowed(bounds.get("valid", (None, None)), ENGINE_LIMITS.get(hdso.name, (None, None))),
-        invalid=tuple((span.lower, span.upper) for span in hdso.ranges if span.type == "invalid"),
+        valid=_narrowed(bounds.get("valid", (None, None)), ENGINE_BOUNDS.get(hdso.name, (None, None))),
+        invalid=tuple((span.lower, span.upper) for span in spans if span.type == "invalid" and span.bounded),
         normal=bounds.get("normal", (None, None)),
     )
 

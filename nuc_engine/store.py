@@ -14,35 +14,30 @@ halves, so that a reader always finds one whole cycle; the sequence counter tell
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from nuc_engine.plan import HdsoPlan, Plan, Slot
+from sccils_schemas.numbers import INTEGER_RANGE, fits_float
 
-TYPES: dict[str, tuple[str, int]] = {
-    "float": ("f", 4),
-    "double": ("d", 8),
-    "int": ("i", 4),
-    "lint": ("i", 4),
-    "llint": ("q", 8),
-    "char": ("B", 1),
-    "uchar": ("B", 1),
-}
+TYPES: Mapping[str, tuple[str, int]] = MappingProxyType(
+    {
+        "float": ("f", 4),
+        "double": ("d", 8),
+        "int": ("i", 4),
+        "lint": ("i", 4),
+        "llint": ("q", 8),
+        "char": ("B", 1),
+        "uchar": ("B", 1),
+    }
+)
 """SCCILS data type -> (buffer format, bytes): widths of reading B18."""
-
-INTEGER_LIMITS: dict[str, tuple[int, int]] = {
-    "int": (-(2**31), 2**31 - 1),
-    "lint": (-(2**31), 2**31 - 1),
-    "llint": (-(2**63), 2**63 - 1),
-    "char": (0, 255),
-    "uchar": (0, 255),
-}
 
 View: TypeAlias = "memoryview[Any]"
 """The store's memory as numbers of one type."""
 
-_FLOAT32_MAX = 3.4028234663852886e38
 _MAGIC = 0x4E55435F48445330
 _HEADER = 64
 _SEQUENCE, _HALF = 2, 3
@@ -172,12 +167,12 @@ def unfit(hdso: HdsoPlan, values: Sequence[int | float]) -> str | None:
     """Say why these values do not fit the HDSO's type, size and `valid` range, or None when they do."""
     if not 0 < len(values) <= hdso.count:
         return f"{len(values)} values for {hdso.count} elements"
-    limits = INTEGER_LIMITS.get(hdso.datatype)
+    limits = INTEGER_RANGE.get(hdso.datatype)
     for value in values:
         if limits is not None:
             if not isinstance(value, int) or not limits[0] <= value <= limits[1]:
                 return f"{value} is not a {hdso.datatype} ({limits[0]}..{limits[1]})"
-        elif not math.isfinite(value) or (hdso.datatype == "float" and abs(value) > _FLOAT32_MAX):
+        elif not math.isfinite(value) or (hdso.datatype == "float" and not fits_float(value)):
             return f"{value} is not a finite {hdso.datatype}"
         lower, upper = hdso.valid
         if (lower is not None and value < lower) or (upper is not None and value > upper):

@@ -79,6 +79,11 @@ class Range:
     quantum: float | None = None
     line: int = _line()
 
+    @property
+    def bounded(self) -> bool:
+        """Whether there is a bound at all."""
+        return self.lower is not None or self.upper is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Hdso:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sccils_schemas.checks.hdso_table import LIST_KINDS, HdsoTable, Kind, initialise, kind_of
-from sccils_schemas.checks.hdsos import check_globals, check_hdsolist, check_together
+from sccils_schemas.checks.hdsos import check_engine_hdsos, check_hdsolist, check_together
 from sccils_schemas.checks.joints import check_jointlist, check_sensor_mapping
 from sccils_schemas.checks.scope import Scope
 from sccils_schemas.checks.scripts import check_commands, check_entries
@@ -125,7 +125,7 @@ def _check(
     if lists:
         check_together(lists, table, problems)
     if table.complete:
-        check_globals(table, lists[0][1], problems)
+        check_engine_hdsos(table, lists[0][1], problems)
     if jointlist is None:
         return
     scope = Scope(jointlist.source or f"{name}/joints.xml", table, problems)

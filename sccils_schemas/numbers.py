@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_DOWN, Decimal
+from types import MappingProxyType
 
 from sccils_schemas.documents import DataType
 from sccils_schemas.names import shorten
 
-INTEGER_RANGE: dict[str, tuple[int, int]] = {
-    "int": (-(2**31), 2**31 - 1),
-    "lint": (-(2**31), 2**31 - 1),
-    "llint": (-(2**63), 2**63 - 1),
-    "char": (-128, 127),
-    "uchar": (0, 255),
-}
-"""Least and greatest value of the integer types: int and lint 32 bits, llint 64."""
+INTEGER_RANGE: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "int": (-(2**31), 2**31 - 1),
+        "lint": (-(2**31), 2**31 - 1),
+        "llint": (-(2**63), 2**63 - 1),
+        "char": (0, 255),
+        "uchar": (0, 255),
+    }
+)
+"""Least and greatest value of the integer types: int and lint 32 bits, llint 64; char is a byte of UTF-8."""
 
 FLOAT_MAX = 3.4028234663852886e38
 """Greatest finite value of type float (IEEE 754, 32 bits)."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from sccils_schemas.checks.hdso_table import KINDS, LIST_KINDS, Entry, HdsoTable, Kind, Place, kind_of
 from sccils_schemas.checks.rules import check_rule
-from sccils_schemas.checks.writes import GLOBAL_BOUNDS, check_characters, check_values
-from sccils_schemas.documents import Hdso, HdsoList
+from sccils_schemas.checks.writes import ENGINE_BOUNDS, check_characters, check_values
+from sccils_schemas.documents import HdsoList
 from sccils_schemas.names import counted, did_you_mean, shorten
-from sccils_schemas.numbers import INTEGER_RANGE
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
 
 MAX_STORE_ELEMENTS = 2**20
 """Most elements of all HDSOs of a configuration together."""
+ENGINE_TIMES = ("engine_start_time", "engine_stop_time")
+"""Sensors the engine itself writes, in nanoseconds."""
+_WHOLE = ("int", "lint", "llint")
 
 
 def check_hdsolist(hdsos: HdsoList, file: str, kind: Kind | None, table: HdsoTable, problems: Problems) -> None:
@@ -59,6 +61,9 @@ def _check_ranges(entry: Entry, problems: Problems) -> None:
         if span.type in seen and span.type != "invalid":
             problems.error(entry.place.file, span.line, f"a second range of type {span.type} for {entry}", "one")
         seen.add(span.type)
+        if span.type == "invalid" and not span.bounded:
+            what = f"the invalid range of {entry} has no bounds"
+            problems.warning(entry.place.file, span.line, what, "a lower or an upper bound", "it excludes nothing")
         if span.quantum is not None and span.quantum <= 0:
             what = f"quantum {span.quantum:g} of {entry} is no step"
             problems.warning(entry.place.file, span.line, what, "more than 0")
@@ -73,7 +78,7 @@ def _check_boolstring(entry: Entry, problems: Problems) -> None:
     if len(hdso.dims) != 2 or hdso.dims[0] != 2:
         size = " x ".join(str(size) for size in hdso.dims)
         problems.error(place.file, place.line, f"boolstring {entry} has size {size}", "2 x n, usually 2 x 30")
-    if hdso.datatype not in ("int", "lint", "llint"):
+    if hdso.datatype not in _WHOLE:
         problems.error(place.file, place.line, f"boolstring {entry} is of type {hdso.datatype}", "datatype='int'")
 
 
@@ -111,21 +116,25 @@ def check_together(lists: list[tuple[HdsoList, str]], table: HdsoTable, problems
         problems.error(lists[0][1], 0, f"all HDSOs together have {total} elements", f"at most {MAX_STORE_ELEMENTS}")
 
 
-def check_globals(table: HdsoTable, file: str, problems: Problems) -> None:
-    """Report parameters of the engine that are missing, or that it could not use. They go by name (reading B26)."""
-    for name in GLOBAL_BOUNDS:
+def check_engine_hdsos(table: HdsoTable, file: str, problems: Problems) -> None:
+    """Report parameters of the engine that are missing, or that it could not use. They go by name (reading B26).
+
+    So do the sensors it writes its own times to, which need not exist (reading E2).
+    """
+    for name in ENGINE_BOUNDS:
         entry = table.get(name)
         if entry is None:
             hint = did_you_mean(name, table.ids)
             problems.error(file, 0, f"the parameter '{name}' is missing", "an HDSO of this name", hint)
             continue
         place = entry.place
-        if entry.kind not in ("parameter", "constant") or entry.count != 1 or not _whole(entry.hdso):
+        if entry.kind not in ("parameter", "constant") or entry.count != 1 or entry.hdso.datatype not in _WHOLE:
             what = f"{entry} is a {entry.kind} of type {entry.hdso.datatype} with {counted(entry.count, 'element')}"
             problems.error(place.file, place.line, what, "a parameter of type int or llint with one")
         if entry.hdso.id_num not in table.values:
             problems.error(place.file, place.line, f"{entry} has no value at the start", "initial_data")
-
-
-def _whole(hdso: Hdso) -> bool:
-    return hdso.datatype in INTEGER_RANGE
+    for name in ENGINE_TIMES:
+        entry = table.get(name)
+        if entry is not None and (entry.kind != "sensor" or entry.count != 1 or entry.hdso.datatype != "llint"):
+            what = f"{entry} is a {entry.kind} of type {entry.hdso.datatype} with {counted(entry.count, 'element')}"
+            problems.error(entry.place.file, entry.place.line, what, "a sensor of type llint with one")

@@ -231,6 +231,10 @@ def _check_motor(motor: AiMotor, joint: Joint, scope: Scope) -> None:
         entry = None if mod is None else scope.table.get(mod.ref)
         if mod is not None and entry is not None and scope.want_kind(entry, ("parameter",), mod.line, f"{word}Command"):
             scope.want_single(entry, mod.line, f"{word}Command")
+            if entry.hdso.datatype == "char" or (word == "force" and entry.hdso.datatype == "uchar"):
+                what = f"{entry} is of type {entry.hdso.datatype} and stands as {word}Command"
+                expected = "float, double, int or llint" if word == "force" else "a type of numbers"
+                scope.error(mod.line, what, expected, "a servo delta has a sign" if word == "force" else "")
             if joint.control_mode == word:
                 scope.want_value(entry, mod.line, f"the {word}Command of {label}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Place
 from sccils_schemas.checks.rules import check_rule
@@ -11,12 +12,13 @@ from sccils_schemas.names import counted
 from sccils_schemas.numbers import misfit, write_number
 from sccils_schemas.problems import Problems
 
-GLOBAL_BOUNDS: Mapping[str, tuple[int, int]] = {
-    "motor_speed": (0, 4),
-    "motor_control_delay_ns": (0, 2**63 - 1),
-    "statetrans_period_ns": (1, 2**63 - 1),
-}
-"""Parameters every configuration must have (reading B26), and what they may be whatever their ranges say."""
+ENGINE_BOUNDS: Mapping[str, tuple[int, int | None]] = MappingProxyType(
+    {"motor_speed": (0, 4), "motor_control_delay_ns": (0, None), "statetrans_period_ns": (100_000, None)}
+)
+"""Parameters every configuration must have (reading B26), and what they may be whatever their ranges say.
+
+A shorter period of state transition would let nothing else run.
+"""
 
 
 def check_write(mod: HdsoMod, entry: Entry, table: HdsoTable, file: str, problems: Problems) -> None:
@@ -53,6 +55,8 @@ def check_characters(text: str, entry: Entry, place: Place, problems: Problems) 
     elif len(text.encode()) > entry.count:
         what = f"{counted(len(text.encode()), 'byte')} of text for {entry}"
         problems.error(place.file, place.line, what, f"at most {entry.count}, what it holds")
+    else:
+        check_values(tuple(text.encode()), entry, place, problems)
 
 
 def check_values(values: tuple[int | float, ...], entry: Entry, place: Place, problems: Problems) -> None:
@@ -62,10 +66,11 @@ def check_values(values: tuple[int | float, ...], entry: Entry, place: Place, pr
         if reason:
             problems.error(place.file, place.line, f"{write_number(value)} is no value for {entry}", reason)
             return
-    bounds = GLOBAL_BOUNDS.get(entry.hdso.name)
-    if bounds is not None and any(not bounds[0] <= value <= bounds[1] for value in values):
-        what = f"{write_number(values[0])} is no value for {entry}"
-        problems.error(place.file, place.line, what, f"{bounds[0]} to {bounds[1]}")
+    low, high = ENGINE_BOUNDS.get(entry.hdso.name, (None, None))
+    for value in values:
+        if (low is not None and value < low) or (high is not None and value > high):
+            problems.error(place.file, place.line, f"{write_number(value)} is no value for {entry}", _span(low, high))
+            return
 
 
 def refused(value: int | float, hdso: Hdso) -> str:
@@ -77,13 +82,13 @@ def refused(value: int | float, hdso: Hdso) -> str:
         low = span.lower is None or value >= span.lower
         high = span.upper is None or value <= span.upper
         if span.type == "valid" and not (low and high):
-            return f"{_interval(span.lower, span.upper)}, its valid range"
-        if span.type == "invalid" and low and high and (span.lower, span.upper) != (None, None):
-            return f"a value outside {_interval(span.lower, span.upper)}, its invalid range"
+            return f"{_span(span.lower, span.upper)}, its valid range"
+        if span.type == "invalid" and low and high and span.bounded:
+            return f"a value outside {_span(span.lower, span.upper)}, its invalid range"
     return ""
 
 
-def _interval(lower: float | None, upper: float | None) -> str:
+def _span(lower: float | None, upper: float | None) -> str:
     if lower is None and upper is None:
         return "any value"
     if lower is None or upper is None:

@@ -3,13 +3,15 @@
 import gc
 import mmap
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.plan import Slot
-from nuc_engine.store import INTEGER_LIMITS, Store, StoreError, refusal, unfit
+from nuc_engine.store import Store, StoreError, refusal, unfit
+from sccils_schemas.numbers import FLOAT_MAX, fits_float
 from tests.engine.models import PlanMaker, one_joint
 
 PLAN = one_joint()
@@ -159,9 +161,45 @@ def test_bounds_belong_to_the_valid_range():
     plan = hdso(valid=(-1.0, 1.0))
     assert unfit(plan, (-1.0,)) is None
     assert unfit(plan, (1.0,)) is None
-    for datatype, (low, high) in INTEGER_LIMITS.items():
-        assert unfit(hdso(datatype=datatype), (low,)) is None
-        assert unfit(hdso(datatype=datatype), (high,)) is None
+
+
+@pytest.mark.parametrize(
+    ("datatype", "low", "high"),
+    [
+        ("int", -2147483648, 2147483647),
+        ("lint", -2147483648, 2147483647),
+        ("llint", -9223372036854775808, 9223372036854775807),
+        ("char", 0, 255),
+        ("uchar", 0, 255),
+    ],
+)
+def test_integers_go_as_far_as_their_width(datatype, low, high):
+    make = PlanMaker()
+    make.add(7, "thing", datatype=datatype)
+    store = Store(replace(PLAN, hdsos=tuple(make.hdsos)))
+    for value in (low, high):
+        assert unfit(make.hdsos[0], (value,)) is None
+        store.write(0, (value,))
+        assert store.values(0) == (value,)
+    for value in (low - 1, high + 1):
+        assert f"not a {datatype}" in unfit(make.hdsos[0], (value,))
+
+
+def test_the_greatest_float_is_the_one_documents_may_hold():
+    rounds_to_it = 3.4028235e38
+    assert fits_float(rounds_to_it)
+    assert unfit(hdso(), (rounds_to_it,)) is None
+    assert unfit(hdso(), (FLOAT_MAX,)) is None
+
+
+def test_several_invalid_ranges_all_count():
+    plan = hdso(valid=(0.0, 9.0), invalid=((1.0, 2.0), (4.0, 5.0)))
+    assert unfit(plan, (3.0,)) is None
+    assert "valid range 0..9" in unfit(plan, (9.5,))
+    for value in (1.5, 4.0, 5.0):
+        assert "invalid range" in unfit(plan, (value,))
+    for value in (5.5, 0.5):
+        assert unfit(plan, (value,)) is None
 
 
 def test_sensors_and_constants_are_not_written_from_outside():

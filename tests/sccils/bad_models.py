@@ -158,6 +158,17 @@ COUNTS_AND_TYPES = {
 RANGES = {
     "above valid": bad(J, 'NumElts="1">0.05', 'NumElts="1">2.5', ">2.5<", "2.5", "HDSO 121", "0 to 2, its valid range"),
     "below valid": bad(J, 'NumElts="1">0.05', 'NumElts="1">-0.001', ">-0.001<", "-0.001", "0 to 2"),
+    "text outside": bad(
+        P,
+        "<initial_data>abc<",
+        '<range type="valid"><bound type="upper">98</bound></range><initial_data>abc<',
+        '"label"',
+        "99 is no value",
+        "at most 98",
+    ),
+    "negative character": bad(
+        P, ">0 128 255<", ">-1 128 255<", "-1 128", "-1", "0 to 255", also=((P, "uchar", "char"),)
+    ),
     "initial_data outside": bad(P, "<initial_data>3<", "<initial_data>5<", '"motor_speed"', "5 is no value", "0 to 4"),
     "inside invalid": bad(J, '101" NumElts="1">-0.5', '104" NumElts="1">0.5', 'idNum="104"', "0.5", "outside -1 to 1"),
     "at the edge of invalid": bad(J, '101" NumElts="1">-0.5', '104" NumElts="1">1', '"104"', "1", "outside -1 to 1"),
@@ -256,6 +267,22 @@ CHAIN = {
     ),
 }
 MOTORS = {
+    "force without a sign": elsewhere(
+        J,
+        'idNum="203"',
+        "uchar",
+        "forceCommand",
+        "sign",
+        edits=((P, 'Femur_force" numdims="1"', 'Femur_force" numdims="1" datatype="uchar"'),),
+    ),
+    "position as text": elsewhere(
+        J,
+        'idNum="204"',
+        "char",
+        "positionCommand",
+        "numbers",
+        edits=((P, 'Femur_position" numdims="1"', 'Femur_position" numdims="1" datatype="char"'),),
+    ),
     "bus id twice": bad(J, 'serialID="1"', 'serialID="0"', "Femur_motor", "serialID 0", "used twice", "Coxa_motor"),
     "bus id out of range": bad(J, 'serialID="1"', 'serialID="31"', "Femur_motor", "serialID 31", "0 to 30"),
     "zero slope": bad(J, 'angleCal2="1.529"', 'angleCal2="0"', "Coxa_motor", "angleCal2", "is 0", "slope"),
@@ -404,7 +431,21 @@ REST = {
     "colour": bad(J, '"0 0.5 1"', '"0 0.5"', '"0 0.5"', "colorspec", "three numbers from 0 to 1"),
     "colour out of range": bad(J, '"0 0.5 1"', '"0 0.5 256"', "256", "colorspec", "out of range"),
     "global missing": bad(P, "motor_speed", "motor_sped", "<?xml", "'motor_speed' is missing", "did you mean"),
-    "period zero": bad(P, ">25000000<", ">0<", "statetrans_period_ns", "0 is no value", "1 to"),
+    "period zero": bad(P, ">25000000<", ">0<", "statetrans_period_ns", "0 is no value", "at least 100000"),
+    "period too short": bad(P, ">25000000<", ">99999<", "statetrans_period_ns", "99999 is no value", "at least 100000"),
+    "global as text": bad(
+        P,
+        'motor_speed" numdims="1" datatype="int"',
+        'motor_speed" numdims="1" datatype="uchar"',
+        "motor_speed",
+        "uchar",
+    ),
+    "stop time too small": bad(
+        S, 'start_time" numdims="1" datatype="llint"', 'stop_time" numdims="1" datatype="int"', "stop_time", "llint"
+    ),
+    "start time a parameter": bad(
+        S, 'llint" abstractType="sensor"', 'llint" abstractType="parameter"', "engine_start_time", "a sensor of type"
+    ),
     "global of another type": bad(
         P, 'delay_ns" numdims="1" datatype="llint"', 'delay_ns" numdims="1"', "delay_ns", "float"
     ),

@@ -66,6 +66,14 @@ WARNINGS = {
     "quantum": bad(
         P, "</bound>\n    </range>", "</bound><quantum>0</quantum></range>", "<range", "quantum 0", "more than 0"
     ),
+    "invalid without bounds": bad(
+        P,
+        '<range type="invalid">\n      <bound type="upper">1</bound>\n      <bound type="lower">-1</bound>',
+        '<range type="invalid">',
+        'type="invalid"',
+        "HDSO 104 (gap) has no bounds",
+        "excludes nothing",
+    ),
     "nothing to correct by": bad(S, 'type="normal"', 'type="suggested"', "Coxa_angle", "overflowCorrection"),
     "unset parameter": bad(
         J,

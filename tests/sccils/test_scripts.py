@@ -69,7 +69,7 @@ ERRORS = {
     "inside invalid": (mod(104, "0"), ("0 is no value for HDSO 104", "outside -1 to 1")),
     "fraction for an integer": (mod(0, "2.5"), ("2.5", "type int", "whole number")),
     "nanoseconds as float": (mod(2, "16777217"), ("16777217 as float", "llint")),
-    "period zero": (mod(2, "0", "llint"), ("0 is no value for HDSO 2", "1 to")),
+    "period zero": (mod(2, "0", "llint"), ("0 is no value for HDSO 2", "at least 100000")),
     "motor speed": (mod(0, "5", "int"), ("5 is no value for HDSO 0", "0 to 4")),
     "time before the start": (mod(101, "1", time="-0.1"), ("time='-0.1'", "0 or more")),
     "time not finite": (mod(101, "1", time="inf"), ("time='inf'", "seconds")),
