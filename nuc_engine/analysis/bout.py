@@ -17,7 +17,7 @@ Span = tuple[float, float]
 """Begin and end of a stretch of time, in seconds since engine start."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Series:
     """One log file: `t_s` (n,) seconds since engine start, `values` (n, k), and name and unit of the k columns."""
 
@@ -54,7 +54,7 @@ class StateInfo:
     color: tuple[float, float, float] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class JointInfo:
     """One joint of the engine, in the chain's order from the body outwards.
 
@@ -77,7 +77,7 @@ class JointInfo:
     dh_line: tuple[float, float, float, float] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Bout:
     """Everything a data directory tells.
 

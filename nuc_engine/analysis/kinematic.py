@@ -1,6 +1,7 @@
 """Where the foot of a recorded leg was, computed from its joint angles.
 
-A flexible leg bends between the angle sensors and the foot, so the path is that of a stiff leg (section 7.1.2).
+A flexible leg bends between the angle sensors and the foot, so the path is that of a stiff leg (section 7.1.2), and of
+the geometry the configuration gives: where a simulated plant overrides it, the true foot is elsewhere.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -11,22 +12,34 @@ from nuc_engine.analysis.bout import JointInfo, StateInfo
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.tracks import FloatArray, Role, joint_role
 from sccils_schemas.documents import HdsoMod, Joint
-from sccils_schemas.model import Model
+from sccils_schemas.model import Model, load_model
 
-CURRENT, POSITION = "current_raw", "position_raw"
+CURRENT, POSITION, SENT, AGE = "current_raw", "position_raw", "sent_raw", "age_ns"
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Names of the data columns (time apart) each log may have; several where programs differ (readings E2, E4)."""
+    """Names of the data columns (time apart) each log may have; several where programs differ (readings E2, E4).
 
-    motor: tuple[str, ...]
+    The first of several are the columns that every such log has to have.
+    """
+
+    motor: tuple[tuple[str, ...], ...]
     sensors: tuple[tuple[str, ...], ...]
     states: tuple[tuple[str, ...], ...]
     muscles: tuple[str, ...]
 
 
 PLANT_COLUMNS = ("foot_x", "foot_y", "foot_z", "contact")
+
+
+def model_of(folder: Path) -> Model:
+    """Return the copy of the configuration in a data directory. Raises BoutError with everything wrong with it."""
+    model, problems = load_model(folder)
+    if model is None:
+        reasons = "\n".join(str(problem) for problem in problems.errors)
+        raise BoutError(f"{folder}: the copy of the configuration cannot be used:\n{reasons}")
+    return model
 
 
 def engine_joints(model: Model) -> tuple[Joint, ...]:
@@ -40,8 +53,9 @@ def layout_of(model: Model) -> Layout:
     motors = [joint.motor.name for joint in joints if joint.motor is not None]
     floats = [hdso.name for hdso in model.sensors.hdsos if hdso.datatype == "float"]
     every = [hdso.name for hdso in model.sensors.hdsos]
+    replies = tuple(f"{name}.{what}" for name in motors for what in (CURRENT, POSITION))
     return Layout(
-        motor=tuple(f"{name}.{what}" for name in motors for what in (CURRENT, POSITION)),
+        motor=(replies, (*replies, *(f"{name}.{what}" for name in motors for what in (SENT, AGE)))),
         sensors=(tuple(floats), tuple(every)),
         states=(_state_columns(joints, pad=True), _state_columns(joints, pad=False)),
         muscles=tuple(f"{m.name}.{what}" for joint in joints for m in joint.muscles for what in ("force", "length")),
@@ -112,8 +126,13 @@ def _info(
         action=f"{joint.name}.state",
         activations=tuple(f"{joint.name}.activation[{k}]" for k in range(len(joint.muscles))),
         amatrix=None if amatrix is None else amatrix.reshape(4, 4),
-        dh_line=None if dh_line is None else (dh_line[0], dh_line[1], dh_line[2], dh_line[3]),
+        dh_line=None if dh_line is None else _four(dh_line),
     )
+
+
+def _four(numbers: FloatArray) -> tuple[float, float, float, float]:
+    a, d, alpha, scale = (float(number) for number in numbers)
+    return a, d, alpha, scale
 
 
 def _chain(joints: Sequence[Joint]) -> list[Joint]:

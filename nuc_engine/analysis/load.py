@@ -11,11 +11,11 @@ import numpy as np
 
 from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.errors import BoutError
-from nuc_engine.analysis.layout import PLANT_COLUMNS, joints_of, layout_of, states_of
+from nuc_engine.analysis.layout import PLANT_COLUMNS, joints_of, layout_of, model_of, states_of
 from nuc_engine.analysis.scriptlog import ScriptLog, read_script_log
 from nuc_engine.analysis.tables import read_table
 from nuc_engine.analysis.tracks import FloatArray
-from sccils_schemas.model import Model, load_model
+from sccils_schemas.model import Model
 
 COLUMNS_FILE, MANIFEST_FILE, PLANT_FILE = "columns.json", "manifest.json", "PlantData.txt"
 NS = 1e-9
@@ -32,13 +32,13 @@ def load_bout(folder: Path) -> Bout:
     """
     if not folder.is_dir():
         raise BoutError(f"{folder}: no such directory, expected the data directory of a bout")
-    model = _model(folder)
+    model = model_of(folder)
     manifest = _json(folder / MANIFEST_FILE)
     described = _described(folder / COLUMNS_FILE)
     layout = layout_of(model)
     notes: list[str] = []
     tables = {
-        "MotorData.txt": _table(folder, "MotorData.txt", (layout.motor,), described, notes),
+        "MotorData.txt": _table(folder, "MotorData.txt", layout.motor, described, notes),
         "SensData.txt": _table(folder, "SensData.txt", layout.sensors, described, notes),
         "StateData.txt": _table(folder, "StateData.txt", layout.states, described, notes),
         "MuscleData.txt": _table(folder, "MuscleData.txt", (layout.muscles,), described, notes),
@@ -48,7 +48,7 @@ def load_bout(folder: Path) -> Bout:
         plant = _table(folder, PLANT_FILE, (PLANT_COLUMNS,), described, notes)
     log = read_script_log(folder, model)
     notes.extend(log.notes)
-    start_ns = 0.0 if described else _engine_start_ns(tables, log, notes)
+    start_ns = 0.0 if described or manifest else _engine_start_ns(tables, log, notes)
     series = {name: _series(table, start_ns) for name, table in tables.items()}
     return Bout(
         folder=folder,
@@ -67,13 +67,6 @@ def load_bout(folder: Path) -> Bout:
 
 Table = tuple[FloatArray, tuple[str, ...], tuple[str, ...]]
 """Numbers with time first, names and units of the columns after time."""
-
-
-def _model(folder: Path) -> Model:
-    model, problems = load_model(folder)
-    if model is None:
-        raise BoutError(f"{folder}: the copy of the configuration cannot be used:\n{problems}")
-    return model
 
 
 def _table(

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nuc_engine.analysis.criteria import Behaviour
-from nuc_engine.analysis.errors import BoutError
+from nuc_engine.analysis.layout import model_of
 from nuc_engine.analysis.scriptlog import read_script_log
 from nuc_engine.analysis.tracks import joint_role
 from nuc_engine.changes import Changeset, ScriptRefused, prepare
 from nuc_engine.plan import JointPlan, Plan
 from nuc_engine.planning import build_plan
 from nuc_engine.values import Values, initial_values, rule_tokens
-from sccils_schemas.model import load_model
 from sccils_schemas.rules import Comparison, Rule, Variable, parse_tokens
 
 NS = 1e-9
@@ -49,9 +48,7 @@ def windows_of_bout(folder: Path, end_s: float) -> tuple[BehaviourWindow, ...]:
 
     Raises BoutError when the copy of the configuration can not be used. Without a readable Scriptlog.xml there is one.
     """
-    model, problems = load_model(folder)
-    if model is None:
-        raise BoutError(f"{folder}: the copy of the configuration cannot be used:\n{problems}")
+    model = model_of(folder)
     plan = build_plan(model)
     script = read_script_log(folder, model).script
     try:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
+from nuc_engine.analysis.bout import Bout, JointInfo, Series, StateInfo
 from nuc_engine.analysis.tracks import LegTracks, ModuleTrack, Role
 
 DEP, LEV, PRO_CTR, RET_CTR, EXT, FLX = range(6)
@@ -99,3 +101,65 @@ def with_module(tracks: LegTracks, role: str, **changes: object) -> LegTracks:
 
 def _two(mask: np.ndarray, yes: int, no: int) -> np.ndarray:
     return np.where(mask, yes, no).astype(np.int64)
+
+
+COLORS = ((0.0, 0.58, 0.39), (0.66, 1.0, 0.0), (0.0, 0.86, 0.86), (0.0, 0.3, 0.64), (1.0, 0.4, 0.0), (0.7, 0.0, 0.22))
+LINKS = ((9.0, 0.0, -np.pi / 2, np.pi / 180), (9.7, 0.0, np.pi, np.pi / 180), (9.4, 0.0, 0.0, np.pi / 180))
+
+
+def bout(tracks: LegTracks | None = None, colors: bool = True, changesets: tuple[float, ...] = ()) -> Bout:
+    """A bout that holds these tracks, with made-up currents, raw values and muscles."""
+    tracks = leg() if tracks is None else tracks
+    modules = tracks.modules
+    joints = tuple(_joint(m, LINKS[k % 3]) for k, m in enumerate(modules))
+    states = tuple(
+        StateInfo(code, 201 + code, name, m.name, COLORS[code] if colors else None)
+        for m in modules
+        for code, name in zip(m.actions, m.action_names, strict=True)
+    )
+    sensors = [
+        a for m in modules for a in (m.angle_deg, np.gradient(m.angle_deg) if len(m.angle_deg) > 1 else m.angle_deg)
+    ]
+    raw = [a for m in modules for a in (np.abs(m.angle_deg) // 10, m.angle_deg // 0.65)]
+    acting = [a for m in modules for a in (m.action, m.action == m.actions[0], m.action != m.actions[0])]
+    muscles = tuple(f"{j.name}.{k}.{what}" for j in joints for k in range(2) for what in ("force", "length"))
+    plant = None
+    if tracks.contact_n is not None:
+        plant = _series(
+            tracks.t_foot_s, [*tracks.foot_cm.T, tracks.contact_n], ("foot_x", "foot_y", "foot_z", "contact")
+        )
+    return Bout(
+        folder=Path("made-up"),
+        label="paper_leg",
+        joints=joints,
+        states_of=states,
+        motor=_series(tracks.t_sensor_s, raw, [c for j in joints for c in (j.raw_current, j.raw_position)]),
+        sensors=_series(tracks.t_sensor_s, sensors, [c for j in joints for c in (j.angle, j.current)]),
+        states=_series(tracks.t_state_s, acting, [c for j in joints for c in (j.action, *j.activations)]),
+        muscles=_series(tracks.t_state_s, [np.zeros(len(tracks.t_state_s))] * len(muscles), muscles),
+        plant=plant,
+        changesets_s=changesets,
+    )
+
+
+def _joint(module: ModuleTrack, link: tuple[float, float, float, float]) -> JointInfo:
+    name = module.name
+    return JointInfo(
+        name=name,
+        role=module.role,
+        states=module.actions,
+        muscles=(f"{name}_flexor", f"{name}_extensor"),
+        angle=f"{name}_angle",
+        current=f"{name}_current",
+        raw_current=f"{name}.current_raw",
+        raw_position=f"{name}.position_raw",
+        action=f"{name}.state",
+        activations=(f"{name}.activation[0]", f"{name}.activation[1]"),
+        amatrix=None,
+        dh_line=link,
+    )
+
+
+def _series(t_s: np.ndarray, columns: list[np.ndarray], names: object) -> Series:
+    values = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
+    return Series(t_s, values, tuple(names), ("",) * len(columns))

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic import DEP, FWD, ITB, ITF, LEV, STICK, Gait, leg, with_module
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.judge import Verdict, judge
 from nuc_engine.analysis.steps import detect_steps
 from nuc_engine.analysis.tracks import LegTracks, ModuleTrack, joint_role, stance_action
+from tests.analysis.synthetic import DEP, FWD, ITB, ITF, LEV, STICK, Gait, leg, with_module
 
 WINDOW = (0.0, 20.0)
 GAITS = {"FWD": FWD, "ITF": ITF, "ITB": ITB, "stick": STICK}
@@ -124,7 +124,7 @@ def test_excursions_of_a_few_ticks_do_not_count() -> None:
 
 def test_cycling_in_the_air_is_air_stepping() -> None:
     tracks = leg(FWD)
-    foot = tracks.foot_cm + [0.0, 0.0, 5.0]
+    foot = tracks.foot_cm + np.array([0.0, 0.0, 5.0])
     flying = replace(tracks, foot_cm=foot, contact_n=np.zeros(len(tracks.t_foot_s)))
     verdict = judge(flying, "FWD", WINDOW)
     assert (verdict.stepping, verdict.kind) == (False, "air stepping")
