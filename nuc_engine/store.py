@@ -2,17 +2,19 @@
 
 Layout (native byte order), fixed by the plan alone, so that several processes can map one block:
 
-    header   8 x int64: magic, plan size, sequence, published half, four reserved
+    header   8 x int64: magic, plan size, sequence, published half, layout, three reserved
     live     set flags (one byte per HDSO, padded to 8), then the data area
     half 0   cycle, time_ns, then a copy of live
     half 1   cycle, time_ns, then a copy of live
 
 Only the executive writes. `publish` copies the live area into the half that is not published and then switches
-halves, so that a reader always finds one whole cycle; the sequence counter tells it when it was overtaken.
+halves, so that a reader always finds one whole cycle; the sequence counter tells it when it was overtaken. `layout`
+stands for ids, names, types, sizes and places of all HDSOs: a block of another model is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +42,7 @@ View: TypeAlias = "memoryview[Any]"
 
 _MAGIC = 0x4E55435F48445330
 _HEADER = 64
-_SEQUENCE, _HALF = 2, 3
+_SIZE, _SEQUENCE, _HALF, _LAYOUT = 1, 2, 3, 4
 _STAMP = 16
 _READ_ATTEMPTS = 100
 
@@ -75,10 +77,12 @@ class Store:
         if block.readonly or len(block) < size:
             raise StoreError(f"{plan.name}: the store needs a writable block of {size} bytes, got {len(block)}")
         self._block = block
-        self._header = block[:_HEADER].cast("q")
-        if self._header[0] not in (0, _MAGIC) or (self._header[0] == _MAGIC and self._header[1] != size):
+        self._header = header = block[:_HEADER].cast("q")
+        identity = (size, layout(plan))
+        if header[0] not in (0, _MAGIC) or (header[0] == _MAGIC and (header[_SIZE], header[_LAYOUT]) != identity):
             raise StoreError(f"{plan.name}: the block holds another model's store")
-        self._header[0], self._header[1] = _MAGIC, size
+        header[_SIZE], header[_LAYOUT] = identity
+        header[0] = _MAGIC
         self._live = block[_HEADER : _HEADER + self._live_size]
         self.flags = self._live[: self._flags_size]
         data = self._live[self._flags_size :]
@@ -94,6 +98,10 @@ class Store:
         """Return the bytes a store of this plan needs."""
         live = _padded(len(plan.hdsos)) + plan.store_size
         return _HEADER + live + 2 * (_STAMP + live)
+
+    def clear(self) -> None:
+        """Take every value away: for the start of a bout, in a block that may hold what an earlier one left."""
+        self._live[:] = bytes(self._live_size)
 
     def locate(self, slot: Slot) -> tuple[View, int]:
         """Return (typed view, index) of one element; `view[index]` reads it, whatever its type."""
@@ -152,6 +160,12 @@ class Store:
         start = self._flags_size + hdso.offset
         cast: Any = live[start : start + width * hdso.count].cast
         return tuple(cast(code).tolist())
+
+
+def layout(plan: Plan) -> int:
+    """Return a number, 64 bits with sign, that differs between plans whose stores are not the same to a reader."""
+    said = repr([(hdso.id_num, hdso.name, hdso.kind, hdso.datatype, hdso.dims, hdso.offset) for hdso in plan.hdsos])
+    return int.from_bytes(hashlib.sha256(said.encode()).digest()[:8], "little", signed=True)
 
 
 def refusal(hdso: HdsoPlan, values: Sequence[int | float], *, constants: bool = False) -> str | None:

@@ -138,6 +138,76 @@ def test_a_block_that_is_too_small_or_foreign_is_refused():
 
 
 @pytest.mark.parametrize(
+    "change", [{"id_num": 1103}, {"name": "lower"}, {"datatype": "int"}, {"kind": "constant"}, {"offset": 4}]
+)
+def test_a_block_of_the_same_size_may_still_be_foreign(change):
+    block = bytearray(Store.size(PLAN))
+    Store(PLAN, block)
+    at = PLAN.hdso("blank").index
+    hdsos = (*PLAN.hdsos[:at], replace(PLAN.hdsos[at], **change), *PLAN.hdsos[at + 1 :])
+    other = replace(PLAN, hdsos=hdsos)
+    assert Store.size(other) == len(block)
+    with pytest.raises(StoreError, match="another model"):
+        Store(other, block)
+    assert Store(replace(PLAN, name="the same by another name"), block)
+
+
+def test_a_new_bout_finds_nothing_of_the_last_one():
+    block = bytearray(Store.size(PLAN))
+    low = PLAN.hdso(103).index
+    before = Store(PLAN, block)
+    before.write(low, (4.5,))
+    before.publish(7, 70)
+    store = Store(PLAN, block)
+    assert store.values(low) == (4.5,)
+    store.clear()
+    assert not any(store.is_set(hdso_plan.index) for hdso_plan in PLAN.hdsos)
+    assert store.f32[PLAN.hdso(103).offset // 4] == 0.0
+    assert store.snapshot().cycle == 7, "a reader keeps its last whole cycle until the next is published"
+    store.publish(0, 0)
+    assert store.values_in(store.snapshot(), low) is None
+
+
+def test_a_reader_never_finds_a_half_that_is_being_written():
+    """The half that is published is never touched, and it is switched only when its copy is whole."""
+    store = Store(PLAN)
+    low = PLAN.hdso(103).index
+    seen = []
+
+    class Watched:
+        """Looks, as a reader would, whenever the writer copies."""
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        def __getitem__(self, half):
+            inner = self.inner[half]
+
+            class Copy:
+                def __setitem__(_, key, value):
+                    seen.append(look())
+                    inner[key] = value
+                    seen.append(look())
+
+            return Copy()
+
+    copies = store._copies
+
+    def look():
+        half = store._header[3]
+        data = bytes(copies[half])
+        return store._stamps[half][0], store._elements(memoryview(data), low) if data[low] else None
+
+    store._copies = Watched(copies)
+    for cycle in (1, 2, 3, 4):
+        store.write(low, (float(cycle),))
+        store.publish(cycle, cycle)
+    store._copies = copies
+    assert seen == [state for k in range(4) for state in [(k, (float(k),) if k else None)] * 2]
+    assert store.values_in(store.snapshot(), low) == (4.0,)
+
+
+@pytest.mark.parametrize(
     ("kwargs", "values", "word"),
     [
         ({}, (float("nan"),), "finite"),
