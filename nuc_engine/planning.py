@@ -26,6 +26,9 @@ from sccils_schemas.documents import Hdso, HdsoMod, Joint, Muscle, MuscleActivat
 from sccils_schemas.model import Model
 from sccils_schemas.numbers import INTEGER_RANGE
 
+_MEASURED = ("float", "double")
+"""Types of the sensors that SensData.txt shows (reading E2)."""
+
 
 class PlanError(Exception):
     """A model the engine can not run, which the checks of `sccils_schemas.model` would have refused."""
@@ -79,7 +82,7 @@ class _Planner:
             statetrans_period=self.index["statetrans_period_ns"],
             engine_start_time=self.index.get("engine_start_time", -1),
             engine_stop_time=self.index.get("engine_stop_time", -1),
-            sensor_columns=tuple(h.index for h in self.hdsos if h.kind == "sensor" and h.datatype == "float"),
+            sensor_columns=tuple(h.index for h in self.hdsos if h.kind == "sensor" and h.datatype in _MEASURED),
         )
 
     def _slots(self, refs: Sequence[Ref]) -> tuple[Slot, ...]:

@@ -41,7 +41,7 @@ def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointL
     """Report everything that keeps a script from being carried out on a model; without a model what shows anyway."""
     file = script.source or "script"
     check_times(script, file, problems)
-    forbidden = {} if table is None or jointlist is None else _engine_owned(jointlist, table)
+    forbidden = {} if table is None or jointlist is None else _out_of_reach(jointlist, table)
     writes: list[tuple[HdsoMod, Entry]] = []
     for entry in script.entries:
         if isinstance(entry, HdsoSpec):
@@ -57,17 +57,29 @@ def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointL
         check_course(writes, table, jointlist, file, problems)
 
 
-def _engine_owned(jointlist: JointList, table: HdsoTable) -> dict[int, str]:
-    """Return the commands the engine itself writes, with why: all but that of the joint's control mode (B20)."""
-    owned: dict[int, str] = {}
+def _out_of_reach(jointlist: JointList, table: HdsoTable) -> dict[int, tuple[str, str]]:
+    """Return the HDSOs a script can not write to any purpose, with what they are and why.
+
+    These are the commands the engine itself writes, all but that of the joint's control mode (reading B20), and
+    geometry, which is read once, when the configuration is.
+    """
+    found: dict[int, tuple[str, str]] = {}
+
+    def note(mod: HdsoMod | None, what: str, why: str) -> None:
+        entry = None if mod is None else table.get(mod.ref)
+        if entry is not None:
+            found[entry.hdso.id_num] = (what, why)
+
     for joint in jointlist.joints:
+        note(joint.geometry.amatrix, f"the A-matrix of {joint.name}", "geometry is read when a configuration is loaded")
+        note(joint.geometry.dh_line, f"the DH line of {joint.name}", "geometry is read when a configuration is loaded")
         if joint.motor is None:
             continue
         for word, mod in (("position", joint.motor.position_command), ("force", joint.motor.force_command)):
-            entry = None if mod is None else table.get(mod.ref)
-            if entry is not None and joint.control_mode != word:
-                owned[entry.hdso.id_num] = f"joint {joint.name} is in {joint.control_mode} mode"
-    return owned
+            if joint.control_mode != word:
+                why = f"joint {joint.name} is in {joint.control_mode} mode"
+                note(mod, "a command the engine writes", why)
+    return found
 
 
 def _special(mod: HdsoMod, file: str, problems: Problems) -> bool:
@@ -81,7 +93,9 @@ def _special(mod: HdsoMod, file: str, problems: Problems) -> bool:
     return True
 
 
-def _permitted(mod: HdsoMod, entry: Entry, forbidden: dict[int, str], file: str, problems: Problems) -> bool:
+def _permitted(
+    mod: HdsoMod, entry: Entry, forbidden: dict[int, tuple[str, str]], file: str, problems: Problems
+) -> bool:
     if not mod.data:
         problems.warning(file, mod.line, f"{entry} is named but nothing is written", hint="give NumElts and data")
         return False
@@ -93,9 +107,9 @@ def _permitted(mod: HdsoMod, entry: Entry, forbidden: dict[int, str], file: str,
         hint = "constants stay what parameters.xml says; declare a parameter instead"
         problems.error(file, mod.line, f"{entry} is a constant and is written", "a parameter", hint)
         return False
-    reason = forbidden.get(entry.hdso.id_num)
-    if reason:
-        problems.error(file, mod.line, f"{entry} is a command the engine writes", "another parameter", reason)
+    if entry.hdso.id_num in forbidden:
+        what, why = forbidden[entry.hdso.id_num]
+        problems.error(file, mod.line, f"{entry} is {what}", "another parameter", why)
         return False
     return True
 

@@ -123,3 +123,23 @@ def test_what_the_checks_would_have_refused_makes_no_plan():
     wrong = replace(model.parameters, hdsos=(replace(first, initial_data=(5,)), *rest))
     with pytest.raises(PlanError, match="motor_speed"):
         build_plan(replace(model, parameters=wrong))
+
+
+def test_geometry_of_the_endpoint_has_its_value_too(vary):
+    line = '<geometry><DHline><hdsoMod idNum="183" NumElts="4">1 0 0 0.5</hdsoMod></DHline></geometry>'
+    declared = '<hdso idNum="183" name="Foot_DH" numdims="1"><dimsize dimNr="1">4</dimsize></hdso>\n  <hdso idNum="190"'
+    model = vary((J, "<geometry/>", line), (P, '<hdso idNum="190"', declared))
+    plan = build_plan(model)
+    assert values_at_start(plan)[183] == (1, 0, 0, 0.5)
+    assert [joint.name for joint in plan.joints] == ["Coxa", "Femur"]
+
+
+def test_geometry_given_once_serves_every_joint_that_names_it(vary):
+    again = '<hdsoMod idNum="181" NumElts="0"/>'
+    plan = build_plan(vary((J, '<hdsoMod idNum="182" NumElts="4">9.7 0 0 0.017453292519943</hdsoMod>', again)))
+    assert plan.joints[1].dh_line == plan.joints[0].dh_line == (8.9, 0, 0, 0.017453292519943)
+
+
+def test_sensors_of_either_type_are_logged(vary):
+    plan = build_plan(vary((S, 'name="Femur_angle"', 'name="Femur_angle" datatype="double"')))
+    assert [plan.hdsos[index].id_num for index in plan.sensor_columns] == [301, 302, 303, 304]
