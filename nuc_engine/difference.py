@@ -20,7 +20,7 @@ from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.planning import build_plan
 from nuc_engine.plants.spec import PlantSpecError, spec_file
 from nuc_engine.recording import columns, inputs, manifest
-from nuc_engine.replay import compare_file
+from nuc_engine.recording.compare import compare_file
 from nuc_engine.store import refusal
 from nuc_engine.values import Values, initial_values, plain_number, rule_tokens, value_text
 from sccils_schemas.documents import DataType, HdsoMod, HdsoScript, HdsoSpec

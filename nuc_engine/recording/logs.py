@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -15,6 +16,7 @@ PLANT_FILE = "PlantData.txt"
 NUMBER = "%.9g"
 """Nine significant digits give a 32-bit float back exactly."""
 
+_TIME = re.compile(r"([0-9]{1,18})(\s|$)")
 _PLANT_ROW = "%d" + f" {NUMBER}" * 4 + "\n"
 
 
@@ -132,3 +134,9 @@ def muscle_columns(plan: Plan, joint: int) -> list[int]:
     """Return the muscles whose activations a joint logs, padded with -1 to two."""
     muscles = list(plan.joints[joint].muscles)
     return muscles + [-1] * (2 - len(muscles))
+
+
+def line_ns(line: str) -> int | None:
+    """Return the time a line of a text log starts with, or None where it starts with no time."""
+    found = _TIME.match(line)
+    return int(found[1]) if found else None
