@@ -12,14 +12,97 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
 FILE = "manifest.json"
 FORMAT = 1
+STATES = ("running", "complete", "interrupted", "fault")
 
 LIBRARIES = ("numpy", "mujoco", "msgpack")
 """Libraries whose version can change a bout's bytes."""
+
+
+class ManifestError(Exception):
+    """A manifest that can not be used; the message names it and says what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What a manifest says that a repetition needs, checked: texts are texts and files are names within the directory.
+
+    `files` and `inputs` map a name to its sha256; `files` is empty while the bout runs, and after it was killed. `spec`
+    is as it was read: its keys and types are those of the bout's own specification.
+    """
+
+    state: str
+    reason: str
+    clock: str
+    configuration: str
+    spec: Mapping[str, Any]
+    inputs: Mapping[str, str]
+    files: Mapping[str, str]
+    versions: Mapping[str, str]
+
+
+def read_manifest(folder: Path) -> Witness:
+    """Return the manifest of a data directory. Raises ManifestError when it is missing, torn or not of this form."""
+    path = folder / FILE
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ManifestError(f"{folder}: has no {FILE}; expected a data directory of `nuc run`") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise ManifestError(f"{path}: can not be read ({error})") from error
+    if not isinstance(record, dict) or cast(dict[str, Any], record).get("format") != FORMAT:
+        raise ManifestError(f"{path}: is not a manifest of format {FORMAT}")
+    found: dict[str, Any] = {"files": {}, "reason": "", **cast(dict[str, Any], record)}
+    for key, (fits, expected) in _KEYS.items():
+        if key not in found:
+            raise ManifestError(f"{path}: lacks {key}")
+        if not fits(found[key]):
+            raise ManifestError(f"{path}: {key} is {str(found[key])[:80]!r}; expected {expected}")
+    return Witness(**{key: found[key] for key in _KEYS})
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_state(value: Any) -> bool:
+    return isinstance(value, str) and value in STATES
+
+
+def _is_map(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in cast(dict[str, Any], value).values())
+
+
+def _is_sums(value: Any) -> bool:
+    # A name that leads out of the directory would have its file read, and shown where it differs.
+    return _is_texts(value) and all(name not in ("", "..") and name == Path(name).name for name in value)
+
+
+_TEXT = (_is_text, "a text")
+_SUMS = (_is_sums, "sums of files by their names")
+_KEYS: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
+    {
+        "state": (_is_state, f"one of {', '.join(STATES)}"),
+        "reason": _TEXT,
+        "clock": _TEXT,
+        "configuration": _TEXT,
+        "spec": (_is_map, "an object"),
+        "inputs": _SUMS,
+        "files": _SUMS,
+        "versions": (_is_texts, "an object of texts"),
+    }
+)
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:

@@ -1,0 +1,101 @@
+"""The manifest: replaced in one step, and believed only as far as its form holds."""
+
+import json
+
+import pytest
+
+from nuc_engine.recording.manifest import FILE, FORMAT, ManifestError, hash_files, read_manifest, sha256, write_manifest
+
+GOOD = {
+    "format": FORMAT,
+    "state": "complete",
+    "reason": "",
+    "clock": "virtual",
+    "configuration": "roach",
+    "spec": {},
+    "inputs": {"joints.xml": "00"},
+    "files": {"MotorData.txt": "11"},
+    "versions": {"engine": "1"},
+    "started": "today",
+}
+
+
+def test_what_is_written_is_read(tmp_path):
+    write_manifest(tmp_path, GOOD)
+    found = read_manifest(tmp_path)
+    assert (found.state, found.clock, found.configuration) == ("complete", "virtual", "roach")
+    assert (dict(found.inputs), dict(found.files)) == (GOOD["inputs"], GOOD["files"])
+
+
+def test_a_failing_write_leaves_the_old_manifest_whole(tmp_path):
+    write_manifest(tmp_path, GOOD)
+    with pytest.raises(TypeError):
+        write_manifest(tmp_path, {**GOOD, "state": "running", "labels": object()})
+    assert read_manifest(tmp_path).state == "complete"
+    assert set(hash_files(tmp_path)) == set()
+
+
+def test_a_running_bout_has_no_sums_yet(tmp_path):
+    write_manifest(tmp_path, {key: GOOD[key] for key in GOOD if key != "files"} | {"state": "running"})
+    assert read_manifest(tmp_path).files == {}
+
+
+def test_sums_are_of_files_but_neither_figures_nor_the_manifest(tmp_path):
+    for name in ("a.txt", "b.png", FILE, FILE + ".new"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "folder").mkdir()
+    assert hash_files(tmp_path) == {"a.txt": sha256(tmp_path / "a.txt")}
+    assert sha256(tmp_path / "a.txt") == "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"format": 99}, "format 1"),
+        ({"state": "done"}, "state is 'done'; expected one of running, complete"),
+        ({"state": ["complete"]}, "state"),
+        ({"reason": None}, "reason"),
+        ({"clock": 1}, "clock is '1'; expected a text"),
+        ({"configuration": None}, "configuration"),
+        ({"spec": "x"}, "spec is 'x'; expected an object"),
+        ({"spec": None}, "spec"),
+        ({"versions": {"engine": 1}}, "versions"),
+        ({"versions": []}, "versions"),
+        ({"inputs": {"joints.xml": None}}, "inputs"),
+        ({"inputs": 0}, "inputs"),
+        ({"files": {"../secret": "00"}}, "files is .*expected sums of files by their names"),
+        ({"files": {"/etc/passwd": "00"}}, "files"),
+        ({"files": {"..": "00"}}, "files"),
+        ({"files": {"": "00"}}, "files"),
+        ({"inputs": {"a/b": "00"}}, "inputs"),
+    ],
+)
+def test_a_manifest_of_another_form_is_refused_by_key(tmp_path, changes, words):
+    write_manifest(tmp_path, {**GOOD, **changes})
+    with pytest.raises(ManifestError, match=words):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("key", ["state", "clock", "configuration", "spec", "inputs", "versions"])
+def test_a_missing_key_is_named(tmp_path, key):
+    write_manifest(tmp_path, {k: value for k, value in GOOD.items() if k != key})
+    with pytest.raises(ManifestError, match=f"lacks {key}"):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000, '{"format": ' + "9" * 5000 + "}", "\udcff"])
+def test_what_is_no_manifest_is_refused(tmp_path, text):
+    (tmp_path / FILE).write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(ManifestError, match=FILE):
+        read_manifest(tmp_path)
+
+
+def test_a_folder_without_one_says_what_makes_one(tmp_path):
+    with pytest.raises(ManifestError, match="nuc run"):
+        read_manifest(tmp_path)
+
+
+def test_json_of_a_manifest_is_for_people_too(tmp_path):
+    write_manifest(tmp_path, GOOD)
+    assert json.loads((tmp_path / FILE).read_text()) == GOOD
+    assert (tmp_path / FILE).read_text().startswith('{\n  "format"')
