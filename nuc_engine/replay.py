@@ -1,47 +1,49 @@
 """Repeating a bout from its own data directory, and saying where the repetition differs.
 
 Two ways: the whole bout again on the virtual clock (`replay_bout`), or the recorded replies through the tasks
-(`replay_inputs`), which also works for a bout on hardware.
+(`replay_inputs`), which also works for a bout on hardware. What the directory holds is checked before it is used: it
+may be damaged, or come from a stranger.
 """
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from drivers.port import NEVER
-from drivers.servo import ReplyStatus
-from nuc_engine.bout import SCRIPT_FILE, BoutSpec, Progress, prepare_bout, run_bout
-from nuc_engine.changes import Changeset, Write
-from nuc_engine.executive import Executive
+from drivers.errors import BusError
+from nuc_engine.bout import SCRIPT_FILE, BoutRefused, BoutSpec, Progress, prepare_bout, run_bout
+from nuc_engine.executive import TASKS, Executive
 from nuc_engine.faults import EngineFault
-from nuc_engine.plan import Plan
-from nuc_engine.recording import columns, inputs, manifest
+from nuc_engine.locations import NotFound
+from nuc_engine.plants import PlantSpecError
+from nuc_engine.recording import inputs, manifest
+from nuc_engine.recording.compare import Difference, compare_file
+from nuc_engine.recording.manifest import Witness
+from nuc_engine.recording.playback import RecordedBus, split_inputs
+from nuc_engine.recording.reach import Reach, find_reach
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.store import Store
 
 _NS = 1_000_000_000
 _TASK_FILES = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "Scriptlog.xml")
+_VIRTUAL = ("emulated:", "loopback:")
+_GIVEN_HERE = frozenset({"config", "out", "script", "name", "overwrite"})
+_NEEDED = frozenset({"duration_s", "seed", "bus"})
+_UNUSABLE = (BoutRefused, NotFound, PlantSpecError, BusError)
+"""What comes of a configuration or a script that can not be run."""
+_FROM_REPLIES = ("", "motor_silent")
+"""Ends of a bout that follow from its recorded replies alone: without a fault, or with this one."""
+_MOST = 2**62
+"""No number of ticks, nanoseconds or seconds is as large; two of them can be added in the store."""
+_SLACK_NS = _NS
+"""How far past the last record a repetition goes on: far enough to see that the bout should have ended."""
 
 
 class ReplayRefused(Exception):
     """A directory that can not be repeated; the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Where a file first differs: `record` counts lines from 1; `field` is named by columns.json where it can be."""
-
-    file: str
-    record: int
-    time_ns: int | None
-    field: str
-    then: str
-    now: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class ReplayReport:
 
     `changed_files` differ from the sums in the manifest (or are missing), so the directory is no longer what the bout
     left; `changed_versions` maps a name to (then, now); `difference` is the earliest record that came out otherwise.
+    `compared` is empty when the inputs were changed into something that can not be run.
     """
 
     changed_files: tuple[str, ...]
@@ -64,213 +67,209 @@ class ReplayReport:
 
 
 def replay_bout(folder: Path, progress: Progress | None = None) -> ReplayReport:
-    """Run the bout of a data directory again and compare every file its manifest lists.
+    """Run the bout of a data directory again and compare every file of either.
 
-    A bout that was interrupted is repeated as far as it went. Raises ReplayRefused for a directory that is no
-    repeatable bout, and what `run_bout` raises when its configuration no longer loads.
+    A bout that was interrupted is repeated as far as it went. Where the inputs were changed into something that can
+    not be run, the report names what was changed and compares nothing. Raises ReplayRefused for a directory that is no
+    repeatable bout, and what `run_bout` raises when it refuses inputs that are as the bout left them.
     """
-    record = _read_manifest(folder)
-    if record["clock"] != "virtual":
+    record, reach = _read(folder)
+    if record.clock != "virtual":
         raise ReplayRefused(f"{folder}: ran on real hardware; repeat the recorded replies instead (--recorded)")
-    spec: dict[str, Any] = dict(record["spec"])
-    whole = record["state"] in ("complete", "fault")
-    if not whole:
-        spec["duration_s"] = _reached_s(folder, record)
-    script = folder / SCRIPT_FILE
+    finished = record.state in ("complete", "fault")
+    watch = _Watch(reach.last_ns + _SLACK_NS, progress)
     with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
         out = Path(scratch) / "bout"
-        run_bout(
-            BoutSpec(
-                config=str(folder),
-                out=out,
-                script=str(script) if script.exists() else None,
-                name=record["configuration"],
-                **spec,
-            ),
-            progress,
-        )
-        names = sorted(set(record["files"]) - set(record["inputs"])) if whole else list(_TASK_FILES)
-        return _report(folder, out, record, names, whole=whole)
+        spec = _spec(folder, record, out, None if finished else (reach.last_ns + 1) / _NS)
+        if not spec.bus.startswith(_VIRTUAL):
+            raise ReplayRefused(f"{folder}: bus {spec.bus!r}; expected one that begins {' or '.join(_VIRTUAL)}")
+        try:
+            result = run_bout(spec, watch)
+        except _UNUSABLE:
+            if _changed(folder, record.inputs):
+                return _report(folder, record, None, ())
+            raise
+        if result.state == "interrupted" and not watch.stopped:
+            raise KeyboardInterrupt
+        names = list(_TASK_FILES)
+        if finished:
+            names = sorted({*record.files, *manifest.hash_files(out)} - set(record.inputs))
+        return _report(folder, record, out, names, whole=finished)
 
 
 def replay_inputs(folder: Path) -> ReplayReport:
     """Feed the recorded replies and edits through the tasks and compare what the tasks logged.
 
-    Raises ReplayRefused for a directory without an input record.
+    Changed inputs are reported as `replay_bout` does. Raises ReplayRefused for a directory without a usable input
+    record, and what `prepare_bout` raises when it refuses inputs that are as the bout left them.
     """
-    record = _read_manifest(folder)
+    record, reach = _read(folder)
     path = folder / inputs.FILE
-    if not path.exists():
-        raise ReplayRefused(f"{folder}: has no {inputs.FILE}; nothing to feed through the tasks")
-    prepared = prepare_bout(str(folder), None, record["configuration"])
-    plan = prepared.plan
-    cycles, changesets = _read_inputs(path, plan)
+    entries = _entries(path)
     with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
         out = Path(scratch)
-        store = Store(plan)
-        recorder = BoutRecorder(out, prepared.model, plan, store)
-        costs, limits = record["spec"]["costs"], record["spec"]["limits"]
-        executive = Executive(
-            plan,
-            _RecordedBus(plan, cycles),
-            recorder,
-            store=store,
-            costs=costs,
-            limits=[limits.get(motor.name) for motor in plan.motors],
-        )
-        executive.load(changesets)
+        spec = _spec(folder, record, out)
         try:
-            executive.run_until(round(_reached_s(folder, record) * _NS))
-        except EngineFault as fault:
-            recorder.event(executive.clock.now_ns, "fault", str(fault))
+            prepared = prepare_bout(spec.config, None, spec.name)
+            cycles, changesets = split_inputs(path, entries, prepared.plan)
+        except (*_UNUSABLE, inputs.InputRecordError) as error:
+            if _changed(folder, record.inputs):
+                return _report(folder, record, None, ())
+            if isinstance(error, inputs.InputRecordError):
+                raise ReplayRefused(str(error)) from error
+            raise
+        plan, store = prepared.plan, Store(prepared.plan)
+        recorder = BoutRecorder(out, prepared.model, plan, store)
+        limits = [spec.limits.get(motor.name) for motor in plan.motors]
+        bus = RecordedBus(plan, cycles)
+        executive = Executive(plan, bus, recorder, store=store, costs=spec.costs, limits=limits)
+        executive.load(changesets)
+        end_ns = _end_ns(record, reach, entries)
+        ended = _run(executive, end_ns)
         recorder.close()
-        return _report(folder, out, record, list(_TASK_FILES), whole=record["state"] in ("complete", "fault"))
+        return _report(
+            folder,
+            record,
+            out,
+            _TASK_FILES,
+            whole=record.state == "complete",
+            until_ns=end_ns if record.state == "running" else None,
+            end=_other_end(record, executive.clock.now_ns, ended),
+        )
 
 
-class _RecordedBus:
-    """A bus that gives the recorded replies at their recorded times, whatever is sent."""
+class _Watch:
+    """Stops a repetition that goes on where the bout had long ended; passes the progress on until then."""
 
-    def __init__(self, plan: Plan, cycles: Sequence[Sequence[Any]]) -> None:
-        count = len(plan.motors)
-        self._cycles = cycles
-        self._next = 0
-        self.position_raw, self.current_raw = [0] * count, [0] * count
-        self.status, self.stamp_ns, self.misses = [0] * count, [0] * count, [0] * count
+    def __init__(self, limit_ns: int, progress: Progress | None) -> None:
+        self._limit_s, self._progress = limit_ns / _NS, progress
+        self.stopped = False
 
-    def start(self, now_ns: int, goals: list[int]) -> None:
-        """Make the next recorded cycle the one under way."""
-        del now_ns, goals
-        self._next += 1
-
-    def run_until(self, horizon_ns: int) -> int:
-        """Return when the recorded cycle was complete; NEVER when that is past the horizon, or nothing is left."""
-        if not 0 < self._next <= len(self._cycles):
-            return NEVER
-        _, _, time_ns, positions, currents, status, stamps = self._cycles[self._next - 1]
-        if time_ns > horizon_ns:
-            return NEVER
-        self.position_raw, self.current_raw, self.status, self.stamp_ns = positions, currents, status, stamps
-        ok = int(ReplyStatus.OK)
-        self.misses = [0 if s == ok else misses + 1 for s, misses in zip(status, self.misses, strict=True)]
-        return time_ns
-
-    def set_level(self, level: int) -> None:
-        """Nothing to set: the replies are given."""
-
-    def torque_off(self, now_ns: int) -> None:
-        """Nothing to switch off."""
+    def __call__(self, simulated_s: float, duration_s: float, /) -> None:
+        if simulated_s > self._limit_s:
+            self.stopped = True
+            # The one way to end a bout early that leaves its directory in order.
+            raise KeyboardInterrupt
+        if self._progress is not None:
+            self._progress(simulated_s, duration_s)
 
 
-def _read_inputs(path: Path, plan: Plan) -> tuple[list[list[Any]], list[Changeset]]:
-    cycles: list[list[Any]] = []
-    edits: dict[int, list[Write]] = {}
-    for record in inputs.read_inputs(path):
-        if record[0] == "cycle":
-            cycles.append(record)
-        elif record[0] == "edit":
-            edits.setdefault(record[2], []).append(Write(plan.hdso(record[3]).index, tuple(record[4])))
-    return cycles, [Changeset(time, tuple(writes)) for time, writes in sorted(edits.items())]
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    path = folder / manifest.FILE
+def _read(folder: Path) -> tuple[Witness, Reach]:
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ReplayRefused(f"{folder}: has no {manifest.FILE}; expected a data directory of `nuc run`") from error
-    except (OSError, ValueError) as error:
-        raise ReplayRefused(f"{path}: can not be read ({error})") from error
-    if not isinstance(record, dict) or record.get("format") != manifest.FORMAT:
-        raise ReplayRefused(f"{path}: is not a manifest of format {manifest.FORMAT}")
-    missing = {"clock", "spec", "state", "configuration", "versions"} - set(record)
-    if missing:
-        raise ReplayRefused(f"{path}: lacks {', '.join(sorted(missing))}")
-    return {"files": {}, "inputs": {}, **record}
-
-
-def _reached_s(folder: Path, record: Mapping[str, Any]) -> float:
-    if "simulated_s" in record:
-        return float(record["simulated_s"])
-    # The bout was killed: its last whole motor record says how far it came.
-    lines = (folder / "MotorData.txt").read_text(encoding="utf-8").splitlines()
-    if not lines:
+        record = manifest.read_manifest(folder)
+    except manifest.ManifestError as error:
+        raise ReplayRefused(str(error)) from error
+    reach = find_reach(folder)
+    if reach is None:
         raise ReplayRefused(f"{folder}: nothing was recorded")
-    return (int(lines[-1].split()[0]) + 1) / _NS
+    return record, reach
 
 
-def _report(folder: Path, out: Path, record: Mapping[str, Any], names: Sequence[str], *, whole: bool) -> ReplayReport:
-    sums: Mapping[str, str] = record["files"]
-    changed = [name for name, expected in sums.items() if _sum(folder / name) != expected]
-    now = manifest.versions()
-    versions = {
-        name: (then, now.get(name, "")) for name, then in record["versions"].items() if now.get(name, "") != then
-    }
-    found = [
-        difference
-        for name in names
-        if name not in changed and (difference := compare_file(folder, out, name, whole=whole)) is not None
-    ]
-    earliest = min(found, key=lambda item: (item.time_ns is None, item.time_ns or 0), default=None)
-    return ReplayReport(tuple(sorted(changed)), versions, earliest, tuple(names))
+def _spec(folder: Path, record: Witness, out: Path, duration_s: float | None = None) -> BoutSpec:
+    """Return the bout's specification from its manifest, with every key and type as BoutSpec has them."""
+    place = f"{folder / manifest.FILE}: spec"
+    kinds = {key: kind for key, kind in get_type_hints(BoutSpec).items() if key not in _GIVEN_HERE}
+    unknown, missing = set(record.spec) - set(kinds), _NEEDED - set(record.spec)
+    if unknown or missing:
+        names = ", ".join(map(repr, sorted(unknown))) or "no " + ", ".join(sorted(missing))
+        raise ReplayRefused(f"{place} has {names}; expected {', '.join(kinds)}")
+    for key, value in record.spec.items():
+        if not _fits(value, kinds[key]):
+            raise ReplayRefused(f"{place}: {key} is {str(value)[:80]!r}; expected {_words(kinds[key])}")
+    if unknown := set(record.spec.get("costs", {})) - set(TASKS):
+        raise ReplayRefused(f"{place}: costs of {', '.join(sorted(unknown))}; expected of {', '.join(TASKS)}")
+    script = str(folder / SCRIPT_FILE) if SCRIPT_FILE in record.inputs else None
+    spec = BoutSpec(config=str(folder), out=out, script=script, name=record.configuration, **record.spec)
+    return spec if duration_s is None else replace(spec, duration_s=duration_s)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Say whether a value from JSON is of the type a field of BoutSpec has, and small enough to count with."""
+    if isinstance(value, bool):
+        return kind is bool
+    if kind is float:
+        return isinstance(value, int | float) and -_MOST < value < _MOST
+    if kind is int:
+        return isinstance(value, int) and value >= 0
+    if get_origin(kind) is Mapping:
+        inner = get_args(kind)[1]
+        items: list[Any] = list(cast(dict[str, Any], value).values()) if isinstance(value, dict) else [None]
+        return all(_fits(item, inner) and (inner is not int or item < _MOST) for item in items)
+    return kind is str and isinstance(value, str)
+
+
+def _words(kind: Any) -> str:
+    words = {float: "a number", int: "a whole number, 0 or more", str: "a text", bool: "true or false"}
+    return words[kind] if kind in words else f"{words[get_args(kind)[1]]} by name"
+
+
+def _entries(path: Path) -> list[list[Any]]:
+    if not path.is_file():
+        raise ReplayRefused(f"{path.parent}: has no {inputs.FILE}; nothing to feed through the tasks")
+    try:
+        entries = list(inputs.read_inputs(path))
+    except inputs.InputRecordError as error:
+        raise ReplayRefused(str(error)) from error
+    if not any(entry[0] == "cycle" for entry in entries):
+        raise ReplayRefused(f"{path}: holds no cycle; nothing to feed through the tasks")
+    return entries
+
+
+def _end_ns(record: Witness, reach: Reach, entries: Sequence[Sequence[Any]]) -> int:
+    """Return when a repetition from recorded replies ends: what that instant itself may have done counts no more."""
+    if record.state == "running":
+        # Logs are written one after another: a kill may have left the others further ahead.
+        return 1 + max(entry[2] for entry in entries if entry[0] != "head")
+    if record.state == "complete" and reach.stop_ns is not None:
+        return min(reach.stop_ns, reach.data_ns + _SLACK_NS)
+    return reach.last_ns + 1
+
+
+def _run(executive: Executive, end_ns: int) -> str:
+    try:
+        executive.run_until(end_ns)
+    except EngineFault as fault:
+        return f"{fault.name}: {fault}"
+    except Exception as error:  # a bout that ended so is repeated too; any other is told that it did
+        return f"engine_error: {type(error).__name__}: {error}"
+    return ""
+
+
+def _other_end(record: Witness, now_ns: int, ended: str) -> Difference | None:
+    """Return the difference between two ends; one that bus or plant brought about does not come back."""
+    then = record.reason.partition(":")[0] if record.state == "fault" else ""
+    now = ended.partition(":")[0]
+    if then == now or then not in _FROM_REPLIES or record.state == "running":
+        return None
+    return Difference(manifest.FILE, 0, now_ns, "reason", record.reason if then else "no fault", ended or "no fault")
+
+
+def _changed(folder: Path, sums: Mapping[str, str]) -> list[str]:
+    return sorted(name for name, expected in sums.items() if _sum(folder / name) != expected)
 
 
 def _sum(path: Path) -> str:
-    return manifest.sha256(path) if path.exists() else "missing"
+    return manifest.sha256(path) if path.is_file() else "missing"
 
 
-def compare_file(folder: Path, out: Path, name: str, *, whole: bool = True) -> Difference | None:
-    """Return where a file of one data directory first differs from its namesake in another, None where it does not.
-
-    Without `whole`, the first one's last line may be torn and what follows it in the second one does not count.
-    """
-    then, now = folder / name, out / name
-    if not then.exists() or not now.exists():
-        if then.exists() == now.exists():
-            return None
-        return Difference(name, 0, None, "file", *("there" if path.exists() else "missing" for path in (then, now)))
-    a, b = then.read_bytes(), now.read_bytes()
-    if a == b:
-        return None
-    if name == inputs.FILE:
-        return _first_record(then, now)
-    old, new = a.decode(errors="replace").splitlines(), b.decode(errors="replace").splitlines()
-    if not whole:
-        # The last line may be torn, and a log that was cut off lacks its end.
-        old = old[:-1]
-        new = new[: len(old)]
-    return _first_line(name, old, new, _column_names(folder, name))
-
-
-def _first_record(then: Path, now: Path) -> Difference | None:
-    old, new = list(inputs.read_inputs(then)), list(inputs.read_inputs(now))
-    for number, (a, b) in enumerate(zip(old, new, strict=False), 1):
-        if a != b:
-            return Difference(then.name, number, a[2] if len(a) > 2 else None, str(a[0]), str(a), str(b))
-    return Difference(then.name, min(len(old), len(new)) + 1, None, "length", f"{len(old)} records", f"{len(new)}")
-
-
-def _first_line(name: str, old: list[str], new: list[str], names: Sequence[str]) -> Difference | None:
-    for number, (a, b) in enumerate(zip(old, new, strict=False), 1):
-        if a != b:
-            return _first_field(name, number, a, b, names)
-    if len(old) == len(new):
-        return None
-    return Difference(name, min(len(old), len(new)) + 1, None, "length", f"{len(old)} records", f"{len(new)} records")
-
-
-def _first_field(name: str, number: int, a: str, b: str, names: Sequence[str]) -> Difference:
-    old, new = a.split(), b.split()
-    time = int(old[0]) if old and old[0].isdigit() else None
-    if not names or len(old) != len(new):
-        return Difference(name, number, time, "line", a.strip(), b.strip())
-    at = next(k for k, (x, y) in enumerate(zip(old, new, strict=True)) if x != y)
-    return Difference(name, number, time, names[at] if at < len(names) else f"column {at + 1}", old[at], new[at])
-
-
-def _column_names(folder: Path, name: str) -> list[str]:
-    path = folder / columns.FILE
-    try:
-        described = json.loads(path.read_text(encoding="utf-8"))["files"].get(name, {"columns": []})
-        return [str(column["name"]) for column in described["columns"]]
-    except (OSError, ValueError, KeyError):
-        return []
+def _report(
+    folder: Path,
+    record: Witness,
+    out: Path | None,
+    names: Sequence[str],
+    *,
+    whole: bool = True,
+    until_ns: int | None = None,
+    end: Difference | None = None,
+) -> ReplayReport:
+    changed = _changed(folder, {**record.inputs, **record.files})
+    now = manifest.versions()
+    versions = {name: (then, now.get(name, "")) for name, then in record.versions.items() if now.get(name, "") != then}
+    found = [] if end is None else [end]
+    if out is not None:
+        compared = [
+            compare_file(folder, out, name, whole=whole, until_ns=until_ns) for name in names if name not in changed
+        ]
+        found += [difference for difference in compared if difference is not None]
+    earliest = min(found, key=lambda item: (item.time_ns is None, item.time_ns or 0), default=None)
+    return ReplayReport(tuple(changed), versions, earliest, tuple(names))

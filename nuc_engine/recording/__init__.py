@@ -5,5 +5,8 @@ columns.py    columns.json: what every column means
 scriptlog.py  Scriptlog.xml and HDSOlog.xml, entry by entry
 inputs.py     the input record: raw replies and edits by cycle
 manifest.py   manifest.json: what makes the bout a witness
+compare.py    where two data directories first differ
+reach.py      how far a bout came, by its own records
+playback.py   the input record as the tasks take it
 directory.py  making, overwriting and finishing a data directory
 """
