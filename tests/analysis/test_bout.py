@@ -1,0 +1,101 @@
+"""What a bout that was read answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nuc_engine.analysis.bout import Bout, Series
+from nuc_engine.analysis.errors import AnalysisError
+from tests.analysis.synthetic import DEP, FWD, LEV, bout, leg
+
+
+@pytest.fixture(scope="module")
+def made_up() -> Bout:
+    return bout(leg(FWD, 6.0))
+
+
+def with_actions(made_up: Bout, times: list[float], codes: list[int]) -> Bout:
+    name = made_up.joints[0].action
+    return replace(made_up, states=Series(np.array(times), np.array(codes, dtype=float)[:, None], (name,), ("",)))
+
+
+def test_columns_go_by_name_and_a_wrong_name_is_answered_with_the_right_ones(made_up: Bout) -> None:
+    assert len(made_up.sensors.column("Femur-Tibia_angle")) == len(made_up.sensors)
+    with pytest.raises(KeyError, match="there are Thorax-Coxa1_angle, Thorax-Coxa1_current"):
+        made_up.sensors.column("knee")
+
+
+def test_a_part_of_a_series_has_the_records_of_both_its_ends() -> None:
+    series = Series(np.array([0.0, 1.0, 2.0, 3.0]), np.arange(8.0).reshape(4, 2), ("a", "b"), ("", ""))
+    part = series.between(1.0, 2.0)
+    assert (part.t_s.tolist(), part.values.tolist()) == ([1, 2], [[2, 3], [4, 5]])
+    assert len(series.between(1.1, 1.9)) == 0
+
+
+def test_a_part_of_a_bout_is_cut_in_every_log(made_up: Bout) -> None:
+    part = made_up.between(2.0, 3.0)
+    for log in (part.motor, part.sensors, part.states, part.muscles, part.plant):
+        assert log is not None
+        assert 2.0 <= log.t_s[0] < 2.03
+        assert 2.97 < log.t_s[-1] <= 3.0
+    assert replace(made_up, plant=None).between(2.0, 3.0).plant is None
+
+
+def test_the_end_is_the_last_record_of_any_log(made_up: Bout) -> None:
+    assert made_up.end_s == 6.0
+    assert made_up.between(0.0, 0.9999).end_s == pytest.approx(0.9999, abs=0.006)
+    assert made_up.between(9.0, 10.0).end_s == 0.0
+
+
+def test_contact_is_where_the_ground_presses(made_up: Bout) -> None:
+    plant = Series(np.arange(8) * 0.01, np.zeros((8, 4)), ("foot_x", "foot_y", "foot_z", "contact"), ("",) * 4)
+    plant.values[:, 3] = [0.06, 0.0, 0.05, 0.7, 0.7, 0.0, 0.7, 0.7]
+    touching = replace(made_up, plant=plant)
+    np.testing.assert_allclose(touching.contact_spans(0.0, 1.0), [(0.0, 0.01), (0.03, 0.05), (0.06, 0.07)])
+    np.testing.assert_allclose(touching.contact_spans(0.035, 0.055), [(0.04, 0.05)])
+    assert touching.contact_spans(2.0, 3.0) == []
+
+
+def test_an_action_is_in_force_until_the_next_record(made_up: Bout) -> None:
+    told = with_actions(made_up, [0.0, 1.0, 2.0, 3.0], [DEP, LEV, LEV, DEP])
+    joint = told.joints[0]
+    assert told.action_spans(joint, LEV, 0.0, 9.0) == [(1.0, 3.0)]
+    assert told.action_spans(joint, DEP, 0.0, 9.0) == [(0.0, 1.0), (3.0, 9.0)]
+    assert told.action_spans(joint, LEV, 1.5, 2.5) == [(1.5, 2.5)]
+    assert told.action_spans(joint, DEP, 1.5, 2.5) == []
+    assert told.action_spans(joint, DEP, 4.0, 5.0) == [(4.0, 5.0)]
+    assert told.actions_at(joint, np.array([-1.0, 0.0, 0.99, 1.0, 2.5, 7.0])).tolist() == [-1, DEP, DEP, LEV, LEV, DEP]
+
+
+def test_without_records_no_action_is_in_force(made_up: Bout) -> None:
+    empty = made_up.between(100.0, 200.0)
+    assert empty.action_spans(empty.joints[0], DEP, 0.0, 9.0) == []
+    assert empty.actions_at(empty.joints[0], np.array([0.0, 1.0])).tolist() == [-1, -1]
+
+
+def test_the_detector_gets_what_was_recorded(made_up: Bout) -> None:
+    tracks, expected = made_up.tracks(), leg(FWD, 6.0)
+    for ours, theirs in zip(tracks.modules, expected.modules, strict=True):
+        assert (ours.name, ours.role, ours.actions, ours.action_names) == (
+            theirs.name,
+            theirs.role,
+            theirs.actions,
+            theirs.action_names,
+        )
+        np.testing.assert_array_equal(ours.action, theirs.action)
+        np.testing.assert_array_equal(ours.angle_deg, theirs.angle_deg)
+    np.testing.assert_array_equal(tracks.foot_cm, expected.foot_cm)
+    np.testing.assert_array_equal(tracks.contact_n, expected.contact_n)
+    assert tracks.stance_action == DEP
+    assert tracks.leg_length_cm == pytest.approx(9.0 + 9.7 + 9.4)
+
+
+def test_legs_that_cannot_be_judged_say_why(made_up: Bout) -> None:
+    first, *others = made_up.joints
+    with pytest.raises(AnalysisError, match="no joint between thorax and coxa"):
+        replace(made_up, joints=tuple(others)).tracks()
+    with pytest.raises(AnalysisError, match="Thorax-Coxa1 has actions but no state or no angle column"):
+        replace(made_up, joints=(replace(first, angle=None), *others)).tracks()

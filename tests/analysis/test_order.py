@@ -1,0 +1,75 @@
+"""The order of a step's events, on steps whose order is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nuc_engine.analysis.order import step_order
+from nuc_engine.analysis.steps import detect_steps
+from nuc_engine.analysis.tracks import LegTracks
+from tests.analysis.synthetic import DEP, EXT, FLX, FWD, LEV, PRO_CTR, RET_CTR, leg, with_module
+
+PERIOD_S, STEP_S = 1.0, 0.025
+
+
+def at_phases(**begins: dict[int, float]) -> LegTracks:
+    """Steps of exactly one second, lift-off at whole seconds, touch-down at 0.55; actions begin at the given phases."""
+    tracks = leg(replace(FWD, period_s=PERIOD_S))
+    for role, phases in begins.items():
+        order = sorted(phases, key=phases.__getitem__)
+        edges = [phases[code] for code in order]
+        phase = (tracks.t_state_s + 1e-9) % PERIOD_S
+        action = np.array(order)[(np.searchsorted(edges, phase, side="right") - 1) % len(order)]
+        tracks = with_module(tracks, role, action=action)
+    return tracks
+
+
+def order_of(tracks: LegTracks) -> dict[str, float]:
+    return {event.what: event.phase for event in step_order(tracks, detect_steps(tracks))}
+
+
+KNOWN = {"ThC": {LEV: 0.9, DEP: 0.4}, "CTr": {PRO_CTR: 0.2, RET_CTR: 0.6}, "FTi": {FLX: 0.1, EXT: 0.5}}
+
+
+def test_events_come_in_the_order_in_which_they_happen() -> None:
+    phases = order_of(at_phases(**KNOWN))
+    assert list(phases) == [
+        "lift-off",
+        "FT_Flexion",
+        "CTr_LevationPRO",
+        "TC1_protractionDEP",
+        "FT_Extension",
+        "touch-down",
+        "CTr_DepressionRET",
+        "TC1_retractionLEV",
+    ]
+    assert list(phases.values()) == pytest.approx([0.0, 0.1, 0.2, 0.4, 0.5, 0.55, 0.6, 0.9], abs=STEP_S)
+
+
+def test_what_begins_around_lift_off_is_averaged_on_the_circle() -> None:
+    """Half of the steps switch just before lift-off, the others just after: the mean is at lift-off, not at half."""
+    tracks = at_phases(**KNOWN)
+    early, late = at_phases(FTi={FLX: 0.95, EXT: 0.5}), at_phases(FTi={FLX: 0.05, EXT: 0.5})
+    second = np.floor(tracks.t_state_s + 0.25).astype(int) % 2 == 0
+    action = np.where(second, early.module("FTi").action, late.module("FTi").action)
+    phase = order_of(with_module(tracks, "FTi", action=action))["FT_Flexion"]
+    assert min(phase, 1.0 - phase) < 2 * STEP_S
+
+
+def test_chatter_does_not_hide_the_order() -> None:
+    tracks = at_phases(**KNOWN)
+    action = tracks.module("FTi").action.copy()
+    phase = (tracks.t_state_s + 1e-9) % PERIOD_S
+    action[(phase >= 0.3) & (phase < 0.3 + STEP_S)] = EXT
+    assert order_of(with_module(tracks, "FTi", action=action))["FT_Extension"] == pytest.approx(0.5, abs=STEP_S)
+
+
+def test_modules_and_actions_that_do_not_alternate_are_left_out() -> None:
+    tracks = at_phases(**KNOWN)
+    held = with_module(tracks, "FTi", action=np.full_like(tracks.module("FTi").action, FLX))
+    assert "FT_Extension" not in order_of(held)
+    single = with_module(held, "FTi", actions=(FLX,), action_names=("FT_Flexion",))
+    assert not {"FT_Extension", "FT_Flexion"} & set(order_of(single))
