@@ -1,7 +1,8 @@
 """Entry rules at run time: integer code in the store, decoded when it arrives, swapped in when it is due.
 
 `decode` turns the 2 x n code of a boolstring HDSO into a callable over the store; the `Rulebook` holds the callables
-in force. A rule may use another rule's HDSO as a variable: it then asks the rulebook for that rule's truth.
+in force. A rule may use another rule's HDSO as a variable: it then asks the rulebook for that rule's truth. How far
+rules may reach into one another is bounded (`sccils_schemas.nesting`), and with it what one evaluation can cost.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nuc_engine.plan import HdsoPlan, Plan, Slot
 from nuc_engine.store import Store, View
+from sccils_schemas.documents import Ref
+from sccils_schemas.nesting import Parts, first_faults, parts_of
 from sccils_schemas.rules import And, Comparison, Rule, RuleError, Variable, decode_rule, operands
 
 Predicate = Callable[[], bool]
@@ -22,7 +25,7 @@ class Rulebook:
         self.plan = plan
         self._store = store
         self._by_id = {hdso.id_num: hdso for hdso in plan.hdsos}
-        self._operands: dict[int, frozenset[int]] = {}
+        self._parts: dict[int, Parts] = {}
         self.in_force: dict[int, Predicate] = {}
 
     def decode(self, index: int, code: Sequence[int]) -> Predicate:
@@ -42,22 +45,38 @@ class Rulebook:
 
     def swap(self, index: int, code: Sequence[int], predicate: Predicate) -> None:
         """Put a decoded rule in force."""
-        self._operands[index] = self._rules_used(self._tree(index, code))
+        self._parts[index] = self._parts_of(index, code)
         self.in_force[index] = predicate
 
+    def refusals(self, codes: Mapping[int, Sequence[int]]) -> dict[int, str]:
+        """Return why some of these rules can not be put in force together with those that are.
+
+        A rule must not depend on itself, directly or not, and no rule may reach too far by it.
+        """
+        rules = self._parts | {index: self._parts_of(index, code) for index, code in codes.items()}
+        reasons = {index: "the rule would depend on itself" for index in codes if index in _inside(rules, index)}
+        for index, (what, allowed) in first_faults(rules).items():
+            hdso = self.plan.hdsos[index]
+            guilty = _inside(rules, index) | {index}
+            for other in guilty.intersection(codes):
+                reasons.setdefault(other, f"HDSO {hdso.id_num} ({hdso.name}) then {what}, {allowed}")
+        return reasons
+
     def closes_circle(self, codes: Mapping[int, Sequence[int]]) -> list[int]:
-        """Return which of these rules, put in force together, would depend on themselves, directly or not."""
-        graph = dict(self._operands)
-        graph.update({index: self._rules_used(self._tree(index, code)) for index, code in codes.items()})
-        return [index for index in codes if _reaches(graph, index)]
+        """Return which of these rules can not be put in force together; `refusals` says why."""
+        refused = self.refusals(codes)
+        return [index for index in codes if index in refused]
 
     def _tree(self, index: int, code: Sequence[int]) -> Rule:
         width = self.plan.hdsos[index].dims[1]
         return decode_rule(code[:width], code[width:])
 
-    def _rules_used(self, rule: Rule) -> frozenset[int]:
-        used = (self._hdso(ref) for ref in operands(rule))
-        return frozenset(hdso.index for hdso in used if hdso.kind == "boolstring")
+    def _parts_of(self, index: int, code: Sequence[int]) -> Parts:
+        def number(ref: Ref) -> int | None:
+            hdso = self._hdso(ref)
+            return hdso.index if hdso.kind == "boolstring" else None
+
+        return parts_of(self._tree(index, code), number)
 
     def _hdso(self, ref: int | str) -> HdsoPlan:
         hdso = self._by_id.get(ref) if isinstance(ref, int) else None
@@ -110,14 +129,13 @@ def _any(terms: list[Predicate]) -> Predicate:
     return lambda: any(term() for term in terms)
 
 
-def _reaches(graph: Mapping[int, frozenset[int]], start: int) -> bool:
+def _inside(rules: Mapping[int, Parts], start: int) -> set[int]:
+    """Return every rule inside a rule; itself only where it is in a circle."""
     seen: set[int] = set()
-    ahead = list(graph.get(start, ()))
+    ahead = list(rules[start].rules)
     while ahead:
         index = ahead.pop()
-        if index == start:
-            return True
         if index not in seen:
             seen.add(index)
-            ahead.extend(graph.get(index, ()))
-    return False
+            ahead.extend(rules[index].rules if index in rules else ())
+    return seen

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable, parameter_refs
-from sccils_schemas.checks.rules import circle_through, describe_circle, rule_graph, rules_used
+from sccils_schemas.checks.rules import all_rule_parts, circle_through, describe_circle, rule_graph, rule_parts
 from sccils_schemas.documents import HdsoMod, JointList, Ref
+from sccils_schemas.nesting import Parts, first_faults
 from sccils_schemas.numbers import nanoseconds, write_number
 from sccils_schemas.problems import Problems
 
 Write = tuple[HdsoMod, Entry]
+
+MAX_LOOKS = 2_000_000
+"""Rules looked at over all changes of a script; a leg has a dozen rules and a script some hundred changes of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ def check_course(
 ) -> None:
     """Carry out a script's writes changeset by changeset, and report what each leaves behind."""
     now = table.copy()
-    graph = rule_graph(now)
+    rules = _Rules(now, file, problems)
     watches: dict[int, list[_Watch]] = {}
     for watch in _watches(jointlist, now):
         for entry in filter(None, map(now.get, watch.refs)):
@@ -51,7 +55,7 @@ def check_course(
         for mod, entry in group:
             now.write(mod)
             lines[entry.hdso.id_num] = mod.line
-        _check_circles(lines, now, graph, file, problems)
+        rules.check(lines)
         touched = dict.fromkeys(watch for number in lines for watch in watches.get(number, ()))
         for watch in touched:
             values = now.elements(watch.refs)
@@ -62,22 +66,57 @@ def check_course(
                 problems.error(file, line, what, expected)
 
 
-def _check_circles(
-    lines: dict[int, int], now: HdsoTable, graph: dict[int, Sequence[int]], file: str, problems: Problems
-) -> None:
-    """Report circles that a changeset closes; `graph` is brought up to date."""
-    changed = [number for number in lines if now.entries[number].kind == "boolstring"]
-    for number in changed:
-        text = now.values.get(number)
-        graph[number] = sorted(rules_used(text, now)) if isinstance(text, str) else ()
-    told: set[frozenset[int]] = set()
-    for number in changed:
-        circle = circle_through(graph, number)
-        if circle and frozenset(circle) not in told:
-            told.add(frozenset(circle))
-            what = f"rules go round in a circle: {describe_circle(circle, now)}"
-            line = max(lines.get(member, 0) for member in circle)
-            problems.error(file, line, what, "rules that do not need their own result")
+class _Rules:
+    """The rules of a model as a script changes them."""
+
+    def __init__(self, table: HdsoTable, file: str, problems: Problems) -> None:
+        self._table, self._file, self._problems = table, file, problems
+        self._parts = all_rule_parts(table)
+        self._graph = rule_graph(self._parts)
+        self._looked_at = 0
+
+    def check(self, lines: Mapping[int, int]) -> None:
+        """Report circles that a changeset closes, and rules that reach too far by it.
+
+        `lines` are where the changeset writes what, by id. What is reported is taken out, so that a rule that has
+        passed stays quick to follow.
+        """
+        changed = [number for number in lines if self._table.entries[number].kind == "boolstring"]
+        nested = False
+        for number in changed:
+            parts = rule_parts(self._table.values.get(number), self._table)
+            nested = nested or self._parts.get(number, Parts(0)) != parts
+            self._set(number, parts)
+        self._check_circles(changed, lines)
+        if nested and self._looked_at <= MAX_LOOKS:
+            self._check_reach(changed, lines)
+
+    def _set(self, number: int, parts: Parts) -> None:
+        self._parts[number] = parts
+        self._graph[number] = sorted(set(parts.rules))
+
+    def _check_circles(self, changed: Sequence[int], lines: Mapping[int, int]) -> None:
+        told: set[frozenset[int]] = set()
+        for number in changed:
+            circle = circle_through(self._graph, number)
+            if circle and frozenset(circle) not in told:
+                told.add(frozenset(circle))
+                what = f"rules go round in a circle: {describe_circle(circle, self._table)}"
+                line = max(lines.get(member, 0) for member in circle)
+                self._problems.error(self._file, line, what, "rules that do not need their own result")
+        for number in set().union(*told).intersection(changed):
+            self._set(number, Parts(0))
+
+    def _check_reach(self, changed: Sequence[int], lines: Mapping[int, int]) -> None:
+        line = max(lines[number] for number in changed)
+        self._looked_at += len(self._parts)
+        if self._looked_at > MAX_LOOKS:
+            what = f"the script changes rules too often: all {len(self._parts)} of them must be looked at each time"
+            self._problems.error(self._file, line, what, "fewer rules, or fewer changes of them")
+        for number, (what, expected) in first_faults(self._parts).items():
+            entry = self._table.entries[number]
+            self._problems.error(self._file, lines.get(number, line), f"{entry} {what}", expected)
+            self._set(number, Parts(0))
 
 
 def _watches(jointlist: JointList, table: HdsoTable) -> Iterator[_Watch]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Place
 from sccils_schemas.documents import Ref
 from sccils_schemas.names import shorten
+from sccils_schemas.nesting import Parts, parts_of
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
 from sccils_schemas.rules import Comparison, Rule, RuleError, Token, Variable, operands, parse_tokens, tokenise
@@ -60,31 +61,42 @@ def _check_comparisons(tree: Rule, table: HdsoTable, place: Place, problems: Pro
 
 
 @functools.lru_cache(maxsize=1024)
-def _operands(text: str) -> tuple[Ref, ...]:
+def read_rule(text: object) -> Rule | None:
+    """Return the tree of a rule's text, or None for anything that can not be read as one."""
     try:
-        return operands(parse_tokens(tokenise(text)))
+        return parse_tokens(tokenise(text)) if isinstance(text, str) else None
     except RuleError:
-        return ()
+        return None
 
 
-def rules_used(text: str, table: HdsoTable) -> frozenset[int]:
-    """Return the ids of the rules a rule's text refers to; none for a text that can not be read."""
-    entries = (table.get(ref) for ref in _operands(text))
-    return frozenset(entry.hdso.id_num for entry in entries if entry is not None and entry.kind == "boolstring")
+def rule_parts(text: object, table: HdsoTable) -> Parts:
+    """Return what a rule's text is made of, the rules it uses by id; nothing for a text that can not be read."""
+
+    def number(ref: Ref) -> int | None:
+        entry = table.get(ref)
+        return entry.hdso.id_num if entry is not None and entry.kind == "boolstring" else None
+
+    tree = read_rule(text)
+    return Parts(0) if tree is None else parts_of(tree, number)
 
 
-def rule_graph(table: HdsoTable) -> dict[int, Sequence[int]]:
-    """Return which rules each rule refers to, by id."""
+def all_rule_parts(table: HdsoTable) -> dict[int, Parts]:
+    """Return what each rule is made of, by id."""
     return {
-        number: sorted(rules_used(text, table))
+        number: rule_parts(text, table)
         for number, text in table.values.items()
         if isinstance(text, str) and number > STAND_IN and table.entries[number].kind == "boolstring"
     }
 
 
-def find_circles(table: HdsoTable) -> list[tuple[int, ...]]:
-    """Return circles of rules that refer to one another; every rule on a circle is in one of them."""
-    graph = _trimmed(_reversed(_trimmed(_reversed(rule_graph(table)))))
+def rule_graph(rules: Mapping[int, Parts]) -> dict[int, Sequence[int]]:
+    """Return which rules each rule uses, each once."""
+    return {number: sorted(set(parts.rules)) for number, parts in rules.items()}
+
+
+def find_circles(rules: Mapping[int, Parts]) -> list[tuple[int, ...]]:
+    """Return circles of rules that use one another; every rule on a circle is in one of them."""
+    graph = _trimmed(_reversed(_trimmed(_reversed(rule_graph(rules)))))
     circles: list[tuple[int, ...]] = []
     told: set[int] = set()
     for start in sorted(graph):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sccils_schemas.checks.hdso_table import Entry, Place, parameter_refs
-from sccils_schemas.checks.rules import check_rule, describe_circle, find_circles
+from sccils_schemas.checks.rules import all_rule_parts, check_rule, describe_circle, find_circles
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, State
 from sccils_schemas.names import counted, id_ranges
+from sccils_schemas.nesting import first_faults
 from sccils_schemas.numbers import write_number
 from sccils_schemas.reader import STAND_IN
 from sccils_schemas.rules import RuleError, operands, parse_rule
@@ -172,7 +173,7 @@ def _check_operands(text: str, state: State, scope: Scope) -> None:
 
 
 def check_rule_holders(jointlist: JointList, scope: Scope) -> None:
-    """Report rules that share an HDSO, and rules that depend on themselves, directly or through others."""
+    """Report rules that share an HDSO, that reach too far, or that depend on themselves, directly or through others."""
     holders: dict[int, tuple[Entry, State]] = {}
     for state in (state for joint in jointlist.joints for state in joint.states if state.rule.mods):
         entry = scope.table.get(state.rule.mods[0].ref)
@@ -182,7 +183,13 @@ def check_rule_holders(jointlist: JointList, scope: Scope) -> None:
         if first is not state:
             hint = f"{first.name} in line {first.line} has it"
             scope.error(state.rule.line, f"{entry} holds two rules", "an HDSO of its own for each rule", hint)
-    for circle in find_circles(scope.table):
+    rules = all_rule_parts(scope.table)
+    for number, (what, expected) in first_faults(rules).items():
+        entry = scope.table.entries[number]
+        place = Place(scope.file, holders[number][1].rule.line) if number in holders else entry.place
+        hint = "write out what the inner rules say, or make them shorter"
+        scope.problems.error(place.file, place.line, f"{entry} {what}", expected, hint)
+    for circle in find_circles(rules):
         lines = [holders[number][1].rule.line for number in circle if number in holders]
         what = f"rules go round in a circle: {describe_circle(circle, scope.table)}"
         scope.error(min(lines, default=0), what, "rules that do not need their own result")

@@ -1,0 +1,133 @@
+"""Rules in force: what they may use, and what is refused when one is put among the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from nuc_engine.plan import HdsoPlan, Plan
+from nuc_engine.planning import stored_values
+from nuc_engine.rulebook import Rulebook
+from nuc_engine.store import Store
+from sccils_schemas.nesting import MAX_RULE_LEVELS
+from sccils_schemas.rules import RuleError
+from tests.engine.models import one_joint
+
+HELPERS = 12
+
+
+def with_helpers() -> Plan:
+    """Return the plan of one joint with rules 901 to 912 that belong to no state."""
+    plan = one_joint()
+    rule = plan.hdso(162)
+    more: list[HdsoPlan] = []
+    for k in range(1, HELPERS + 1):
+        offset = rule.offset + 240 * k
+        more.append(HdsoPlan(rule.index + k, 900 + k, f"helper{k}", "boolstring", "int", (2, 30), offset, 60))
+    hdsos = (*plan.hdsos, *more)
+    return Plan(
+        **{name: getattr(plan, name) for name in Plan.__slots__ if name not in ("hdsos", "store_size")},
+        hdsos=hdsos,
+        store_size=plan.store_size + 240 * HELPERS,
+    )
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.plan = with_helpers()
+        self.store = Store(self.plan)
+        self.book = Rulebook(self.plan, self.store)
+        for write in self.plan.initial:
+            self.store.write(write.hdso, write.values)
+
+    def code(self, text: str) -> list[int]:
+        return [int(value) for value in stored_values(self.plan.hdso(162), text, {})]
+
+    def put(self, number: int, text: str) -> None:
+        index, code = self.plan.hdso(number).index, self.code(text)
+        self.book.swap(index, code, self.book.decode(index, code))
+
+    def refused(self, **rules: str) -> dict[int, str]:
+        """Return what is refused of rules given as r901="...", by id."""
+        codes = {self.plan.hdso(int(name[1:])).index: self.code(text) for name, text in rules.items()}
+        found = self.book.refusals(codes)
+        assert set(self.book.closes_circle(codes)) == set(found)
+        return {self.plan.hdsos[index].id_num: reason for index, reason in found.items()}
+
+    def truth(self, number: int) -> bool:
+        return self.book.in_force[self.plan.hdso(number).index]()
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_a_rule_asks_the_rule_it_names_at_the_time(bench: Bench):
+    bench.put(901, "902 & 191")
+    assert not bench.truth(901), "902 is not in force"
+    bench.put(902, "191")
+    assert bench.truth(901)
+    bench.put(902, "190")
+    assert not bench.truth(901)
+
+
+def test_circles_through_rules_already_in_force(bench: Bench):
+    bench.put(901, "902 | 191")
+    assert bench.refused(r902="903") == {}
+    bench.put(902, "903")
+    assert bench.refused(r903="901") == {903: "the rule would depend on itself"}
+    assert bench.refused(r903="191") == {}
+    bench.put(902, "191")
+    assert bench.refused(r903="901") == {}, "902 no longer leads to 903"
+
+
+def test_circles_of_several_new_rules(bench: Bench):
+    refused = bench.refused(r901="902", r902="903", r903="902")
+    assert set(refused) == {902, 903}, "901 leads into the circle and is not in it"
+
+
+def test_levels_of_rules_in_force_are_counted(bench: Bench):
+    bench.put(901, "191")
+    for k in range(MAX_RULE_LEVELS):
+        assert bench.refused(**{f"r{902 + k}": str(901 + k)}) == {}
+        bench.put(902 + k, str(901 + k))
+    last = 901 + MAX_RULE_LEVELS
+    reason = "HDSO 910 (helper10) then has 9 levels of rules inside it, at most 8"
+    assert last == 909
+    assert bench.refused(r910="909") == {910: reason}
+    assert bench.refused(r910="908") == {}
+
+
+def test_a_change_inside_a_deep_rule_is_refused_for_the_rule_around_it(bench: Bench):
+    bench.put(901, "191")
+    for k in range(MAX_RULE_LEVELS):
+        bench.put(902 + k, str(901 + k))
+    refused = bench.refused(r901="911", r911="191", r912="190")
+    assert refused.keys() == {901, 911}
+    assert "HDSO 909 (helper9) then has 9 levels" in refused[901]
+
+
+def test_terms_of_rules_in_force_are_counted(bench: Bench):
+    bench.put(901, "|".join(["191"] * 15))
+    bench.put(902, "|".join(["901"] * 15))
+    assert bench.refused(r903="902|902|902|902") == {}
+    assert "more than 1024 terms" in bench.refused(r903="902|902|902|902|902")[903]
+
+
+def test_a_bomb_is_refused_without_being_counted_out(bench: Bench):
+    bomb = {f"r{902 + k}": "|".join([str(901 + k)] * 15) for k in range(HELPERS - 1)}
+    refused = bench.refused(r901="191", **bomb)
+    assert "more than 1024 terms" in refused[904]
+
+
+@pytest.mark.parametrize(("text", "word"), [("1999", "does not exist"), ("171", "2 elements"), ("162 > 191", "a rule")])
+def test_code_that_means_nothing_here_is_refused(bench: Bench, text: str, word: str):
+    with pytest.raises(RuleError, match=word):
+        bench.book.decode(bench.plan.hdso(901).index, bench.code(text))
+
+
+def test_an_operand_without_a_value_is_named(bench: Bench):
+    index = bench.plan.hdso(901).index
+    assert bench.book.unset_operand(index, bench.code("(301 > 103)&(302 < 105)")).name == "blank"
+    bench.store.write(bench.plan.hdso("blank").index, (1.0,))
+    assert bench.book.unset_operand(index, bench.code("(301 > 103)&(302 < 105)")) is None
