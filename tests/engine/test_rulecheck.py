@@ -1,10 +1,13 @@
 """Rules that can never be true, and the ones that only look like it."""
 
+from dataclasses import replace
+
 import pytest
 
 from nuc_engine.changes import Changeset, Write
+from nuc_engine.plan import InitialWrite
 from nuc_engine.planning import stored_values
-from nuc_engine.rulecheck import find_dead_rules, sensor_ranges
+from nuc_engine.rulecheck import find_dead_rules, free_ranges
 from tests.engine.models import one_joint
 
 # The servo reports raw 0 to 254 at (raw - 100) / 2 degrees: -50 to 77 degrees.
@@ -12,7 +15,7 @@ from tests.engine.models import one_joint
 
 def test_sensors_are_limited_by_what_the_servo_can_report():
     plan = one_joint()
-    ranges = sensor_ranges(plan)
+    ranges = free_ranges(plan)
     assert ranges[plan.hdso("angle").index] == (-50.0, 77.0)
     assert ranges[plan.hdso("current").index] == (-254.0, 254.0)
 
@@ -69,3 +72,68 @@ def test_rules_inside_rules_are_followed():
     assert [found.hdso for found in find_dead_rules(plan)] == [plan.hdso(161).index]
     rule = stored_values(plan.hdso(162), "301 < 104", {})
     assert find_dead_rules(plan, [Changeset(1, (Write(plan.hdso(162).index, rule),))])[0].time_ns == 0
+
+
+def test_commands_the_engine_writes_can_be_anything():
+    rules = ("204 > 104", "203 < 190")  # the values of the commands at the start are 128 and 7
+    assert find_dead_rules(one_joint(rules=("203 > 104", "204 < 104"))) == []
+    assert find_dead_rules(one_joint(rules=rules)) == []
+    in_force_mode = find_dead_rules(one_joint(rules=("203 > 104", "204 < 104"), mode="force"))
+    assert len(in_force_mode) == 2
+    assert "force_command is 7" in in_force_mode[0].text
+
+
+def test_an_angle_whose_turns_are_counted_is_said_to_wrap():
+    beyond = Changeset(5, (Write(one_joint().hdso(104).index, (100.0,)),))
+    (plain,) = find_dead_rules(one_joint(), [beyond])
+    assert "Enter_extension can never be true: angle > high, where angle can be -50 to 77" in plain.text
+    turning = one_joint(motor={"overflow_correction": True})
+    (wraps,) = find_dead_rules(turning, [beyond])
+    assert "Enter_extension can never be true unless an angle wraps round: angle > high" in wraps.text
+    never = one_joint(rules=("(301 > 104) & (301 < 103)", "301 > 104"), motor={"overflow_correction": True})
+    assert "can never be true: (angle > high)" in find_dead_rules(never)[0].text
+
+
+def bomb(levels, joined="|"):
+    """Return a plan whose flexion rule stands for 15 to the power of `levels` terms, which the checks would refuse."""
+    plan = one_joint()
+    rule = plan.hdso(162)
+    width = 60 * 4
+    helpers = [
+        replace(rule, index=rule.index + k, id_num=900 + k, name=f"helper{k}", offset=rule.offset + width * k)
+        for k in range(1, levels + 1)
+    ]
+    texts = ["|".join(["301 > 103"] * 7), *[joined.join([f"{900 + k}"] * 15) for k in range(1, levels)]]
+    writes = [InitialWrite(h.index, stored_values(h, text, {})) for h, text in zip(helpers, texts, strict=True)]
+    top = InitialWrite(plan.hdso(161).index, stored_values(rule, f"{900 + levels} & 190", {}))
+    return replace(
+        plan,
+        hdsos=(*plan.hdsos, *helpers),
+        initial=(*plan.initial, *writes, top),
+        store_size=plan.store_size + width * levels,
+    )
+
+
+@pytest.mark.parametrize("joined", ["|", "&"])
+def test_a_rule_with_too_many_cases_is_not_judged(joined):
+    assert find_dead_rules(bomb(12, joined)) == []
+    assert [found.hdso for found in find_dead_rules(bomb(1, joined))] == [one_joint().hdso(161).index]
+
+
+def test_a_rule_inside_a_rule_can_be_killed_and_revived_by_a_script():
+    plan = bomb(1)
+    free = replace(plan, initial=(*plan.initial, InitialWrite(plan.hdso(161).index, rule_of(plan, "901"))))
+    dead, alive = rule_of(plan, "301 > 105"), rule_of(plan, "301 > 103")
+    index, blank = plan.hdso(901).index, plan.hdso(105).index
+    steps = [
+        Changeset(1, (Write(blank, (500.0,)),)),  # not read by any rule yet
+        Changeset(2, (Write(index, dead),)),
+        Changeset(3, (Write(blank, (0.0,)),)),
+        Changeset(4, (Write(blank, (501.0,)),)),
+        Changeset(5, (Write(index, alive),)),
+    ]
+    assert [found.time_ns for found in find_dead_rules(free, steps)] == [2, 4]
+
+
+def rule_of(plan, text):
+    return stored_values(plan.hdso(162), text, {})
