@@ -14,6 +14,7 @@ from pathlib import Path
 from sccils_schemas.checks.hdso_table import LIST_KINDS, HdsoTable, Kind, initialise, kind_of
 from sccils_schemas.checks.hdsos import check_engine_hdsos, check_hdsolist, check_together
 from sccils_schemas.checks.joints import check_jointlist, check_sensor_mapping
+from sccils_schemas.checks.rules import check_start
 from sccils_schemas.checks.scope import Scope
 from sccils_schemas.checks.scripts import check_commands, check_entries
 from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoScript, JointList, Ref
@@ -120,6 +121,8 @@ def _check(
             table.add(replace(hdsos, data_set_type=None) if swapped else hdsos, lists[-1][1], kind)
     if jointlist is not None:
         initialise(table, jointlist)
+        if sensors is not None:
+            table.feed(sensors, jointlist)
     for hdsos, file in lists:
         check_hdsolist(hdsos, file, "sensor" if hdsos is sensors else "parameter", table, problems)
     if lists:
@@ -139,7 +142,15 @@ def _table(model: Model) -> HdsoTable:
     table.add(model.parameters, model.parameters.source or "parameters.xml", "parameter")
     table.add(model.sensors, model.sensors.source or "sensors.xml", "sensor")
     initialise(table, model.jointlist)
+    table.feed(model.sensors, model.jointlist)
     return table
+
+
+def check_unscripted(model: Model) -> Problems:
+    """Return what keeps a model from being run without a script: rules that would read what has no value."""
+    problems = Problems()
+    check_start(model.jointlist, _table(model), model.jointlist.source or f"{model.name}/joints.xml", problems)
+    return problems
 
 
 def check_script(script: HdsoScript, model: Model) -> Problems:

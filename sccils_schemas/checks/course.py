@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable, parameter_refs
-from sccils_schemas.checks.rules import all_rule_parts, circle_through, describe_circle, rule_graph, rule_parts
+from sccils_schemas.checks.rules import (
+    all_rule_parts,
+    check_start,
+    circle_through,
+    describe_circle,
+    rule_graph,
+    rule_parts,
+    unset_operands,
+)
 from sccils_schemas.documents import HdsoMod, JointList, Ref
 from sccils_schemas.nesting import Parts, first_faults
 from sccils_schemas.numbers import nanoseconds, write_number
@@ -49,7 +57,11 @@ def check_course(
         for entry in filter(None, map(now.get, watch.refs)):
             watches.setdefault(entry.hdso.id_num, []).append(watch)
     ordered = sorted(writes, key=lambda write: write[0].time_s)
-    for _, group in groupby(ordered, key=lambda write: nanoseconds(write[0].time_s)):
+    started = False
+    for time_ns, group in groupby(ordered, key=lambda write: nanoseconds(write[0].time_s)):
+        if time_ns > 0 and not started:
+            started = True
+            check_start(jointlist, now, "", problems, file)
         # Of several writes to one HDSO at one time the last one stays.
         lines: dict[int, int] = {}
         for mod, entry in group:
@@ -64,6 +76,8 @@ def check_course(
                 written = [now.get(ref) for ref in watch.refs]
                 line = max(lines.get(entry.hdso.id_num, 0) for entry in written if entry is not None)
                 problems.error(file, line, what, expected)
+    if not started:
+        check_start(jointlist, now, "", problems, file)
 
 
 class _Rules:
@@ -88,6 +102,10 @@ class _Rules:
             nested = nested or self._parts.get(number, Parts(0)) != parts
             self._set(number, parts)
         self._check_circles(changed, lines)
+        for number in changed:
+            for entry in unset_operands(number, self._table):
+                what = f"{entry}, used by this rule, has no value at that time"
+                self._problems.error(self._file, lines[number], what, "a write of it no later than the rule's")
         if nested and self._looked_at <= MAX_LOOKS:
             self._check_reach(changed, lines)
 

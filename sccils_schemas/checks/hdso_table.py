@@ -17,6 +17,9 @@ KINDS: tuple[Kind, ...] = ("parameter", "sensor", "constant", "boolstring")
 LIST_KINDS: Mapping[str, Kind] = {"parameterList": "parameter", "sensorList": "sensor"}
 """DataSetType of a list -> kind of its HDSOs that have no abstractType."""
 
+ENGINE_TIMES = ("engine_start_time", "engine_stop_time")
+"""Sensors the engine itself writes, in nanoseconds."""
+
 Data = tuple[int | float, ...] | str
 
 
@@ -63,12 +66,14 @@ class HdsoTable:
     """HDSOs by id and by name. `complete` is false when a list is missing: then nothing is called undeclared.
 
     `values` holds what HDSOs hold at the start, as far as it is known: numbers, or the text of rules and characters.
+    `fed` are the sensors that get values while the engine runs, or None where that is not known.
     """
 
     entries: dict[int, Entry] = field(default_factory=dict[int, Entry])
     ids: dict[str, int] = field(default_factory=dict[str, int])
     values: dict[int, Data] = field(default_factory=dict[int, Data])
     complete: bool = True
+    fed: frozenset[int] | None = None
 
     def add(self, hdsos: HdsoList, file: str, otherwise: Kind) -> None:
         """Take in a list. Of HDSOs with the same id or name the first counts."""
@@ -134,7 +139,20 @@ class HdsoTable:
 
     def copy(self) -> HdsoTable:
         """Return a table whose values can change on their own."""
-        return HdsoTable(self.entries, self.ids, dict(self.values), self.complete)
+        return HdsoTable(self.entries, self.ids, dict(self.values), self.complete, self.fed)
+
+    def feed(self, sensors: HdsoList, jointlist: JointList) -> None:
+        """Note which sensors get values: two for each motor (reading B12), and the engine's own times."""
+        motors = sum(joint.motor is not None and not joint.endpoint for joint in jointlist.joints)
+        self.fed = frozenset(
+            [hdso.id_num for hdso in sensors.hdsos[: 2 * motors]]
+            + [hdso.id_num for hdso in sensors.hdsos if hdso.name in ENGINE_TIMES]
+        )
+
+    def is_unfed(self, entry: Entry) -> bool:
+        """Say whether this is a sensor that never has a value."""
+        number = entry.hdso.id_num
+        return entry.kind == "sensor" and self.fed is not None and number not in self.fed and number not in self.values
 
     def elements(self, refs: Sequence[Ref]) -> list[int | float] | None:
         """Return the values of several HDSOs one after another, or None when any is not fully known."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sccils_schemas.checks.hdso_table import KINDS, LIST_KINDS, Entry, HdsoTable, Kind, Place, kind_of
+from sccils_schemas.checks.hdso_table import ENGINE_TIMES, KINDS, LIST_KINDS, Entry, HdsoTable, Kind, Place, kind_of
 from sccils_schemas.checks.rules import check_rule
 from sccils_schemas.checks.writes import ENGINE_BOUNDS, check_characters, check_values
 from sccils_schemas.documents import HdsoList
@@ -12,8 +12,6 @@ from sccils_schemas.reader import STAND_IN
 
 MAX_STORE_ELEMENTS = 2**20
 """Most elements of all HDSOs of a configuration together."""
-ENGINE_TIMES = ("engine_start_time", "engine_stop_time")
-"""Sensors the engine itself writes, in nanoseconds."""
 _WHOLE = ("int", "lint", "llint")
 
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Place
-from sccils_schemas.documents import Ref
+from sccils_schemas.documents import JointList, Ref
 from sccils_schemas.names import shorten
 from sccils_schemas.nesting import Parts, parts_of
 from sccils_schemas.problems import Problems
@@ -28,7 +28,7 @@ def check_rule(text: str, holder: Entry | None, table: HdsoTable, place: Place, 
     for ref in operands(tree):
         entry = table.find(ref, place, problems)
         if entry is not None:
-            _check_operand(entry, place, problems)
+            _check_operand(entry, table, place, problems)
     _check_comparisons(tree, table, place, problems)
 
 
@@ -40,10 +40,14 @@ def _check_length(tokens: Sequence[Token], holder: Entry, place: Place, problems
         problems.error(place.file, place.line, what, f"at most {width}, what {holder} holds", hint)
 
 
-def _check_operand(entry: Entry, place: Place, problems: Problems) -> None:
+def _check_operand(entry: Entry, table: HdsoTable, place: Place, problems: Problems) -> None:
     if entry.kind != "boolstring" and entry.count != 1:
         what = f"{entry} has {entry.count} elements and stands in a rule"
         problems.error(place.file, place.line, what, "an HDSO with a single value")
+    if table.is_unfed(entry):
+        hint = "the first two sensors of sensors.xml belong to the first motor, and so on"
+        what = f"{entry} is a sensor that no motor feeds, and stands in a rule"
+        problems.error(place.file, place.line, what, "angle or current of a motor", hint)
 
 
 def _check_comparisons(tree: Rule, table: HdsoTable, place: Place, problems: Problems) -> None:
@@ -87,6 +91,41 @@ def all_rule_parts(table: HdsoTable) -> dict[int, Parts]:
         for number, text in table.values.items()
         if isinstance(text, str) and number > STAND_IN and table.entries[number].kind == "boolstring"
     }
+
+
+def unset_operands(number: int, table: HdsoTable) -> list[Entry]:
+    """Return what a rule, or a rule inside it, reads although it has no value; sensors get theirs by measuring."""
+    found: dict[int, Entry] = {}
+    seen = {number}
+    ahead = [number]
+    while ahead:
+        tree = read_rule(table.values.get(ahead.pop()))
+        for entry in filter(None, map(table.get, () if tree is None else operands(tree))):
+            inner = entry.hdso.id_num
+            if entry.kind != "sensor" and inner not in table.values:
+                found[inner] = entry
+            elif entry.kind == "boolstring" and inner not in seen:
+                seen.add(inner)
+                ahead.append(inner)
+    return list(found.values())
+
+
+def check_start(
+    jointlist: JointList, table: HdsoTable, file: str, problems: Problems, script: str | None = None
+) -> None:
+    """Report what entry rules read although nothing gives it a value by the time they are first evaluated.
+
+    `table` holds the values of that moment; `script` is the file that had the last word on them, if there is one.
+    """
+    told: set[int] = set()
+    for state in (state for joint in jointlist.joints for state in joint.states if state.rule.mods):
+        holder = table.get(state.rule.mods[0].ref)
+        for entry in () if holder is None else unset_operands(holder.hdso.id_num, table):
+            if entry.hdso.id_num not in told:
+                told.add(entry.hdso.id_num)
+                what = f"{entry}, used by the rule of {state.name}, has no value when rules are first evaluated"
+                place = (file, state.rule.line) if script is None else (script, 0)
+                problems.error(*place, what, "initial_data for it, or a write by a script at time 0")
 
 
 def rule_graph(rules: Mapping[int, Parts]) -> dict[int, Sequence[int]]:

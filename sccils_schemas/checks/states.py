@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sccils_schemas.checks.hdso_table import Entry, Place, parameter_refs
-from sccils_schemas.checks.rules import all_rule_parts, check_rule, describe_circle, find_circles
+from sccils_schemas.checks.rules import (
+    all_rule_parts,
+    check_rule,
+    describe_circle,
+    find_circles,
+    read_rule,
+    unset_operands,
+)
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, State
 from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.nesting import first_faults
 from sccils_schemas.numbers import write_number
 from sccils_schemas.reader import STAND_IN
-from sccils_schemas.rules import RuleError, operands, parse_rule
+from sccils_schemas.rules import operands
 
 ACTIVATION_NEEDS: Mapping[str, tuple[int, int]] = {"constant": (0, 1), "linear": (1, 5), "bilinear": (2, 10)}
 """Sensors and numbers an activation takes: linear a, b, c, wmin, wmax; bilinear those of K2, then those of K3."""
@@ -65,6 +72,9 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
         entry = scope.find_ref(ref, line)
         if entry is not None and scope.want_kind(entry, ("sensor",), line, f"a sensor of the {label}"):
             scope.want_single(entry, line, f"a sensor of the {label}")
+            if scope.table.is_unfed(entry):
+                what = f"{entry}, a sensor of the {label}, is fed by no motor"
+                scope.warning(line, what, hint="it counts as 0 all the time")
     if len(activation.sensors) != need_sensors:
         expected = f"{need_sensors} in activation_sensors" if need_sensors else "none"
         scope.error(line, f"the {label} has {counted(len(activation.sensors), 'sensor')}", expected)
@@ -154,18 +164,17 @@ def _check_rule(state: State, scope: Scope) -> None:
         scope.error(rule.line, f"the rule of {state.name} has no text", expected)
     if text is not None:
         check_rule(text, holder, scope.table, Place(scope.file, rule.line), scope.problems)
-        _check_operands(text, state, scope)
+        _check_initialisers(text, state, scope)
+    for entry in () if holder is None else unset_operands(holder.hdso.id_num, scope.table):
+        scope.want_value(entry, rule.line, f"used by the rule of {state.name}")
 
 
-def _check_operands(text: str, state: State, scope: Scope) -> None:
-    try:
-        entries = [scope.table.get(ref) for ref in operands(parse_rule(text))]
-    except RuleError:
+def _check_initialisers(text: str, state: State, scope: Scope) -> None:
+    tree = read_rule(text)
+    if tree is None:
         return
+    entries = [scope.table.get(ref) for ref in operands(tree)]
     used = {entry.hdso.id_num for entry in entries if entry is not None}
-    for entry in entries:
-        if entry is not None:
-            scope.want_value(entry, state.rule.line, f"used by the rule of {state.name}")
     for mod in state.rule.mods[1:]:
         entry = scope.table.get(mod.ref)
         if entry is not None and entry.hdso.id_num not in used:
