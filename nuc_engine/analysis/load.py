@@ -15,6 +15,7 @@ from nuc_engine.analysis.layout import PLANT_COLUMNS, joints_of, layout_of, mode
 from nuc_engine.analysis.scriptlog import ScriptLog, read_script_log
 from nuc_engine.analysis.tables import read_table
 from nuc_engine.analysis.tracks import FloatArray
+from nuc_engine.planning import build_plan
 from sccils_schemas.model import Model
 
 COLUMNS_FILE, MANIFEST_FILE, PLANT_FILE = "columns.json", "manifest.json", "PlantData.txt"
@@ -35,7 +36,8 @@ def load_bout(folder: Path) -> Bout:
     model = model_of(folder)
     manifest = _json(folder / MANIFEST_FILE)
     described = _described(folder / COLUMNS_FILE)
-    layout = layout_of(model)
+    plan = build_plan(model)
+    layout = layout_of(model, plan)
     notes: list[str] = []
     tables = {
         "MotorData.txt": _table(folder, "MotorData.txt", layout.motor, described, notes),
@@ -53,8 +55,8 @@ def load_bout(folder: Path) -> Bout:
     return Bout(
         folder=folder,
         label=_label(manifest, model),
-        joints=joints_of(model),
-        states_of=states_of(model),
+        joints=joints_of(plan),
+        states_of=states_of(model, plan),
         motor=series["MotorData.txt"],
         sensors=series["SensData.txt"],
         states=series["StateData.txt"],

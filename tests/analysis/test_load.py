@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,11 @@ import pytest
 
 from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.errors import BoutError
+from nuc_engine.analysis.layout import joints_of
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.windows import windows_of_bout
+from nuc_engine.planning import build_plan
+from sccils_schemas.model import load_model
 from tests.analysis.directories import neuromod, script_log
 
 LOGS = {
@@ -62,6 +66,23 @@ def test_joints_come_from_the_body_outwards_with_their_roles(roach: Bout) -> Non
     names = ["Thorax-Coxa1", "Thorax-Coxa2", "Coxa-Trochanter", "Femur-Tibia"]
     assert [(j.name, j.role) for j in roach.joints] == list(zip(names, ("ThC", "", "CTr", "FTi"), strict=True))
     assert [j.states for j in roach.joints] == [(0, 1), (), (2, 3), (4, 5)]
+
+
+def test_the_chain_counts_and_not_the_documents_order(roach: Bout) -> None:
+    plan = build_plan(load_model(roach.folder)[0])
+    hip, turned, femur, knee = plan.joints
+    mixed = (
+        replace(knee, index=0, parent=3),
+        replace(turned, parent=2),
+        replace(hip, index=2),
+        replace(femur, index=3),
+    )
+    joints = joints_of(replace(plan, joints=mixed))
+    assert [j.name for j in joints] == [j.name for j in roach.joints]
+    assert [(j.angle, j.raw_position) for j in joints] == [(j.angle, j.raw_position) for j in roach.joints]
+    for broken in ((hip, turned, femur, replace(knee, parent=1)), (hip, replace(turned, parent=-1), femur, knee)):
+        with pytest.raises(BoutError, match="no single chain"):
+            joints_of(replace(plan, joints=broken))
 
 
 def test_the_columns_of_a_joint_belong_together(roach: Bout) -> None:
