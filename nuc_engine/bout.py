@@ -23,7 +23,7 @@ from drivers.errors import BusError
 from drivers.factory import open_bus
 from drivers.servo import PlantFault, ServoAddress, ServoPlant
 from nuc_engine.changes import Changeset, ScriptRefused, prepare
-from nuc_engine.executive import TASKS, Executive
+from nuc_engine.executive import Executive
 from nuc_engine.faults import FAULTS, Effect, EngineFault
 from nuc_engine.locations import find_configuration, find_script
 from nuc_engine.plan import Plan
@@ -35,6 +35,7 @@ from nuc_engine.recording.manifest import FORMAT, hash_files, versions, write_ma
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.rulecheck import find_dead_rules
 from nuc_engine.store import Store
+from nuc_engine.tasks import TASKS
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.model import Model, load_model, load_script
 from sccils_schemas.problems import Problems

@@ -21,6 +21,7 @@ from nuc_engine.guard import Guard
 from nuc_engine.plan import Plan, Slot
 from nuc_engine.rulebook import Rulebook
 from nuc_engine.store import Store
+from nuc_engine.tasks import TASKS
 from nuc_engine.tasks.board import Board
 from nuc_engine.tasks.motor_action import MotorAction, ServoBus
 from nuc_engine.tasks.motor_conversion import MotorConversion
@@ -34,18 +35,6 @@ REPORT_INTERVAL_NS = 1_000_000_000
 
 TORQUE_OFF_LIMIT_NS = 1_000_000_000
 """How long the end of a bout waits for the servos to confirm that their torque is off."""
-
-
-TASKS = (
-    "script",
-    "motor_reply",
-    "motor_action",
-    "motor_conversion",
-    "state_transition",
-    "muscle_conversion",
-    "hdso_server",
-)
-"""Names of what the dispatcher runs, highest priority first; keys of a table of task costs."""
 
 
 class VirtualBus(ServoBus, Protocol):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count as counting
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,22 +18,13 @@ from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import count, note, note_warnings, say, say_json
 from nuc_engine.cli.params import Command, Pair, as_json, configuration, script
 from nuc_engine.cli.progress import Progress
+from nuc_engine.tasks import TASKS
 
 if TYPE_CHECKING:
     from nuc_engine.bout import BoutResult, BoutSpec
     from nuc_engine.cli.seen import Seen
 
 DATA = Path("data")
-TASKS = (
-    "script",
-    "motor_reply",
-    "motor_action",
-    "motor_conversion",
-    "state_transition",
-    "muscle_conversion",
-    "hdso_server",
-)
-"""Tasks that --cost can charge."""
 
 
 @click.command(
@@ -87,6 +80,14 @@ TASKS = (
     multiple=True,
     help=f"Nanoseconds a task takes on the simulated clock (default 0): {', '.join(TASKS)}; repeatable.",
 )
+@click.option(
+    "--limit",
+    "limits",
+    metavar="MOTOR=TICKS",
+    type=Pair(),
+    multiple=True,
+    help="How far from where it was measured a motor may be commanded (default: no limit); repeatable.",
+)
 @as_json
 def command(
     config: str,
@@ -101,6 +102,7 @@ def command(
     labels: Sequence[tuple[str, str]],
     remark: str | None,
     costs: Sequence[tuple[str, str]],
+    limits: Sequence[tuple[str, str]],
     as_json: bool,
 ) -> int:
     """Run one bout of CONFIG and keep everything about it.
@@ -123,10 +125,11 @@ def command(
         seed=seed,
         bus=bus,
         overwrite=force or scratch is not None,
-        costs=_costs(costs),
+        costs=_whole("--cost", costs, "nanoseconds"),
+        limits=_whole("--limit", limits, "ticks"),
         labels=_labels(labels, remark),
     )
-    with Progress(_title(spec)) as progress:
+    with _termination_is_an_interrupt(), Progress(_title(spec)) as progress:
         result = run_bout(spec, progress)
     note_warnings(config, result.warnings)
     return _report(result, progress.wall_s, plot=plot, as_json=as_json)
@@ -195,13 +198,27 @@ def _duration(seconds: float) -> float:
     return seconds
 
 
-def _costs(pairs: Sequence[tuple[str, str]]) -> dict[str, int]:
-    for task, text in pairs:
-        if task not in TASKS:
-            raise click.UsageError(f"--cost {task}={text}: no such task; expected one of {', '.join(TASKS)}")
+def _whole(option: str, pairs: Sequence[tuple[str, str]], unit: str) -> dict[str, int]:
+    for name, text in pairs:
+        if option == "--cost" and name not in TASKS:
+            raise click.UsageError(f"--cost {name}={text}: no such task; expected one of {', '.join(TASKS)}")
         if not text.isdecimal() or len(text) > 18:
-            raise click.UsageError(f"--cost {task}={text}: expected a whole number of nanoseconds")
-    return {task: int(text) for task, text in pairs}
+            raise click.UsageError(f"{option} {name}={text}: expected a whole number of {unit}")
+    return {name: int(text) for name, text in pairs}
+
+
+@contextmanager
+def _termination_is_an_interrupt() -> Iterator[None]:
+    """Let SIGTERM end the bout as Ctrl-C does: what was recorded is kept, and the manifest says why it stopped."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _labels(pairs: Sequence[tuple[str, str]], remark: str | None) -> dict[str, str]:

@@ -8,3 +8,14 @@ script            changesets at their time
 
 A task never reads a clock and never waits: the executive calls it with the time.
 """
+
+TASKS = (
+    "script",
+    "motor_reply",
+    "motor_action",
+    "motor_conversion",
+    "state_transition",
+    "muscle_conversion",
+    "hdso_server",
+)
+"""Names of what the executive runs, highest priority first; keys of a table of task costs."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -214,3 +215,28 @@ def test_the_data_do_not_depend_on_how_the_configuration_was_named(nuc: Nuc, tmp
     assert nuc("run", "lin_roach", *SHORT, "--out", "a").exit_code == 0
     assert nuc("run", str(CONFIGS / "lin_roach"), *SHORT, "--out", "b").exit_code == 0
     assert manifest(tmp_path / "a")["files"] == manifest(tmp_path / "b")["files"]
+
+
+def test_a_limit_is_kept_and_an_unknown_motor_is_told(nuc: Nuc, tmp_path: Path) -> None:
+    result = nuc("run", "lin_roach", *SHORT, "--out", str(tmp_path / "a"), "--limit", "Femur_Tibia_motor=5")
+    assert result.exit_code == 0
+    assert manifest(tmp_path / "a")["spec"]["limits"] == {"Femur_Tibia_motor": 5}
+    for wrong, status in (("knee=5", 1), ("Femur_Tibia_motor=x", 2)):
+        assert nuc("run", "lin_roach", "--out", str(tmp_path / "b"), "--limit", wrong).exit_code == status
+        assert not (tmp_path / "b").exists()
+
+
+def test_a_termination_ends_the_bout_as_an_interrupt_does(
+    nuc: Nuc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def note(self: Progress, simulated_s: float, duration_s: float) -> None:
+        if simulated_s >= 1.0:
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(Progress, "__call__", note)
+    result = nuc("run", "lin_roach", "--duration", "5", "--out", str(tmp_path / "a"))
+    assert result.exit_code == 1
+    assert manifest(tmp_path / "a")["state"] == "interrupted"
+    assert signal.getsignal(signal.SIGTERM) == before
