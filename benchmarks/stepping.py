@@ -10,7 +10,7 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -102,7 +102,7 @@ def run_case(case: Case, seed: int) -> list[Outcome]:
 
 
 @contextmanager
-def _ground(ends_s: float | None) -> Iterator[None]:
+def _ground(ends_s: float | None) -> Generator[None]:
     """Let every plant opened meanwhile lose its ground."""
     if ends_s is None:
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from itertools import count as counting
 from pathlib import Path
@@ -208,7 +208,7 @@ def _whole(option: str, pairs: Sequence[tuple[str, str]], unit: str) -> dict[str
 
 
 @contextmanager
-def _termination_is_an_interrupt() -> Iterator[None]:
+def _termination_is_an_interrupt() -> Generator[None]:
     """Let SIGTERM end the bout as Ctrl-C does: what was recorded is kept, and the manifest says why it stopped."""
 
     def interrupt(*_: object) -> None:
