@@ -477,3 +477,29 @@ def test_every_shipped_configuration_makes_a_plan_that_can_be_passed_on(folder):
     assert pickle.loads(pickle.dumps(plan)) == plan
     assert plan.name == folder.name
     assert len(plan.motors) == sum(joint.motor is not None for joint in model.jointlist.joints)
+
+
+@pytest.mark.parametrize(
+    ("time_s", "time_ns"),
+    [
+        ("0.0000000019", 1),
+        ("0.0000000009999999999999999999999999999999", 0),
+        ("1", 1_000_000_000),
+        ("8999999999.999999999", 8_999_999_999_999_999_999),
+        ("1e-400", 0),
+        ("0.3", 300_000_000),
+    ],
+)
+def test_times_are_cut_to_nanoseconds(time_s, time_ns):
+    model = small_model()
+    script = HdsoScript((HdsoMod(101, 1, (1.0,), time_s=Decimal(time_s)),))
+    assert [change.time_ns for change in prepare(script, build_plan(model), model.ids)] == [time_ns]
+
+
+def test_what_falls_on_one_nanosecond_is_one_changeset():
+    model = small_model()
+    first, second = Decimal("1.0000000001"), Decimal("1.0000000002")
+    moved = (HdsoMod(141, 5, (0.0, 0.0, 0.0, 61.0, 61.0), time_s=first), HdsoMod(141, 4, (0.0,) * 4, time_s=second))
+    assert check_script(HdsoScript(moved), model).ok, "wmin and wmax differ again within the changeset"
+    (change,) = prepare(HdsoScript(moved), build_plan(model), model.ids)
+    assert len(change.writes) == 2
