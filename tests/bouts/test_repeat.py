@@ -397,6 +397,16 @@ def test_columns_that_are_no_description_do_not_keep_a_difference_from_being_tol
     assert (found.file, found.record, found.field) == ("StateData.txt", 1, "line")
 
 
+def test_of_several_differences_the_earliest_is_told(copy):
+    for name, line in (("MotorData.txt", 300), ("SensData.txt", 200), ("StateData.txt", 70), ("HDSOlog.xml", 10)):
+        lines = (copy / name).read_text().splitlines(keepends=True)
+        lines[line] = lines[line].replace(" ", " 9", 1)
+        (copy / name).write_text("".join(lines))
+    forge(copy)
+    found = replay_bout(copy).difference
+    assert (found.file, found.record) == ("SensData.txt", 201)
+
+
 def test_white_space_and_line_ends_are_differences(copy):
     text = (copy / "StateData.txt").read_text()
     for other, field in ((text.replace(" ", "  ", 1), "white space"), (text[:-1], "bytes")):

@@ -35,6 +35,17 @@ def test_a_failing_write_leaves_the_old_manifest_whole(tmp_path):
     assert set(hash_files(tmp_path)) == set()
 
 
+def test_who_is_reading_keeps_the_whole_old_manifest(tmp_path):
+    write_manifest(tmp_path, GOOD)
+    with (tmp_path / FILE).open() as reader:
+        start = reader.read(1)
+        write_manifest(tmp_path, {**GOOD, "state": "interrupted", "reason": "x" * 10_000})
+        reader.seek(0)
+        assert start == "{"
+        assert json.load(reader) == GOOD
+    assert read_manifest(tmp_path).state == "interrupted"
+
+
 def test_a_running_bout_has_no_sums_yet(tmp_path):
     write_manifest(tmp_path, {key: GOOD[key] for key in GOOD if key != "files"} | {"state": "running"})
     assert read_manifest(tmp_path).files == {}

@@ -83,6 +83,13 @@ def test_every_run_of_bytes_comes_back(tmp_path_factory, data):
     assert back(path, hdso("char", 12), tuple(data)) == tuple(data)
 
 
+@pytest.mark.parametrize("data", [b"a\r\nb", b"\t", b"\0a", b"\xff", b"\x1b[0m"])
+def test_characters_xml_would_change_are_written_as_numbers(tmp_path, data):
+    described = hdso("char", 30)
+    assert 'datatype="int"' in hdso_mod(described, tuple(data), 0)
+    assert back(tmp_path / "s.xml", described, tuple(data)) == tuple(data)
+
+
 @pytest.mark.parametrize("text", ["abc", "a < b & c", " padded ", "Füße", "]]>", "\u2028"])
 def test_characters_are_written_as_text(tmp_path, text):
     described = hdso("char", 30)
@@ -117,6 +124,7 @@ def test_whatever_the_reason_a_refused_write_is_one_comment(tmp_path, reason):
     assert len(comment) == 1
     assert 'name="low"' in comment[0]
     assert "--" not in comment[0]
+    assert comment[0].count("-") == reason.count("-")
     assert [(entry.name, entry.data) for entry in read(tmp_path / "Scriptlog.xml").entries] == [("high", (4.0,))]
     ET.parse(tmp_path / "Scriptlog.xml")  # a second reader's opinion of being well-formed
 
