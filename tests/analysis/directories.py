@@ -18,6 +18,7 @@ RULES = (
 SCRIPT = f"""<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">
 <hdsoscript name="short" ScriptType="LegScript">
+  <hdsoMod idNum="103" name="TC1_retLEV_FTang" NumElts="1" datatype="float" time="0">60</hdsoMod>
   <hdsoMod idNum="103" name="TC1_retLEV_FTang" NumElts="1" datatype="float" time="0.5">61</hdsoMod>
   <hdsoMod idNum="165" name="Enter_FT_Extension" NumElts="23" datatype="char" time="1">{RULES[0][2]}</hdsoMod>
   <hdsoMod idNum="166" name="Enter_FT_Flexion" NumElts="23" datatype="char" time="1">{RULES[1][2]}</hdsoMod>
@@ -54,7 +55,9 @@ def neuromod(source: Path, target: Path, *, times: bool, padded: bool, start: bo
 
 def script_log(*, start: bool) -> str:
     """Scriptlog.xml as the manual describes it: what was done, when, and, reported late, when the engine started."""
-    entries = [_mod(103, "TC1_retLEV_FTang", "float", "0.500012", "61 ")]
+    entries = [
+        _mod(103, "TC1_retLEV_FTang", "float", time, value) for time, value in (("0", "60 "), ("0.500012", "61 "))
+    ]
     if start:
         entries.append(_mod(20, "engine_start_time", "llint", "0", f"{START_NS} "))
     entries += [_mod(*rule[:2], "char", "1.000015", rule[2]) for rule in RULES]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
@@ -126,13 +127,12 @@ def test_the_same_bytes_in_another_process_whatever_the_users_own_style(
         assert path.read_bytes() == (pictures / path.name).read_bytes(), path.name
 
 
-def test_the_style_of_others_is_left_alone(made_up: Bout) -> None:
-    import matplotlib
-
-    before = dict(matplotlib.rcParams)
-    with house_style():
-        assert matplotlib.rcParams["axes.spines.top"] is False
-    assert dict(matplotlib.rcParams) == before
+def test_the_style_of_others_is_left_alone() -> None:
+    with matplotlib.rc_context({"font.size": 33.0, "axes.spines.top": True}):
+        with house_style():
+            assert matplotlib.rcParams["axes.spines.top"] is False
+            assert matplotlib.rcParams["font.size"] < 33.0
+        assert (matplotlib.rcParams["font.size"], matplotlib.rcParams["axes.spines.top"]) == (33.0, True)
 
 
 def texts(figure: Figure) -> list[Text]:
@@ -176,7 +176,7 @@ def _overlap(a: object, b: object) -> bool:
     ("kind", "make", "windows"),
     [
         ("roach", figures.sensor_figure, WINDOWS),
-        ("roach", figures.state_figure, WINDOWS),
+        ("roach", figures.state_figure, [("FWD", 0.0, 0.2), ("ITF", 0.2, 2.0)]),
         ("roach", path_state.path_state_figure, WINDOWS),
         ("roach", path_state.path_state_figure, []),
         ("roach", path_state.behaviour_figure, WINDOWS[1]),

@@ -49,14 +49,14 @@ def test_events_come_in_the_order_in_which_they_happen() -> None:
     assert list(phases.values()) == pytest.approx([0.0, 0.1, 0.2, 0.4, 0.5, 0.55, 0.6, 0.9], abs=STEP_S)
 
 
-def test_what_begins_around_lift_off_is_averaged_on_the_circle() -> None:
-    """Half of the steps switch just before lift-off, the others just after: the mean is at lift-off, not at half."""
+def test_what_lasts_beyond_lift_off_is_averaged_on_the_circle() -> None:
+    """Flexion lasts half a period and begins now before, now after three quarters: its longer part lies now in the
+    step in which it began, now in the next, where its phase is negative."""
     tracks = at_phases(**KNOWN)
-    early, late = at_phases(FTi={FLX: 0.95, EXT: 0.5}), at_phases(FTi={FLX: 0.05, EXT: 0.5})
-    second = np.floor(tracks.t_state_s + 0.25).astype(int) % 2 == 0
+    early, late = at_phases(FTi={FLX: 0.7, EXT: 0.2}), at_phases(FTi={FLX: 0.8, EXT: 0.3})
+    second = np.floor(tracks.t_state_s + 0.5).astype(int) % 2 == 0
     action = np.where(second, early.module("FTi").action, late.module("FTi").action)
-    phase = order_of(with_module(tracks, "FTi", action=action))["FT_Flexion"]
-    assert min(phase, 1.0 - phase) < 2 * STEP_S
+    assert order_of(with_module(tracks, "FTi", action=action))["FT_Flexion"] == pytest.approx(0.75, abs=STEP_S)
 
 
 def test_chatter_does_not_hide_the_order() -> None:
