@@ -50,6 +50,7 @@ PLANT_SPEC_FILE = "plant.toml"
 _NS = 1_000_000_000
 _CHUNK_NS = _NS // 2
 _LONGEST_S = 1e8
+_LARGEST = 10**12
 _TURNAROUND_US = (200.0, 260.0)
 """Servo turnaround drawn per bout: 0.23 ms on average, the dissertation's 197 Hz for four motors at 57,600 baud."""
 
@@ -244,8 +245,8 @@ def _check_names(what: str, numbers: Mapping[str, Any], names: Sequence[str]) ->
     for name, number in numbers.items():
         if name not in names:
             raise BoutRefused(f"{what} {name!r}; expected one of {', '.join(names)}")
-        if not isinstance(number, int) or number < 0:
-            raise BoutRefused(f"{what} {name}: {number}; expected a whole number, 0 or more")
+        if not isinstance(number, int) or not 0 <= number <= _LARGEST:
+            raise BoutRefused(f"{what} {name}: {number}; expected a whole number from 0 to {_LARGEST}")
 
 
 def _left_over(prepared: Prepared, end_ns: int) -> list[str]:

@@ -235,8 +235,9 @@ def test_costs_and_limits_are_checked_before_anything_is_written(tmp_path):
         run_bout(BoutSpec("lin_roach", out, costs={"muscles": 1}))
     with pytest.raises(BoutRefused, match="limit of motor 'knee'"):
         run_bout(BoutSpec("lin_roach", out, limits={"knee": 1}))
-    with pytest.raises(BoutRefused, match="0 or more"):
-        run_bout(BoutSpec("lin_roach", out, limits={"Femur_Tibia_motor": -1}))
+    for wrong in (-1, 10**13, 1.5):
+        with pytest.raises(BoutRefused, match="whole number from 0"):
+            run_bout(BoutSpec("lin_roach", out, limits={"Femur_Tibia_motor": wrong}))
     assert not out.exists()
 
 
