@@ -159,7 +159,7 @@ class _Checker:
         if hdso.index in ranges:
             return ranges[hdso.index]
         held = self._values.get(hdso.index)
-        if held is None or hdso.kind == "boolstring":
+        if held is None:
             return -math.inf, math.inf
         return float(held[0]), float(held[0])
 

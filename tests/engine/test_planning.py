@@ -217,7 +217,7 @@ def test_what_the_engine_looks_up_by_name(small, vary):
     assert [small.hdsos[index].id_num for index in found] == [0, 1, 2, 20]
     assert small.engine_stop_time == -1
     plan = build_plan(vary((S, "engine_start_time", "engine_stop_time")))
-    assert (plan.engine_start_time, plan.hdsos[plan.engine_stop_time].id_num) == (-1, 20)
+    assert (plan.engine_start_time, plan.engine_stop_time) == (-1, plan.hdso(20).index)
     assert [small.hdsos[index].id_num for index in small.sensor_columns] == [301, 302, 303, 304]
 
 

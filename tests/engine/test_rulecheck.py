@@ -94,8 +94,8 @@ def test_an_angle_whose_turns_are_counted_is_said_to_wrap():
     assert "can never be true: (angle > high)" in find_dead_rules(never)[0].text
 
 
-def bomb(levels, joined="|"):
-    """Return a plan whose flexion rule stands for 15 to the power of `levels` terms, which the checks would refuse."""
+def bomb(levels, joined="|", operands=15):
+    """Return a plan whose flexion rule stands for `operands` to the power of `levels` terms."""
     plan = one_joint()
     rule = plan.hdso(162)
     width = 60 * 4
@@ -103,7 +103,7 @@ def bomb(levels, joined="|"):
         replace(rule, index=rule.index + k, id_num=900 + k, name=f"helper{k}", offset=rule.offset + width * k)
         for k in range(1, levels + 1)
     ]
-    texts = ["|".join(["301 > 103"] * 7), *[joined.join([f"{900 + k}"] * 15) for k in range(1, levels)]]
+    texts = ["|".join(["301 > 103"] * 7), *[joined.join([f"{900 + k}"] * operands) for k in range(1, levels)]]
     writes = [InitialWrite(h.index, stored_values(h, text, {})) for h, text in zip(helpers, texts, strict=True)]
     top = InitialWrite(plan.hdso(161).index, stored_values(rule, f"{900 + levels} & 190", {}))
     return replace(
@@ -115,9 +115,16 @@ def bomb(levels, joined="|"):
 
 
 @pytest.mark.parametrize("joined", ["|", "&"])
-def test_a_rule_with_too_many_cases_is_not_judged(joined):
-    assert find_dead_rules(bomb(12, joined)) == []
+@pytest.mark.parametrize("levels", [7, 12])
+def test_a_rule_with_too_many_cases_is_not_judged(joined, levels):
+    assert find_dead_rules(bomb(levels, joined)) == []
     assert [found.hdso for found in find_dead_rules(bomb(1, joined))] == [one_joint().hdso(161).index]
+
+
+def test_a_rule_that_reaches_too_deep_is_not_judged():
+    assert [found.time_ns for found in find_dead_rules(bomb(8, operands=1))] == [0]
+    assert find_dead_rules(bomb(9, operands=1)) == []
+    assert find_dead_rules(bomb(1500, operands=1)) == []
 
 
 def test_a_rule_inside_a_rule_can_be_killed_and_revived_by_a_script():

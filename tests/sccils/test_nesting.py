@@ -121,6 +121,12 @@ def test_a_change_far_inside_is_felt_by_the_rules_around_it(tmp_path: Path, deep
     assert len(run(tmp_path, deep, mod(904, "191", "char", "2"), mod(908, "162", "char", "1"))) == 1
 
 
+def test_what_is_reported_is_not_reported_again(tmp_path: Path, deep: Model) -> None:
+    later = [mod(162, "302|302", "char", "2"), mod(162, "302", "char", "3")]
+    (error,) = run(tmp_path, deep, mod(163, "900", "char", "1"), *later)
+    assert error.startswith("2: HDSO 163")
+
+
 def test_a_script_may_not_build_a_bomb(tmp_path: Path, deep: Model) -> None:
     times = [mod(900 + k, "|".join([str(901 + k)] * 15), "char", "1") for k in range(8)]
     (error,) = run(tmp_path, deep, *times)

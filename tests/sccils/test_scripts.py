@@ -64,6 +64,7 @@ ERRORS = {
     "a sensor by name": (mod("engine_start_time", "1", "llint"), ("is a sensor",)),
     "a constant": (mod(191, "2"), ("HDSO 191 (one_const) is a constant", "parameters.xml")),
     "force command in position mode": (mod(203, "2"), ("a command the engine writes", "Femur is in position mode")),
+    "geometry of a joint": (mod(180, "1 0 0"), ("HDSO 180 (Coxa_Amatrix) is the A-matrix of Coxa",)),
     "geometry": (mod(181, "9"), ("HDSO 181 (Coxa_DH) is the DH line of Coxa", "when a configuration is loaded")),
     "too many": (mod(101, "1 2"), ("2 values for HDSO 101", "at most 1")),
     "outside valid": (mod(121, "2.5", time="20"), ("2.5 is no value for HDSO 121", "0 to 2")),
