@@ -6,7 +6,8 @@ Parameters are read from the store at every call, so a change of an HDSO acts at
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from nuc_engine.plan import ActivationPlan, FunctionPlan
 from nuc_engine.store import Store, View
@@ -45,12 +46,9 @@ def _hyperbolic(a: View, i: int, x0: View, j: int, c: View, k: int) -> Function:
     return lambda x: a[i] / (x - x0[j]) + c[k]
 
 
-_FUNCTIONS: dict[str, Callable[..., Function]] = {
-    "constant": _constant,
-    "linear": _linear,
-    "parabolic": _parabolic,
-    "hyperbolic": _hyperbolic,
-}
+_FUNCTIONS: Mapping[str, Callable[..., Function]] = MappingProxyType(
+    {"constant": _constant, "linear": _linear, "parabolic": _parabolic, "hyperbolic": _hyperbolic}
+)
 
 
 def bind_activation(plan: ActivationPlan, store: Store) -> Activation:
