@@ -180,7 +180,6 @@ def _overlap(a: object, b: object) -> bool:
         ("roach", path_state.path_state_figure, WINDOWS),
         ("roach", path_state.path_state_figure, []),
         ("roach", path_state.behaviour_figure, WINDOWS[1]),
-        ("stick", figures.state_figure, [("stick", 0.0, 2.0)]),
         ("stick", path_state.behaviour_figure, ("stick", 0.0, 2.0)),
         ("loopback", figures.sensor_figure, [("FWD", 0.0, 1.0)]),
     ],
@@ -396,7 +395,7 @@ def test_a_window_without_records_is_refused_before_anything_is_drawn(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("make", [figures.sensor_figure, figures.state_figure, path_state.path_state_figure])
+@pytest.mark.parametrize("make", [figures.sensor_figure, path_state.path_state_figure])
 def test_a_bout_without_records_is_drawn_empty(made_up: Bout, make: Callable) -> None:
     with house_style():
         figure = make(made_up.between(100.0, 200.0))
@@ -411,16 +410,26 @@ def test_a_leg_that_does_not_move_is_drawn() -> None:
         path_state.behaviour_figure(bout(replace(tracks, modules=still)), ("stick", 0.0, 3.0)).draw_without_rendering()
 
 
-@pytest.mark.parametrize("actions", [1, 3])
-def test_joints_with_one_or_three_actions_and_without_muscles(actions: int) -> None:
-    names = ("FT_Extension", "FT_Flexion", "FT_Extension2")[:actions]
-    one = bout(with_module(leg(STICK, 3.0), "FTi", actions=(4, 5, 6)[:actions], action_names=names), colors=False)
-    *others, last = one.joints
-    for changed in (one, replace(one, joints=(*others, replace(last, muscles=(), activations=())))):
-        with house_style():
-            assert collisions(figures.state_figure(changed)) == []
+def with_knee_actions(count: int) -> Bout:
+    names = ("FT_Extension", "FT_Flexion", "FT_Extension2")[:count]
+    return bout(with_module(leg(STICK, 3.0), "FTi", actions=(4, 5, 6)[:count], action_names=names), colors=False)
+
+
+def test_a_joint_with_three_actions_has_three_lanes() -> None:
     with house_style():
-        assert collisions(path_state.behaviour_figure(one, ("stick", 0.0, 3.0))) == []
+        figure = path_state.behaviour_figure(with_knee_actions(3), ("stick", 0.0, 3.0))
+        assert collisions(figure) == []
+    lanes = next(axes for axes in figure.axes if axes.get_xlabel().startswith("time"))
+    assert len(lanes.get_yticklabels()) == 7
+
+
+def test_a_joint_with_one_action_and_without_muscles_has_no_activations() -> None:
+    one = with_knee_actions(1)
+    *others, last = one.joints
+    with house_style():
+        figure = figures.state_figure(replace(one, joints=(*others, replace(last, muscles=(), activations=()))))
+        assert collisions(figure) == []
+    assert [axes.get_legend() is None for axes in figure.axes[1::2]] == [False, False, True]
 
 
 def test_a_model_without_actions_has_no_states_to_draw(made_up: Bout) -> None:
