@@ -70,7 +70,7 @@ def draw_window(bout: Bout, folder: Path, window: Window) -> tuple[Path, ...]:
 def sensor_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None = None) -> Figure:
     """First summary figure: joint angles and filtered load from the sensors, position and current as replied.
 
-    Where the plant was simulated, foot height and contact force too. Stance (contact) is shaded.
+    Where the plant was simulated, foot height and contact force too. Contact is shaded.
     """
     span = _whole(bout) if span is None else span
     joints = [joint for joint in bout.joints if joint.angle is not None]
