@@ -1,18 +1,18 @@
 """The engine: from checked SCCILS documents to bouts of a leg, and back from their data.
 
-    bout          one bout on the virtual clock (the composition root)      replay      the same again, and compare
-    planning      a checked model -> `plan`, the tables the engine runs on  changes     scripts -> timed changesets
-    executive     the dispatcher that calls the tasks with the time         tasks/      the five tasks
-    store         all HDSOs in one block of memory                          rulebook    entry rules at run time
-    functions     muscle functions and activations                          guard       last step before the wire
-    faults        what each fault does                                      rulecheck   rules that can never be true
-    plants/       what an emulated servo bus moves                          recording/  the data directory
-    analysis/     reading bouts: steps, verdicts, figures                   cli/        the `nuc` command
-    describe      a model, explained                                        difference  what two things differ in
-    validation    everything wrong with a file or a folder                  values      an HDSO's values as text
-    kinematics    where the leg is; `pose`: for given angles                locations   finding configurations
+bout          one bout on the virtual clock (the composition root)      replay      the same again, and compare
+planning      a checked model -> `plan`, the tables the engine runs on  changes     scripts -> timed changesets
+executive     the dispatcher that calls the tasks with the time         tasks/      the five tasks
+store         all HDSOs in one block of memory                          rulebook    entry rules at run time
+functions     muscle functions and activations                          guard       last step before the wire
+faults        what each fault does                                      rulecheck   rules that can never be true
+plants/       what an emulated servo bus moves                          recording/  the data directory
+analysis/     reading bouts: steps, verdicts, figures                   cli/        the `nuc` command
+describe      a model, explained                                        difference  what two things differ in
+validation    everything wrong with a file or a folder                  values      an HDSO's values as text
+kinematics    where the leg is; `pose`: for given angles                locations   finding configurations
 
-    from nuc_engine import BoutSpec, run_bout
+from nuc_engine import BoutSpec, run_bout
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HOMES = {"ReplayReport": "replay", "replay_bout": "replay", "replay_inputs": "r
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when asked for: the command line must start, and complete names, without numpy and lxml.
+    # Loaded when asked for: the command line must start, and complete names, without numpy.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"nuc_engine.{_HOMES.get(name, 'bout')}"), name)

@@ -27,7 +27,7 @@ from nuc_engine.executive import Executive
 from nuc_engine.faults import FAULTS, Effect, EngineFault
 from nuc_engine.locations import find_configuration, find_script
 from nuc_engine.plan import Plan
-from nuc_engine.planning import build_plan
+from nuc_engine.planning import PlanError, build_plan
 from nuc_engine.plants import PlantKind, open_plant
 from nuc_engine.plants.spec import spec_file
 from nuc_engine.recording.directory import make_directory
@@ -37,7 +37,7 @@ from nuc_engine.rulecheck import find_dead_rules
 from nuc_engine.store import Store
 from nuc_engine.tasks import TASKS
 from sccils_schemas.documents import HdsoScript
-from sccils_schemas.model import Model, load_model, load_script
+from sccils_schemas.model import Model, check_unscripted, load_model, load_script
 from sccils_schemas.problems import Problems
 
 DEFAULT_DURATION_S = 30.0
@@ -130,7 +130,10 @@ def prepare_bout(config: str, script: str | None, name: str | None = None) -> Pr
     if name is not None:
         model = replace(model, name=name)
     warnings = _warnings(problems)
-    plan = build_plan(model)
+    try:
+        plan = build_plan(model)
+    except PlanError as error:
+        raise BoutRefused(str(error)) from error
     document, path, changesets = None, None, ()
     if script is not None:
         path = find_script(script)
@@ -159,6 +162,8 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     folder = find_configuration(spec.config)
     plan = prepared.plan
     _check(spec, plan)
+    if spec.script is None and not (problems := check_unscripted(prepared.model)).ok:
+        raise BoutRefused(_lines(problems))
     end_ns = round(spec.duration_s * _NS)
     warnings = [*prepared.warnings, *_left_over(prepared, end_ns)]
     url = bus_url(spec.bus, spec.seed)

@@ -166,6 +166,7 @@ class Executive:
 
     def _initialise(self) -> None:
         plan, store = self.plan, self.store
+        store.clear()
         for write in plan.initial:
             store.write(write.hdso, write.values)
         for hdso in plan.hdsos:

@@ -62,11 +62,6 @@ class Rulebook:
                 reasons.setdefault(other, f"HDSO {hdso.id_num} ({hdso.name}) then {what}, {allowed}")
         return reasons
 
-    def closes_circle(self, codes: Mapping[int, Sequence[int]]) -> list[int]:
-        """Return which of these rules can not be put in force together; `refusals` says why."""
-        refused = self.refusals(codes)
-        return [index for index in codes if index in refused]
-
     def _tree(self, index: int, code: Sequence[int]) -> Rule:
         width = self.plan.hdsos[index].dims[1]
         return decode_rule(code[:width], code[width:])

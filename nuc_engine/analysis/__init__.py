@@ -14,7 +14,7 @@
     from nuc_engine.analysis import summarise
     print(summarise("data/mine"))
 
-Nothing here runs an engine, and nothing needs more than numpy and lxml, except the figures.
+Nothing here runs an engine, and nothing needs more than numpy, except the figures.
 """
 
 from __future__ import annotations

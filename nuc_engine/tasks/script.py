@@ -90,8 +90,8 @@ class Script:
                 if write.hdso in sound:
                     refused[sound[write.hdso][0]] = "a later entry of the same time writes this rule again"
                 sound[write.hdso] = (write, predicate)
-        for index in self._rulebook.closes_circle({i: _code(write) for i, (write, _) in sound.items()}):
-            refused[sound.pop(index)[0]] = "the rule would depend on itself"
+        for index, reason in self._rulebook.refusals({i: _code(write) for i, (write, _) in sound.items()}).items():
+            refused[sound.pop(index)[0]] = reason
         for index, (write, predicate) in sound.items():
             self._store.write(index, write.values)
             self._rulebook.swap(index, _code(write), predicate)

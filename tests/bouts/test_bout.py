@@ -340,3 +340,15 @@ def test_an_exchange_that_ends_with_a_piece_of_the_bout_is_not_lost(tmp_path, tu
     bus = f"emulated:aimotor?turnaround_us={turnaround}"
     result = run_bout(BoutSpec("lin_roach", tmp_path / "a", duration_s=2, bus=bus))
     assert 390 < result.cycles < 405
+
+
+def test_a_rule_that_uses_what_nobody_gave_refuses_the_bout(tmp_path):
+    config = Path(shutil.copytree("configs/lin_roach", tmp_path / "config"))
+    text = (config / "joints.xml").read_text()
+    assert '<hdsoMod idNum="105" NumElts="1">120</hdsoMod>' in text
+    (config / "joints.xml").write_text(text.replace('<hdsoMod idNum="105" NumElts="1">120</hdsoMod>', ""))
+    with pytest.raises(BoutRefused, match="105"):
+        run_bout(BoutSpec(str(config), tmp_path / "a", duration_s=0.1))
+    script = tmp_path / "s.xml"
+    script.write_text('<hdsoscript><hdsoMod idNum="105" NumElts="1" time="0">120</hdsoMod></hdsoscript>')
+    assert run_bout(BoutSpec(str(config), tmp_path / "b", script=str(script), duration_s=0.1)).state == "complete"

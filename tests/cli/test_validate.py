@@ -112,7 +112,7 @@ def test_a_script_the_engine_would_refuse_is_an_error(nuc: Nuc, script: Path) ->
     )
     result = nuc("validate", str(script), "--config", "lin_roach")
     assert result.exit_code == 1
-    assert re.search(r"short\.xml:4: .*statetrans_period_ns.*outside the valid range", result.stdout)
+    assert re.search(r"short\.xml:4: .*statetrans_period_ns.*at least 100000", result.stdout)
 
 
 def test_a_single_list_is_checked_in_place_of_the_models_own(nuc: Nuc, roach: Path) -> None:
