@@ -202,9 +202,10 @@ def test_collisions_would_be_seen(made_up: Bout) -> None:
 
 
 def test_the_first_figure_shows_the_recorded_numbers(made_up: Bout) -> None:
-    figure = figures.sensor_figure(made_up, (), (1.0, 3.0))
+    span = 1.003, 2.997
+    figure = figures.sensor_figure(made_up, (), span)
     panels = figure.axes[:4]
-    part, motor = made_up.sensors.between(1.0, 3.0), made_up.motor.between(1.0, 3.0)
+    part, motor = made_up.sensors.between(*span), made_up.motor.between(*span)
     for joint in made_up.joints:
         for panel, series, column in (
             (panels[0], part, joint.angle),
@@ -221,7 +222,7 @@ def test_the_first_figure_shows_the_recorded_numbers(made_up: Bout) -> None:
         "position, raw\n(ticks)",
         "current, raw\n(ticks)",
     ]
-    assert panels[0].get_xlim() == (1.0, 3.0)
+    assert panels[0].get_xlim() == span
 
 
 def test_foot_and_contact_are_shown_where_they_were_recorded(made_up: Bout) -> None:
@@ -292,6 +293,7 @@ def test_every_action_has_its_line_beside_the_path(made_up: Bout) -> None:
     path_state.draw_path(axes, made_up, (1.0, 3.0), path_state.TOP)
     band, *lines = axes.collections
     np.testing.assert_allclose(band.get_colors()[0, :3], STANCE)
+    assert len(band.get_segments()) == len(made_up.contact_spans(1.0, 3.0)) > 1
     assert len(lines) == len(made_up.joints)
     foot = made_up.between(1.0, 3.0).foot_from_angles()[:, :2]
     np.testing.assert_array_equal(np.column_stack(axes.lines[0].get_data()), foot)
@@ -331,8 +333,10 @@ def test_the_moving_average_is_centred() -> None:
     assert path_state.moving_average(ramp, 99).shape == ramp.shape
 
 
-def test_a_behaviour_is_shown_by_its_last_cycles(made_up: Bout) -> None:
-    figure = path_state.behaviour_figure(made_up, ("FWD", 0.0, 6.0))
+@pytest.mark.parametrize("end_s", [6.0, 9.0])
+def test_a_behaviour_is_shown_by_its_last_cycles(made_up: Bout, end_s: float) -> None:
+    """The record ends at 6 s, so a window can not go on after it."""
+    figure = path_state.behaviour_figure(made_up, ("FWD", 0.0, end_s))
     angles = next(axes for axes in figure.axes if axes.get_ylabel() == "joint angle (deg)")
     begin, end = angles.get_xlim()
     assert end == 6.0
@@ -348,15 +352,22 @@ def test_the_vertical_view_is_the_one_in_which_the_foot_moves(made_up: Bout) -> 
         assert path_state._better_side(stretched, (1.0, 3.0)) == view
 
 
-def test_the_legend_has_one_column_for_each_joint(made_up: Bout) -> None:
-    entries, columns = path_state.state_legend(made_up)
+def with_knee_actions(count: int) -> Bout:
+    names = ("FT_Extension", "FT_Flexion", "FT_Extension2")[:count]
+    return bout(with_module(leg(STICK, 3.0), "FTi", actions=(4, 5, 6)[:count], action_names=names), colors=False)
+
+
+@pytest.mark.parametrize("knee_actions", [1, 2, 3])
+def test_the_legend_has_one_column_for_each_joint(knee_actions: int) -> None:
+    one = with_knee_actions(knee_actions)
+    entries, columns = path_state.state_legend(one)
     rows = len(entries) // columns
     assert rows * columns == len(entries)
-    for k, joint in enumerate(made_up.joints):
+    for k, joint in enumerate(one.joints):
         labels = [entry.get_label() for entry in entries[k * rows : (k + 1) * rows]]
-        assert [label for label in labels if label.strip()] == [made_up.states_of[code].name for code in joint.states]
+        assert [label for label in labels if label.strip()] == [one.states_of[code].name for code in joint.states]
     assert "foot in contact" in [entry.get_label() for entry in entries]
-    bare, _ = path_state.state_legend(replace(made_up, plant=None))
+    bare, _ = path_state.state_legend(replace(one, plant=None))
     assert "foot in contact" not in [entry.get_label() for entry in bare]
 
 
@@ -408,11 +419,6 @@ def test_a_leg_that_does_not_move_is_drawn() -> None:
     still = tuple(replace(m, angle_deg=np.full_like(m.angle_deg, 30.0)) for m in tracks.modules)
     with house_style():
         path_state.behaviour_figure(bout(replace(tracks, modules=still)), ("stick", 0.0, 3.0)).draw_without_rendering()
-
-
-def with_knee_actions(count: int) -> Bout:
-    names = ("FT_Extension", "FT_Flexion", "FT_Extension2")[:count]
-    return bout(with_module(leg(STICK, 3.0), "FTi", actions=(4, 5, 6)[:count], action_names=names), colors=False)
 
 
 def test_a_joint_with_three_actions_has_three_lanes() -> None:

@@ -49,14 +49,14 @@ def test_events_come_in_the_order_in_which_they_happen() -> None:
     assert list(phases.values()) == pytest.approx([0.0, 0.1, 0.2, 0.4, 0.5, 0.55, 0.6, 0.9], abs=STEP_S)
 
 
-def test_what_lasts_beyond_lift_off_is_averaged_on_the_circle() -> None:
-    """Flexion lasts half a period and begins now before, now after three quarters: its longer part lies now in the
-    step in which it began, now in the next, where its phase is negative."""
+def test_what_begins_shortly_before_lift_off_is_averaged_on_the_circle() -> None:
+    """Every other flexion begins at 0.9 and lasts: it is the longest one of its own step (phase 0.9), and of the step
+    after it too (phase -0.1)."""
     tracks = at_phases(**KNOWN)
-    early, late = at_phases(FTi={FLX: 0.7, EXT: 0.2}), at_phases(FTi={FLX: 0.8, EXT: 0.3})
+    brief, lasting = at_phases(FTi={FLX: 0.6, EXT: 0.05}), at_phases(FTi={FLX: 0.9, EXT: 0.45})
     second = np.floor(tracks.t_state_s + 0.5).astype(int) % 2 == 0
-    action = np.where(second, early.module("FTi").action, late.module("FTi").action)
-    assert order_of(with_module(tracks, "FTi", action=action))["FT_Flexion"] == pytest.approx(0.75, abs=STEP_S)
+    action = np.where(second, brief.module("FTi").action, lasting.module("FTi").action)
+    assert order_of(with_module(tracks, "FTi", action=action))["FT_Flexion"] == pytest.approx(0.9, abs=STEP_S)
 
 
 def test_chatter_does_not_hide_the_order() -> None:

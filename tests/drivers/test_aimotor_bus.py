@@ -61,7 +61,7 @@ def test_proceed_at_each_wake_is_the_same_as_run_until():
 
 
 def test_run_until_stops_at_the_horizon_and_goes_on():
-    bus, _, plant = rig()
+    bus, _, _plant = rig()
     bus.start(0, [-1] * 4)
     assert bus.run_until(EXCHANGE_NS - 1) == NEVER
     assert bus.status == [ReplyStatus.NONE] * 4
@@ -109,7 +109,7 @@ def test_goals_the_wire_cannot_carry_are_refused_before_anything_is_sent(goals):
 
 
 def test_a_missing_servo_costs_its_timeout_and_is_counted():
-    bus, emulator, plant = rig()
+    bus, emulator, _plant = rig()
     now = cycle(bus, 0, [100] * 4)
     emulator.unplug(1)
     for missed in range(1, 7):
@@ -250,7 +250,7 @@ def test_servo_lists_are_checked():
 def test_levels_are_checked():
     bus, _, _ = rig()
     for bad in (-1, 5):
-        with pytest.raises(FrameError, match="0 .strongest. to 4"):
+        with pytest.raises(FrameError, match=r"0 \(strongest\) to 4"):
             bus.set_level(bad)
 
 

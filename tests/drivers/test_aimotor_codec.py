@@ -1,5 +1,7 @@
 """Frames against the fact sheets, and the parser fed every way."""
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,7 +103,7 @@ def feed_in_pieces(parser, data, cuts):
     """Feed `data` cut at `cuts`; return [(index in the whole of the last byte, request)]."""
     bounds = [0, *sorted(cut for cut in cuts if cut <= len(data)), len(data)]
     found = []
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in itertools.pairwise(bounds):
         found += [(start + index, request) for index, request in parser.feed(data[start:end])]
     return found
 
@@ -239,4 +241,5 @@ def test_tables():
     for code, row in SET_COMMANDS.items():
         assert row.code == code
         assert 0 <= row.d3[0] <= row.d3[1] <= 254
-        assert row.page and row.unit
+        assert row.page
+        assert row.unit

@@ -252,7 +252,7 @@ def test_dropped_messages_are_requests_and_replies():
 
 
 def test_flipped_bits_are_one_per_message():
-    port, emulator, plant = faulty(flip=0.3)
+    port, emulator, _plant = faulty(flip=0.3)
     got = answers(port)
     assert emulator.bad_checksums > 0
     damaged = [g for g in got if g not in (b"", b"\x0a\x64")]

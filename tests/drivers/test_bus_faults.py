@@ -16,7 +16,7 @@ NASTY = {"drop": 0.05, "flip": 0.05, "insert": 0.05, "truncate": 0.05, "delay": 
 
 def faulty_rig(seed, **faults):
     layer = FaultLayer(LineFaults(**faults), np.random.default_rng(seed))
-    bus, emulator, plant = rig(faults=layer)
+    bus, _emulator, plant = rig(faults=layer)
     plant.angles = [raw * 0.654 for raw in (40, 90, 140, 220)]
     return bus, plant, layer
 
@@ -51,7 +51,7 @@ def test_run_until_and_proceed_agree_on_a_bad_line(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_two_cycles_after_the_line_is_good_again_every_value_is_true(seed):
-    bus, plant, layer = faulty_rig(seed, **NASTY)
+    bus, _plant, layer = faulty_rig(seed, **NASTY)
     now = 0
     for _ in range(20):
         layer.faults = LineFaults(**NASTY)
@@ -93,7 +93,7 @@ def test_a_reply_after_its_timeout_is_not_taken_for_the_next_servos(delay_us, se
 
 
 def polled_bus(*ids):
-    port, emulator, plant = wired(*ids)
+    port, emulator, _plant = wired(*ids)
     return AiMotorBus(Polled(port), addresses(*ids)), emulator, port
 
 
@@ -171,7 +171,7 @@ def test_discover_takes_no_noise_for_a_servo():
 
 
 def test_noise_between_cycles_is_thrown_away():
-    port, _, plant = wired(0)
+    port, _, _plant = wired(0)
     bus = AiMotorBus(port, addresses(0))
     port.deliver(b"\x01\x02\x03", 1 * MS)
     bus.start(10 * MS, [-1])
