@@ -183,7 +183,14 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     for warning in warnings:
         recorder.event(0, "warning", warning)
     state, reason = _run(executive, recorder, plant, end_ns, progress)
-    manifest |= _finish(spec.out, executive, recorder, state, reason)
+    executive.stop()
+    recorder.event(executive.clock.now_ns, "engine_stop", f"{state}: {reason}")
+    try:
+        records = recorder.close()
+    except OSError as error:
+        records = {}
+        state, reason = _fault(executive, "logging_failed", str(error))
+    manifest |= _ending(spec.out, executive, recorder, state, reason, records)
     write_manifest(spec.out, manifest)
     return BoutResult(
         folder=spec.out,
@@ -213,6 +220,8 @@ def _run(
         state, reason = _fault(executive, "plant_diverged", str(fault))
     except EngineFault as fault:
         state, reason = _fault(executive, fault.name, str(fault))
+    except OSError as error:
+        state, reason = _fault(executive, "logging_failed", str(error))
     except Exception as error:  # whatever it is, what was measured is kept and the reason stands with it
         for line in traceback.format_exception(error):
             recorder.debug(executive.clock.now_ns, line)
@@ -320,12 +329,16 @@ def _manifest(spec: BoutSpec, prepared: Prepared, copies: Mapping[str, bytes]) -
     }
 
 
-def _finish(out: Path, executive: Executive, recorder: BoutRecorder, state: str, reason: str) -> dict[str, Any]:
-    """Close the files and return what the manifest says of the end."""
+def _ending(
+    out: Path,
+    executive: Executive,
+    recorder: BoutRecorder,
+    state: str,
+    reason: str,
+    records: Mapping[str, int],
+) -> dict[str, Any]:
+    """Return what the manifest says of the end."""
     plan, transition = executive.plan, executive.transition
-    executive.stop()
-    recorder.event(executive.clock.now_ns, "engine_stop", f"{state}: {reason}")
-    records = recorder.close()
     return {
         "files": hash_files(out),
         "state": state,

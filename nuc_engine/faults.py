@@ -34,6 +34,7 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         "rule_overlap": Fault(
             Effect.WARN, "two entry rules of a joint were true together: move their thresholds apart"
         ),
+        "logging_failed": Fault(Effect.STOP, "the data could not be written: free space, or choose another place"),
         "engine_error": Fault(
             Effect.TORQUE_OFF, "an error of the engine itself; please report it with the data directory"
         ),

@@ -106,14 +106,26 @@ _KEYS: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    """Replace manifest.json in one step: a reader finds the old one or the new one, never half of one."""
+    """Replace manifest.json in one step: a reader finds the old one or the new one, never half of one.
+
+    Where there is no room for a second one, the old one is overwritten with what matters most. Raises OSError when
+    even that fails.
+    """
     draft = folder / (FILE + ".new")
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump(manifest, file, indent=2)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(folder / FILE)
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(manifest, file, indent=2)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(folder / FILE)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        short = {key: value for key, value in manifest.items() if key not in ("files", "counts")}
+        with (folder / FILE).open("r+", encoding="utf-8") as file:
+            # Shorter than what stands there, so that it needs no room on a full disk.
+            json.dump(short, file, separators=(",", ":"))
+            file.truncate()
 
 
 def versions() -> dict[str, str]:

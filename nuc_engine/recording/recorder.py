@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,9 @@ class BoutRecorder:
             sink.flush()
 
     def close(self) -> dict[str, Any]:
-        """Close all files; return records per file."""
+        """Close all files, whatever becomes of one of them; return records per file. Raises OSError from the first."""
         counts: dict[str, Any] = {}
-        for sink in (self._logs, self._inputs, self._script, self._hdso):
-            counts |= sink.close()
-        return counts
+        with ExitStack() as stack:
+            for sink in (self._logs, self._inputs, self._script, self._hdso):
+                stack.callback(lambda close=sink.close: counts.update(close()))
+        return dict(sorted(counts.items()))

@@ -14,6 +14,7 @@ from nuc_engine.locations import NotFound
 from nuc_engine.recording.directory import DirectoryInUse
 from nuc_engine.recording.inputs import read_inputs
 from nuc_engine.recording.manifest import hash_files, sha256
+from nuc_engine.recording.recorder import BoutRecorder
 from sccils_schemas.model import load_model, load_script
 
 SCRIPT = """<hdsoscript>
@@ -352,3 +353,32 @@ def test_a_rule_that_uses_what_nobody_gave_refuses_the_bout(tmp_path):
     script = tmp_path / "s.xml"
     script.write_text('<hdsoscript><hdsoMod idNum="105" NumElts="1" time="0">120</hdsoMod></hdsoscript>')
     assert run_bout(BoutSpec(str(config), tmp_path / "b", script=str(script), duration_s=0.1)).state == "complete"
+
+
+def test_a_full_disk_keeps_what_was_written_and_the_reason(tmp_path, monkeypatch):
+    real_open, flush = Path.open, BoutRecorder.flush
+    full = []
+
+    def open_path(path, mode="r", *args, **kwargs):
+        if full and "w" in mode:
+            raise OSError(28, "No space left on device", str(path))
+        return real_open(path, mode, *args, **kwargs)
+
+    def flush_until_full(recorder):
+        if full:
+            raise OSError(28, "No space left on device")
+        flush(recorder)
+
+    def fill(simulated_s, duration_s):
+        if simulated_s >= 1.0:
+            full.append(True)
+
+    monkeypatch.setattr(Path, "open", open_path)
+    monkeypatch.setattr(BoutRecorder, "flush", flush_until_full)
+    result = run_bout(BoutSpec("lin_roach", tmp_path / "a", duration_s=5), fill)
+    assert result.state == "fault"
+    assert result.reason.startswith("logging_failed: [Errno 28] No space left on device")
+    record = manifest(tmp_path / "a")
+    assert (record["state"], record["reason"]) == ("fault", result.reason)
+    assert record["simulated_s"] == 1.5
+    assert len(rows(tmp_path / "a" / "StateData.txt")) >= 40

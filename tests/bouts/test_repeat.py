@@ -511,3 +511,14 @@ def test_what_is_no_bout_is_refused(tmp_path):
     (tmp_path / "manifest.json").write_text('{"format": 99}')
     with pytest.raises(ReplayRefused, match="format"):
         replay_bout(tmp_path)
+
+
+def test_the_seed_reaches_the_bus(tmp_path):
+    # Turnaround fixed, so that of the bus only the jitter is left to the seed; no leg, whose start pose the seed moves.
+    bus = "loopback:?turnaround_us=230&jitter_us=50"
+    runs = [
+        run_bout(BoutSpec("lin_roach", tmp_path / str(k), duration_s=0.5, seed=seed, bus=bus))
+        for k, seed in enumerate((1, 1, 2))
+    ]
+    times = [[line.split()[0] for line in (run.folder / "MotorData.txt").read_text().splitlines()] for run in runs]
+    assert times[0] == times[1] != times[2]
