@@ -76,7 +76,7 @@ def replay_bout(folder: Path, progress: Progress | None = None) -> ReplayReport:
     record, reach = _read(folder)
     if record.clock != "virtual":
         raise ReplayRefused(f"{folder}: ran on real hardware; repeat the recorded replies instead (--recorded)")
-    finished = record.state in ("complete", "fault")
+    finished = record.state in ("complete", "fault") and not record.torn
     watch = _Watch(reach.last_ns + _SLACK_NS, progress)
     with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
         out = Path(scratch) / "bout"
@@ -133,7 +133,7 @@ def replay_inputs(folder: Path) -> ReplayReport:
             out,
             _TASK_FILES,
             whole=record.state == "complete",
-            until_ns=end_ns if record.state == "running" else None,
+            until_ns=end_ns if record.torn else None,
             end=_other_end(record, executive.clock.now_ns, ended),
         )
 
@@ -217,7 +217,7 @@ def _entries(path: Path) -> list[list[Any]]:
 
 def _end_ns(record: Witness, reach: Reach, entries: Sequence[Sequence[Any]]) -> int:
     """Return when a repetition from recorded replies ends: what that instant itself may have done counts no more."""
-    if record.state == "running":
+    if record.torn:
         # Logs are written one after another: a kill may have left the others further ahead.
         return 1 + max(entry[2] for entry in entries if entry[0] != "head")
     if record.state == "complete" and reach.stop_ns is not None:
@@ -239,7 +239,7 @@ def _other_end(record: Witness, now_ns: int, ended: str) -> Difference | None:
     """Return the difference between two ends; one that bus or plant brought about does not come back."""
     then = record.reason.partition(":")[0] if record.state == "fault" else ""
     now = ended.partition(":")[0]
-    if then == now or then not in _FROM_REPLIES or record.state == "running":
+    if then == now or then not in _FROM_REPLIES or record.torn:
         return None
     return Difference(manifest.FILE, 0, now_ns, "reason", record.reason if then else "no fault", ended or "no fault")
 

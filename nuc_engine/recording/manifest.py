@@ -47,6 +47,11 @@ class Witness:
     files: Mapping[str, str]
     versions: Mapping[str, str]
 
+    @property
+    def torn(self) -> bool:
+        """Whether the logs may end anywhere: the bout was killed, or could not write any more."""
+        return self.state == "running" or self.reason.startswith("logging_failed:")
+
 
 def read_manifest(folder: Path) -> Witness:
     """Return the manifest of a data directory. Raises ManifestError when it is missing, torn or not of this form."""
