@@ -81,7 +81,7 @@ def note_warnings(config: str, warnings: Sequence[str]) -> None:
         if warning not in documents:
             note(f"warning: {warning}")
     if documents:
-        note(f"{count(len(documents), 'warning')} about the documents: `nuc validate {config}` lists them")
+        note(f"{count(len(documents), 'remark')} on the documents, no error: `nuc validate {config}` lists them")
 
 
 def count(number: int, what: str) -> str:

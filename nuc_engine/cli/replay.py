@@ -83,5 +83,5 @@ def _lines(report: ReplayReport) -> list[str]:
         if report.changed_versions or report.changed_files:
             lines.append("    (it may come from what was changed)")
     if report.identical:
-        lines.append(f"identical: {count(len(report.compared), 'file')}")
+        lines.append(f"identical: {count(len(report.compared), 'file')} ({', '.join(report.compared)})")
     return lines

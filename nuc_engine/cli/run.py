@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nuc_engine.cli.seen import Seen
 
 DATA = Path("data")
+LONGEST_S = 1e8
 
 
 @click.command(
@@ -193,8 +194,8 @@ def _directory(config: str, out: Path | None, scratch: Path | None, force: bool)
 
 
 def _duration(seconds: float) -> float:
-    if not math.isfinite(seconds) or not 0 < seconds <= 1e9:
-        raise click.UsageError(f"--duration {seconds:g} is no time to run; expected a positive number of seconds")
+    if not math.isfinite(seconds) or not 0 < seconds <= LONGEST_S:
+        raise click.UsageError(f"--duration {seconds:g} is no time to run; expected more than 0, up to {LONGEST_S:g} s")
     return seconds
 
 
