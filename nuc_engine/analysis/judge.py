@@ -136,7 +136,8 @@ def _kind(  # noqa: PLR0911  one return per class of docs/stepping.md, in its or
         return "chatter" if any(mod.still_switches >= c.chatter_switches for mod in m.modules) else "dead"
     if _chatters(m, c):
         return "chatter"
-    if m.contact_share < c.min_phase_share and m.thc_cycles >= c.min_steps:
+    cycles = m.thc_cycles >= c.min_steps or any(module.still_switches >= 2 for module in m.modules)
+    if m.contact_share < c.min_phase_share and cycles:
         return "air stepping"
     if contact_known and m.swing_share < c.min_phase_share:
         return "dragging"

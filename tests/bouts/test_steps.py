@@ -25,8 +25,11 @@ def tracks(tmp_path, config, duration_s, seed=1001, **more):
     return load_bout(result.folder).tracks()
 
 
-@pytest.mark.parametrize(("config", "behaviour"), LEGS)
-def test_a_leg_steps_until_the_ground_is_taken_away(tmp_path, monkeypatch, config, behaviour):
+TURNS = [("lin_roach", "ITF", "itf"), ("lin_roach", "ITB", "itb")]
+
+
+@pytest.mark.parametrize(("config", "behaviour", "script"), [*((c, b, None) for c, b in LEGS), *TURNS])
+def test_a_leg_steps_until_the_ground_is_taken_away(tmp_path, monkeypatch, config, behaviour, script):
     opened = bout_module.open_plant
 
     def open_plant(*arguments: Any) -> Any:
@@ -35,7 +38,7 @@ def test_a_leg_steps_until_the_ground_is_taken_away(tmp_path, monkeypatch, confi
         return plant
 
     monkeypatch.setattr(bout_module, "open_plant", open_plant)
-    leg = tracks(tmp_path, config, 35)
+    leg = tracks(tmp_path, config, 35, script=script)
     on_ground, in_air = judge(leg, behaviour, (0, 20)), judge(leg, behaviour, (20, 35))
     assert on_ground.stepping, on_ground.reasons
     assert in_air.kind in NOT_STEPPING
@@ -47,12 +50,6 @@ def test_experiment_a_walks_and_turns_both_ways(tmp_path):
         verdict = judge(leg, behaviour, window)
         assert verdict.stepping, (behaviour, verdict.reasons)
         assert behaviour in verdict.resembles
-
-
-@pytest.mark.parametrize(("script", "behaviour"), [("itf", "ITF"), ("itb", "ITB")])
-def test_a_turn_can_be_started_at_once(tmp_path, script, behaviour):
-    verdict = judge(tracks(tmp_path, "lin_roach", 20, script=script), behaviour, (0, 20))
-    assert verdict.stepping, verdict.reasons
 
 
 def test_the_piecewise_constant_stick_leg_is_near_the_robots_figures(tmp_path):
