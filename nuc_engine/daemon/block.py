@@ -1,0 +1,185 @@
+"""The shared memory of the daemon: one block that every process of it maps.
+
+    words        named 64-bit numbers (`Word`), each written by the one process its comment names
+    statistics   one `TaskStatistics` per task, written by the core
+    commits      two halves in which the logger notes what is on disk
+    plan         size, then the pickled plan, written by the service while no core runs
+    store        the HDSOs (`nuc_engine.store`), written by the core
+    rings        records (core to service), commands (service to core), and events of guardian and supervisor
+
+The block is a memfd: it has no name, and is gone with the last process that maps it.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+import pickle
+from collections.abc import Mapping
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Any
+
+from nuc_engine.daemon.ring import HEADER, Ring
+from nuc_engine.plan import Plan
+from nuc_engine.realtime.stats import TaskStatistics
+from nuc_engine.store import Store
+from nuc_engine.tasks import TASKS
+
+WORDS = 128
+_KIB, _MIB = 1 << 10, 1 << 20
+
+
+class Word(IntEnum):
+    """Names of the words; what is written by whom."""
+
+    SUPERVISOR_BEAT = 0  # supervisor: CLOCK_MONOTONIC ns
+    CORE_BEAT = 1  # core
+    GUARDIAN_BEAT = 2  # guardian
+    SERVICE_BEAT = 3  # service
+    CORE_PID = 4  # supervisor: 0 while there is no core
+    CORE_GENERATION = 5  # supervisor: counts the cores that were started
+    GUARDIAN_WATCHES = 6  # guardian: generation of the core it holds a pidfd of; the core drives no bus before
+    PLAN_GENERATION = 7  # service: counts the plans written; supervisor starts a core of the newest
+    CORE_PLAN = 8  # supervisor: generation of the plan the core was started with
+    BUS_OWNER = 9  # guardian: `OWNER_CORE`, or `OWNER_GUARDIAN` while it takes the torque off
+    BUS_LOST = 10  # core, guardian: 1 when a port is gone; supervisor: 0 when it is back
+    MODE = 11  # core: `nuc_engine.daemon.modes.Mode`
+    LATCHED = 12  # core, guardian: 1 after torque was taken off for a fault; core: 0 when armed
+    OFF_REQUEST = 13  # anyone: ns of a request to take the torque off, 0 none; core, guardian: 0 when confirmed
+    OFF_BEGUN = 14  # core: the OFF_REQUEST it is answering
+    TORQUE = 15  # core: 1 from before the first drive, 0 when all confirmed limp; guardian: 0 likewise
+    CYCLE = 16  # core: completed cycles of the bout
+    BOUT = 17  # core: number of the bout under way, 0 none
+    BOUT_START = 18  # core: CLOCK_MONOTONIC ns of engine time 0
+    SHUTDOWN = 19  # supervisor: 1 when everything is to end
+    UNCONFIRMED = 20  # core, guardian: bit per motor that has not confirmed its torque is off
+    SERVICE_READY = 21  # service: 1 when the channel is open
+    REFUSED = 22  # service: 1 when the first configuration was refused
+    CORE_READY = 23  # core: its generation when it runs its tasks
+    LATCH_REASON = 24  # core, guardian: index into `FAULT_NAMES` of nuc_engine.daemon.wire
+    LATCH_COUNT = 25  # core, guardian: counts latches
+    GUARDIAN_ACTS = 26  # guardian: counts the times it took the torque off
+    CORE_DEATHS = 27  # supervisor
+    GUARDIAN_DEATHS = 28  # supervisor
+    SERVICE_DEATHS = 29  # supervisor
+    SERVICE_PID = 30  # supervisor
+    GUARDIAN_PID = 31  # supervisor
+    SUPERVISOR_PID = 32  # supervisor
+    SUSPENDED_NS = 33  # core: CLOCK_BOOTTIME - CLOCK_MONOTONIC when it started
+    STALL_LIMIT_MS = 34  # supervisor
+    TASK_LAST = 40  # core: 40.. when each task last ran, in the order of TASKS
+    LOST = 64  # core: 64.. records lost, by kind
+
+
+OWNER_CORE, OWNER_GUARDIAN = 0, 1
+
+COMMIT_BYTES = 64 * _KIB
+"""One of the two halves in which the logger notes what is on disk."""
+
+_PLAN_BYTES = 8 * _MIB
+_STORE_BYTES = 4 * _MIB
+RING_BYTES: Mapping[str, int] = MappingProxyType(
+    {"records": 32 * _MIB, "commands": 4 * _MIB, "guardian": 64 * _KIB, "supervisor": 64 * _KIB}
+)
+"""Data bytes of each ring. A leg of four motors at 200 Hz writes about 0.2 MiB/s, one of 24 at 200 Hz and 1 kHz about 3."""
+
+SAFE_CLASSES = frozenset({"Plan", "Slot", "HdsoPlan", "MotorPlan", "FunctionPlan", "MusclePlan", "ActivationPlan"}) | {
+    "StatePlan",
+    "JointPlan",
+    "InitialWrite",
+}
+
+
+class BlockError(Exception):
+    """A block that can not be made or does not hold what is asked for; the message says what to do."""
+
+
+class Block:
+    """One process's view of the shared memory.
+
+    `words` is indexed by `Word`; `rings` by the names in RING_BYTES; `statistics` has one entry per task. The
+    supervisor makes the block with `Block.create()`; forked processes use the object they inherit.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._map = mmap.mmap(fd, os.fstat(fd).st_size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+        view = memoryview(self._map)
+        places = _layout()
+        self.words = _part(view, places["words"]).cast("q")
+        numbers = _part(view, places["statistics"]).cast("q")
+        each = TaskStatistics.WORDS
+        self.statistics = {name: TaskStatistics(numbers[k * each : (k + 1) * each]) for k, name in enumerate(TASKS)}
+        self.commits = (_part(view, places["commit 0"]), _part(view, places["commit 1"]))
+        self._plan = _part(view, places["plan"])
+        self._store = _part(view, places["store"])
+        self.rings = {name: Ring(_part(view, places[name])) for name in RING_BYTES}
+
+    @classmethod
+    def create(cls) -> Block:
+        """Make a new block, all zero."""
+        fd = os.memfd_create("nuc-block", os.MFD_CLOEXEC)
+        os.ftruncate(fd, sum(size for _, size in _layout().values()))
+        return cls(fd)
+
+    def write_plan(self, plan: Plan) -> None:
+        """Put a plan where the next core finds it, and say that there is one. Raises BlockError when it is too large."""
+        data = pickle.dumps(plan)
+        if len(data) + 8 > _PLAN_BYTES or Store.size(plan) > _STORE_BYTES:
+            raise BlockError(
+                f"{plan.name}: the plan takes {len(data)} and its store {Store.size(plan)} bytes; there is room for "
+                f"{_PLAN_BYTES - 8} and {_STORE_BYTES}"
+            )
+        self._plan[:8] = len(data).to_bytes(8, "little")
+        self._plan[8 : 8 + len(data)] = data
+        self.words[Word.PLAN_GENERATION] += 1
+
+    def read_plan(self) -> Plan:
+        """Return the plan. Raises BlockError when there is none."""
+        size = int.from_bytes(self._plan[:8], "little")
+        if not 0 < size <= _PLAN_BYTES - 8:
+            raise BlockError("no plan has been written: configure the daemon first")
+        return _PlanReader(io.BytesIO(bytes(self._plan[8 : 8 + size]))).load()
+
+    def clear_store(self) -> None:
+        """Forget the store of an earlier plan."""
+        self._store[:] = bytes(len(self._store))
+
+    def store(self, plan: Plan) -> Store:
+        """Return the plan's store in the block. Raises StoreError when the block holds another model's."""
+        return Store(plan, self._store)
+
+
+class _PlanReader(pickle.Unpickler):
+    """Makes plans and nothing else: what stands in the block was written by a process that talks to the network."""
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        if module_name == "nuc_engine.plan" and global_name in SAFE_CLASSES:
+            return super().find_class(module_name, global_name)
+        raise BlockError(f"the plan names {module_name}.{global_name}; expected classes of nuc_engine.plan only")
+
+
+def _layout() -> dict[str, tuple[int, int]]:
+    sizes = {
+        "words": WORDS * 8,
+        "statistics": len(TASKS) * TaskStatistics.WORDS * 8,
+        "commit 0": COMMIT_BYTES,
+        "commit 1": COMMIT_BYTES,
+        "plan": _PLAN_BYTES,
+        "store": _STORE_BYTES,
+        **{name: HEADER + size for name, size in RING_BYTES.items()},
+    }
+    places: dict[str, tuple[int, int]] = {}
+    at = 0
+    for name, size in sizes.items():
+        size += -size % 64
+        places[name] = (at, size)
+        at += size
+    return places
+
+
+def _part(view: memoryview, place: tuple[int, int]) -> memoryview:
+    start, size = place
+    return view[start : start + size]

@@ -1,0 +1,66 @@
+"""What the supervisor hands to the processes it forks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from nuc_engine.daemon.block import Block
+
+StopPolicy = Literal["off", "hold", "park"]
+"""What a commanded stop does: take the torque off, hold the pose it finds, or move slowly to the park pose."""
+
+Logging = Literal["always", "command"]
+"""Whether every bout is logged from its start, or only what `log` asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Everything `nuc serve` was told, checked. Empty `configuration`: a client chooses one."""
+
+    configuration: str = ""
+    data: Path = Path("data")
+    commands: tuple[str, ...] = ("tcp://127.0.0.1:44106",)
+    telemetry: str = "tcp://127.0.0.1:9872"
+    telemetry_rate_hz: float = 30.0
+    udp: str = ""
+    logging: Logging = "always"
+    mcap: bool = False
+    on_stop: StopPolicy = "off"
+    on_service_loss: Literal["continue", "stop"] = "continue"
+    park_deg: Mapping[str, float] = field(default_factory=dict[str, float])
+    approach_deg_s: float = 60.0
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    priority: int = 50
+    cpu: int | None = None
+    spin_us: int = 0
+    stall_limit_ms: int = 20
+    control_timeout_s: float = 60.0
+    keys: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BusLine:
+    """One open bus: what motors call it (empty: the only one), its URL, and the descriptor of its port."""
+
+    name: str
+    url: str
+    fd: int
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The block, three eventfds, the open buses and the options.
+
+    `to_core`, `to_service` and `to_supervisor` are written to wake a process up; what to do stands in the block.
+    """
+
+    block: Block
+    to_core: int
+    to_service: int
+    to_supervisor: int
+    buses: tuple[BusLine, ...]
+    options: ServeOptions

@@ -1,0 +1,154 @@
+"""What the rings carry: records of the core for the service, commands of the service for the core.
+
+Times are CLOCK_MONOTONIC nanoseconds (`time_ns`); the service subtracts the bout's start where files and people want
+engine time. Records that come with every cycle are packed with fixed formats that follow from the plan; the others are
+MessagePack arrays. The order in the ring is the order in which things happened.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import msgpack
+
+from nuc_engine.faults import FAULTS
+from nuc_engine.plan import Plan
+from nuc_engine.tasks.board import Board
+
+FAULT_NAMES = tuple(FAULTS)
+"""Faults in the order in which the block names them by number."""
+
+
+class Kind(IntEnum):
+    """Kinds of records, core (or, for EVENT, guardian and supervisor) to service."""
+
+    MOTOR = 0  # a cycle is complete: fixed format
+    SENSORS = 1  # sensors are converted: fixed format
+    STATES = 2  # states and activations are set: fixed format
+    MUSCLES = 3  # forces and lengths are computed: fixed format
+    APPLIED = 4  # [time_ns, cycle, hdso index, values, refused, request]
+    ANSWER = 5  # [time_ns, cycle, hdso index, values, request]
+    EVENT = 6  # [time_ns, name, text]
+    CONTROL = 7  # [time_ns, cycle, what, joint index, value, request]: see nuc_engine.daemon.controls
+    ACK = 8  # [request, ok, time_ns, cycle, detail]: what became of a command
+    MODE = 9  # [time_ns, mode, why, bout number]
+    BOUT_BEGIN = 10  # [time_ns = engine time 0, bout number, stop time ns after it or -1]
+    BOUT_END = 11  # [time_ns, bout number, state (complete, interrupted, fault), reason]
+    STORE = 12  # [time_ns, cycle, bytes of the live area]: the whole store, at the start of a bout and on `dump`
+    LOST = 13  # [time_ns, {kind: count}]: records that found no room since the last LOST
+    POSE = 14  # [time_ns, {joint name: degrees}]: where the leg was at the first exchange of a bout
+    DONE = 15  # [request, time_ns, cycle, refused count]: a changeset has taken effect
+    COUNTS = 16  # [time_ns, {...}]: the counters of a bout, before its BOUT_END
+
+
+@dataclass(slots=True)
+class MotorRecord:
+    """One completed cycle; lists in the order of the plan's motors, raw units. `sent` -1: read, -2: torque off."""
+
+    time_ns: int
+    cycle: int
+    position_raw: list[int]
+    current_raw: list[int]
+    status: list[int]
+    sent_raw: list[int]
+    stamp_ns: list[int]
+
+
+@dataclass(slots=True)
+class NumbersRecord:
+    """Sensors (plan.sensor_columns), or muscles (all forces, then all lengths)."""
+
+    time_ns: int
+    numbers: list[float]
+
+
+@dataclass(slots=True)
+class StatesRecord:
+    """State index per joint (-1: none) and activation per muscle."""
+
+    time_ns: int
+    states: list[int]
+    activations: list[float]
+
+
+class Formats:
+    """The fixed formats of one plan: `pack_*` in the core, `unpack` in the service."""
+
+    def __init__(self, plan: Plan) -> None:
+        n, joints, muscles = len(plan.motors), len(plan.joints), len(plan.muscles)
+        self._n, self._joints, self._m = n, joints, muscles
+        self._motor = struct.Struct(f"=qq{4 * n}h{n}q")
+        self._sensors = struct.Struct(f"=q{len(plan.sensor_columns)}d")
+        self._states = struct.Struct(f"=q{joints}h{muscles}d")
+        self._muscles = struct.Struct(f"=q{2 * muscles}d")
+
+    def pack_motor(self, now_ns: int, board: Board) -> bytes:
+        """Return a MOTOR record."""
+        return self._motor.pack(
+            now_ns,
+            board.cycle,
+            *board.position_raw,
+            *board.current_raw,
+            *board.status,
+            *board.sent_raw,
+            *board.stamp_ns,
+        )
+
+    def pack_sensors(self, now_ns: int, numbers: Sequence[float]) -> bytes:
+        """Return a SENSORS record."""
+        return self._sensors.pack(now_ns, *numbers)
+
+    def pack_states(self, now_ns: int, board: Board) -> bytes:
+        """Return a STATES record."""
+        return self._states.pack(now_ns, *board.states, *board.activations)
+
+    def pack_muscles(self, now_ns: int, board: Board) -> bytes:
+        """Return a MUSCLES record."""
+        return self._muscles.pack(now_ns, *board.forces, *board.lengths)
+
+    def unpack(self, kind: int, content: bytes) -> MotorRecord | NumbersRecord | StatesRecord | list[Any]:
+        """Return a record of any kind: the classes above for those of every cycle, else its array."""
+        if kind == Kind.MOTOR:
+            time_ns, cycle, *rest = self._motor.unpack(content)
+            n = self._n
+            return MotorRecord(time_ns, cycle, *(rest[k * n : (k + 1) * n] for k in range(5)))
+        if kind in (Kind.SENSORS, Kind.MUSCLES):
+            time_ns, *numbers = (self._sensors if kind == Kind.SENSORS else self._muscles).unpack(content)
+            return NumbersRecord(time_ns, numbers)
+        if kind == Kind.STATES:
+            time_ns, *rest = self._states.unpack(content)
+            return StatesRecord(time_ns, rest[: self._joints], rest[self._joints :])
+        return unpack(content)
+
+
+def pack(*items: Any) -> bytes:
+    """Return a record or a command that is a MessagePack array."""
+    return msgpack.packb(items)
+
+
+def unpack(content: bytes) -> list[Any]:
+    """Return the array of a record or a command."""
+    return msgpack.unpackb(content, strict_map_key=False)
+
+
+class Command(IntEnum):
+    """Commands of the service for the core: MessagePack arrays that begin with the request's number.
+
+    Every one is answered by an ACK; a changeset in addition by APPLIED, ANSWER and, last, DONE. Engine times are ns since
+    the bout's start; -1 stands for "at once".
+    """
+
+    CHANGESET = 0  # [request, engine time or -1, [[hdso, [values]]...], [[hdso or -1, count]...]]
+    RUN = 1  # [request, delay ns, stop at engine time ns or -1, bout number]
+    STOP = 2  # [request, policy "" (the configured one), "off", "hold" or "park"]
+    ARM = 3  # [request]
+    OFF = 4  # [request, why]: torque off, latched
+    DUMP = 5  # [request]: a STORE record
+    CONTROL = 6  # [request, engine time or -1, [[what, joint index, value]...]]: see nuc_engine.daemon.controls
+    FORGET = 7  # [request, request that is to be forgotten or -1 for all]: timed changesets not yet due
+    PARK = 8  # [request, {joint index: degrees}, rate deg/s]: the pose a stop parks in
+    LIMITS = 9  # [request, [ticks or -1 per motor]]: the guard's limits
