@@ -10,7 +10,6 @@ from __future__ import annotations
 import select
 import time  # noqa: TID251  the clock that all others are handed
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 SPIN_PART = 0.8
@@ -25,17 +24,21 @@ _DEBT_NS = 1e9
 Select = Callable[[Sequence[int], Sequence[int], Sequence[int], float], tuple[list[Any], list[Any], list[Any]]]
 
 
-def allowed_share(sysctl: Path = Path("/proc/sys/kernel")) -> float:
+def allowed_share(sysctl: str = "/proc/sys/kernel") -> float:
     """Return the share of each second, 0 to 1, that real-time tasks may take (sched_rt_runtime_us / _period_us).
 
     1 where throttling is off, 0.95, the kernel's default, where the numbers can not be read.
     """
     try:
-        runtime = int((sysctl / "sched_rt_runtime_us").read_text())
-        period = int((sysctl / "sched_rt_period_us").read_text())
+        runtime, period = (_number(f"{sysctl}/sched_rt_{name}_us") for name in ("runtime", "period"))
     except (OSError, ValueError):
         return 0.95
     return 1.0 if runtime < 0 or period <= 0 else min(1.0, runtime / period)
+
+
+def _number(path: str) -> int:
+    with open(path, encoding="ascii") as file:
+        return int(file.read())
 
 
 class RealClock:

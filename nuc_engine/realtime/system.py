@@ -8,7 +8,6 @@ import os
 import resource
 import struct
 from functools import cache
-from pathlib import Path
 from typing import Protocol
 
 CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23
@@ -125,8 +124,8 @@ class LinuxSystem:
 
     def has_capability(self, number: int) -> bool:
         """Say whether a capability is in effect."""
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-        effective = next((line.split()[1] for line in status.splitlines() if line.startswith("CapEff:")), "0")
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            effective = next((line.split()[1] for line in status if line.startswith("CapEff:")), "0")
         return bool(int(effective, 16) >> number & 1)
 
 
