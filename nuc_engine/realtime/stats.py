@@ -48,7 +48,7 @@ def bucket_middle(bucket: int) -> float:
 class TaskStatistics:
     """Statistics of one task in `WORDS` words of 64 bits; words that are all zero are a task that never ran.
 
-    What the words hold already is continued; zero them for a new life. Raises RealtimeError for memory of
+    What the words hold already is continued. Raises RealtimeError for memory of
     another size or kind.
     """
 
@@ -59,10 +59,19 @@ class TaskStatistics:
             found = f"{len(words)} items of format {words.format!r}"
             raise RealtimeError(f"statistics of a task need {self.WORDS} words of format 'q', got {found}")
         self._words = words
+        self._take_over()
+
+    def _take_over(self) -> None:
+        words = self._words
         self._runs, self._start, self._filling = words[_RUNS], words[_START], words[_FILLING]
         self._shortest, self._longest = words[_SHORTEST], words[_LONGEST]
         self._block = _HEAD + _BLOCK + (self._filling & 1) * _BLOCK
         self._late_max, self._exec_max = words[self._block + _LATE_MAX], words[self._block + _EXEC_MAX]
+
+    def clear(self) -> None:
+        """Forget everything: to be called by a process that begins to write where another has written."""
+        self._words[:] = memoryview(bytes(8 * self.WORDS)).cast("q")
+        self._take_over()
 
     def record(self, release_ns: int, start_ns: int, end_ns: int) -> None:
         """Count one run: when it was due, when it began, when it was done."""

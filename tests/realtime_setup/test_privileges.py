@@ -195,5 +195,3 @@ def test_the_package_brings_nothing_slow_along() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "nuc_engine.realtime.stats" in loaded
     assert not {"numpy", "zmq", "lxml", "structlog", "asyncio"} & set(loaded)
-
-

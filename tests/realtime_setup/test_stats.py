@@ -138,6 +138,16 @@ def test_a_writer_that_takes_over_goes_on() -> None:
     assert one == two
 
 
+def test_a_process_that_clears_first_begins_anew_whatever_stood_there() -> None:
+    shared, fresh = words(), words()
+    inherited = TaskStatistics(shared)
+    run_second(TaskStatistics(shared), 0, 900_000)
+    inherited.clear()
+    run_second(inherited, 0, 20_000)
+    run_second(TaskStatistics(fresh), 0, 20_000)
+    assert shared == fresh
+
+
 @pytest.mark.parametrize("memory", [memoryview(bytearray(8 * TaskStatistics.WORDS)), words()[1:]])
 def test_other_memory_is_refused(memory: memoryview) -> None:
     with pytest.raises(RealtimeError, match="words of format 'q'"):
