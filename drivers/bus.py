@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from drivers.servo import ServoAddress
+
+READ_ONLY: Final = -1
+"""Goal that asks for position and current and commands nothing."""
+
+LIMP: Final = -2
+"""Goal that takes the servo's torque off and asks for its position; the current is then 0."""
 
 
 class Bus(Protocol):
     """Servos that are exchanged with one after the other, without waiting inside a call.
 
-    A cycle is begun by `start`, `torque_off` or `discover`; then the caller calls `proceed` at `wake_ns` (or earlier
-    when `fileno` is readable) until it says True. The lists have one element per servo, in the order of `servos`; a
+    A cycle is begun by `start`, `torque_off` or `discover`; then the caller calls `proceed` at `wake_ns`, and earlier
+    whenever one of `filenos` is readable, until it says True. Between cycles too a readable descriptor is answered by
+    `proceed`: it throws away what nobody asked for, and raises `PortGoneError` when the device is gone. The lists have one element per servo, in the order of `servos`; a
     bus changes them in place and they are the caller's to read, not to write.
     """
 
@@ -30,13 +37,19 @@ class Bus(Protocol):
     """When `proceed` next has something to do; `NEVER` between cycles."""
     found: tuple[int, ...]
     """Bus ids that answered the last `discover`."""
+    missed: int
+    """Exchanges without a complete reply in time, in all."""
+    implausible: int
+    """Exchanges whose reply was not believed, or was taken back when more bytes followed it, in all."""
+    stray_bytes: int
+    """Bytes that came when no reply could, or that were left of one, in all."""
 
     def discover(self, now_ns: int) -> None:
         """Begin a cycle that asks every id the family has whether it is there; the answer is `found`."""
         ...
 
     def start(self, now_ns: int, goals: list[int]) -> None:
-        """Begin one exchange with every servo: `goals` in raw units, -1 only reads.
+        """Begin one exchange with every servo: `goals` in raw units, or `READ_ONLY`, or `LIMP`.
 
         Raises `BusError` within a cycle, `FrameError` for a goal the wire cannot carry.
         """
@@ -65,8 +78,8 @@ class Bus(Protocol):
         """Set the torque level of later goals, in the family's own scale. Raises `FrameError`."""
         ...
 
-    def fileno(self) -> int | None:
-        """Return the descriptor that becomes readable when a reply arrives; None on a virtual clock."""
+    def filenos(self) -> tuple[int, ...]:
+        """Return the descriptors that become readable when replies arrive; none on a virtual clock."""
         ...
 
     def close(self) -> None:

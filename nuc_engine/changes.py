@@ -37,12 +37,26 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Control:
+    """One change of what a joint's motor is commanded by (`nuc_engine.controls`): kind, joint index, value."""
+
+    what: str
+    joint: int
+    value: float | str
+
+
+@dataclass(frozen=True, slots=True)
 class Changeset:
-    """Writes that take effect together, before any task of that instant, and requests of that time."""
+    """Writes and controls that take effect together, before any task of that instant, and requests of that time.
+
+    `origin` is the number of the request it came with, 0 for a script that was there from the start.
+    """
 
     time_ns: int
     writes: tuple[Write, ...]
     requests: tuple[Request, ...] = ()
+    controls: tuple[Control, ...] = ()
+    origin: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +67,18 @@ class Applied:
     cycle: int
     write: Write
     refused: str = ""
+    origin: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """What became of one control, likewise."""
+
+    time_ns: int
+    cycle: int
+    control: Control
+    refused: str = ""
+    origin: int = 0
 
 
 def prepare(script: HdsoScript, plan: Plan, ids: Mapping[str, int]) -> tuple[Changeset, ...]:

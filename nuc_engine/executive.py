@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from drivers.port import NEVER
-from nuc_engine.changes import Applied, Changeset
+from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.clock import VirtualClock
+from nuc_engine.controls import Controls
 from nuc_engine.faults import FAULTS, EngineFault
 from nuc_engine.guard import Guard
 from nuc_engine.plan import Plan, Slot
@@ -39,8 +40,6 @@ TORQUE_OFF_LIMIT_NS = 1_000_000_000
 
 class VirtualBus(ServoBus, Protocol):
     """A bus that can run ahead on the virtual clock."""
-
-    misses: list[int]
 
     def run_until(self, horizon_ns: int) -> int:
         """Process the exchange up to the horizon; return when it was complete, or NEVER while it is not."""
@@ -74,7 +73,15 @@ class Recorder(Protocol):
         """A write of a changeset was made or refused."""
         ...
 
-    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...]) -> None:
+    def controlled(self, controlled: Controlled) -> None:
+        """A control of a changeset was made or refused."""
+        ...
+
+    def done(self, now_ns: int, changeset: Changeset, refused: int) -> None:
+        """A changeset has taken effect, all but so many writes and controls."""
+        ...
+
+    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...], origin: int) -> None:
         """A request for HDSO data is answered."""
         ...
 
@@ -102,7 +109,8 @@ class Executive:
 
     Built from the plan alone; `recorder` sees everything that happens, `costs` maps task names to nanoseconds of
     execution, `limits` holds the guard's per-motor limit in ticks, `miss_limit` the missed replies in a row that are
-    a motor fault.
+    a motor fault, `approach_deg_s` how fast commanded positions are approached (None: at once). With `keep_store` the
+    values in `store` are the ones to start with, instead of the plan's. Engine time 0 is when it is built.
     """
 
     def __init__(
@@ -116,19 +124,33 @@ class Executive:
         costs: Mapping[str, int] | None = None,
         limits: Sequence[int | None] | None = None,
         miss_limit: int = FAULTS["motor_silent"].after,
+        approach_deg_s: float | None = None,
+        keep_store: bool = False,
     ) -> None:
         self.plan, self.store = plan, store if store is not None else Store(plan)
         self.clock = clock if clock is not None else VirtualClock()
+        self.start_ns = self.clock.now_ns
         self.board = Board(plan, self._event)
+        self.controls = Controls(plan, self.board, approach_deg_s)
         self._hinted: set[str] = set()
         self.rulebook = Rulebook(plan, self.store)
         self.guard = Guard(limits if limits is not None else [None] * len(plan.motors))
-        self._bus, self._recorder, self._miss_limit = bus, recorder, miss_limit
+        self._bus, self._recorder = bus, recorder
+        self.miss_limit = miss_limit
         self._motor_action = MotorAction(plan, self.store, self.board, bus, self.guard)
         self._conversion = MotorConversion(plan, self.store, self.board)
         self.transition = StateTransition(plan, self.store, self.board, self.rulebook)
         self.muscles = MuscleConversion(plan, self.store, self.board)
-        self.script = Script(plan, self.store, self.board, self.rulebook, self._on_applied)
+        self.script = Script(
+            plan,
+            self.store,
+            self.board,
+            self.rulebook,
+            self.controls.apply,
+            self._on_applied,
+            recorder.controlled,
+            recorder.done,
+        )
         self._server = HdsoServer(plan, self.store, self.script.requests, recorder.answer)
         self._delay = self.store.locate(Slot(plan.motor_control_delay))
         self._period = self.store.locate(Slot(plan.statetrans_period))
@@ -137,7 +159,12 @@ class Executive:
         self.missed = [0] * len(plan.motors)
         self.start_pose_deg: dict[str, float] | None = None
         self._make_entries(costs or {})
-        self._initialise()
+        if not keep_store:
+            self._initialise()
+        self._put_rules_in_force()
+        if plan.engine_start_time >= 0:
+            self.store.write(plan.engine_start_time, (0,))
+        self.store.publish(0, self.start_ns)
 
     def _make_entries(self, costs: Mapping[str, int]) -> None:
         unknown = set(costs) - set(TASKS)
@@ -165,21 +192,19 @@ class Executive:
         self._start_entry.release_ns = self._transition_entry.release_ns = self.clock.now_ns
 
     def _initialise(self) -> None:
-        plan, store = self.plan, self.store
-        store.clear()
-        for write in plan.initial:
-            store.write(write.hdso, write.values)
-        for hdso in plan.hdsos:
-            values = store.values(hdso.index) if hdso.kind == "boolstring" else None
+        self.store.clear()
+        for write in self.plan.initial:
+            self.store.write(write.hdso, write.values)
+
+    def _put_rules_in_force(self) -> None:
+        for hdso in self.plan.hdsos:
+            values = self.store.values(hdso.index) if hdso.kind == "boolstring" else None
             if values is not None:
                 code = [int(value) for value in values]
                 self.rulebook.swap(hdso.index, code, self.rulebook.decode(hdso.index, code))
-        if plan.engine_start_time >= 0:
-            store.write(plan.engine_start_time, (self.clock.now_ns,))
-        store.publish(0, self.clock.now_ns)
 
     def load(self, changesets: Sequence[Changeset]) -> None:
-        """Hand over the changesets of a script, in order of time."""
+        """Hand over changesets, in order of time; their times are the clock's."""
         self.script.load(changesets)
         self._script_entry.release_ns = self.script.due_ns
 
@@ -209,7 +234,7 @@ class Executive:
     def stop(self) -> None:
         """Note the stop time in the store and publish the last cycle."""
         if self.plan.engine_stop_time >= 0:
-            self.store.write(self.plan.engine_stop_time, (self.clock.now_ns,))
+            self.store.write(self.plan.engine_stop_time, (self.clock.now_ns - self.start_ns,))
         self.store.publish(self.board.cycle, self.clock.now_ns)
 
     def torque_off(self) -> None:
@@ -234,6 +259,9 @@ class Executive:
 
     def _run_complete(self, now_ns: int) -> None:
         self._complete_entry.release_ns = NEVER
+        self._cycle_complete(now_ns)
+
+    def _cycle_complete(self, now_ns: int) -> None:
         self._exchanging = False
         self._motor_action.complete()
         view, at = self._delay
@@ -249,7 +277,7 @@ class Executive:
         name, bus_id = self.plan.motors[motor].name, self.plan.motors[motor].bus_id
         if misses == 1:
             self._event(now_ns, "reply_missed", f"{name} (bus id {bus_id}): no usable reply")
-        if misses >= self._miss_limit:
+        if misses >= self.miss_limit:
             raise EngineFault("motor_silent", f"{name} (bus id {bus_id}) has not answered {misses} times in a row")
 
     def _run_conversion(self, now_ns: int) -> None:
@@ -270,7 +298,10 @@ class Executive:
         self.transition.run(now_ns)
         self._recorder.states(now_ns, self.board)
         self._muscle_entry.release_ns = now_ns
-        self._next_period(entry, now_ns + entry.cost_ns)
+        self._next_period(entry, self._done_ns(now_ns, entry))
+
+    def _done_ns(self, now_ns: int, entry: Entry) -> int:
+        return now_ns + entry.cost_ns
 
     def _next_period(self, entry: Entry, done_ns: int) -> None:
         period = self._period_ns()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drivers.bus import READ_ONLY
+
 LOWEST, HIGHEST = 0, 254
 """Positions an AI motor or wCK accepts in its 8-bit form."""
-
-READ_ONLY = -1
-"""Goal that asks for a position read and commands nothing."""
 
 
 class Guard:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.bout import PLANT_SPEC_FILE, open_leg, prepare_bout
-from nuc_engine.changes import Applied
+from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.executive import Executive
 from nuc_engine.kinematics import joint_origins
 from nuc_engine.locations import find_configuration
@@ -208,7 +208,13 @@ class _Witness:
     def muscles(self, now_ns: int, board: Board) -> None:
         """Nothing is kept of the muscles."""
 
-    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...]) -> None:
+    def controlled(self, controlled: Controlled) -> None:
+        """No joint is switched here."""
+
+    def done(self, now_ns: int, changeset: Changeset, refused: int) -> None:
+        """`applied` has told of it."""
+
+    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...], origin: int) -> None:
         """Nobody asked."""
 
     def applied(self, applied: Applied) -> None:

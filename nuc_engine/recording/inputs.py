@@ -5,6 +5,7 @@
     ["head", 1, motors]                                         format and number of motors
     ["cycle", cycle, time_ns, positions, currents, status, stamps_ns]   replies of one completed cycle, raw
     ["edit", cycle, time_ns, hdso_id, values, refused]          one write of a changeset, and why not if refused
+    ["control", cycle, time_ns, what, joint_id, value, refused]     one control of a changeset, likewise
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import IO, Any, TypeGuard, cast
 
 import msgpack
 
-from nuc_engine.changes import Applied
+from nuc_engine.changes import Applied, Controlled
 from nuc_engine.plan import Plan
 from nuc_engine.tasks.board import Board
 
@@ -50,6 +51,14 @@ class InputRecord:
         self.records += 1
         hdso = self._plan.hdsos[applied.write.hdso].id_num
         self._packer.pack(("edit", applied.cycle, applied.time_ns, hdso, applied.write.values, applied.refused))
+
+    def control(self, controlled: Controlled) -> None:
+        """Record one control of a changeset."""
+        self.records += 1
+        control, joint = controlled.control, self._plan.joints[controlled.control.joint].id_num
+        self._packer.pack(
+            ("control", controlled.cycle, controlled.time_ns, control.what, joint, control.value, controlled.refused)
+        )
 
     def flush(self) -> None:
         """Put what is buffered on disk."""

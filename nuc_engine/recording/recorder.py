@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from nuc_engine.changes import Applied
+from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.plan import Plan
 from nuc_engine.recording import columns
 from nuc_engine.recording.inputs import InputRecord
@@ -61,7 +61,14 @@ class BoutRecorder:
         if applied.refused:
             self.refused.append(applied)
 
-    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...]) -> None:
+    def controlled(self, controlled: Controlled) -> None:
+        """A control was made or refused."""
+        self._inputs.control(controlled)
+
+    def done(self, now_ns: int, changeset: Changeset, refused: int) -> None:
+        """A changeset has taken effect: every write and control of it was told already."""
+
+    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...], origin: int) -> None:
         """A request is answered."""
         self._hdso.answer(now_ns, self._cycle, hdso, values)
 

@@ -6,11 +6,23 @@ Everything here is written by exactly one task, named in the field's comment, an
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 
 from nuc_engine.plan import Plan
 
 EventSink = Callable[[int, str, str], None]
 """Receives (time_ns, kind, text) of something worth a line in Infolog.txt."""
+
+
+class Drive(IntEnum):
+    """Where a motor's command comes from."""
+
+    NONE = 0  # nowhere: its position is read, its last command stays in force
+    MUSCLE = 1  # the servo delta of its joint's muscles
+    FORCE = 2  # its force command HDSO, in ticks
+    POSITION = 3  # its position command HDSO, in raw units
+    LIMP = 4  # its torque is off
+    TARGET = 5  # the board's target
 
 
 class Board:
@@ -19,6 +31,13 @@ class Board:
     def __init__(self, plan: Plan, on_event: EventSink) -> None:
         motors, muscles = len(plan.motors), len(plan.muscles)
         self.on_event = on_event
+        # nuc_engine.controls: where each motor's command comes from, what a position target is (raw; None: where the
+        # motor stands), how fast positions are approached (raw units/s; None: at once), ticks added to its delta.
+        self.drives = configured_drives(plan)
+        self.target_raw: list[float | None] = [None] * motors
+        self.rate_raw_s: list[float | None] = [None] * motors
+        self.tweaks = [0] * motors
+        self.approach_raw: list[float | None] = [None] * motors  # motor_action: how far the approach has come
         self.cycle = 0  # motor_action: completed exchanges of all motors
         self.position_raw = [0] * motors  # motor_action: last good reply
         self.current_raw = [0] * motors  # motor_action
@@ -33,3 +52,8 @@ class Board:
         self.activations = [0.0] * muscles  # state_transition
         self.forces = [0.0] * muscles  # muscle_conversion
         self.lengths = [muscle.l0 for muscle in plan.muscles]  # muscle_conversion
+
+
+def configured_drives(plan: Plan) -> list[Drive]:
+    """Return what each motor is driven by when its joint's control mode is the configuration's (reading B20)."""
+    return [Drive[plan.joints[motor.joint].control_mode.upper()] for motor in plan.motors]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from drivers.bus import LIMP, READ_ONLY
 from drivers.servo import ReplyStatus
-from nuc_engine.guard import READ_ONLY, Guard
+from nuc_engine.guard import Guard
 from nuc_engine.plan import MotorPlan, Plan, Slot
 from nuc_engine.store import Store, View
-from nuc_engine.tasks.board import Board
+from nuc_engine.tasks.board import Board, Drive
 
 _OK = int(ReplyStatus.OK)
+_MUSCLE, _LIMP = Drive.MUSCLE, Drive.LIMP
 
 
 class ServoBus(Protocol):
@@ -22,7 +24,7 @@ class ServoBus(Protocol):
     stamp_ns: list[int]
 
     def start(self, now_ns: int, goals: list[int]) -> None:
-        """Begin one exchange with every servo; a goal of -1 reads the position only."""
+        """Begin one exchange with every servo; READ_ONLY reads the position only, LIMP takes the torque off."""
         ...
 
     def set_level(self, level: int) -> None:
@@ -33,30 +35,26 @@ class ServoBus(Protocol):
 class MotorAction:
     """Sends commands and takes replies, split-phase: `start` begins a cycle, `complete` ends it.
 
-    Per motor and control mode (reading B20): muscle: measured + dir x round(servo delta); force: measured +
-    dir x round(force command); position: the position command; none: read only. A motor whose last reply was missed
-    or implausible is read, not driven: stale data never moves it.
+    What drives each motor stands on the board (reading B20). Muscles: measured + dir x round(servo delta); force:
+    measured + dir x round(force command); position: the position command; target: a raw position of the board; limp:
+    the torque is taken off; none: read only. A tweak is added to a delta. A motor whose last reply was missed or
+    implausible is read, not driven: stale data never moves it. Positions are approached from the measured one at the
+    board's rate, where it has one.
     """
 
     def __init__(self, plan: Plan, store: Store, board: Board, bus: ServoBus, guard: Guard) -> None:
         self._board, self._bus, self._guard = board, bus, guard
         self._motors = range(len(plan.motors))
         self._dirs = [motor.dir for motor in plan.motors]
+        self._force = [_cell(store, motor.force_command) for motor in plan.motors]
+        self._position = [_cell(store, motor.position_command) for motor in plan.motors]
         modes = [plan.joints[motor.joint].control_mode for motor in plan.motors]
-        self._muscle = [mode == "muscle" for mode in modes]
-        self._force = [
-            _cell(store, motor.force_command) if mode == "force" else None
-            for motor, mode in zip(plan.motors, modes, strict=True)
-        ]
-        self._position = [
-            _cell(store, motor.position_command) if mode == "position" else None
-            for motor, mode in zip(plan.motors, modes, strict=True)
-        ]
         self._mirrors = [_mirror(store, motor, mode) for motor, mode in zip(plan.motors, modes, strict=True)]
         self._store = store
         self._speed, self._speed_at = store.locate(Slot(plan.motor_speed))
         self._level = -1
         self._pushing = [0] * len(plan.motors)
+        self._approached_ns = [0] * len(plan.motors)
 
     def start(self, now_ns: int) -> None:
         """Compute every command from the last reply, pass it through the guard and begin the exchange."""
@@ -66,37 +64,67 @@ class MotorAction:
             self._bus.set_level(level)
             self._level = level
         measured, status, deltas = board.position_raw, board.status, board.deltas
-        sent, pushing = board.sent_raw, self._pushing
+        sent, pushing, drives, tweaks = board.sent_raw, self._pushing, board.drives, board.tweaks
         # The current that comes back was measured while the previous command was in force.
         board.drive_sign = pushing.copy()
         for k in self._motors:
             sent[k] = READ_ONLY
+            drive = drives[k]
+            if drive is _LIMP:
+                sent[k] = LIMP
+                pushing[k] = 0
+                continue
             if status[k] != _OK:
+                board.approach_raw[k] = None
                 continue
             position = measured[k]
-            if self._muscle[k]:
+            if drive is _MUSCLE:
                 delta = deltas[k]
                 # A delta that is no number reaches the guard as it is; round() would raise.
-                command = position + self._dirs[k] * (round(delta) if delta - delta == 0.0 else delta)
-            elif (cell := self._position[k]) is not None:
-                if not self._store.flags[cell[2]]:
-                    continue
-                command = cell[0][cell[1]]
-            elif (cell := self._force[k]) is not None:
-                if not self._store.flags[cell[2]]:
-                    continue
-                command = position + self._dirs[k] * round(cell[0][cell[1]])
+                delta = round(delta) if delta - delta == 0.0 else delta
+                command = position + self._dirs[k] * (delta + tweaks[k])
             else:
-                continue
+                command = self._other(k, drive, position, now_ns)
+                if command is None:
+                    continue
             goal = guard.pass_on(k, command, position)
             sent[k] = goal
             if goal < 0:
                 continue
             pushing[k] = 1 if goal > position else -1 if goal < position else 0
             mirror = self._mirrors[k]
-            if mirror is not None:
+            if mirror is not None and drive is _MUSCLE:
                 mirror(goal, goal - position)
         self._bus.start(now_ns, sent)
+
+    def _other(self, k: int, drive: Drive, position: int, now_ns: int) -> float | None:
+        """Return the command of a motor that no muscle drives; None: there is none."""
+        if drive is Drive.TARGET:
+            target = self._board.target_raw[k]
+            if target is None:
+                # It holds where it stood when it was told to.
+                self._board.target_raw[k] = target = float(position)
+            return self._approach(k, target, position, now_ns)
+        cell = self._position[k] if drive is Drive.POSITION else self._force[k] if drive is Drive.FORCE else None
+        if cell is None or not self._store.flags[cell[2]]:
+            return None
+        value = cell[0][cell[1]]
+        if drive is Drive.FORCE:
+            return position + self._dirs[k] * (round(value) + self._board.tweaks[k])
+        return self._approach(k, value, position, now_ns)
+
+    def _approach(self, k: int, goal: float, position: int, now_ns: int) -> float:
+        rate, at = self._board.rate_raw_s[k], self._board.approach_raw[k]
+        if rate is None:
+            return goal
+        if at is None:
+            at = float(position)
+        else:
+            most = rate * (now_ns - self._approached_ns[k]) * 1e-9
+            at += min(max(goal - at, -most), most)
+        self._board.approach_raw[k] = at
+        self._approached_ns[k] = now_ns
+        return at
 
     def complete(self) -> None:
         """Take the replies of the finished exchange; a missing one leaves the last good values and their age."""

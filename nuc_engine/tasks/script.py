@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from drivers.port import NEVER
-from nuc_engine.changes import Applied, Changeset, Request, Write
+from nuc_engine.changes import Applied, Changeset, Control, Controlled, Request, Write
 from nuc_engine.plan import Plan
 from nuc_engine.rulebook import Predicate, Rulebook
 from nuc_engine.store import Store, refusal
@@ -18,15 +18,25 @@ class Script:
     """Holds the changesets that are still to come and applies each when it is due.
 
     Rules are decoded when a changeset arrives (`load`) and swapped when it is due. A write that can not be made then
-    is refused: the others of its changeset stand, and `on_applied` is told either way. Requests are handed on
-    through `requests` to whoever answers them.
+    is refused: the others of its changeset stand, and `on_applied` is told either way. `control` makes a control, or
+    returns why it can not; `on_controlled` is told. `on_done` follows each changeset, with how many were refused.
+    Requests are handed on through `requests` (origin, request) to whoever answers them.
     """
 
     def __init__(
-        self, plan: Plan, store: Store, board: Board, rulebook: Rulebook, on_applied: Callable[[Applied], None]
+        self,
+        plan: Plan,
+        store: Store,
+        board: Board,
+        rulebook: Rulebook,
+        control: Callable[[Control], str],
+        on_applied: Callable[[Applied], None],
+        on_controlled: Callable[[Controlled], None],
+        on_done: Callable[[int, Changeset, int], None],
     ) -> None:
         self._plan, self._store, self._board, self._rulebook = plan, store, board, rulebook
-        self._on_applied = on_applied
+        self._control = control
+        self._on_applied, self._on_controlled, self._on_done = on_applied, on_controlled, on_done
         self._ahead: deque[tuple[Changeset, dict[Write, Predicate | str]]] = deque()
         self.requests: deque[tuple[int, Request]] = deque()
         self.touched: set[int] = set()
@@ -47,13 +57,26 @@ class Script:
             self._ahead.append((changeset, decoded))
         self._ahead = deque(sorted(self._ahead, key=lambda item: item[0].time_ns))
 
+    def forget(self, origin: int) -> int:
+        """Drop the changesets of one request, or all (-1), that are still to come; return how many those were."""
+        before = len(self._ahead)
+        self._ahead = deque(item for item in self._ahead if origin not in (-1, item[0].origin))
+        return before - len(self._ahead)
+
     def run(self, now_ns: int) -> None:
         """Apply everything that is due. `touched` then holds the HDSOs written."""
         self.touched.clear()
         while self._ahead and self._ahead[0][0].time_ns <= now_ns:
             changeset, decoded = self._ahead.popleft()
-            self._apply(changeset, decoded, now_ns)
-            self.requests.extend((now_ns, request) for request in changeset.requests)
+            refused = self._apply(changeset, decoded, now_ns) + self._make_controls(changeset, now_ns)
+            self.requests.extend((changeset.origin, request) for request in changeset.requests)
+            self._on_done(now_ns, changeset, refused)
+
+    def _make_controls(self, changeset: Changeset, now_ns: int) -> int:
+        reasons = [(control, self._control(control)) for control in changeset.controls]
+        for control, reason in reasons:
+            self._on_controlled(Controlled(now_ns, self._board.cycle, control, reason, changeset.origin))
+        return sum(bool(reason) for _, reason in reasons)
 
     def _is_rule(self, write: Write) -> bool:
         return self._plan.hdsos[write.hdso].kind == "boolstring"
@@ -64,7 +87,7 @@ class Script:
         except RuleError as error:
             return str(error)
 
-    def _apply(self, changeset: Changeset, decoded: dict[Write, Predicate | str], now_ns: int) -> None:
+    def _apply(self, changeset: Changeset, decoded: dict[Write, Predicate | str], now_ns: int) -> int:
         refused: dict[Write, str] = {}
         for write in changeset.writes:
             reason = refusal(self._plan.hdsos[write.hdso], write.values)
@@ -75,9 +98,11 @@ class Script:
         # Rules come after the numbers they use: within one changeset document order must not matter to them.
         self._apply_rules({w: p for w, p in decoded.items() if w not in refused}, refused)
         for write in changeset.writes:
-            self._on_applied(Applied(now_ns, self._board.cycle, write, refused.get(write, "")))
-            if write not in refused:
+            reason = refused.get(write, "")
+            self._on_applied(Applied(now_ns, self._board.cycle, write, reason, changeset.origin))
+            if not reason:
                 self.touched.add(write.hdso)
+        return len(refused)
 
     def _apply_rules(self, decoded: dict[Write, Predicate | str], refused: dict[Write, str]) -> None:
         sound: dict[int, tuple[Write, Predicate]] = {}

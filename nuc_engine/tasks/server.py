@@ -9,8 +9,8 @@ from nuc_engine.changes import Request
 from nuc_engine.plan import Plan
 from nuc_engine.store import Store
 
-Answer = Callable[[int, int, tuple[int | float, ...]], None]
-"""Receives (time_ns, HDSO index, values) of one HDSO that was asked for."""
+Answer = Callable[[int, int, tuple[int | float, ...], int], None]
+"""Receives (time_ns, HDSO index, values, origin) of one HDSO that was asked for."""
 
 
 class HdsoServer:
@@ -22,8 +22,8 @@ class HdsoServer:
     def run(self, now_ns: int) -> None:
         """Answer everything that has been asked for."""
         while self._requests:
-            _, request = self._requests.popleft()
+            origin, request = self._requests.popleft()
             wanted = range(len(self._plan.hdsos)) if request.hdso < 0 else (request.hdso,)
             for index in wanted:
                 values = self._store.values(index) or ()
-                self._answer(now_ns, index, values[: request.count] if request.count else values)
+                self._answer(now_ns, index, values[: request.count] if request.count else values, origin)

@@ -8,6 +8,7 @@ from typing import Any
 
 from drivers.port import NEVER
 from drivers.servo import ReplyStatus
+from nuc_engine.changes import Changeset, Controlled
 from nuc_engine.plan import (
     ActivationPlan,
     FunctionPlan,
@@ -188,7 +189,13 @@ class Trace:
     def applied(self, applied: Any) -> None:
         self.rows.append((applied.time_ns, "applied", applied))
 
-    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...]) -> None:
+    def controlled(self, controlled: Controlled) -> None:
+        self.rows.append((controlled.time_ns, "controlled", controlled))
+
+    def done(self, now_ns: int, changeset: Changeset, refused: int) -> None:
+        self.rows.append((now_ns, "done", (changeset.origin, refused)))
+
+    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...], origin: int) -> None:
         self.rows.append((now_ns, "answer", (hdso, values)))
 
     def event(self, now_ns: int, kind: str, text: str) -> None:

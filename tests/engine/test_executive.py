@@ -108,7 +108,7 @@ def test_tasks_of_one_instant_run_in_order_of_priority():
     )
     executive.run_until(26 * MS)
     at = [what for time, what, _ in trace.rows if time == 25 * MS]
-    assert at == ["applied", "motor", "sensors", "states", "muscles", "answer"]
+    assert at == ["applied", "done", "motor", "sensors", "states", "muscles", "answer"]
 
 
 def test_the_rules_see_what_the_changeset_wrote():

@@ -4,9 +4,10 @@ import math
 
 import pytest
 
+from drivers.bus import READ_ONLY
 from drivers.servo import ReplyStatus
 from nuc_engine.functions import bind_activation, bind_function
-from nuc_engine.guard import READ_ONLY, Guard
+from nuc_engine.guard import Guard
 from nuc_engine.plan import ActivationPlan, FunctionPlan, Slot
 from nuc_engine.rulebook import Rulebook, RuleError
 from nuc_engine.store import Store

@@ -170,7 +170,7 @@ def test_a_flush_of_the_recorder_puts_everything_on_disk(model, tmp_path):
     board = Board(plan, lambda *_: None)
     recorder.motor(7, board)
     recorder.states(7, board)
-    recorder.answer(8, 0, (3,))
+    recorder.answer(8, 0, (3,), 0)
     recorder.flush()
     for name in ("MotorData.txt", "StateData.txt", "Infolog.txt", "Debuglog.txt", "InputRecord.msgpack"):
         assert (tmp_path / name).stat().st_size > 0, name
