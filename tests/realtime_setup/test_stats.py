@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,9 +56,9 @@ def test_a_task_that_never_ran() -> None:
 
 
 def test_quantiles_are_those_of_the_samples() -> None:
-    source = random.Random(4)
+    source = np.random.default_rng(4)
     statistics = TaskStatistics(words())
-    late = [int(source.lognormvariate(10, 1)) for _ in range(5000)]
+    late = [int(source.lognormal(10, 1)) for _ in range(5000)]
     took = [int(source.uniform(1000, 300_000)) for _ in range(5000)]
     for index, (wait, work) in enumerate(zip(late, took, strict=True)):
         release = START + index * MS
