@@ -18,6 +18,7 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
     ("nuc_engine.plants", "PlantUnavailableError", BAD),
     ("nuc_engine.analysis.errors", "AnalysisError", BAD),
     ("sccils_schemas.problems", "SccilsError", BAD),
+    ("nuc_engine.emulation.errors", "EmulationError", BAD),
     ("nuc_engine.replay", "ReplayRefused", BAD),
 )
 """Module, class and exit status of every error that is no fault of this program. Looked up only once one is there."""

@@ -1,0 +1,218 @@
+"""`nuc emulate`: a leg behind a pseudo-terminal, in real time."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import monotonic_ns
+from typing import Any
+
+import click
+
+from drivers.faults import FAULT_OPTIONS, LineFaults
+from drivers.servo import PlantFault
+from nuc_engine.cli.errors import Refused
+from nuc_engine.cli.output import is_terminal, note, say
+from nuc_engine.cli.params import Command, Pair, configuration
+from nuc_engine.emulation.leg import LegSpec
+from nuc_engine.emulation.loop import LATE_NS
+from nuc_engine.emulation.process import EmulatorProcess, Places, Sight
+from nuc_engine.realtime import RealtimePolicy, acquire
+
+_PRIORITY = 60
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        (
+            "nuc emulate lin_roach --pty /tmp/leg",
+            "then, in another terminal: nuc serve lin_roach --bus aimotor:///tmp/leg",
+        ),
+        (
+            "nuc emulate lin_roach --pty leg --baud 115200 --control leg.control --byte-log leg.bytes",
+            "a faster line; may be told to misbehave while it runs; keeps every byte with its time",
+        ),
+        (
+            "nuc emulate lin_roach --pty leg --fault drop=0.01 --fault flip=0.01",
+            "one message in a hundred lost, one garbled",
+        ),
+        ("nuc emulate null_roach --pty leg --plant loopback", "servos without a leg"),
+    ),
+    output=(
+        "One line once the terminal is there: its name, baud rate, leg; as JSON with --json, with the instant of plant"
+        " time 0 (CLOCK_MONOTONIC, ns). On a terminal, a live line on stderr. SIGTERM, Ctrl-C and the command quit end"
+        " it.",
+        'Commands for --control, one JSON object per line, e.g. {"command": "stick", "servo": 2}: status; faults (drop,'
+        " flip, insert, truncate, delay, babble, delay_us; what is not named is 0); unplug and plug (the adapter, or"
+        " one servo); stick and unstick (servo); stall (ms); kick (force_n: [forward, left, up], duration_ms); ground"
+        " (present); height (height_cm); quit. Each is answered with a line.",
+        "The byte log holds every byte in either direction with its instants; nuc_engine.emulation.bytelog reads it.",
+    ),
+)
+@configuration()
+@click.option(
+    "--pty", "pty", metavar="PATH", type=click.Path(path_type=Path), required=True, help="Name for the host's end."
+)
+@click.option("--baud", metavar="N", type=int, default=57_600, show_default=True, help="Bit/s of the line.")
+@click.option(
+    "--seed",
+    metavar="N",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Decides the leg as in `nuc run`, and line faults and jitter.",
+)
+@click.option(
+    "--plant",
+    type=click.Choice(["mujoco", "loopback"]),
+    default="mujoco",
+    show_default=True,
+    help="A leg, or only servos.",
+)
+@click.option(
+    "--turnaround-us",
+    metavar="US",
+    type=click.FloatRange(0, 1e6),
+    default=230.0,
+    show_default=True,
+    help="From a request's end to the start of its reply.",
+)
+@click.option(
+    "--jitter-us",
+    metavar="US",
+    type=click.FloatRange(0, 1e6),
+    default=0.0,
+    show_default=True,
+    help="Added to each turnaround: 0 to this much.",
+)
+@click.option("--fault", "faults", metavar="K=V", type=Pair(), multiple=True, help="Line fault; repeatable.")
+@click.option("--bytewise", is_flag=True, help="Hand replies over byte by byte, not when they are complete.")
+@click.option("--byte-log", metavar="FILE", type=click.Path(path_type=Path), help="Log every byte with its time.")
+@click.option("--control", metavar="PATH", type=click.Path(path_type=Path), help="Socket for commands while it runs.")
+@click.option("--record", metavar="FILE", type=click.Path(path_type=Path), help="Log the true state, as PlantData.txt.")
+@click.option(
+    "--priority",
+    metavar="N",
+    type=click.IntRange(0, 99),
+    default=_PRIORITY,
+    show_default=True,
+    help="Real-time priority; 0 for none. Above the engine's: real servos do not wait for the engine either.",
+)
+@click.option("--cpu", metavar="N", type=click.IntRange(0), help="Run on this CPU only.")
+@click.option("--notify", is_flag=True, help="Tell systemd when the terminal is there (Type=notify).")
+@click.option("--json", "as_json", is_flag=True, help="Print the first line as JSON; no live line.")
+def command(
+    config: str,
+    pty: Path,
+    baud: int,
+    seed: int,
+    plant: str,
+    turnaround_us: float,
+    jitter_us: float,
+    faults: Sequence[tuple[str, str]],
+    bytewise: bool,
+    byte_log: Path | None,
+    control: Path | None,
+    record: Path | None,
+    priority: int,
+    cpu: int | None,
+    notify: bool,
+    as_json: bool,
+) -> int:
+    """Serve the emulated leg CONFIG on a pseudo-terminal, in real time, as if its servos were on a serial adapter."""
+    if record is not None and plant == "loopback":
+        raise click.UsageError("--record needs --plant mujoco: servos without a leg have no true state to record")
+    spec = LegSpec(
+        config=config,
+        baud=baud,
+        seed=seed,
+        plant="loopback" if plant == "loopback" else "mujoco",
+        turnaround_ns=round(turnaround_us * 1000),
+        jitter_ns=round(jitter_us * 1000),
+        faults=_line_faults(faults),
+        bytewise=bytewise,
+    )
+    places = Places(pty=pty, byte_log=byte_log, control=control, record=record)
+    live = is_terminal(err=True) and not as_json
+    with EmulatorProcess(spec, places, monotonic_ns, _wait, _show if live else None) as process:
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, lambda *_: process.loop.stop())
+        rights = acquire(RealtimePolicy(priority=priority or None, cpu=cpu))
+        for missing in rights.missing:
+            note(f"nuc emulate: without {missing}")
+        _announce(process.describe(), as_json=as_json)
+        if notify:
+            _tell_systemd("READY=1")
+        try:
+            process.run()
+        except PlantFault as fault:
+            raise Refused(f"nuc emulate: {fault}") from fault
+        finally:
+            rights.close()
+            if live:
+                note("")
+            if not as_json:
+                _sum_up(process)
+    return 0
+
+
+def _wait(deadline_ns: int, descriptors: Sequence[int]) -> Sequence[int]:
+    left_ns = deadline_ns - monotonic_ns()
+    return select.select(descriptors, (), (), left_ns * 1e-9 if left_ns > 0 else 0.0)[0]
+
+
+def _announce(what: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        say(json.dumps(what))
+    else:
+        say(f"{what['leg']} on {what['pty']} ({what['terminal']}) at {what['baud']} baud; Ctrl-C ends it")
+    sys.stdout.flush()
+
+
+def _show(sight: Sight) -> None:
+    """Renew the live line, unless the terminal takes no more: nothing may hold the loop up."""
+    descriptor = sys.stderr.fileno()
+    if not select.select((), (descriptor,), (), 0)[1]:
+        return
+    text = (
+        f"{sight.exchanges_per_s:.0f} exchanges/s; replies late by at most {sight.reply_max_us:.0f} us,"
+        f" 99 % under {sight.reply_p99_us:.0f} us; plant behind by at most {sight.plant_behind_ms:.1f} ms"
+    )
+    os.write(descriptor, f"\r{text}\x1b[K".encode())
+
+
+def _sum_up(process: EmulatorProcess) -> None:
+    loop = process.loop
+    note(
+        f"{loop.replies.count} replies, {loop.replies.late} of them over {LATE_NS // 1000} us late, {loop.lost} lost;"
+        f" plant behind by at most {loop.plant_behind.max_ns / 1e6:.1f} ms"
+    )
+
+
+def _tell_systemd(text: str) -> None:
+    """Send a line to the socket that systemd names."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        note("nuc emulate: --notify, but nobody gave a NOTIFY_SOCKET; going on without")
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.sendto(text.encode(), "\0" + address[1:] if address.startswith("@") else address)
+
+
+def _line_faults(pairs: Sequence[tuple[str, str]]) -> LineFaults:
+    numbers: dict[str, float] = {}
+    for name, text in pairs:
+        if name not in FAULT_OPTIONS:
+            raise click.UsageError(f"--fault {name}: expected one of {', '.join(FAULT_OPTIONS)}")
+        try:
+            numbers[name] = float(text)
+        except ValueError as error:
+            raise click.UsageError(f"--fault {name}={text}: expected a number") from error
+    return LineFaults(**numbers)

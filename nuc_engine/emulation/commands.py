@@ -1,0 +1,185 @@
+"""What may be done to a running emulator, by name: faults of the line and of servos, plugs, kicks, and the end.
+
+Commands are JSON objects with a `command` and its parameters; servos are named by bus id or by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
+
+from drivers.errors import BusUrlError
+from drivers.faults import FAULT_OPTIONS, LineFaults
+from nuc_engine.emulation.errors import EmulationError
+from nuc_engine.emulation.leg import Leg
+from nuc_engine.emulation.loop import EmulatorLoop
+from nuc_engine.emulation.rawlog import Event
+from nuc_engine.emulation.terminal import Terminal
+from nuc_engine.plants.events import BaseHeight, Ground, Kick, PlantEvent
+
+Parameters = Mapping[str, Any]
+Answer = Mapping[str, Any]
+
+_LONGEST_MS: Final = 3_600_000.0
+_NOTHING: Final[Answer] = {}
+
+
+class Commands:
+    """Does to one emulator what it is told; `obey` is what a `ControlSocket` calls."""
+
+    def __init__(self, leg: Leg, loop: EmulatorLoop, terminal: Terminal, now: Callable[[], int]) -> None:
+        self._leg, self._loop, self._terminal, self._now = leg, loop, terminal, now
+        self._known: dict[str, tuple[Callable[[Parameters], Answer], tuple[str, ...]]] = {
+            "status": (self._status, ()),
+            "faults": (self._faults, FAULT_OPTIONS),
+            "unplug": (self._unplug, ("servo",)),
+            "plug": (self._plug, ("servo",)),
+            "stick": (self._stick, ("servo",)),
+            "unstick": (self._unstick, ("servo",)),
+            "stall": (self._stall, ("ms",)),
+            "kick": (self._kick, ("force_n", "duration_ms")),
+            "ground": (self._ground, ("present",)),
+            "height": (self._height, ("height_cm",)),
+            "quit": (self._quit, ()),
+        }
+
+    def obey(self, command: Mapping[str, Any]) -> Answer:
+        """Do one command and return its answer. Raises `EmulationError` for one that can not be done."""
+        parameters = dict(command)
+        name = parameters.pop("command", None)
+        if name not in self._known:
+            raise EmulationError(f"no command {name!r}: expected one of {', '.join(self._known)}")
+        do, allowed = self._known[name]
+        for parameter in parameters:
+            if parameter not in allowed:
+                raise EmulationError(f"{name} has no {parameter!r}: expected {', '.join(allowed) or 'no parameters'}")
+        return do(parameters)
+
+    def status(self) -> dict[str, Any]:
+        """Return counts and lateness so far."""
+        loop, leg = self._loop, self._leg
+        return {
+            "leg": leg.name,
+            "pty": str(self._terminal.link),
+            "terminal": self._terminal.name if self._terminal.plugged else None,
+            "baud": leg.baud,
+            "start_ns": leg.start_ns,
+            "now_ns": self._now(),
+            "pieces": loop.exchanges,
+            "replies": loop.replies.summary(),
+            "lost_replies": loop.lost,
+            "plant_behind": loop.plant_behind.summary(),
+            "servos": [
+                {"id": servo.bus_id, "name": servo.name, "driven": leg.plant.driven[index]}
+                for index, servo in enumerate(leg.servos)
+            ],
+            **leg.counts(),
+        }
+
+    def _status(self, parameters: Parameters) -> Answer:
+        return self.status()
+
+    def _faults(self, parameters: Parameters) -> Answer:
+        numbers = {name: _number(parameters, name, 0.0, math.inf) for name in parameters}
+        try:
+            self._leg.set_faults(LineFaults(**numbers))
+        except BusUrlError as error:
+            raise EmulationError(str(error)) from error
+        self._loop.event(Event.FAULTS_SET)
+        return numbers
+
+    def _unplug(self, parameters: Parameters) -> Answer:
+        if "servo" in parameters:
+            servo = self._servo(parameters)
+            self._leg.emulator.unplug(servo)
+            self._loop.event(Event.SERVO_UNPLUGGED, self._leg.servos[servo].bus_id)
+        elif self._terminal.plugged:
+            self._terminal.unplug()
+            self._loop.event(Event.UNPLUGGED)
+        return _NOTHING
+
+    def _plug(self, parameters: Parameters) -> Answer:
+        if "servo" in parameters:
+            servo = self._servo(parameters)
+            self._leg.emulator.plug(servo)
+            self._loop.event(Event.SERVO_PLUGGED, self._leg.servos[servo].bus_id)
+        elif not self._terminal.plugged:
+            self._terminal.plug()
+            self._loop.event(Event.PLUGGED)
+        return {"terminal": self._terminal.name}
+
+    def _stick(self, parameters: Parameters) -> Answer:
+        servo = self._servo(parameters)
+        self._leg.emulator.stick(servo)
+        self._loop.event(Event.STUCK, self._leg.servos[servo].bus_id)
+        return _NOTHING
+
+    def _unstick(self, parameters: Parameters) -> Answer:
+        servo = self._servo(parameters)
+        self._leg.emulator.stick(servo, stuck=False)
+        self._loop.event(Event.UNSTUCK, self._leg.servos[servo].bus_id)
+        return _NOTHING
+
+    def _stall(self, parameters: Parameters) -> Answer:
+        self._loop.stall(round(_number(parameters, "ms", 0.0, _LONGEST_MS) * 1e6))
+        return _NOTHING
+
+    def _kick(self, parameters: Parameters) -> Answer:
+        force: Any = parameters.get("force_n")
+        if not isinstance(force, list) or len(cast(list[Any], force)) != 3:
+            raise EmulationError(f"force_n is {force!r}: expected [forward, left, up] in N")
+        x, y, z = (_finite("force_n", part) for part in cast(list[Any], force))
+        duration_ns = round(_number(parameters, "duration_ms", 0.0, _LONGEST_MS) * 1e6)
+        self._let_happen(Kick(self._plant_ns(), (x, y, z), duration_ns))
+        self._loop.event(Event.KICKED)
+        return _NOTHING
+
+    def _ground(self, parameters: Parameters) -> Answer:
+        self._let_happen(Ground(self._plant_ns(), _flag(parameters, "present")))
+        self._loop.event(Event.GROUND_CHANGED)
+        return _NOTHING
+
+    def _height(self, parameters: Parameters) -> Answer:
+        self._let_happen(BaseHeight(self._plant_ns(), _number(parameters, "height_cm", -1000.0, 1000.0)))
+        self._loop.event(Event.GROUND_CHANGED)
+        return _NOTHING
+
+    def _quit(self, parameters: Parameters) -> Answer:
+        self._loop.stop()
+        return _NOTHING
+
+    def _plant_ns(self) -> int:
+        return self._now() - self._leg.start_ns
+
+    def _let_happen(self, event: PlantEvent) -> None:
+        self._leg.plant.schedule(event)
+
+    def _servo(self, parameters: Parameters) -> int:
+        """Return the number of the servo meant. Raises `EmulationError` for one that is not there."""
+        wanted = parameters.get("servo")
+        for index, servo in enumerate(self._leg.servos):
+            if wanted == servo.name or (wanted == servo.bus_id and not isinstance(wanted, bool)):
+                return index
+        known = ", ".join(f"{servo.bus_id} ({servo.name})" for servo in self._leg.servos)
+        raise EmulationError(f"no servo {wanted!r}: expected one of {known}")
+
+
+def _finite(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise EmulationError(f"{name} is {value!r}: expected a number")
+    return float(value)
+
+
+def _number(parameters: Parameters, name: str, low: float, high: float) -> float:
+    value = _finite(name, parameters.get(name))
+    if not low <= value <= high:
+        raise EmulationError(f"{name} is {value:g}: expected {low:g} to {high:g}")
+    return value
+
+
+def _flag(parameters: Parameters, name: str) -> bool:
+    value = parameters.get(name)
+    if not isinstance(value, bool):
+        raise EmulationError(f"{name} is {value!r}: expected true or false")
+    return value

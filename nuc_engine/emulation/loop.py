@@ -1,0 +1,259 @@
+"""The loop of an emulator process: the emulator says when bytes cross the wire, the loop makes those instants real.
+
+A request is handed to the emulator as soon as its bytes are here, with the instant its first bit starts; plant and
+servos are worked out at once, in the time the wire still needs, and the reply waits for its own instant. So nothing is
+computed between the end of a request and its reply. Between exchanges the plant is kept up with the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from drivers.aimotor.codec import HEADER
+from drivers.port import NEVER, wire_ns
+from drivers.servo import ServoPlant
+from nuc_engine.emulation.line import ReplyLine
+from nuc_engine.emulation.rawlog import LONGEST, Event, Kind, RawLog, pieces
+from nuc_engine.emulation.stretch import Lateness
+
+SPIN_NS: Final = 50_000
+"""The clock is watched this long before a reply is due: sleeping ends some 10 us late, and not always the same."""
+
+QUIET_NS: Final = 2_000_000
+"""A bus in use hears the next request sooner than this; before that the plant waits for it."""
+
+CHUNK_NS: Final = 1_000_000
+"""The plant is stepped by this much at a time, so that a request waits no longer for it than a step or two."""
+
+BEHIND_NS: Final = 5_000_000
+"""A plant that is further behind the clock than this is called late: physics has not kept up, or nobody let it run."""
+
+LATE_NS: Final = 100_000
+"""A reply later than this is counted as late."""
+
+CHORE_PERIOD_NS: Final = 100_000_000
+_CHORE_SLACK_NS: Final = 300_000
+_CHORE_LATEST_NS: Final = 1_000_000_000
+_READ: Final = 256
+_HEADER: Final = bytes((HEADER,))
+
+
+class Clock(Protocol):
+    """Returns the time in ns (CLOCK_MONOTONIC)."""
+
+    def __call__(self) -> int:
+        """Return the time."""
+        ...
+
+
+class Wait(Protocol):
+    """Waits."""
+
+    def __call__(self, deadline_ns: int, descriptors: Sequence[int], /) -> Sequence[int]:
+        """Return the readable ones of `descriptors`, as soon as there are any, or none at `deadline_ns`."""
+        ...
+
+
+class Emulator(Protocol):
+    """What hears requests and answers them into a `ReplyLine`."""
+
+    def receive(self, data: bytes, now_ns: int) -> None:
+        """Take bytes whose first bit starts at `now_ns` of the plant's clock."""
+        ...
+
+
+class Tty(Protocol):
+    """The servos' end of the terminal, see `nuc_engine.emulation.terminal`."""
+
+    def fileno(self) -> int:
+        """Return its descriptor, -1 while there is none."""
+        ...
+
+    def read(self, count: int) -> bytes:
+        """Return what the host wrote."""
+        ...
+
+    def write(self, data: bytes) -> int:
+        """Give the host bytes; return how many it could take."""
+        ...
+
+
+class Visitor(Protocol):
+    """Others who may have something to say: the control socket."""
+
+    def filenos(self) -> Sequence[int]:
+        """Return the descriptors to listen on."""
+        ...
+
+    def handle(self, descriptor: int) -> None:
+        """Deal with what came; must not wait."""
+        ...
+
+
+class Nobody:
+    """No control socket."""
+
+    def filenos(self) -> Sequence[int]:
+        """Return none."""
+        return ()
+
+    def handle(self, descriptor: int) -> None:
+        """Never called."""
+
+
+class EmulatorLoop:
+    """Serves one line until `stop`. `chores` is called with the time every 100 ms or so, where it disturbs least.
+
+    `exchanges` counts pieces heard (mostly one request each), `lost` replies nobody could take. `replies` is how late
+    replies were, `plant_behind` how far the plant still was behind the clock each time it had been let run.
+    """
+
+    def __init__(
+        self,
+        emulator: Emulator,
+        plant: ServoPlant,
+        tty: Tty,
+        line: ReplyLine,
+        *,
+        baud: int,
+        start_ns: int,
+        now: Clock,
+        wait: Wait,
+        log: RawLog | None = None,
+    ) -> None:
+        """Start with plant time 0 at `start_ns` of the clock."""
+        self.exchanges = 0
+        self.lost = 0
+        self.stopped = False
+        self.visitor: Visitor = Nobody()
+        self.chores: Callable[[int], None] = _nothing
+        self.replies = Lateness(LATE_NS)
+        self.plant_behind = Lateness(BEHIND_NS)
+        self._emulator, self._plant, self._tty, self._line = emulator, plant, tty, line
+        self._start_ns, self._now, self._wait = start_ns, now, wait
+        self._log = log
+        self._wire = tuple(wire_ns(count, baud) for count in range(LONGEST + 1))
+        self._backlog = b""
+        self._heard_ns = 0
+        self._rx_free_ns = 0
+        self._plant_ns = self._rest_ns = start_ns
+        self._chore_ns = start_ns + CHORE_PERIOD_NS
+        self._stall_ns = 0
+
+    def run(self) -> None:
+        """Serve until `stop` is called. Raises `PlantFault` when the physics diverges, `OSError` of the log's disk."""
+        while not self.stopped:
+            self.turn()
+
+    def stop(self) -> None:
+        """End `run` within a few milliseconds; may be called by a signal handler."""
+        self.stopped = True
+
+    def stall(self, duration_ns: int) -> None:
+        """Let no byte in or out for this long; the plant goes on."""
+        self._stall_ns = self._now() + duration_ns
+        self.event(Event.STALLED, duration_ns // 1_000_000)
+
+    def event(self, event: Event, number: int = 0) -> None:
+        """Put what was done to the emulator into the byte log."""
+        if self._log is not None:
+            now_ns = self._now()
+            self._log.put(Kind.EVENT, number, now_ns, now_ns, b"", event)
+
+    def turn(self) -> None:
+        """Wait for the next thing and do it."""
+        due_ns, feed_ns = self._line.due_ns, self._feed_ns()
+        if self._stall_ns > min(due_ns, feed_ns):
+            due_ns, feed_ns = max(due_ns, self._stall_ns), max(feed_ns, self._stall_ns)
+        ready = self._wait(min(due_ns - SPIN_NS, feed_ns, self._rest_ns), self._listened_to())
+        now_ns = self._now()
+        for descriptor in ready:
+            if descriptor == self._tty.fileno():
+                self._hear(now_ns)
+            else:
+                self.visitor.handle(descriptor)
+        if now_ns >= feed_ns:
+            self._feed()
+        if now_ns >= due_ns - SPIN_NS:
+            self._speak(due_ns)
+        elif now_ns >= self._rest_ns:
+            self._rest(now_ns)
+
+    def _feed_ns(self) -> int:
+        return max(self._heard_ns, self._rx_free_ns) if self._backlog else NEVER
+
+    def _listened_to(self) -> Sequence[int]:
+        """Return the descriptors to wait for; a host that is ahead of its own line waits in the kernel."""
+        others = self.visitor.filenos()
+        tty = self._tty.fileno()
+        if self._backlog or tty < 0 or (self._stall_ns and self._stall_ns > self._now()):
+            return others
+        return [tty, *others]
+
+    def _hear(self, now_ns: int) -> None:
+        self._backlog = self._tty.read(_READ)
+        self._heard_ns = now_ns
+        if self._backlog and now_ns >= self._rx_free_ns:
+            self._feed()
+
+    def _feed(self) -> None:
+        """Give the emulator the next piece: one frame, as far as the bytes go, because every frame starts with FF."""
+        backlog = self._backlog
+        end = backlog.find(_HEADER, 1)
+        piece = backlog[: min(end, LONGEST) if end > 0 else LONGEST]
+        self._backlog = backlog[len(piece) :]
+        start_ns = max(self._heard_ns, self._rx_free_ns)
+        self._rx_free_ns = end_ns = start_ns + self._wire[len(piece)]
+        self._line.request = number = self.exchanges
+        self.exchanges += 1
+        self._emulator.receive(piece, start_ns - self._start_ns)
+        now_ns = self._now()
+        self.plant_behind.note(max(now_ns - end_ns, 0))
+        self._plant_ns = max(self._plant_ns, end_ns)
+        self._rest_ns = end_ns + QUIET_NS
+        if self._log is not None:
+            self._log.put(Kind.HOST, number, self._heard_ns, start_ns, piece)
+        self._use_time(now_ns)
+
+    def _speak(self, due_ns: int) -> None:
+        """Hand the next message over when it is due."""
+        now = self._now
+        wire_ns_, data, request = self._line.take()
+        while now() < due_ns:
+            pass
+        taken = self._tty.write(data)
+        stamp_ns = now()
+        self.replies.note(stamp_ns - due_ns)
+        if taken < len(data):
+            self.lost += 1
+        if self._log is not None:
+            for piece in pieces(data[:taken]):
+                self._log.put(Kind.SERVO, request, stamp_ns, wire_ns_, piece)
+            for piece in pieces(data[taken:]):
+                self._log.put(Kind.LOST, request, stamp_ns, wire_ns_, piece)
+
+    def _rest(self, now_ns: int) -> None:
+        """Let the plant catch up, a chunk at a time, and do what can wait."""
+        target_ns = min(now_ns, self._plant_ns + QUIET_NS)
+        if target_ns > self._plant_ns:
+            self._plant.advance(target_ns - self._start_ns)
+            self._plant_ns = target_ns
+            now_ns = self._now()
+            self.plant_behind.note(now_ns - target_ns)
+        self._rest_ns = self._plant_ns + CHUNK_NS
+        self._use_time(now_ns)
+
+    def _use_time(self, now_ns: int) -> None:
+        """Do what can wait, if there is time for it before the next reply."""
+        if self._log is not None:
+            self._log.flush()
+        if now_ns < self._chore_ns:
+            return
+        if self._line.due_ns - now_ns > _CHORE_SLACK_NS or now_ns - self._chore_ns > _CHORE_LATEST_NS:
+            self._chore_ns = now_ns + CHORE_PERIOD_NS
+            self.chores(now_ns)
+
+
+def _nothing(now_ns: int) -> None:
+    """No chores."""

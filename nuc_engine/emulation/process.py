@@ -1,0 +1,164 @@
+"""The emulator process put together: leg, terminal, logs and control socket around one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from nuc_engine.emulation.commands import Commands
+from nuc_engine.emulation.control import ControlSocket
+from nuc_engine.emulation.leg import Leg, LegSpec
+from nuc_engine.emulation.loop import Clock, EmulatorLoop, Wait
+from nuc_engine.emulation.rawlog import LogHeader, RawLog
+from nuc_engine.emulation.terminal import Terminal
+from nuc_engine.recording.logs import NUMBER, TextLog
+
+_REPORT_NS: Final = 1_000_000_000
+_ROW: Final = "%d" + f" {NUMBER}" * 4 + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where things are in the file system: the terminal's name, and what else is wanted."""
+
+    pty: Path
+    byte_log: Path | None = None
+    control: Path | None = None
+    record: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What the last second or so was like."""
+
+    exchanges_per_s: float
+    reply_p99_us: float
+    reply_max_us: float
+    late: int
+    lost: int
+    plant_behind_ms: float
+
+
+class EmulatorProcess:
+    """Everything `nuc emulate` runs. Use as a context: the terminal's name and the socket go when it ends."""
+
+    def __init__(
+        self, spec: LegSpec, places: Places, now: Clock, wait: Wait, report: Callable[[Sight], None] | None = None
+    ) -> None:
+        """Build the leg and open everything; nothing is served before `run`.
+
+        `report` is called once a second, in between exchanges; it must not wait. Raises `EmulationError` and what
+        `Leg` raises.
+        """
+        self._report = report
+        self._now = now
+        self._reported_ns = self._reported = 0
+        with ExitStack() as opened:
+            self.leg = leg = Leg(spec)
+            self.terminal = Terminal(places.pty)
+            opened.callback(self.terminal.unplug)
+            leg.begin(now())
+            self._log = self._open_log(opened, places.byte_log)
+            self._record = None if places.record is None else opened.enter_context(_Record(places.record))
+            self.loop = EmulatorLoop(
+                leg.emulator,
+                leg.plant,
+                self.terminal,
+                leg.line,
+                baud=leg.baud,
+                start_ns=leg.start_ns,
+                now=now,
+                wait=wait,
+                log=self._log,
+            )
+            self.commands = Commands(leg, self.loop, self.terminal, now)
+            self.loop.chores = self._do_chores
+            if places.control is not None:
+                self.loop.visitor = visitor = ControlSocket(places.control, self.commands.obey)
+                opened.callback(visitor.close)
+            self._opened = opened.pop_all()
+
+    def __enter__(self) -> EmulatorProcess:
+        """Return the process."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close everything, log files last."""
+        self._opened.close()
+
+    def run(self) -> None:
+        """Serve until told to stop. Raises `PlantFault` when the physics diverges, `OSError` of a log's disk."""
+        self._reported_ns = self._now()
+        self.loop.run()
+        self._keep_records()
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the first line says."""
+        leg = self.leg
+        return {
+            "pty": str(self.terminal.link),
+            "terminal": self.terminal.name,
+            "baud": leg.baud,
+            "leg": leg.name,
+            "ids": [servo.bus_id for servo in leg.servos],
+            "start_ns": leg.start_ns,
+        }
+
+    def _open_log(self, opened: ExitStack, path: Path | None) -> RawLog | None:
+        if path is None:
+            return None
+        leg = self.leg
+        ids = tuple(servo.bus_id for servo in leg.servos)
+        log = RawLog(path, LogHeader(leg.name, leg.baud, leg.start_ns, ids))
+        opened.callback(log.close)
+        return log
+
+    def _do_chores(self, now_ns: int) -> None:
+        self.terminal.free_if_abandoned()
+        self._keep_records()
+        if self._report is not None and now_ns - self._reported_ns >= _REPORT_NS:
+            self._report(self._sight(now_ns))
+
+    def _keep_records(self) -> None:
+        records = self.leg.plant.take_records()
+        if self._record is not None:
+            self._record.append(records)
+
+    def _sight(self, now_ns: int) -> Sight:
+        loop = self.loop
+        rate = (loop.replies.count - self._reported) / ((now_ns - self._reported_ns) * 1e-9)
+        self._reported_ns, self._reported = now_ns, loop.replies.count
+        return Sight(
+            exchanges_per_s=rate,
+            reply_p99_us=loop.replies.quantile_ns(0.99) / 1000,
+            reply_max_us=loop.replies.max_ns / 1000,
+            late=loop.replies.late,
+            lost=loop.lost,
+            plant_behind_ms=loop.plant_behind.max_ns / 1e6,
+        )
+
+
+class _Record:
+    """The plant's own truth as text: plant time in ns, foot x, y, z in cm, contact force in N (PlantData.txt)."""
+
+    def __init__(self, path: Path) -> None:
+        self._log = TextLog(path)
+
+    def __enter__(self) -> _Record:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._log.close()
+
+    def append(self, records: list[tuple[float, ...]]) -> None:
+        for record in records:
+            self._log.append(_ROW % record)
+        self._log.flush()

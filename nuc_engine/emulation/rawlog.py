@@ -1,0 +1,157 @@
+"""The byte log's records on disk: 64 bytes of header, then 32 bytes for each piece of up to eight bytes on the line.
+
+Everything is little-endian; instants are CLOCK_MONOTONIC in ns, which all processes of a machine share.
+
+    header   8s magic  H version  H 0  I baud  I ids (bit n: servo n)  q instant of plant time 0  36s name of the leg
+    record   B kind  B length  H event  I link  q stamp  q wire  8s bytes
+
+A record of the host's bytes has `stamp` when they were read and `wire` when their first bit started; `link` counts
+the host's pieces. A record of a servo's has `stamp` when they had been handed over, `wire` when they were due, and
+`link` of the piece that asked.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Final
+
+from nuc_engine.emulation.errors import ByteLogError
+
+MAGIC: Final = b"NUCBYTES"
+VERSION: Final = 1
+LONGEST: Final = 8
+HEADER: Final = struct.Struct("<8sHHIIq36s")
+RECORD: Final = struct.Struct("<BBHIqq8s")
+
+_PIECES: Final = 512
+"""Records kept when nobody comes to flush them."""
+
+
+class Kind(IntEnum):
+    """Whose bytes a record holds."""
+
+    HOST = 1
+    SERVO = 2
+    LOST = 3
+    """A servo's bytes that nobody could take: unplugged, or nobody reading."""
+    EVENT = 4
+
+
+class Event(IntEnum):
+    """What was done to the emulator; `link` is the servo's bus id, or a number that goes with the event."""
+
+    UNPLUGGED = 1
+    PLUGGED = 2
+    SERVO_UNPLUGGED = 3
+    SERVO_PLUGGED = 4
+    STUCK = 5
+    UNSTUCK = 6
+    SUPPLY_OFF = 7
+    SUPPLY_ON = 8
+    BABBLING = 9
+    SILENT = 10
+    WRONG_ID = 11
+    STALLED = 12
+    FAULTS_SET = 13
+    KICKED = 14
+    GROUND_CHANGED = 15
+    OVERLOADED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class LogHeader:
+    """What a byte log is of. `start_ns` is the instant of plant time 0; `ids` are the servos' ids on the bus."""
+
+    name: str
+    baud: int
+    start_ns: int
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record; see the module."""
+
+    kind: Kind
+    event: int
+    link: int
+    stamp_ns: int
+    wire_ns: int
+    data: bytes
+
+
+class RawLog:
+    """Writes a byte log. Records are collected by `put` and are in the file after `flush`, whoever dies then."""
+
+    __slots__ = ("_buffer", "_file", "_filled", "records")
+
+    def __init__(self, path: Path, header: LogHeader) -> None:
+        """Make the file anew. Raises `OSError`."""
+        self.records = 0
+        self._buffer = bytearray(RECORD.size * _PIECES)
+        self._filled = 0
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        ids = sum(1 << bus_id for bus_id in header.ids)
+        name = header.name.encode()[:36]
+        os.write(self._file, HEADER.pack(MAGIC, VERSION, 0, header.baud, ids, header.start_ns, name))
+
+    def put(self, kind: Kind, link: int, stamp_ns: int, wire_ns: int, data: bytes, event: int = 0) -> None:
+        """Add a record; `data` longer than eight bytes is cut (the loop never sends more in one piece)."""
+        if self._filled == len(self._buffer):
+            self.flush()
+        link &= 0xFFFF_FFFF
+        RECORD.pack_into(
+            self._buffer, self._filled, kind, min(len(data), LONGEST), event, link, stamp_ns, wire_ns, data
+        )
+        self._filled += RECORD.size
+        self.records += 1
+
+    def flush(self) -> None:
+        """Hand what was collected to the operating system. Raises `OSError`, e.g. for a full disk."""
+        if self._filled:
+            filled, self._filled = self._filled, 0
+            os.write(self._file, memoryview(self._buffer)[:filled])
+
+    def close(self) -> None:
+        """Flush and close; may be called again."""
+        if self._file >= 0:
+            try:
+                self.flush()
+            finally:
+                os.close(self._file)
+                self._file = -1
+
+
+def read_header(data: bytes, name: str) -> LogHeader:
+    """Return the header of a byte log's content. Raises `ByteLogError`; `name` is what the message calls it."""
+    if len(data) < HEADER.size or data[:8] != MAGIC:
+        raise ByteLogError(f"{name} is no byte log: expected it to start with {MAGIC.decode()}")
+    _, version, _, baud, ids, start_ns, leg = HEADER.unpack_from(data)
+    if version != VERSION:
+        raise ByteLogError(f"{name} is a byte log of version {version}: expected {VERSION}")
+    return LogHeader(
+        name=leg.rstrip(b"\0").decode(errors="replace"),
+        baud=baud,
+        start_ns=start_ns,
+        ids=tuple(bit for bit in range(32) if ids >> bit & 1),
+    )
+
+
+def read_records(data: bytes, first: int = 0) -> Iterator[Record]:
+    """Yield the whole records of a byte log's content from number `first` on; half a record at the end is no record."""
+    whole = (len(data) - HEADER.size) // RECORD.size
+    for number in range(first, whole):
+        kind, length, event, link, stamp_ns, wire_ns, piece = RECORD.unpack_from(
+            data, HEADER.size + number * RECORD.size
+        )
+        yield Record(Kind(kind), event, link, stamp_ns, wire_ns, piece[:length])
+
+
+def pieces(data: bytes) -> Sequence[bytes]:
+    """Return `data` cut into what fits a record each."""
+    return [data[at : at + LONGEST] for at in range(0, len(data), LONGEST)]
