@@ -39,6 +39,20 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             Effect.TORQUE_OFF, "an error of the engine itself; please report it with the data directory"
         ),
         "write_refused": Fault(Effect.WARN, "a script's write could not be made; Scriptlog.xml says which and why"),
+        "core_stalled": Fault(
+            Effect.TORQUE_OFF, "the control process stood still; `nuc doctor` tells what the machine lacks; then arm"
+        ),
+        "core_dead": Fault(Effect.TORQUE_OFF, "the control process ended; the log says how; another one runs: arm it"),
+        "guardian_lost": Fault(
+            Effect.TORQUE_OFF, "nothing watched over the engine; another guardian is started by itself; then arm"
+        ),
+        "supervisor_lost": Fault(Effect.TORQUE_OFF, "the main process was ended from outside: start `nuc serve` again"),
+        "off_requested": Fault(Effect.TORQUE_OFF, "somebody asked for it: see that the leg may move, then arm"),
+        "bus_lost": Fault(Effect.TORQUE_OFF, "the adapter of a bus is gone: plug it in; it is found again by itself"),
+        "suspended": Fault(Effect.TORQUE_OFF, "the computer slept while a bout ran: keep it awake, then arm"),
+        "service_lost": Fault(
+            Effect.STOP, "the service ended and --on-service-loss asks for a stop; another one is started by itself"
+        ),
     }
 )
 
