@@ -18,8 +18,9 @@ class Bus(Protocol):
 
     A cycle is begun by `start`, `torque_off` or `discover`; then the caller calls `proceed` at `wake_ns`, and earlier
     whenever one of `filenos` is readable, until it says True. Between cycles too a readable descriptor is answered by
-    `proceed`: it throws away what nobody asked for, and raises `PortGoneError` when the device is gone. The lists have one element per servo, in the order of `servos`; a
-    bus changes them in place and they are the caller's to read, not to write.
+    `proceed`: it throws away what nobody asked for, and raises `PortGoneError` when the device is gone. The lists have
+    one element per servo, in the order of `servos`; a bus changes them in place and they are the caller's to read, not
+    to write.
     """
 
     servos: tuple[ServoAddress, ...]
@@ -37,12 +38,21 @@ class Bus(Protocol):
     """When `proceed` next has something to do; `NEVER` between cycles."""
     found: tuple[int, ...]
     """Bus ids that answered the last `discover`."""
-    missed: int
-    """Exchanges without a complete reply in time, in all."""
-    implausible: int
-    """Exchanges whose reply was not believed, or was taken back when more bytes followed it, in all."""
-    stray_bytes: int
-    """Bytes that came when no reply could, or that were left of one, in all."""
+
+    @property
+    def missed(self) -> int:
+        """Exchanges without a complete reply in time, in all."""
+        ...
+
+    @property
+    def implausible(self) -> int:
+        """Exchanges whose reply was not believed, or was taken back when more bytes followed it, in all."""
+        ...
+
+    @property
+    def stray_bytes(self) -> int:
+        """Bytes that came when no reply could, or that were left of one, in all."""
+        ...
 
     def discover(self, now_ns: int) -> None:
         """Begin a cycle that asks every id the family has whether it is there; the answer is `found`."""

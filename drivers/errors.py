@@ -14,4 +14,12 @@ class FrameError(BusError):
 
 
 class PortError(BusError):
-    """The port is closed or its device is gone."""
+    """A port can not be opened or used: the message says what to do about it."""
+
+
+class PortGoneError(PortError):
+    """The device is not there, or is no longer: open the port again once it is back."""
+
+
+class PortBusyError(PortError):
+    """Another process holds the port: the message names it where that can be found out."""

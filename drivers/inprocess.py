@@ -123,9 +123,9 @@ class InProcessPort(PacedLine):
             raise PortError("write on a closed in-process port: open the bus again")
         self._end.receive(data, now_ns)
 
-    def fileno(self) -> int | None:
-        """Return None: there is nothing to poll, `ready_ns` knows."""
-        return None
+    def filenos(self) -> tuple[int, ...]:
+        """Return nothing: there is no descriptor to wait for, `ready_ns` knows."""
+        return ()
 
     def close(self) -> None:
         """Refuse further writes."""

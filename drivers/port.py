@@ -40,8 +40,8 @@ class Port(Protocol):
         """Return when `expected` unread bytes will have arrived; `NEVER` if they are not on the way, or not known."""
         ...
 
-    def fileno(self) -> int | None:
-        """Return the descriptor to poll, or None for a port without one."""
+    def filenos(self) -> tuple[int, ...]:
+        """Return the descriptor to wait for, or nothing for a port without one."""
         ...
 
     def close(self) -> None:

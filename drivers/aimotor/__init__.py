@@ -15,9 +15,10 @@ from typing import Final
 
 import numpy as np
 
-from drivers.aimotor.bus import DEFAULT_TIMEOUT_NS, AiMotorBus, check_servos
+from drivers.aimotor.addresses import check_servos
+from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.emulator import DEFAULT_TURNAROUND_NS, AiMotorEmulator
-from drivers.aimotor.table import BAUD_CODES, DEFAULT_BAUD, MODELS, V_MAX_DEG_S
+from drivers.aimotor.table import BAUD_CODES, DEFAULT_BAUD, DEFAULT_TIMEOUT_NS, MODELS, V_MAX_DEG_S
 from drivers.errors import BusUrlError
 from drivers.faults import FAULT_OPTIONS, FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort

@@ -117,6 +117,12 @@ def encode_sync(level: int, targets_raw: Sequence[int]) -> bytes:
     return bytes((HEADER, d1, len(targets_raw), *targets_raw, checksum & 0x7F))
 
 
+def request_table(bus_id: int, level: int) -> tuple[bytes, ...]:
+    """Return the requests for goals 0 to 254, then those that the indices -2 and -1 find: torque off and read."""
+    goals = (encode_position(bus_id, level, goal) for goal in range(MAX_RAW + 1))
+    return (*goals, encode_passive(bus_id), encode_read(bus_id))
+
+
 def encode_set(bus_id: int, command: int, d3: int, d4: int, *, family: Family) -> bytes:
     """Return a set or read frame of six bytes, checked against `drivers.aimotor.table.SET_COMMANDS`.
 

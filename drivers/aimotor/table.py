@@ -31,6 +31,13 @@ V_MAX_DEG_S: Final = 600.0
 """The fastest a shaft is believed to turn, deg/s: one and a half times the fastest confirmed no-load speed of the
 framing's servos (wCK-1108, 0.15 s per 60 degrees = 400 deg/s), because a leg can also be pushed. Assumed."""
 
+DEFAULT_TIMEOUT_NS: Final = 4_000_000
+"""How much later than its wire time a reply may be complete. The servos' own delay is believed to be 0.1 to 0.5 ms; the
+rest is for a USB adapter with its latency timer at 1 ms. An adapter left at 16 ms needs more."""
+
+SERVO_DELAY_NS: Final = 500_000
+"""The longest a servo itself is believed to take from the end of a request to the start of its reply."""
+
 DEFAULT_BAUD: Final = 57_600
 BAUD_CODES: Final = {0: 921_600, 1: 460_800, 3: 230_400, 7: 115_200, 15: 57_600, 23: 38_400, 95: 9_600, 191: 4_800}
 """wCK baud codes: rate = 921,600 / (code + 1) (p. 71). The AI motor's codes are not established, its rates are."""

@@ -12,6 +12,8 @@ MS = 1_000_000
 # At 57,600 baud: 4 bytes, 2 bytes, and the turnaround.
 REQUEST_NS, REPLY_NS, TURN_NS = 694_444, 347_222, 230_000
 EXCHANGE_NS = REQUEST_NS + TURN_NS + REPLY_NS
+# After a failed exchange a reply counts once nothing followed it for the time of another reply and a servo's delay.
+LISTEN_NS = REPLY_NS + 500_000
 
 
 class ScriptedPlant:
@@ -62,8 +64,8 @@ class Polled:
     def ready_ns(self, expected):
         return NEVER
 
-    def fileno(self):
-        return 7
+    def filenos(self):
+        return (7,)
 
 
 def rig(ids=(0, 1, 2, 3), *, bus_options=None, **options):

@@ -1,7 +1,7 @@
 """The AI motor bus on the virtual clock, to the nanosecond."""
 
 import pytest
-from emulated import EXCHANGE_NS, MS, REPLY_NS, REQUEST_NS, addresses, rig
+from emulated import EXCHANGE_NS, LISTEN_NS, MS, REPLY_NS, REQUEST_NS, addresses, rig
 
 from drivers.aimotor.bus import AiMotorBus
 from drivers.errors import BusError, BusUrlError, FrameError, PortError
@@ -97,7 +97,7 @@ def test_goals_levels_and_reads_reach_the_plant():
     ]
 
 
-@pytest.mark.parametrize("goals", [[255, 0, 0, 0], [-2, 0, 0, 0], [0, 0, 0], []])
+@pytest.mark.parametrize("goals", [[255, 0, 0, 0], [-3, 0, 0, 0], [0, -2, -3, 255], [0, 0, 0], []])
 def test_goals_the_wire_cannot_carry_are_refused_before_anything_is_sent(goals):
     bus, _, plant = rig()
     plant.calls.clear()
@@ -114,7 +114,7 @@ def test_a_missing_servo_costs_its_timeout_and_is_counted():
     emulator.unplug(1)
     for missed in range(1, 7):
         before, now = now, cycle(bus, now, [100] * 4)
-        assert now - before == 3 * EXCHANGE_NS + TIMEOUT_NS
+        assert now - before == 3 * EXCHANGE_NS + TIMEOUT_NS + LISTEN_NS
         assert bus.status == [OK, MISSED, OK, OK]
         assert bus.misses == [0, missed, 0, 0]
         assert bus.position_raw == [100] * 4
@@ -188,7 +188,7 @@ def test_torque_off_waits_for_the_exchange_under_way_and_confirms_each_servo():
     bus.torque_off(now + 1000)
     bus.torque_off(now + 2000)
     end = bus.run_until(FAR)
-    assert end == now + EXCHANGE_NS + 3 * EXCHANGE_NS + TIMEOUT_NS
+    assert end == now + EXCHANGE_NS + 3 * EXCHANGE_NS + TIMEOUT_NS + LISTEN_NS
     assert plant.commands() == [("command", 0, 60, 3), ("release", 0), ("release", 1), ("release", 3)]
     assert bus.status == [OK, OK, MISSED, OK]
     assert bus.current_raw == [10] * 4
@@ -231,7 +231,7 @@ def test_discover_finds_every_id_that_answers():
     bus.discover(0)
     end = bus.run_until(FAR)
     assert bus.found == (2, 30)
-    assert end == 2 * EXCHANGE_NS + 29 * TIMEOUT_NS
+    assert end == 2 * EXCHANGE_NS + 29 * TIMEOUT_NS + 2 * LISTEN_NS
     assert plant.commands() == []
     assert bus.status == [ReplyStatus.NONE] * 3
     assert bus.misses == [0] * 3

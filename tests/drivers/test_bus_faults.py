@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from emulated import EXCHANGE_NS, MS, REPLY_NS, REQUEST_NS, Polled, addresses, rig, wired
+from emulated import EXCHANGE_NS, LISTEN_NS, MS, REPLY_NS, REQUEST_NS, Polled, addresses, rig, wired
 
 from drivers.aimotor.bus import AiMotorBus
 from drivers.faults import FaultLayer, LineFaults
@@ -100,7 +100,7 @@ def polled_bus(*ids):
 def test_a_port_that_is_polled():
     bus, emulator, _ = polled_bus(0, 1, 2, 3)
     emulator.unplug(2)
-    assert bus.fileno() == 7
+    assert bus.filenos() == (7,)
     bus.start(0, [-1] * 4)
     assert bus.wake_ns == REQUEST_NS + REPLY_NS + 4 * MS
     now = 0
@@ -170,12 +170,12 @@ def test_discover_takes_no_noise_for_a_servo():
     assert bus.found == (4,)
 
 
-def test_noise_between_cycles_is_thrown_away():
+def test_noise_between_cycles_is_thrown_away_and_the_line_must_fall_silent_first():
     port, _, _plant = wired(0)
     bus = AiMotorBus(port, addresses(0))
     port.deliver(b"\x01\x02\x03", 1 * MS)
     bus.start(10 * MS, [-1])
-    assert bus.run_until(FAR) == 10 * MS + EXCHANGE_NS
+    assert bus.run_until(FAR) == 10 * MS + REPLY_NS + EXCHANGE_NS + LISTEN_NS
     assert (bus.status, bus.position_raw, bus.stray_bytes) == ([OK], [100], 3)
 
 

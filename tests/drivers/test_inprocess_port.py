@@ -71,7 +71,7 @@ def test_a_closed_port_refuses_to_write():
             pass
 
     port = InProcessPort(Deaf(), 57_600)
-    assert port.fileno() is None
+    assert port.filenos() == ()
     port.write(b"x", 0)
     port.close()
     port.close()

@@ -1,0 +1,32 @@
+"""Which servos a bus of AI motors can have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivers.aimotor.codec import MAX_ID
+from drivers.aimotor.table import MODELS
+from drivers.errors import BusUrlError
+from drivers.servo import ServoAddress
+
+
+def check_servos(servos: Sequence[ServoAddress]) -> tuple[ServoAddress, ...]:
+    """Return the servos as a tuple. Raises `BusUrlError` when there are none, or an id is double or out of range."""
+    if not servos:
+        raise BusUrlError("a bus needs at least one servo")
+    seen: dict[int, str] = {}
+    for servo in servos:
+        if not 0 <= servo.bus_id <= MAX_ID:
+            raise BusUrlError(f"servo {servo.name!r} has bus id {servo.bus_id}: expected 0 to {MAX_ID}")
+        if servo.bus_id in seen:
+            raise BusUrlError(f"servos {seen[servo.bus_id]!r} and {servo.name!r} share bus id {servo.bus_id}")
+        seen[servo.bus_id] = servo.name
+    return tuple(servos)
+
+
+def check_models(servos: Sequence[ServoAddress]) -> Sequence[ServoAddress]:
+    """Return the servos as they are. Raises `BusUrlError` for a model this family does not have."""
+    for servo in servos:
+        if servo.model and servo.model not in MODELS:
+            raise BusUrlError(f"servo {servo.name!r} is of unknown model {servo.model!r}: expected {', '.join(MODELS)}")
+    return servos

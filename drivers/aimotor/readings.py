@@ -1,0 +1,100 @@
+"""What the servos are believed to have said: a reply is taken only where the shaft can have gone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drivers.servo import ReplyStatus
+
+_OK, _MISSED, _IMPLAUSIBLE = int(ReplyStatus.OK), int(ReplyStatus.MISSED), int(ReplyStatus.IMPLAUSIBLE)
+_ROUNDING_TICKS: Final = 1
+
+
+class Readings:
+    """One element per servo in each list, which are changed in place; `missed` and `implausible` count in all.
+
+    `ticks_per_s` is the fastest a shaft is believed to turn.
+    """
+
+    __slots__ = (
+        "_before",
+        "_doubtful",
+        "_tick_per_ns",
+        "current_raw",
+        "implausible",
+        "missed",
+        "misses",
+        "position_raw",
+        "stamp_ns",
+        "status",
+    )
+
+    def __init__(self, count: int, ticks_per_s: float) -> None:
+        """Start with nothing heard of `count` servos."""
+        self.position_raw = [-1] * count
+        self.current_raw = [-1] * count
+        self.status = [int(ReplyStatus.NONE)] * count
+        self.stamp_ns = [-1] * count
+        self.misses = [0] * count
+        self.missed = self.implausible = 0
+        self._tick_per_ns = ticks_per_s * 1e-9
+        # Per servo the refused (position, stamp) that a second reply may confirm.
+        self._doubtful: list[tuple[int, int] | None] = [None] * count
+        self._before = (self.position_raw, self.current_raw, self.stamp_ns, self.misses)
+
+    def begin(self) -> None:
+        """Keep what is believed now, for replies of the coming cycle that have to be taken back."""
+        self._before = (self.position_raw[:], self.current_raw[:], self.stamp_ns[:], self.misses[:])
+
+    def take(self, k: int, current: int | None, position: int, at_ns: int) -> bool:
+        """Believe or refuse a reply of servo `k`; a `current` of None leaves the last one in force."""
+        if not (self.reachable(k, position, at_ns) or self._confirms(k, position, at_ns)):
+            self.refuse(k)
+            self._doubtful[k] = (position, at_ns)
+            return False
+        self.position_raw[k] = position
+        self.stamp_ns[k] = at_ns
+        if current is not None:
+            self.current_raw[k] = current
+        self.settle(k)
+        return True
+
+    def settle(self, k: int) -> None:
+        """Note that servo `k` has given a good reply."""
+        self.status[k] = _OK
+        self.misses[k] = 0
+        self._doubtful[k] = None
+
+    def miss(self, k: int) -> None:
+        """Note that no reply of servo `k` came."""
+        self.status[k] = _MISSED
+        self.misses[k] += 1
+        self.missed += 1
+
+    def refuse(self, k: int) -> None:
+        """Note that what came as the reply of servo `k` is none."""
+        self.status[k] = _IMPLAUSIBLE
+        self.misses[k] += 1
+        self.implausible += 1
+        self._doubtful[k] = None
+
+    def take_back(self, k: int) -> None:
+        """Refuse a reply of this cycle after all; what was believed before the cycle stands again."""
+        if self.status[k] != _OK:
+            return
+        positions, currents, stamps, misses = self._before
+        self.position_raw[k], self.current_raw[k], self.stamp_ns[k] = positions[k], currents[k], stamps[k]
+        self.misses[k] = misses[k]
+        self.refuse(k)
+
+    def reachable(self, k: int, position: int, at_ns: int) -> bool:
+        """Whether the shaft can have come to `position` since the last believed reply; the first is always believed."""
+        last = self.position_raw[k]
+        return last < 0 or abs(position - last) <= _ROUNDING_TICKS + self._tick_per_ns * (at_ns - self.stamp_ns[k])
+
+    def _confirms(self, k: int, position: int, at_ns: int) -> bool:
+        """Whether a second reply agrees with the one refused before it."""
+        refused = self._doubtful[k]
+        if refused is None:
+            return False
+        return abs(position - refused[0]) <= _ROUNDING_TICKS + self._tick_per_ns * (at_ns - refused[1])
