@@ -1,0 +1,165 @@
+"""The blocking client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+import zmq
+
+from nuc_engine.client.calls import Call, Ref, recipe
+from nuc_engine.client.conversation import Conversation, Effect, Happened, Link, Send, Steps, decode_sample
+from nuc_engine.client.errors import NotAnswered
+from nuc_engine.client.methods import Methods
+from nuc_engine.client.results import Greeting, Recipe, Sample
+from nuc_engine.client.sccils import is_last
+from nuc_engine.client.sockets import (
+    DEFAULT_ADDRESS,
+    Keys,
+    link_event,
+    monotonic_s,
+    open_commands,
+    open_telemetry,
+    telemetry_address,
+)
+
+T = TypeVar("T")
+
+
+class Client(Methods):
+    """Talks to one daemon; its methods block until they are answered. Not to be shared between threads.
+
+    `name` is who one is in logs and for control (with keys, the name they were allowed under counts); `timeout_s` is how
+    long the daemon may take for an answer. Nothing is sent before the first method is called. Connections come back by
+    themselves; a request that was not answered is never sent again.
+    """
+
+    blocking = True
+
+    def __init__(
+        self,
+        address: str = DEFAULT_ADDRESS,
+        *,
+        name: str,
+        role: str | None = None,
+        keys: Keys | None = None,
+        timeout_s: float = 2.0,
+        telemetry: str = "",
+        now_s: Callable[[], float] = monotonic_s,
+    ) -> None:
+        self._keys, self._telemetry = keys, telemetry or telemetry_address(address)
+        self._talk = Conversation(address, name, role, timeout_s, now_s)
+        self._context: zmq.Context[Any] = zmq.Context()
+        try:
+            self._socket, self._monitor = open_commands(self._context, address, keys)
+        except BaseException:
+            self._context.term()
+            raise
+        self._streams: list[Subscription] = []
+
+    @property
+    def greeting(self) -> Greeting | None:
+        """What the daemon said at the beginning of this connection; None before the first request."""
+        return self._talk.greeting
+
+    def do(self, call: Call[T], /) -> T:
+        """Send a request and return its result. Raises NotAnswered, Refused or BadAnswer."""
+        return self._drive(self._talk.ask(call))
+
+    def sccils(self, text: str, wait_s: float = 10.0) -> list[str]:
+        """Send a SCCILS document and return the answers: any number of conditional ones, then one that is final.
+
+        `wait_s` is how long the last may take; a script that is timed answers when its last change has been made.
+        """
+        return [
+            answer.decode(errors="replace") for answer in self._drive(self._talk.sccils(text.encode(), wait_s, is_last))
+        ]
+
+    def subscribe(self, names: Sequence[Ref], rate_hz: float = 10.0) -> Subscription:
+        """Ask for a stream of these values and open it."""
+        return self._stream(self.do(recipe(names, rate_hz)))
+
+    def listen(self, topic: str = "nuc.event") -> Subscription:
+        """Open a stream that is there anyhow: `nuc.event`, or `nuc`, the telemetry everybody gets."""
+        return self._stream(Recipe(topic, {}))
+
+    def close(self) -> None:
+        """Close every socket. A request that is still on its way is not called back."""
+        for stream in self._streams:
+            stream.close()
+        self._monitor.close()
+        self._socket.close()
+        self._context.term()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _stream(self, what: Recipe) -> Subscription:
+        address = what.address or self._telemetry
+        stream = Subscription(what, open_telemetry(self._context, address, what.topic, self._keys), address)
+        self._streams.append(stream)
+        return stream
+
+    def _drive(self, steps: Steps[T]) -> T:
+        happened: Happened | None = None
+        while True:
+            try:
+                effect = steps.send(happened)
+            except StopIteration as done:
+                return done.value
+            happened = self._perform(effect)
+
+    def _perform(self, effect: Effect) -> Happened | None:
+        if isinstance(effect, Send):
+            self._socket.send(effect.payload, zmq.DONTWAIT)
+            return None
+        wanted = zmq.POLLOUT if effect.room else zmq.POLLIN
+        ready = dict(_poll(self._socket, wanted, self._monitor, effect.seconds))
+        links: list[Link] = []
+        while self._monitor in ready and self._monitor.poll(0):
+            link = link_event(self._monitor.recv_multipart())
+            links += [] if link is None else [link]
+        if self._socket not in ready or (effect.room and Link.DOWN in links):
+            return Happened(tuple(links))
+        if effect.room:
+            return Happened(tuple(links), room=True)
+        return Happened(tuple(links), payload=self._socket.recv_multipart()[-1])
+
+
+class Subscription:
+    """A stream of samples; iterate over it, or `receive` with a time limit. `fields` says what was found."""
+
+    def __init__(self, what: Recipe, socket: Any, address: str) -> None:
+        self.topic, self.fields, self.address = what.topic, what.fields, address
+        self._socket = socket
+
+    def receive(self, timeout_s: float | None = None) -> Sample | None:
+        """Return the next sample, or None when none came in time (None: wait for ever)."""
+        while self._socket.poll(None if timeout_s is None else round(1000 * timeout_s)):
+            sample = decode_sample(self._socket.recv_multipart())
+            # ZeroMQ subscribes to what a topic begins with.
+            if sample is not None and sample.topic == self.topic:
+                return sample
+        return None
+
+    def __iter__(self) -> Iterator[Sample]:
+        while True:
+            sample = self.receive()
+            if sample is None:
+                raise NotAnswered(f"the stream {self.topic} of {self.address} ended")
+            yield sample
+
+    def close(self) -> None:
+        """End it."""
+        self._socket.close()
+
+
+def _poll(socket: Any, wanted: int, watched: Any, seconds: float) -> list[tuple[Any, int]]:
+    poller = zmq.Poller()
+    poller.register(socket, wanted)
+    poller.register(watched, zmq.POLLIN)
+    return poller.poll(max(0, round(1000 * seconds)))

@@ -1,0 +1,210 @@
+"""The client's side of the command channel without any socket: both clients drive the same steps.
+
+Each piece of a conversation is a generator. It yields what it needs (`Send`, or to `Wait`) and is sent what happened;
+its return value is the result. So there is one place that decides what is sent, when, and what an answer means, and a
+request is sent by exactly one `Send`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeVar, cast
+
+import msgpack
+
+from nuc_engine.client import calls
+from nuc_engine.client.calls import Call
+from nuc_engine.client.errors import BadAnswer, NotAnswered, Refused
+from nuc_engine.client.results import Greeting, Sample
+
+T = TypeVar("T")
+
+MAX_PAYLOAD = 4 << 20
+"""Bytes the daemon reads in one message."""
+
+
+class Link(Enum):
+    """What happens to the connection."""
+
+    UP = "up"
+    DOWN = "down"
+    KEYS = "keys"  # the daemon does not know these keys
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Hand one frame to the socket; it takes it, since a `Wait` for room came before."""
+
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait until a message is there, or (`room`) until one can be sent; at most this long."""
+
+    seconds: float
+    room: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """What a `Wait` ended with: changes of the connection in order, then room or a message; nothing: time is up."""
+
+    link: tuple[Link, ...] = ()
+    room: bool = False
+    payload: bytes | None = None
+
+
+Effect = Send | Wait
+Steps = Generator[Effect, Happened | None, T]
+
+
+class Conversation:
+    """What one client has said so far: numbers of its requests, and whether it has said hello on this connection."""
+
+    def __init__(self, address: str, name: str, role: str | None, timeout_s: float, now_s: Callable[[], float]) -> None:
+        self.address = address
+        self.greeting: Greeting | None = None
+        self._hello = calls.hello(name, role)
+        self._timeout_s = timeout_s
+        self._now_s = now_s
+        self._number = 0
+        self._greeted = False
+
+    def ask(self, call: Call[T]) -> Steps[T]:
+        """Ask one thing. Raises NotAnswered, Refused or BadAnswer."""
+        yield from self._ready()
+        return (yield from self._one(call))
+
+    def sccils(self, document: bytes, wait_s: float, last: Callable[[bytes], bool]) -> Steps[list[bytes]]:
+        """Send a SCCILS document and collect the documents that come back, up to the one that `last` says is it."""
+        yield from self._ready()
+        yield Send(document)
+        answers: list[bytes] = []
+        end_s = self._now_s() + max(wait_s, self._timeout_s)
+        while True:
+            payload = yield from self._message(end_s, "the SCCILS document")
+            if payload.lstrip().startswith(b"<"):
+                answers.append(payload)
+                if last(payload):
+                    return answers
+
+    def _ready(self) -> Steps[None]:
+        """Wait for a connection, and say hello on one that is new: the daemon knows each connection anew."""
+        while True:
+            yield from self._room(self._now_s() + self._timeout_s)
+            if self._greeted:
+                return
+            self.greeting = yield from self._one(self._hello)
+            self._greeted = True
+
+    def _one(self, call: Call[T]) -> Steps[T]:
+        self._number += 1
+        number = self._number
+        payload = _pack({"id": number, "method": call.method, "params": dict(call.params)})
+        if len(payload) > MAX_PAYLOAD:
+            raise Refused("too_large", f"{call.method}: {len(payload)} bytes; the daemon reads {MAX_PAYLOAD} at most")
+        yield Send(payload)
+        end_s = self._now_s() + max(self._timeout_s, call.at_least_s)
+        while True:
+            answer = _answer((yield from self._message(end_s, call.method)), number)
+            if answer is not None:
+                return call.read(_result(call.method, answer))
+
+    def _room(self, end_s: float) -> Steps[None]:
+        while True:
+            happened = yield Wait(max(0.0, end_s - self._now_s()), room=True)
+            if self._lost(happened) is Link.KEYS:
+                raise self._locked_out()
+            if happened is not None and happened.room:
+                return
+            if self._now_s() >= end_s:
+                raise NotAnswered(
+                    f"no daemon at {self.address} (start one: nuc serve CONFIG --bus emulated:; "
+                    "if it listens elsewhere, say where with --address; if it asks for keys, --keys)"
+                )
+
+    def _message(self, end_s: float, what: str) -> Steps[bytes]:
+        while True:
+            happened = yield Wait(max(0.0, end_s - self._now_s()))
+            lost = self._lost(happened)
+            if happened is not None and happened.payload is not None:
+                return happened.payload
+            if lost is Link.KEYS:
+                raise self._locked_out()
+            if lost is Link.DOWN:
+                raise NotAnswered(
+                    f"the daemon at {self.address} went away before it answered {what}{_MAYBE}", sent=True
+                )
+            if self._now_s() >= end_s:
+                raise NotAnswered(f"the daemon at {self.address} did not answer {what} in time{_MAYBE}", sent=True)
+
+    def _lost(self, happened: Happened | None) -> Link | None:
+        """Note that a new connection has to be greeted; return what ended the old one."""
+        worst = [link for link in (happened.link if happened is not None else ()) if link is not Link.UP]
+        if worst:
+            self._greeted = False
+        return worst[-1] if worst else None
+
+    def _locked_out(self) -> NotAnswered:
+        return NotAnswered(
+            f"the daemon at {self.address} does not accept these keys (ask its keeper: nuc keys allow; and check the "
+            "folder given with --keys)"
+        )
+
+
+_MAYBE = ": it may or may not have taken effect (nuc ctl status, nuc ctl events)"
+
+
+def decode_sample(frames: Sequence[bytes]) -> Sample | None:
+    """Return a message of the telemetry, or None for frames that are none."""
+    if len(frames) != 3:
+        return None
+    topic, content, stamp = frames
+    values = _unpack(content)
+    try:
+        time_s = float(stamp)
+    except ValueError:
+        return None
+    if not isinstance(values, Mapping):
+        return None
+    return Sample(topic.decode(errors="replace"), cast(Mapping[str, Any], values), time_s)
+
+
+def _pack(message: Mapping[str, Any]) -> bytes:
+    try:
+        packed = msgpack.packb(message)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Refused("bad_params", f"{message['method']}: a value can not be sent: {error}") from error
+    return cast(bytes, packed)
+
+
+def _unpack(payload: bytes) -> object:
+    try:
+        return msgpack.unpackb(payload, strict_map_key=False)
+    except (ValueError, TypeError, RecursionError, msgpack.UnpackException):
+        return None
+
+
+def _answer(payload: bytes, number: int) -> Mapping[str, Any] | None:
+    """Return the answer to this request; None for late answers to others and for messages nobody asked for."""
+    message = _unpack(payload)
+    if not isinstance(message, Mapping):
+        return None
+    answer = cast(Mapping[str, Any], message)
+    return answer if answer.get("id") == number else None
+
+
+def _result(method: str, answer: Mapping[str, Any]) -> object:
+    ok = answer.get("ok")
+    if ok is True:
+        return answer.get("result")
+    if ok is not False:
+        raise BadAnswer(f"{method}: the answer says neither ok nor error: {answer!r:.200}")
+    error = answer.get("error")
+    if not isinstance(error, Mapping):
+        raise Refused("error", str(error))
+    told = cast(Mapping[str, Any], error)
+    raise Refused(str(told.get("kind", "error")), str(told.get("text", "no reason given")), str(told.get("hint") or ""))

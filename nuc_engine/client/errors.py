@@ -1,0 +1,34 @@
+"""What can go wrong between a client and the daemon."""
+
+from __future__ import annotations
+
+
+class ClientError(Exception):
+    """Root of all errors of this package."""
+
+
+class NotAnswered(ClientError):
+    """The daemon did not answer; the message says what to start or to look at.
+
+    `sent` is True where the request had left this machine's hands: it may have taken effect, and is not sent again.
+    """
+
+    def __init__(self, text: str, *, sent: bool = False) -> None:
+        super().__init__(text)
+        self.sent = sent
+
+
+class Refused(ClientError):
+    """The daemon answered that it will not: `kind` for programs, `text` for people, and a `hint` where there is one."""
+
+    def __init__(self, kind: str, text: str, hint: str = "") -> None:
+        super().__init__(f"{text} ({hint})" if hint else text)
+        self.kind, self.text, self.hint = kind, text, hint
+
+
+class BadAnswer(ClientError):
+    """The daemon's answer has not the form that was expected; the message names what is missing."""
+
+
+class KeysError(ClientError):
+    """Keys that can not be read; the message names the file."""

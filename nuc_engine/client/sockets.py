@@ -1,0 +1,132 @@
+"""What both clients do to their ZeroMQ sockets: options, keys, events of the connection, addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import zmq
+import zmq.auth
+from zmq.utils.monitor import parse_monitor_message
+
+from nuc_engine.client.conversation import Link
+from nuc_engine.client.errors import ClientError, KeysError
+from nuc_engine.realtime.clock import RealClock
+
+DEFAULT_ADDRESS = "tcp://127.0.0.1:44106"
+TELEMETRY_PORT = 9872
+
+_LINKS: Mapping[int, Link] = MappingProxyType(
+    {
+        zmq.EVENT_HANDSHAKE_SUCCEEDED: Link.UP,
+        zmq.EVENT_DISCONNECTED: Link.DOWN,
+        zmq.EVENT_HANDSHAKE_FAILED_AUTH: Link.KEYS,
+        zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: Link.KEYS,
+    }
+)
+_EVENTS = int(
+    zmq.EVENT_HANDSHAKE_SUCCEEDED
+    | zmq.EVENT_DISCONNECTED
+    | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """CURVE keys of a client, Z85 text: the daemon's public key, and one's own pair."""
+
+    server: bytes
+    public: bytes
+    secret: bytes
+
+
+def load_keys(folder: Path, name: str = "") -> Keys:
+    """Return the keys in a folder: `server.key`, and `NAME.key_secret` (without a name: the only one there is).
+
+    Raises KeysError.
+    """
+    own = [folder / f"{name}.key_secret"] if name else []
+    own = own if own and own[0].is_file() else sorted(set(folder.glob("*.key_secret")) - {folder / "server.key_secret"})
+    if len(own) != 1:
+        found = ", ".join(path.name for path in own) or "none"
+        raise KeysError(f"{folder}: expected one NAME.key_secret, found {found}; make one: nuc keys new NAME")
+    public, secret = _certificate(own[0])
+    if secret is None:
+        raise KeysError(f"{own[0]}: holds no secret key")
+    return Keys(_certificate(folder / "server.key")[0], public, secret)
+
+
+def _certificate(path: Path) -> tuple[bytes, bytes | None]:
+    try:
+        return zmq.auth.load_certificate(path)
+    except (OSError, ValueError) as error:
+        hint = "; copy the daemon's server.key there" if path.name == "server.key" else ""
+        raise KeysError(f"{path}: no key can be read from it: {error}{hint}") from error
+
+
+def open_commands(context: zmq.Context[Any], address: str, keys: Keys | None) -> tuple[Any, Any]:
+    """Return a socket for requests that is being connected, and one that tells what happens to the connection.
+
+    Raises ClientError for an address that is none.
+    """
+    socket: Any = context.socket(zmq.DEALER)
+    watched = socket.get_monitor_socket(_EVENTS)
+    watched.setsockopt(zmq.LINGER, 0)
+    # A request must not wait in a queue for a daemon that comes later: its sender has given up by then.
+    socket.setsockopt(zmq.IMMEDIATE, 1)
+    try:
+        _connect(socket, address, keys)
+    except ClientError:
+        watched.close()
+        raise
+    return socket, watched
+
+
+def open_telemetry(context: zmq.Context[Any], address: str, topic: str, keys: Keys | None) -> Any:
+    """Return a socket that receives one topic. Raises ClientError for an address that is none."""
+    socket: Any = context.socket(zmq.SUB)
+    socket.setsockopt(zmq.SUBSCRIBE, topic.encode())
+    return _connect(socket, address, keys)
+
+
+def link_event(frames: Sequence[bytes]) -> Link | None:
+    """Return what a monitor's message says; None for what does not matter."""
+    return _LINKS.get(parse_monitor_message(list(frames))["event"])
+
+
+def _connect(socket: Any, address: str, keys: Keys | None) -> Any:
+    socket.setsockopt(zmq.LINGER, 0)
+    socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
+    socket.setsockopt(zmq.HEARTBEAT_IVL, 2000)
+    socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 6000)
+    if keys is not None:
+        socket.setsockopt(zmq.CURVE_SERVERKEY, keys.server)
+        socket.setsockopt(zmq.CURVE_PUBLICKEY, keys.public)
+        socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret)
+    try:
+        socket.connect(address)
+    except zmq.ZMQError as error:
+        socket.close()
+        raise ClientError(
+            f"{address!r} is no address ({error}); expected tcp://HOST:PORT or ipc://PATH, as in {DEFAULT_ADDRESS}"
+        ) from error
+    return socket
+
+
+def telemetry_address(address: str) -> str:
+    """Return where the telemetry of a daemon is by default: the same machine, its own port."""
+    if address.startswith("tcp://"):
+        return f"{address.rpartition(':')[0]}:{TELEMETRY_PORT}"
+    return f"tcp://127.0.0.1:{TELEMETRY_PORT}"
+
+
+def monotonic_s() -> float:
+    """Return seconds on a clock that only moves forward."""
+    return _CLOCK.now_ns / 1e9
+
+
+_CLOCK = RealClock()
