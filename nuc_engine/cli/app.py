@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "replay": "run a bout again and compare",
         "emulate": "a leg's servo bus on a pseudo-terminal, in real time",
         "diff": "named differences between configurations, scripts or bouts",
+        "keys": "keys of daemon and clients, and who may do what",
         "completion": "let the shell complete commands and names",
     }
 )
