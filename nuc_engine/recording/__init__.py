@@ -1,5 +1,6 @@
 """The data directory of a bout: live logs, column descriptions, input record, manifest.
 
+growing.py    files that grow by whole pieces and can be continued
 logs.py       the text files of appendix 10.4, chapter 3.1, row by row
 columns.py    columns.json: what every column means
 scriptlog.py  Scriptlog.xml and HDSOlog.xml, entry by entry

@@ -6,19 +6,24 @@
     ["cycle", cycle, time_ns, positions, currents, status, stamps_ns]   replies of one completed cycle, raw
     ["edit", cycle, time_ns, hdso_id, values, refused]          one write of a changeset, and why not if refused
     ["control", cycle, time_ns, what, joint_id, value, refused]     one control of a changeset, likewise
+    ["store", cycle, time_ns, bytes]                            every HDSO: set flags, then the data area
+    ["lost", cycle, time_ns, from_ns, {kind: count}]            what is not in here or in the logs, and from when on
+
+Edits and controls of a daemon's bout end with one text more: whose they were.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 import msgpack
 
 from nuc_engine.changes import Applied, Controlled
 from nuc_engine.plan import Plan
+from nuc_engine.recording.growing import GrowingFile, Mark
 from nuc_engine.tasks.board import Board
 
 FILE = "InputRecord.msgpack"
@@ -30,54 +35,81 @@ class InputRecordError(Exception):
 
 
 class InputRecord:
-    """Writes the input record of one bout."""
+    """Writes the input record of one bout. `records` counts them; a `mark` continues that of an earlier writer."""
 
-    def __init__(self, folder: Path, plan: Plan) -> None:
-        self._file: IO[bytes] = (folder / FILE).open("wb")
+    name = FILE
+
+    def __init__(self, folder: Path, plan: Plan, mark: Mark | None = None) -> None:
+        self._file = GrowingFile(folder / FILE, 0 if mark is None else mark.size)
         self._packer = msgpack.Packer(autoreset=False)
         self._plan = plan
-        self.records = 1
-        self._packer.pack(["head", FORMAT, len(plan.motors)])
+        self.records = 0 if mark is None else mark.records
+        if not self._file.size:
+            self._put("head", FORMAT, len(plan.motors))
+
+    @property
+    def mark(self) -> Mark:
+        """How far the record is whole on disk; to be asked for after `flush`."""
+        return Mark(self._file.size, self.records)
+
+    @property
+    def missing(self) -> int:
+        """Bytes before the mark that somebody else had taken away."""
+        return self._file.missing
+
+    def _put(self, *record: Any) -> None:
+        self.records += 1
+        self._packer.pack(record)
 
     def cycle(self, now_ns: int, board: Board) -> None:
         """Record the replies of one cycle as they came."""
-        self.records += 1
-        self._packer.pack(
-            ("cycle", board.cycle, now_ns, board.position_raw, board.current_raw, board.status, board.stamp_ns)
-        )
+        self._put("cycle", board.cycle, now_ns, board.position_raw, board.current_raw, board.status, board.stamp_ns)
 
-    def edit(self, applied: Applied) -> None:
+    def edit(self, applied: Applied, author: str = "") -> None:
         """Record one write of a changeset."""
-        self.records += 1
         hdso = self._plan.hdsos[applied.write.hdso].id_num
-        self._packer.pack(("edit", applied.cycle, applied.time_ns, hdso, applied.write.values, applied.refused))
+        by = (author,) if author else ()
+        self._put("edit", applied.cycle, applied.time_ns, hdso, applied.write.values, applied.refused, *by)
 
-    def control(self, controlled: Controlled) -> None:
+    def control(self, controlled: Controlled, author: str = "") -> None:
         """Record one control of a changeset."""
-        self.records += 1
         control, joint = controlled.control, self._plan.joints[controlled.control.joint].id_num
-        self._packer.pack(
-            ("control", controlled.cycle, controlled.time_ns, control.what, joint, control.value, controlled.refused)
-        )
+        what, value, by = control.what, control.value, (author,) if author else ()
+        self._put("control", controlled.cycle, controlled.time_ns, what, joint, value, controlled.refused, *by)
 
-    def flush(self) -> None:
-        """Put what is buffered on disk."""
+    def store(self, now_ns: int, cycle: int, live: bytes) -> None:
+        """Record the live area of the whole store."""
+        self._put("store", cycle, now_ns, live)
+
+    def lost(self, now_ns: int, cycle: int, from_ns: int, counts: Mapping[str, int]) -> None:
+        """Record that records are missing: kinds as `nuc_engine.daemon.wire` names them, and from when on."""
+        self._put("lost", cycle, now_ns, from_ns, dict(counts))
+
+    def flush(self, *, sync: bool = False) -> None:
+        """Put what is buffered on disk; after an OSError it is still there to be tried again."""
         self._file.write(self._packer.bytes())
         self._packer.reset()
-        self._file.flush()
+        if sync:
+            self._file.sync()
+
+    def abandon(self) -> None:
+        """Close without writing what is buffered."""
+        self._file.close()
 
     def close(self) -> dict[str, int]:
-        """Flush and close; return records per file. May be called again."""
+        """Flush and close, also where flushing fails; return records per file. May be called again."""
         if not self._file.closed:
-            self.flush()
-            self._file.close()
+            try:
+                self.flush()
+            finally:
+                self._file.close()
         return {FILE: self.records}
 
 
 def read_inputs(path: Path) -> Iterator[list[Any]]:
     """Yield the records of an input record, in order; a torn last one is left out.
 
-    Raises InputRecordError at the first record that is not one of the three kinds above, and for a file that does not
+    Raises InputRecordError at the first record that is not one of the kinds above, and for a file that does not
     start with a head of this format.
     """
     motors: int | None = None
@@ -109,11 +141,23 @@ def _is_record(record: Any, motors: int) -> bool:
     match record:
         case ["cycle", cycle, time_ns, *columns]:
             return _whole(cycle) and _whole(time_ns) and len(columns) == 4 and all(_row(c, motors) for c in columns)
-        case ["edit", cycle, time_ns, hdso, list() as values, str()]:
+        case ["edit", cycle, time_ns, hdso, list() as values, str(), *by]:
             numbers = all(_number(value) for value in cast(list[Any], values))
-            return _whole(cycle) and _whole(time_ns) and _whole(hdso) and numbers
+            return _whole(cycle) and _whole(time_ns) and _whole(hdso) and numbers and _author(by)
+        case ["control", cycle, time_ns, str(), joint, value, str(), *by]:
+            fits = isinstance(value, str) or _number(value)
+            return _whole(cycle) and _whole(time_ns) and _whole(joint) and fits and _author(by)
+        case ["store", cycle, time_ns, bytes()]:
+            return _whole(cycle) and _whole(time_ns)
+        case ["lost", cycle, time_ns, from_ns, dict() as counts]:
+            named = all(isinstance(key, str) and _whole(n) for key, n in cast(dict[Any, Any], counts).items())
+            return _whole(cycle) and _whole(time_ns) and _whole(from_ns) and named
         case _:
             return False
+
+
+def _author(rest: list[Any]) -> bool:
+    return not rest or (len(rest) == 1 and isinstance(rest[0], str))
 
 
 def _row(column: Any, motors: int) -> bool:

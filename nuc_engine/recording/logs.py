@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from types import MappingProxyType
 
 from nuc_engine.plan import Plan, Slot
+from nuc_engine.recording.growing import GrowingFile, Mark
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Board
 
@@ -16,18 +18,24 @@ PLANT_FILE = "PlantData.txt"
 NUMBER = "%.9g"
 """Nine significant digits give a 32-bit float back exactly."""
 
+NO_MARKS: Mapping[str, Mark] = MappingProxyType({})
+"""A directory whose files are all begun anew."""
+
 _TIME = re.compile(r"([0-9]{1,18})(\s|$)")
 _PLANT_ROW = "%d" + f" {NUMBER}" * 4 + "\n"
 
 
 class TextLog:
-    """One text file, written in whole lines; `records` counts them. `flush` puts what is buffered on disk."""
+    """One text file, written in whole lines; `records` counts those on disk. `flush` puts what is buffered there.
 
-    def __init__(self, path: Path) -> None:
+    With a `mark`, what an earlier writer left is kept as far as the mark says, and continued.
+    """
+
+    def __init__(self, path: Path, mark: Mark | None = None) -> None:
         self.name = path.name
-        self.records = 0
+        self.records = 0 if mark is None else mark.records
         self._lines: list[str] = []
-        self._file: IO[str] = path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n")
+        self._file = GrowingFile(path, 0 if mark is None else mark.size)
         self.append = self._lines.append
 
     @property
@@ -35,31 +43,47 @@ class TextLog:
         """Whether the file is closed."""
         return self._file.closed
 
-    def flush(self) -> None:
-        """Write the buffered lines out."""
+    @property
+    def mark(self) -> Mark:
+        """How far the file is whole on disk."""
+        return Mark(self._file.size, self.records)
+
+    @property
+    def missing(self) -> int:
+        """Bytes before the mark that somebody else had taken away."""
+        return self._file.missing
+
+    def flush(self, *, sync: bool = False) -> None:
+        """Write the buffered lines out; after an OSError they are still there to be tried again."""
         if self._lines:
-            self.records += len(self._lines)
-            self._file.write("".join(self._lines))
+            count = len(self._lines)
+            self._file.write("".join(self._lines).encode("utf-8", "backslashreplace"))
+            self.records += count
             self._lines.clear()
-        self._file.flush()
+        if sync:
+            self._file.sync()
+
+    def abandon(self) -> None:
+        """Close without writing what is buffered."""
+        self._lines.clear()
+        self._file.close()
 
     def close(self) -> None:
-        """Flush and close; may be called again."""
+        """Flush and close, also where flushing fails; may be called again."""
         if not self._file.closed:
-            self.flush()
-            self._file.close()
+            try:
+                self.flush()
+            finally:
+                self._file.close()
 
 
 class DataLogs:
-    """The engine's data logs of one bout, one method per task."""
+    """The engine's data logs of one bout, one method per task. `marks` by file name continue another writer's."""
 
-    def __init__(self, folder: Path, plan: Plan, store: Store) -> None:
-        self._motor = TextLog(folder / "MotorData.txt")
-        self._sensors = TextLog(folder / "SensData.txt")
-        self._states = TextLog(folder / "StateData.txt")
-        self._muscles = TextLog(folder / "MuscleData.txt")
-        self._info = TextLog(folder / "Infolog.txt")
-        self._debug = TextLog(folder / "Debuglog.txt")
+    def __init__(self, folder: Path, plan: Plan, store: Store, marks: Mapping[str, Mark] = NO_MARKS) -> None:
+        names = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "Infolog.txt", "Debuglog.txt")
+        logs = _open_all(folder, names, marks)
+        self._motor, self._sensors, self._states, self._muscles, self._info, self._debug = logs
         self._plant: TextLog | None = None
         self._folder = folder
         motors = len(plan.motors)
@@ -114,20 +138,37 @@ class DataLogs:
         self._debug.append(f"{now_ns} {' '.join(text.split())}\n")
 
     @property
-    def _all(self) -> list[TextLog]:
+    def files(self) -> list[TextLog]:
+        """Every file there is so far."""
         logs = [self._motor, self._sensors, self._states, self._muscles, self._info, self._debug]
         return logs if self._plant is None else [*logs, self._plant]
 
     def flush(self) -> None:
         """Put everything on disk."""
-        for log in self._all:
+        for log in self.files:
             log.flush()
 
+    def abandon(self) -> None:
+        """Close all files without writing what is buffered."""
+        for log in self.files:
+            log.abandon()
+
     def close(self) -> dict[str, int]:
-        """Close all files; return records per file."""
-        for log in self._all:
-            log.close()
-        return {log.name: log.records for log in self._all}
+        """Close all files, whatever becomes of one of them; return records per file."""
+        with ExitStack() as stack:
+            for log in self.files:
+                stack.callback(log.close)
+        return {log.name: log.records for log in self.files}
+
+
+def _open_all(folder: Path, names: Sequence[str], marks: Mapping[str, Mark]) -> list[TextLog]:
+    logs: list[TextLog] = []
+    with ExitStack() as stack:
+        for name in names:
+            logs.append(TextLog(folder / name, marks.get(name)))
+            stack.callback(logs[-1].abandon)
+        stack.pop_all()
+    return logs
 
 
 def muscle_columns(plan: Plan, joint: int) -> list[int]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.plan import Plan
-from nuc_engine.recording import columns
+from nuc_engine.recording import columns, inputs
+from nuc_engine.recording.growing import Mark
 from nuc_engine.recording.inputs import InputRecord
-from nuc_engine.recording.logs import DataLogs
+from nuc_engine.recording.logs import NO_MARKS, DataLogs
 from nuc_engine.recording.scriptlog import HdsoScriptLog
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Board
@@ -19,30 +21,67 @@ from sccils_schemas.model import Model
 
 
 class BoutRecorder:
-    """Implements `nuc_engine.executive.Recorder` for one data directory. `events` counts events by kind."""
+    """Implements `nuc_engine.executive.Recorder` for one data directory. `events` counts events by kind.
 
-    def __init__(self, folder: Path, model: Model, plan: Plan, store: Store) -> None:
-        self._logs = DataLogs(folder, plan, store)
-        self._inputs = InputRecord(folder, plan)
-        self._script = HdsoScriptLog(folder / "Scriptlog.xml", plan, "Scriptlog", model.name)
-        self._hdso = HdsoScriptLog(folder / "HDSOlog.xml", plan, "HDSOlog", model.name)
+    `marks` by file name continue what another recorder of the same bout has left.
+    """
+
+    def __init__(
+        self, folder: Path, model: Model, plan: Plan, store: Store, marks: Mapping[str, Mark] = NO_MARKS
+    ) -> None:
+        with ExitStack() as stack:
+            # Where one file can not be opened, none is left open.
+            self._logs = DataLogs(folder, plan, store, marks)
+            stack.callback(self._logs.abandon)
+            self._inputs = InputRecord(folder, plan, marks.get(inputs.FILE))
+            stack.callback(self._inputs.abandon)
+            self._script = self._open_script(stack, folder, "Scriptlog", model, plan, marks)
+            self._hdso = self._open_script(stack, folder, "HDSOlog", model, plan, marks)
+            text = json.dumps(columns.describe_columns(model, plan), indent=1) + "\n"
+            (folder / columns.FILE).write_text(text, encoding="utf-8")
+            stack.pop_all()
         self._store, self._plan = store, plan
         self._cycle = 0
         self.events: dict[str, int] = {}
         self.refused: list[Applied] = []
         self.states, self.muscles = self._logs.states, self._logs.muscles
         self.plant, self.debug = self._logs.plant, self._logs.debug
-        text = json.dumps(columns.describe_columns(model, plan), indent=1) + "\n"
-        (folder / columns.FILE).write_text(text, encoding="utf-8")
+
+    @staticmethod
+    def _open_script(
+        stack: ExitStack, folder: Path, kind: str, model: Model, plan: Plan, marks: Mapping[str, Mark]
+    ) -> HdsoScriptLog:
+        name = f"{kind}.xml"
+        log = HdsoScriptLog(folder / name, plan, kind, model.name, marks.get(name))
+        stack.callback(log.abandon)
+        return log
 
     def start(self, now_ns: int, bus: str) -> None:
         """Log the start, and dump the whole store: what was known before the first task ran."""
+        self.describe(now_ns, bus)
+        self.dump(now_ns, 0)
+
+    def describe(self, now_ns: int, bus: str) -> None:
+        """Log the start, the bus, and where each HDSO lies."""
         self.event(now_ns, "engine_start", self._plan.name)
         self._logs.debug(now_ns, f"bus {bus}")
         for hdso in self._plan.hdsos:
             self._logs.debug(now_ns, f"hdso {hdso.id_num} {hdso.name} {hdso.kind} {hdso.datatype} at {hdso.offset}")
+
+    def dump(self, now_ns: int, cycle: int) -> None:
+        """Log every HDSO of the store as it is."""
         for hdso in self._plan.hdsos:
-            self._hdso.answer(now_ns, 0, hdso.index, self._store.values(hdso.index) or ())
+            self._hdso.answer(now_ns, cycle, hdso.index, self._store.values(hdso.index) or ())
+
+    def keep_store(self, now_ns: int, cycle: int, live: bytes) -> None:
+        """Keep the store's bytes in the input record, so that a repetition starts from exactly these."""
+        self._inputs.store(now_ns, cycle, live)
+
+    def lost(self, now_ns: int, from_ns: int, counts: Mapping[str, int]) -> None:
+        """Records of these kinds were lost since then."""
+        words = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+        self.event(now_ns, "records_lost", f"lost {words} between {from_ns / 1e9:.3f} s and {now_ns / 1e9:.3f} s")
+        self._inputs.lost(now_ns, self._cycle, from_ns, counts)
 
     def motor(self, now_ns: int, board: Board) -> None:
         """A cycle is complete."""
@@ -54,16 +93,23 @@ class BoutRecorder:
         """Sensors are converted."""
         self._logs.sensors(now_ns)
 
-    def applied(self, applied: Applied) -> None:
+    def applied(self, applied: Applied, author: str = "") -> None:
         """A write was made or refused."""
-        self._script.applied(applied)
-        self._inputs.edit(applied)
+        self._script.applied(applied, author)
+        self._inputs.edit(applied, author)
         if applied.refused:
             self.refused.append(applied)
 
-    def controlled(self, controlled: Controlled) -> None:
-        """A control was made or refused."""
-        self._inputs.control(controlled)
+    def controlled(self, controlled: Controlled, author: str = "") -> None:
+        """A control was made or refused: a line of its own, since the script log can not say it."""
+        self._inputs.control(controlled, author)
+        control = controlled.control
+        text = f"{self._plan.joints[control.joint].name}: {control.what} {control.value}"
+        by = f" by {author}" if author else ""
+        if controlled.refused:
+            self.event(controlled.time_ns, "control_refused", f"{text}{by}: {controlled.refused}")
+        else:
+            self.event(controlled.time_ns, "control", f"{text}{by}")
 
     def done(self, now_ns: int, changeset: Changeset, refused: int) -> None:
         """A changeset has taken effect: every write and control of it was told already."""
@@ -77,10 +123,26 @@ class BoutRecorder:
         self.events[kind] = self.events.get(kind, 0) + 1
         self._logs.event(now_ns, kind, text)
 
-    def flush(self) -> None:
+    @property
+    def marks(self) -> dict[str, Mark]:
+        """How far each file is whole on disk; to be asked for after `flush`."""
+        return {sink.name: sink.mark for sink in (*self._logs.files, self._inputs, self._script, self._hdso)}
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Bytes before the marks that somebody else had taken away, by file."""
+        sinks = (*self._logs.files, self._inputs, self._script, self._hdso)
+        return {sink.name: sink.missing for sink in sinks if sink.missing}
+
+    def flush(self, *, sync: bool = False) -> None:
         """Put everything on disk."""
+        for sink in (*self._logs.files, self._inputs, self._script, self._hdso):
+            sink.flush(sync=sync)
+
+    def abandon(self) -> None:
+        """Close all files as they are on disk: somebody else will continue them."""
         for sink in (self._logs, self._inputs, self._script, self._hdso):
-            sink.flush()
+            sink.abandon()
 
     def close(self) -> dict[str, Any]:
         """Close all files, whatever becomes of one of them; return records per file. Raises OSError from the first."""

@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from nuc_engine.changes import Applied
 from nuc_engine.plan import HdsoPlan, Plan
+from nuc_engine.recording.growing import Mark
 from nuc_engine.recording.logs import NUMBER, TextLog
 from sccils_schemas.rules import RuleError, decode_rule, format_rule
 
@@ -26,23 +27,43 @@ Values = tuple[int | float, ...]
 
 
 class HdsoScriptLog:
-    """One growing hdsoscript. `close` ends the root element; a file cut before that lacks only its end."""
+    """One growing hdsoscript. `close` ends the root element; a file cut before that lacks only its end.
 
-    def __init__(self, path: Path, plan: Plan, script_type: str, name: str) -> None:
+    `records` counts entries. With a `mark`, an earlier writer's script is continued.
+    """
+
+    def __init__(self, path: Path, plan: Plan, script_type: str, name: str, mark: Mark | None = None) -> None:
         self._plan = plan
-        self.records = 0
-        self._moment: tuple[int, int] | None = None
-        self._log = TextLog(path)
+        self.records = 0 if mark is None else mark.records
+        self._moment = None if mark is None else mark.moment
+        self._log = TextLog(path, mark)
+        if self._log.mark.size:
+            return
         self._log.append('<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">\n')
         self._log.append(f"<hdsoscript ScriptType={_attribute(script_type)} name={_attribute(name)}>\n")
 
-    def applied(self, applied: Applied) -> None:
-        """Log a write that was made, or, as a comment, one that was refused."""
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self._log.name
+
+    @property
+    def mark(self) -> Mark:
+        """How far the script is whole on disk; to be asked for after `flush`."""
+        return Mark(self._log.mark.size, self.records, self._moment)
+
+    @property
+    def missing(self) -> int:
+        """Bytes before the mark that somebody else had taken away."""
+        return self._log.missing
+
+    def applied(self, applied: Applied, author: str = "") -> None:
+        """Log a write that was made, or, as a comment, one that was refused; and whose it was, where that is known."""
         hdso = self._plan.hdsos[applied.write.hdso]
         element = hdso_mod(hdso, applied.write.values, applied.time_ns)
         if applied.refused:
             element = f"<!-- refused: {_comment(applied.refused)}: {_comment(element)} -->"
-        self._entry(applied.time_ns, applied.cycle, element)
+        self._entry(applied.time_ns, applied.cycle, element, author)
 
     def answer(self, now_ns: int, cycle: int, hdso: int, values: Values) -> None:
         """Log the answer to a request; an HDSO without a value is an entry with no elements."""
@@ -51,16 +72,21 @@ class HdsoScriptLog:
             values = _used(values)
         self._entry(now_ns, cycle, hdso_mod(described, values, now_ns))
 
-    def _entry(self, time_ns: int, cycle: int, element: str) -> None:
-        if self._moment != (time_ns, cycle):
-            self._moment = (time_ns, cycle)
-            self._log.append(f"  <!-- cycle {cycle} -->\n")
+    def _entry(self, time_ns: int, cycle: int, element: str, author: str = "") -> None:
+        if self._moment != (time_ns, cycle, author):
+            self._moment = (time_ns, cycle, author)
+            by = f", by {_comment(' '.join(author.split()))}" if author else ""
+            self._log.append(f"  <!-- cycle {cycle}{by} -->\n")
         self._log.append(f"  {element}\n")
         self.records += 1
 
-    def flush(self) -> None:
+    def flush(self, *, sync: bool = False) -> None:
         """Put what is buffered on disk, in whole entries."""
-        self._log.flush()
+        self._log.flush(sync=sync)
+
+    def abandon(self) -> None:
+        """Close without writing what is buffered, nor the document's end."""
+        self._log.abandon()
 
     def close(self) -> dict[str, int]:
         """End the document; return entries per file. May be called again."""

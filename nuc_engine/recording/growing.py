@@ -1,0 +1,64 @@
+"""Files that grow by whole pieces: what a write that failed half way left behind never becomes part of them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a file is whole: bytes, records, and for a script the moment (time_ns, cycle, author) it stands at."""
+
+    size: int = 0
+    records: int = 0
+    moment: tuple[int, int, str] | None = None
+
+
+class GrowingFile:
+    """One file that only grows. Its first `size` bytes are kept as they are, whatever follows them is cut off.
+
+    `missing` is how many bytes of those had been taken away by somebody else; it then goes on from where the file ends.
+    """
+
+    def __init__(self, path: Path, size: int = 0) -> None:
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            found = os.fstat(self._fd).st_size
+            self.size = min(size, found)
+            self.missing = size - self.size
+            if found > self.size:
+                os.ftruncate(self._fd, self.size)
+        except OSError:
+            self.close()
+            raise
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file is closed."""
+        return self._fd < 0
+
+    def write(self, data: bytes) -> None:
+        """Add data, all of it or nothing. Raises OSError; it may be tried again."""
+        left, at = memoryview(data), self.size
+        try:
+            while left:
+                written = os.pwrite(self._fd, left, at)
+                left, at = left[written:], at + written
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._fd, self.size)
+            raise
+        self.size = at
+
+    def sync(self) -> None:
+        """Wait until everything written is on the disk itself."""
+        os.fdatasync(self._fd)
+
+    def close(self) -> None:
+        """Close; may be called again."""
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            os.close(fd)
