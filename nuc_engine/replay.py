@@ -15,7 +15,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from drivers.errors import BusError
 from nuc_engine.bout import SCRIPT_FILE, BoutRefused, BoutSpec, Progress, prepare_bout, run_bout
-from nuc_engine.executive import TASKS, Executive
+from nuc_engine.executive import Executive
 from nuc_engine.faults import EngineFault
 from nuc_engine.locations import NotFound
 from nuc_engine.plants import PlantSpecError
@@ -26,6 +26,7 @@ from nuc_engine.recording.playback import RecordedBus, split_inputs
 from nuc_engine.recording.reach import Reach, find_reach
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.store import Store
+from nuc_engine.tasks import TASKS
 
 _NS = 1_000_000_000
 _TASK_FILES = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "Scriptlog.xml")

@@ -83,13 +83,11 @@ _STORE_BYTES = 4 * _MIB
 RING_BYTES: Mapping[str, int] = MappingProxyType(
     {"records": 32 * _MIB, "commands": 4 * _MIB, "guardian": 64 * _KIB, "supervisor": 64 * _KIB}
 )
-"""Data bytes of each ring. A leg of four motors at 200 Hz writes about 0.2 MiB/s, one of 24 at 200 Hz and 1 kHz about 3."""
+"""Data bytes of each ring. Four motors at 200 Hz write about 0.2 MiB/s; 24 at 200 Hz, with rules at 1 kHz, about 3."""
 
-SAFE_CLASSES = frozenset({"Plan", "Slot", "HdsoPlan", "MotorPlan", "FunctionPlan", "MusclePlan", "ActivationPlan"}) | {
-    "StatePlan",
-    "JointPlan",
-    "InitialWrite",
-}
+_PLAN_CLASSES = frozenset(
+    "Plan Slot HdsoPlan MotorPlan FunctionPlan MusclePlan ActivationPlan StatePlan JointPlan InitialWrite".split()
+)
 
 
 class BlockError(Exception):
@@ -125,7 +123,7 @@ class Block:
         return cls(fd)
 
     def write_plan(self, plan: Plan) -> None:
-        """Put a plan where the next core finds it, and say that there is one. Raises BlockError when it is too large."""
+        """Put a plan where the next core finds it, and say so. Raises BlockError when it is too large."""
         data = pickle.dumps(plan)
         if len(data) + 8 > _PLAN_BYTES or Store.size(plan) > _STORE_BYTES:
             raise BlockError(
@@ -156,7 +154,7 @@ class _PlanReader(pickle.Unpickler):
     """Makes plans and nothing else: what stands in the block was written by a process that talks to the network."""
 
     def find_class(self, module_name: str, global_name: str, /) -> Any:
-        if module_name == "nuc_engine.plan" and global_name in SAFE_CLASSES:
+        if module_name == "nuc_engine.plan" and global_name in _PLAN_CLASSES:
             return super().find_class(module_name, global_name)
         raise BlockError(f"the plan names {module_name}.{global_name}; expected classes of nuc_engine.plan only")
 
@@ -174,9 +172,8 @@ def _layout() -> dict[str, tuple[int, int]]:
     places: dict[str, tuple[int, int]] = {}
     at = 0
     for name, size in sizes.items():
-        size += -size % 64
-        places[name] = (at, size)
-        at += size
+        places[name] = (at, size + -size % 64)
+        at = sum(places[name])
     return places
 
 

@@ -30,10 +30,10 @@ class Kind(IntEnum):
     SENSORS = 1  # sensors are converted: fixed format
     STATES = 2  # states and activations are set: fixed format
     MUSCLES = 3  # forces and lengths are computed: fixed format
-    APPLIED = 4  # [time_ns, cycle, hdso index, values, refused, request]
+    APPLIED = 4  # [time_ns, cycle, hdso index, values, refused, request]: the writes of a changeset, then its DONE
     ANSWER = 5  # [time_ns, cycle, hdso index, values, request]
     EVENT = 6  # [time_ns, name, text]
-    CONTROL = 7  # [time_ns, cycle, what, joint index, value, request]: see nuc_engine.daemon.controls
+    CONTROL = 7  # [time_ns, cycle, what, joint index, value, refused, request]: see nuc_engine.controls
     ACK = 8  # [request, ok, time_ns, cycle, detail]: what became of a command
     MODE = 9  # [time_ns, mode, why, bout number]
     BOUT_BEGIN = 10  # [time_ns = engine time 0, bout number, stop time ns after it or -1]
@@ -43,6 +43,7 @@ class Kind(IntEnum):
     POSE = 14  # [time_ns, {joint name: degrees}]: where the leg was at the first exchange of a bout
     DONE = 15  # [request, time_ns, cycle, refused count]: a changeset has taken effect
     COUNTS = 16  # [time_ns, {...}]: the counters of a bout, before its BOUT_END
+    START = 17  # motor action began an exchange: fixed format; in the ring, the order in which the tasks really ran
 
 
 @dataclass(slots=True)
@@ -85,6 +86,7 @@ class Formats:
         self._sensors = struct.Struct(f"=q{len(plan.sensor_columns)}d")
         self._states = struct.Struct(f"=q{joints}h{muscles}d")
         self._muscles = struct.Struct(f"=q{2 * muscles}d")
+        self._start = struct.Struct("=q")
 
     def pack_motor(self, now_ns: int, board: Board) -> bytes:
         """Return a MOTOR record."""
@@ -97,6 +99,10 @@ class Formats:
             *board.sent_raw,
             *board.stamp_ns,
         )
+
+    def pack_start(self, now_ns: int) -> bytes:
+        """Return a START record."""
+        return self._start.pack(now_ns)
 
     def pack_sensors(self, now_ns: int, numbers: Sequence[float]) -> bytes:
         """Return a SENSORS record."""
@@ -116,6 +122,8 @@ class Formats:
             time_ns, cycle, *rest = self._motor.unpack(content)
             n = self._n
             return MotorRecord(time_ns, cycle, *(rest[k * n : (k + 1) * n] for k in range(5)))
+        if kind == Kind.START:
+            return list(self._start.unpack(content))
         if kind in (Kind.SENSORS, Kind.MUSCLES):
             time_ns, *numbers = (self._sensors if kind == Kind.SENSORS else self._muscles).unpack(content)
             return NumbersRecord(time_ns, numbers)
@@ -127,7 +135,10 @@ class Formats:
 
 def pack(*items: Any) -> bytes:
     """Return a record or a command that is a MessagePack array."""
-    return msgpack.packb(items)
+    content = msgpack.packb(items)
+    if content is None:
+        raise TypeError("nothing to pack")
+    return content
 
 
 def unpack(content: bytes) -> list[Any]:
@@ -138,17 +149,16 @@ def unpack(content: bytes) -> list[Any]:
 class Command(IntEnum):
     """Commands of the service for the core: MessagePack arrays that begin with the request's number.
 
-    Every one is answered by an ACK; a changeset in addition by APPLIED, ANSWER and, last, DONE. Engine times are ns since
-    the bout's start; -1 stands for "at once".
+    Every one is answered by an ACK; a changeset in addition by APPLIED, CONTROL, DONE and, last, ANSWER, with the same
+    request number. Engine times are ns since the bout's start; -1 stands for "at once".
     """
 
-    CHANGESET = 0  # [request, engine time or -1, [[hdso, [values]]...], [[hdso or -1, count]...]]
+    CHANGESET = 0  # [request, engine time or -1, [[hdso, [values]]...], [[hdso or -1, count]...], [[what, joint, value]..]]
     RUN = 1  # [request, delay ns, stop at engine time ns or -1, bout number]
     STOP = 2  # [request, policy "" (the configured one), "off", "hold" or "park"]
     ARM = 3  # [request]
     OFF = 4  # [request, why]: torque off, latched
     DUMP = 5  # [request]: a STORE record
-    CONTROL = 6  # [request, engine time or -1, [[what, joint index, value]...]]: see nuc_engine.daemon.controls
-    FORGET = 7  # [request, request that is to be forgotten or -1 for all]: timed changesets not yet due
-    PARK = 8  # [request, {joint index: degrees}, rate deg/s]: the pose a stop parks in
-    LIMITS = 9  # [request, [ticks or -1 per motor]]: the guard's limits
+    FORGET = 6  # [request, request that is to be forgotten or -1 for all]: timed changesets not yet due
+    PARK = 7  # [request, {joint index: degrees}, rate deg/s]: the pose a stop parks in
+    LIMITS = 8  # [request, [ticks or -1 per motor]]: the guard's limits

@@ -84,7 +84,7 @@ class MotorAction:
                 delta = round(delta) if delta - delta == 0.0 else delta
                 command = position + self._dirs[k] * (delta + tweaks[k])
             else:
-                command = self._other(k, drive, position, now_ns)
+                command = self._other(k, drive, position)
                 if command is None:
                     continue
             goal = guard.pass_on(k, command, position)
@@ -97,26 +97,28 @@ class MotorAction:
                 mirror(goal, goal - position)
         self._bus.start(now_ns, sent)
 
-    def _other(self, k: int, drive: Drive, position: int, now_ns: int) -> float | None:
+    def _other(self, k: int, drive: Drive, position: int) -> float | None:
         """Return the command of a motor that no muscle drives; None: there is none."""
         if drive is Drive.TARGET:
             target = self._board.target_raw[k]
             if target is None:
                 # It holds where it stood when it was told to.
                 self._board.target_raw[k] = target = float(position)
-            return self._approach(k, target, position, now_ns)
+            return self._approach(k, target, position)
         cell = self._position[k] if drive is Drive.POSITION else self._force[k] if drive is Drive.FORCE else None
         if cell is None or not self._store.flags[cell[2]]:
             return None
         value = cell[0][cell[1]]
         if drive is Drive.FORCE:
             return position + self._dirs[k] * (round(value) + self._board.tweaks[k])
-        return self._approach(k, value, position, now_ns)
+        return self._approach(k, value, position)
 
-    def _approach(self, k: int, goal: float, position: int, now_ns: int) -> float:
+    def _approach(self, k: int, goal: float, position: int) -> float:
         rate, at = self._board.rate_raw_s[k], self._board.approach_raw[k]
         if rate is None:
             return goal
+        # Time as the measurements tell it: a repetition from recorded replies then computes the same.
+        now_ns = self._board.stamp_ns[k]
         if at is None:
             at = float(position)
         else:

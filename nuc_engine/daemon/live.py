@@ -1,0 +1,153 @@
+"""The executive on the real clock: the same tasks, called one by one by a loop that also waits, beats and listens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivers.bus import Bus
+from drivers.port import NEVER
+from drivers.servo import ReplyStatus
+from nuc_engine.daemon.block import Block, Word
+from nuc_engine.daemon.ringrecorder import RingRecorder
+from nuc_engine.dispatcher import MISS_LIMIT, Clock, Dispatcher, Entry
+from nuc_engine.plan import Plan
+from nuc_engine.store import Store
+from nuc_engine.tasks.board import Drive
+
+_OK = int(ReplyStatus.OK)
+_STILL = (Drive.LIMP, Drive.NONE)
+
+
+class LiveExecutive(Dispatcher):
+    """Runs one model in real time, one task per `dispatch`.
+
+    While `running`, it does what the virtual one does. While not, servos are exchanged with and sensors converted, but
+    rules and muscles rest, and what the motors do stands in the controls alone.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        bus: Bus,
+        recorder: RingRecorder,
+        block: Block,
+        clock: Clock,
+        store: Store,
+        *,
+        running: bool,
+        keep_store: bool,
+        limits: Sequence[int | None],
+        approach_deg_s: float,
+    ) -> None:
+        super().__init__(
+            plan,
+            bus,
+            recorder,
+            clock,
+            store=store,
+            limits=limits,
+            approach_deg_s=approach_deg_s,
+            keep_store=keep_store,
+        )
+        self._live_bus, self._ring_recorder, self._words = bus, recorder, block.words
+        statistics = block.statistics
+        self._timed = tuple((entry, statistics[entry.name], Word.TASK_LAST + k) for k, entry in enumerate(self.entries))
+        self._releasing = False
+        self._limp_since = 0
+        self.running = running
+        self.quiet = False
+        self.failing: list[tuple[int, int]] = []
+        """(motor, misses in a row) of motors that have been silent for too long, newest cycle."""
+        if not running:
+            self._transition_entry.release_ns = NEVER
+            self.controls.all(Drive.LIMP)
+
+    @property
+    def exchanging(self) -> bool:
+        """Whether an exchange is on the wire."""
+        return self._exchanging
+
+    @property
+    def next_ns(self) -> int:
+        """When the next task is due; NEVER when only a reply can make one ready."""
+        return min([entry.release_ns for entry in self.entries])
+
+    @property
+    def limp(self) -> bool:
+        """Whether every motor has been told to be limp, and has answered since."""
+        board = self.board
+        return (
+            all(drive is Drive.LIMP for drive in board.drives)
+            and not self._releasing
+            and board.cycle > self._limp_since
+            and all(status == _OK for status in board.status)
+        )
+
+    def dispatch(self, now_ns: int) -> bool:
+        """Run the most urgent task that is due; False when none is. Raises EngineFault and the port's PortError."""
+        for entry, statistics, fresh in self._timed:
+            release = entry.release_ns
+            if release <= now_ns:
+                entry.runs += 1
+                entry.run(now_ns)
+                done = self._clock.now_ns
+                statistics.record(release, now_ns, done)
+                self._words[fresh] = done
+                return True
+        return False
+
+    def readable(self, now_ns: int) -> None:
+        """Take note that bytes have come."""
+        if self._exchanging:
+            self._complete_entry.release_ns = min(self._complete_entry.release_ns, now_ns)
+
+    def rest(self, drive: Drive | None) -> None:
+        """End the rules and muscles of a bout; let every motor be driven so, or (None) as the controls have it."""
+        self.running = False
+        self._transition_entry.release_ns = self._muscle_entry.release_ns = NEVER
+        self.board.deltas = [0.0] * len(self.board.deltas)
+        if drive is not None:
+            self.controls.all(drive)
+
+    def release(self, now_ns: int) -> None:
+        """Take the torque off every servo now: what is left of the exchange under way is dropped."""
+        self.rest(Drive.LIMP)
+        self._limp_since = self.board.cycle
+        self._releasing = self._exchanging = True
+        self._start_entry.release_ns = NEVER
+        self._live_bus.torque_off(now_ns)
+        self._complete_entry.release_ns = self._live_bus.wake_ns
+
+    def _run_start(self, now_ns: int) -> None:
+        self._start_entry.release_ns = NEVER
+        if any(drive not in _STILL for drive in self.board.drives):
+            # Before the first byte, so that whoever finds this process dead knows.
+            self._words[Word.TORQUE] = 1
+        self._motor_action.start(now_ns)
+        self._ring_recorder.started(now_ns)
+        self._exchanging = True
+        self._complete_entry.release_ns = self._live_bus.wake_ns
+
+    def _run_complete(self, now_ns: int) -> None:
+        if not self._live_bus.proceed(now_ns):
+            self._complete_entry.release_ns = self._live_bus.wake_ns
+            return
+        self._complete_entry.release_ns = NEVER
+        self._releasing = False
+        self.failing = []
+        self._cycle_complete(now_ns)
+        self._words[Word.CYCLE] = self.board.cycle
+        if self.quiet:
+            self._start_entry.release_ns = NEVER
+
+    def _missed(self, motor: int, misses: int, now_ns: int) -> None:
+        if any(drive not in _STILL for drive in self.board.drives):
+            super()._missed(motor, misses, now_ns)
+            return
+        self.missed[motor] += 1
+        if misses >= MISS_LIMIT:
+            # Nothing is driven, so nothing is in danger: it is told when somebody wants to drive.
+            self.failing.append((motor, misses))
+
+    def _done_ns(self, now_ns: int, entry: Entry) -> int:
+        return self._clock.now_ns

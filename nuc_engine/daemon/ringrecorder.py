@@ -1,0 +1,93 @@
+"""What the executive tells, as records in the ring: the core's `Recorder`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nuc_engine.changes import Applied, Changeset, Controlled
+from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.ring import Ring
+from nuc_engine.daemon.wire import Formats, Kind, pack
+from nuc_engine.plan import Plan, Slot
+from nuc_engine.store import Store
+from nuc_engine.tasks.board import Board
+
+
+class RingRecorder:
+    """Implements `nuc_engine.executive.Recorder` on the records ring.
+
+    Never waits: a record that finds no room is counted in the block, by kind, and told by a LOST record as soon as
+    there is room. `wake` is called after records somebody may be waiting for.
+    """
+
+    def __init__(self, plan: Plan, store: Store, ring: Ring, words: memoryview, wake: Callable[[], None]) -> None:
+        self._ring, self._words, self._wake = ring, words, wake
+        self._formats = Formats(plan)
+        self._cells = [store.locate(Slot(index)) for index in plan.sensor_columns]
+        self._lost: dict[int, int] = {}
+        self._cycle = 0
+
+    def put(self, kind: Kind, content: bytes, now_ns: int) -> None:
+        """Put one record."""
+        if self._lost and self._ring.put(Kind.LOST, pack(now_ns, self._lost)):
+            self._lost = {}
+        if not self._ring.put(kind, content):
+            self._words[Word.LOST + kind] += 1
+            self._lost[kind] = self._lost.get(kind, 0) + 1
+
+    def tell(self, kind: Kind, now_ns: int, *items: Any) -> None:
+        """Put a record that somebody may be waiting for: its array begins with the time."""
+        self.put(kind, pack(now_ns, *items), now_ns)
+        self._wake()
+
+    def acknowledge(self, request: int, ok: bool, now_ns: int, detail: Any = "") -> None:
+        """Answer a command."""
+        self.put(Kind.ACK, pack(request, ok, now_ns, self._cycle, detail), now_ns)
+        self._wake()
+
+    def motor(self, now_ns: int, board: Board) -> None:
+        """A cycle is complete."""
+        self._cycle = board.cycle
+        self.put(Kind.MOTOR, self._formats.pack_motor(now_ns, board), now_ns)
+
+    def started(self, now_ns: int) -> None:
+        """An exchange was begun."""
+        self.put(Kind.START, self._formats.pack_start(now_ns), now_ns)
+
+    def sensors(self, now_ns: int, store: Store) -> None:
+        """Sensors are converted."""
+        self.put(Kind.SENSORS, self._formats.pack_sensors(now_ns, [view[at] for view, at in self._cells]), now_ns)
+
+    def states(self, now_ns: int, board: Board) -> None:
+        """States and activations are set."""
+        self.put(Kind.STATES, self._formats.pack_states(now_ns, board), now_ns)
+
+    def muscles(self, now_ns: int, board: Board) -> None:
+        """Forces and lengths are computed."""
+        self.put(Kind.MUSCLES, self._formats.pack_muscles(now_ns, board), now_ns)
+
+    def applied(self, applied: Applied) -> None:
+        """A write was made or refused."""
+        write = applied.write
+        content = pack(applied.time_ns, applied.cycle, write.hdso, write.values, applied.refused, applied.origin)
+        self.put(Kind.APPLIED, content, applied.time_ns)
+
+    def controlled(self, controlled: Controlled) -> None:
+        """A control was made or refused."""
+        made = controlled.control
+        what = (controlled.cycle, made.what, made.joint, made.value, controlled.refused, controlled.origin)
+        self.put(Kind.CONTROL, pack(controlled.time_ns, *what), controlled.time_ns)
+
+    def done(self, now_ns: int, changeset: Changeset, refused: int) -> None:
+        """A changeset has taken effect."""
+        self.put(Kind.DONE, pack(changeset.origin, now_ns, self._cycle, refused), now_ns)
+        self._wake()
+
+    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...], origin: int) -> None:
+        """A request is answered."""
+        self.tell(Kind.ANSWER, now_ns, self._cycle, hdso, values, origin)
+
+    def event(self, now_ns: int, kind: str, text: str) -> None:
+        """Something worth a line happened."""
+        self.tell(Kind.EVENT, now_ns, kind, text)
