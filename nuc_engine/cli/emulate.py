@@ -6,7 +6,6 @@ import json
 import os
 import select
 import signal
-import socket
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from drivers.servo import PlantFault
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import is_terminal, note, say
 from nuc_engine.cli.params import Command, Pair, configuration
+from nuc_engine.daemon.notify import Notifier, handed_over
 from nuc_engine.emulation.leg import LegSpec
 from nuc_engine.emulation.loop import LATE_NS
 from nuc_engine.emulation.process import EmulatorProcess, Places, Sight
@@ -106,7 +106,9 @@ _PRIORITY = 60
     help="Real-time priority; 0 for none. Above the engine's: real servos do not wait for the engine either.",
 )
 @click.option("--cpu", metavar="N", type=click.IntRange(0), help="Run on this CPU only.")
-@click.option("--notify", is_flag=True, help="Tell systemd when the terminal is there (Type=notify).")
+@click.option(
+    "--notify", is_flag=True, help="Tell systemd when it is ready, and feed its watchdog."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the first line as JSON; no live line.")
 def command(
     config: str,
@@ -149,7 +151,7 @@ def command(
             note(f"nuc emulate: without {missing}")
         _announce(process.describe(), as_json=as_json)
         if notify:
-            _tell_systemd("READY=1")
+            _keep_telling(process)
         try:
             process.run()
         except PlantFault as fault:
@@ -166,6 +168,18 @@ def command(
 def _wait(deadline_ns: int, descriptors: Sequence[int]) -> Sequence[int]:
     left_ns = deadline_ns - monotonic_ns()
     return select.select(descriptors, (), (), left_ns * 1e-9 if left_ns > 0 else 0.0)[0]
+
+
+def _keep_telling(process: EmulatorProcess) -> None:
+    """Tell systemd that the terminal is there, and then that the loop turns, as often as it wants to hear it."""
+    systemd = handed_over(os.environ, os.getpid())
+    notifier = Notifier(systemd.address)
+    if not notifier.listens:
+        note("nuc emulate: --notify, but nobody gave a NOTIFY_SOCKET; going on without")
+        return
+    notifier.ready()
+    if systemd.watchdog_ns is not None:
+        process.alive = notifier.watchdog
 
 
 def _announce(what: Mapping[str, Any], *, as_json: bool) -> None:
@@ -194,16 +208,6 @@ def _sum_up(process: EmulatorProcess) -> None:
         f"{loop.replies.count} replies, {loop.replies.late} of them over {LATE_NS // 1000} us late, {loop.lost} lost;"
         f" plant behind by at most {loop.plant_behind.max_ns / 1e6:.1f} ms"
     )
-
-
-def _tell_systemd(text: str) -> None:
-    """Send a line to the socket that systemd names."""
-    address = os.environ.get("NOTIFY_SOCKET", "")
-    if not address:
-        note("nuc emulate: --notify, but nobody gave a NOTIFY_SOCKET; going on without")
-        return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-        sender.sendto(text.encode(), "\0" + address[1:] if address.startswith("@") else address)
 
 
 def _line_faults(pairs: Sequence[tuple[str, str]]) -> LineFaults:

@@ -5,7 +5,6 @@ Commands are JSON objects with a `command` and its parameters; servos are named 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
@@ -22,6 +21,7 @@ Parameters = Mapping[str, Any]
 Answer = Mapping[str, Any]
 
 _LONGEST_MS: Final = 3_600_000.0
+_LARGEST: Final = 1e12
 _NOTHING: Final[Answer] = {}
 
 
@@ -48,7 +48,7 @@ class Commands:
         """Do one command and return its answer. Raises `EmulationError` for one that can not be done."""
         parameters = dict(command)
         name = parameters.pop("command", None)
-        if name not in self._known:
+        if not isinstance(name, str) or name not in self._known:
             raise EmulationError(f"no command {name!r}: expected one of {', '.join(self._known)}")
         do, allowed = self._known[name]
         for parameter in parameters:
@@ -81,7 +81,7 @@ class Commands:
         return self.status()
 
     def _faults(self, parameters: Parameters) -> Answer:
-        numbers = {name: _number(parameters, name, 0.0, math.inf) for name in parameters}
+        numbers = {name: _number(parameters, name, 0.0, _LARGEST) for name in parameters}
         try:
             self._leg.set_faults(LineFaults(**numbers))
         except BusUrlError as error:
@@ -166,9 +166,9 @@ class Commands:
 
 
 def _finite(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise EmulationError(f"{name} is {value!r}: expected a number")
-    return float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
+        return float(value)
+    raise EmulationError(f"{name} is {value!r}: expected a number")
 
 
 def _number(parameters: Parameters, name: str, low: float, high: float) -> float:

@@ -54,6 +54,8 @@ class EmulatorProcess:
         `report` is called once a second, in between exchanges; it must not wait. Raises `EmulationError` and what
         `Leg` raises.
         """
+        self.alive: Callable[[], object] = _nobody
+        """Called some ten times a second as long as the loop turns."""
         self._report = report
         self._now = now
         self._reported_ns = self._reported = 0
@@ -120,6 +122,7 @@ class EmulatorProcess:
         return log
 
     def _do_chores(self, now_ns: int) -> None:
+        self.alive()
         self.terminal.free_if_abandoned()
         self._keep_records()
         if self._report is not None and now_ns - self._reported_ns >= _REPORT_NS:
@@ -142,6 +145,10 @@ class EmulatorProcess:
             lost=loop.lost,
             plant_behind_ms=loop.plant_behind.max_ns / 1e6,
         )
+
+
+def _nobody() -> None:
+    """Nobody wants to know."""
 
 
 class _Record:

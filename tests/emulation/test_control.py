@@ -1,0 +1,294 @@
+"""The control socket and its client; and every command on servos of paper."""
+
+import json
+import socket
+import threading
+from contextlib import contextmanager, suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drivers.aimotor.codec import encode_position, encode_read
+from nuc_engine.emulation import control
+from nuc_engine.emulation.bytelog import read
+from nuc_engine.emulation.client import EmulatorClient, tell
+from nuc_engine.emulation.commands import Commands
+from nuc_engine.emulation.control import ControlSocket
+from nuc_engine.emulation.errors import ControlError, EmulationError
+from nuc_engine.emulation.leg import Leg, LegSpec
+from nuc_engine.emulation.loop import EmulatorLoop
+from nuc_engine.emulation.rawlog import Event, LogHeader, RawLog
+from nuc_engine.emulation.terminal import Terminal
+from tests.cli.conftest import CONFIGS
+from tests.emulation.world import MS, World
+
+
+def echo(command):
+    if "wrong" in command:
+        raise EmulationError("this is wrong")
+    return {"said": command}
+
+
+@contextmanager
+def served(path, obey=echo):
+    """Serve a control socket from a thread, as the emulator's loop would."""
+    import select
+
+    server = ControlSocket(path, obey)
+    ended = threading.Event()
+
+    def serve():
+        while not ended.is_set():
+            for descriptor in select.select(server.filenos(), [], [], 0.01)[0]:
+                server.handle(descriptor)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield server
+    finally:
+        ended.set()
+        thread.join()
+        server.close()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "control"
+
+
+def test_commands_are_answered_one_line_each(path):
+    with served(path), EmulatorClient(path) as client:
+        assert client.tell("hello", n=1) == {"said": {"command": "hello", "n": 1}}
+        assert client.tell("again") == {"said": {"command": "again"}}
+        with pytest.raises(ControlError, match=r"this is wrong"):
+            client.tell("hello", wrong=True)
+        assert tell(path, "from another") == {"said": {"command": "from another"}}
+    assert not path.exists()
+
+
+def ask_raw(path, data):
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(5)
+        client.connect(str(path))
+        client.sendall(data)
+        return client.recv(100_000)
+
+
+def test_what_is_no_command_is_answered_with_what_is_wrong(path):
+    with served(path):
+        for said in (b"{\n", b"[1]\n", b"12\n", b"\xff\xfe\n", b"[" * 60_000 + b"\n"):
+            answer = json.loads(ask_raw(path, said))
+            assert answer["ok"] is False
+            assert answer["error"]
+        assert json.loads(ask_raw(path, b'\n{"command": "x"}\n'))["ok"] is True
+
+
+def test_a_client_that_floods_is_sent_away_and_the_next_is_served(path):
+    with served(path):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(5)
+            client.connect(str(path))
+            with pytest.raises(OSError, match=r"Broken pipe|reset"):
+                for _ in range(1000):
+                    client.sendall(b"x" * 10_000)
+        assert tell(path, "still there")
+
+
+def test_a_client_that_never_reads_is_sent_away(path):
+    with served(path, lambda command: {"long": "x" * 50_000}):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(5)
+            client.connect(str(path))
+            with pytest.raises(OSError, match=r"Broken pipe|reset|timed out"):
+                for _ in range(10_000):
+                    client.sendall(b"{}\n" * 100)
+        assert tell(path, "x")
+
+
+def test_half_a_line_waits_for_the_other_half(path):
+    with served(path), socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(5)
+        client.connect(str(path))
+        client.sendall(b'{"command": ')
+        client.sendall(b'"x"}\n{"comm')
+        assert json.loads(client.recv(1000))["said"] == {"command": "x"}
+
+
+def test_more_clients_than_there_is_room_for_are_turned_away(path, monkeypatch):
+    monkeypatch.setattr(control, "_MOST_CLIENTS", 2)
+    with served(path), EmulatorClient(path) as first, EmulatorClient(path) as second:
+        assert first.tell("a")
+        assert second.tell("b")
+        with pytest.raises(ControlError, match=r"ended before|no answer"):
+            tell(path, "c")
+        assert first.tell("d")
+
+
+def test_a_socket_left_behind_is_replaced_but_nothing_else(path):
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    with served(path):
+        with pytest.raises(EmulationError, match=r"another emulator listens"):
+            ControlSocket(path, echo)
+        assert tell(path, "x")
+    path.write_text("data")
+    with pytest.raises(EmulationError, match=r"no socket"):
+        ControlSocket(path, echo)
+    assert path.read_text() == "data"
+
+
+def test_nobody_there_is_a_message(path):
+    with pytest.raises(ControlError, match=r"no emulator listens"):
+        EmulatorClient(path)
+
+
+class Emulation:
+    """A loopback leg with a real terminal nobody opens, on a clock of paper."""
+
+    def __init__(self, tmp_path, **options):
+        self.leg = Leg(LegSpec(config=str(CONFIGS / "lin_roach"), plant="loopback", **options))
+        self.leg.begin(0)
+        self.world = World()
+        self.terminal = Terminal(tmp_path / "leg")
+        self.path = tmp_path / "leg.bytes"
+        self.log = RawLog(self.path, LogHeader("leg", self.leg.baud, 0, tuple(s.bus_id for s in self.leg.servos)))
+        self.loop = EmulatorLoop(
+            self.leg.emulator, self.leg.plant, self.world, self.leg.line, baud=self.leg.baud, start_ns=0,
+            now=self.world.now, wait=self.world.wait, log=self.log,
+        )  # fmt: skip
+        self.commands = Commands(self.leg, self.loop, self.terminal, self.world.now)
+
+    def tell(self, name, **parameters):
+        return self.commands.obey({"command": name, **parameters})
+
+    def ask(self, frame):
+        """Let the host send a frame and return what came back within 20 ms."""
+        before, self.world.script = len(self.world.got), [(self.world.now_ns + MS, frame)]
+        end = self.world.now_ns + 20 * MS
+        while self.world.now_ns < end:
+            self.loop.turn()
+        return b"".join(data for _, data in self.world.got[before:])
+
+    def events(self):
+        self.log.flush()
+        return [(happening.event, happening.number) for happening in read(self.path).events]
+
+
+@pytest.fixture
+def leg(tmp_path):
+    emulation = Emulation(tmp_path)
+    yield emulation
+    emulation.terminal.unplug()
+    emulation.log.close()
+
+
+MIDDLE = b"\x00\x7f"
+
+
+def test_a_servo_unplugged_is_silent_and_passive_when_it_is_back(leg):
+    leg.ask(encode_position(2, 3, 127))
+    assert [servo["driven"] for servo in leg.tell("status")["servos"]] == [-1, -1, 3, -1]
+    leg.tell("unplug", servo=2)
+    assert leg.ask(encode_read(2)) == b""
+    assert leg.ask(encode_read(1)) == MIDDLE
+    leg.tell("plug", servo=2)
+    assert leg.ask(encode_read(2)) == MIDDLE
+    assert leg.tell("status")["servos"][2]["driven"] == -1
+    assert leg.events() == [(Event.SERVO_UNPLUGGED, 2), (Event.SERVO_PLUGGED, 2)]
+
+
+def test_a_stuck_servo_reports_what_it_did_while_it_moves(leg):
+    leg.tell("stick", servo=leg.leg.servos[1].name)
+    for _ in range(5):
+        assert leg.ask(encode_position(1, 0, 200)) == MIDDLE
+    leg.tell("unstick", servo=1)
+    assert leg.ask(encode_read(1))[1] > 190
+
+
+def test_the_adapter_can_be_unplugged(leg):
+    leg.tell("unplug")
+    assert leg.tell("status")["terminal"] is None
+    leg.tell("unplug")
+    assert leg.tell("plug")["terminal"] == leg.tell("status")["terminal"] == leg.terminal.name
+    assert leg.events() == [(Event.UNPLUGGED, 0), (Event.PLUGGED, 0)]
+
+
+def test_line_faults_come_and_go(leg):
+    leg.tell("faults", drop=1.0)
+    assert leg.ask(encode_read(0)) == b""
+    leg.tell("faults", flip=1.0)
+    assert leg.ask(encode_read(0)) != MIDDLE
+    leg.tell("faults")
+    assert leg.ask(encode_read(0)) == MIDDLE
+
+
+def test_a_stall_is_noted(leg):
+    leg.tell("stall", ms=30)
+    assert leg.ask(encode_read(0)) == b""
+    assert leg.ask(encode_read(0)) == MIDDLE * 2
+    assert leg.events() == [(Event.STALLED, 30)]
+
+
+def test_quit_ends_the_loop(leg):
+    leg.tell("quit")
+    leg.loop.run()
+    assert leg.loop.stopped
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ({}, "no command None: expected one of status"),
+        ({"command": "stuck"}, "no command 'stuck'"),
+        ({"command": ["status"]}, "no command"),
+        ({"command": "status", "servo": 1}, "status has no 'servo': expected no parameters"),
+        ({"command": "stick"}, "no servo None: expected one of 0 ("),
+        ({"command": "stick", "servo": 9}, "no servo 9"),
+        ({"command": "stick", "servo": True}, "no servo True"),
+        ({"command": "faults", "drop": 1.5}, "drop=1.5 is not a probability"),
+        ({"command": "faults", "drop": "x"}, "drop is 'x': expected a number"),
+        ({"command": "faults", "drip": 1}, "faults has no 'drip': expected drop, flip"),
+        ({"command": "stall"}, "ms is None"),
+        ({"command": "stall", "ms": -1}, "ms is -1: expected 0 to"),
+        ({"command": "kick", "force_n": [1, 2], "duration_ms": 5}, "expected [forward, left, up] in N"),
+        ({"command": "kick", "force_n": [1, 2, None], "duration_ms": 5}, "force_n is None"),
+        ({"command": "kick", "force_n": [1, 2, 3], "duration_ms": 5}, "need --plant mujoco"),
+        ({"command": "ground", "present": 1}, "expected true or false"),
+        ({"command": "stall", "ms": 10**400}, "expected a number"),
+        ({"command": "height", "height_cm": float("nan")}, "expected a number"),
+    ],
+)
+def test_a_command_that_can_not_be_done_says_what_was_expected(leg, command, said):
+    with pytest.raises(EmulationError) as caught:
+        leg.commands.obey(command)
+    assert said in str(caught.value)
+    assert leg.events() == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = ["status", "faults", "stick", "unstick", "stall", "kick", "ground", "height"]
+PARAMETERS = ["servo", "ms", "force_n", "duration_ms", "present", "height_cm", "drop", "flip", "delay_us", "id", "on"]
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.sampled_from(NAMES), st.dictionaries(st.sampled_from(PARAMETERS), JSON, max_size=2))
+def test_no_parameter_makes_a_command_fail_in_another_way(tmp_path_factory, name, parameters):
+    leg = _any_leg(tmp_path_factory)
+    with suppress(EmulationError):
+        json.dumps(leg.commands.obey({"command": name, **parameters}))
+
+
+_ONE = []
+
+
+def _any_leg(tmp_path_factory):
+    if not _ONE:
+        _ONE.append(Emulation(tmp_path_factory.mktemp("leg")))
+        _ONE[0].terminal.unplug()
+    return _ONE[0]
