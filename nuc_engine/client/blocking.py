@@ -30,7 +30,7 @@ T = TypeVar("T")
 class Client(Methods):
     """Talks to one daemon; its methods block until they are answered. Not to be shared between threads.
 
-    `name` is who one is in logs and for control (with keys, the name they were allowed under counts); `timeout_s` is how
+    `name` is who one is in logs and for control (with keys, the name they were allowed under counts), `timeout_s` how
     long the daemon may take for an answer. Nothing is sent before the first method is called. Connections come back by
     themselves; a request that was not answered is never sent again.
     """

@@ -152,8 +152,8 @@ def redo() -> Call[Acknowledgement]:
     return Call("redo", Acknowledgement.read)
 
 
-def joint_mode(joint: Ref, mode: Literal["muscle", "force", "position", "limp", "none"]) -> Call[Acknowledgement]:
-    """Choose what commands a joint: its muscles, a force, a position, nothing but its own weight (limp)."""
+def joint_mode(joint: Ref, mode: Literal["muscle", "force", "position", "hold", "limp"]) -> Call[Acknowledgement]:
+    """Choose what commands a joint: its muscles, a force, a position; it can hold where it is, or be limp."""
     return Call("joint_mode", Acknowledgement.read, {"joint": joint, "mode": mode})
 
 

@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 import zmq
-import zmq.auth
 from zmq.utils.monitor import parse_monitor_message
 
 from nuc_engine.client.conversation import Link
 from nuc_engine.client.errors import ClientError, KeysError
 from nuc_engine.realtime.clock import RealClock
+from nuc_engine.service import keys
 
 DEFAULT_ADDRESS = "tcp://127.0.0.1:44106"
 TELEMETRY_PORT = 9872
@@ -49,26 +49,26 @@ def load_keys(folder: Path, name: str = "") -> Keys:
 
     Raises KeysError.
     """
+    if not folder.is_dir():
+        raise KeysError(f"{folder}: no folder of keys; make keys there: nuc keys new NAME --folder {folder}")
     own = [folder / f"{name}.key_secret"] if name else []
-    own = own if own and own[0].is_file() else sorted(set(folder.glob("*.key_secret")) - {folder / "server.key_secret"})
+    if not own or not own[0].is_file():
+        own = sorted(set(folder.glob("*.key_secret")) - {folder / f"{keys.SERVER}.key_secret"})
     if len(own) != 1:
         found = ", ".join(path.name for path in own) or "none"
-        raise KeysError(f"{folder}: expected one NAME.key_secret, found {found}; make one: nuc keys new NAME")
-    public, secret = _certificate(own[0])
-    if secret is None:
-        raise KeysError(f"{own[0]}: holds no secret key")
-    return Keys(_certificate(folder / "server.key")[0], public, secret)
-
-
-def _certificate(path: Path) -> tuple[bytes, bytes | None]:
+        raise KeysError(
+            f"{folder}: expected one NAME.key_secret, found {found}; choose with --name, or nuc keys new NAME"
+        )
     try:
-        return zmq.auth.load_certificate(path)
-    except (OSError, ValueError) as error:
-        hint = "; copy the daemon's server.key there" if path.name == "server.key" else ""
-        raise KeysError(f"{path}: no key can be read from it: {error}{hint}") from error
+        pair = keys.load_secret(own[0])
+        return Keys(keys.load_public(folder / f"{keys.SERVER}.key"), pair.public, pair.secret)
+    except keys.KeysError as error:
+        raise KeysError(
+            f"{error}; a client needs its own pair, and a copy of the daemon's {keys.SERVER}.key"
+        ) from error
 
 
-def open_commands(context: zmq.Context[Any], address: str, keys: Keys | None) -> tuple[Any, Any]:
+def open_commands(context: zmq.Context[Any], address: str, own: Keys | None) -> tuple[Any, Any]:
     """Return a socket for requests that is being connected, and one that tells what happens to the connection.
 
     Raises ClientError for an address that is none.
@@ -79,18 +79,18 @@ def open_commands(context: zmq.Context[Any], address: str, keys: Keys | None) ->
     # A request must not wait in a queue for a daemon that comes later: its sender has given up by then.
     socket.setsockopt(zmq.IMMEDIATE, 1)
     try:
-        _connect(socket, address, keys)
+        _connect(socket, address, own)
     except ClientError:
         watched.close()
         raise
     return socket, watched
 
 
-def open_telemetry(context: zmq.Context[Any], address: str, topic: str, keys: Keys | None) -> Any:
+def open_telemetry(context: zmq.Context[Any], address: str, topic: str, own: Keys | None) -> Any:
     """Return a socket that receives one topic. Raises ClientError for an address that is none."""
     socket: Any = context.socket(zmq.SUB)
     socket.setsockopt(zmq.SUBSCRIBE, topic.encode())
-    return _connect(socket, address, keys)
+    return _connect(socket, address, own)
 
 
 def link_event(frames: Sequence[bytes]) -> Link | None:
@@ -98,15 +98,15 @@ def link_event(frames: Sequence[bytes]) -> Link | None:
     return _LINKS.get(parse_monitor_message(list(frames))["event"])
 
 
-def _connect(socket: Any, address: str, keys: Keys | None) -> Any:
+def _connect(socket: Any, address: str, own: Keys | None) -> Any:
     socket.setsockopt(zmq.LINGER, 0)
     socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
     socket.setsockopt(zmq.HEARTBEAT_IVL, 2000)
     socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 6000)
-    if keys is not None:
-        socket.setsockopt(zmq.CURVE_SERVERKEY, keys.server)
-        socket.setsockopt(zmq.CURVE_PUBLICKEY, keys.public)
-        socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret)
+    if own is not None:
+        socket.setsockopt(zmq.CURVE_SERVERKEY, own.server)
+        socket.setsockopt(zmq.CURVE_PUBLICKEY, own.public)
+        socket.setsockopt(zmq.CURVE_SECRETKEY, own.secret)
     try:
         socket.connect(address)
     except zmq.ZMQError as error:

@@ -1,0 +1,443 @@
+"""A daemon of paper for tests of clients: the command channel over a real socket, a model, and values in a dict.
+
+`FakeDaemon` serves in a thread; everything it was sent is kept in `requests`. Times are engine times of its own cycle
+counter: every request that changes something takes one cycle of 5 ms.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import zmq
+
+from nuc_engine.bout import prepare_bout
+from nuc_engine.describe import describe_model
+from sccils_schemas.rules import And, Comparison, Or, Variable, parse_rule
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+
+
+class Refusal(Exception):
+    def __init__(self, kind: str, text: str, hint: str = "") -> None:
+        super().__init__(text)
+        self.kind, self.text, self.hint = kind, text, hint
+
+
+class Leg:
+    """A model and its values; sensors are whatever a test says."""
+
+    def __init__(self, config: str = "lin_roach") -> None:
+        prepared = prepare_bout(str(CONFIGS / config), None)
+        self.data = describe_model(prepared.model)
+        self.hdsos = {h["name"]: h for h in (*self.data["parameters"], *self.data["sensors"])}
+        self.values: dict[str, Any] = {
+            name: h["by_name"] if "by_name" in h else h["value"] for name, h in self.hdsos.items()
+        }
+        self.actions = {j["name"]: j["start_state"] for j in self.data["joints"] if j["start_state"]}
+
+    def name(self, ref: Any) -> str:
+        for name, hdso in self.hdsos.items():
+            if ref in (name, hdso["id"]) or (isinstance(ref, str) and ref.isdigit() and int(ref) == hdso["id"]):
+                return name
+        raise Refusal("not_found", f"there is no HDSO {ref}", "nuc ctl get --list names them")
+
+    def value(self, name: str) -> Any:
+        kind, _, rest = name.partition(".")
+        what, _, which = rest.rpartition(".")
+        if kind == "rule":
+            return self.truth(rest)
+        if kind == "joint":
+            return self.actions.get(what) if which in ("state", "action") else None
+        if kind == "muscle":
+            return self.activation(what) if which == "activation" else 1.5
+        if kind == "motor":
+            return {"sent_raw": 127, "position_raw": 120, "current_raw": 7, "age_ms": 2.0, "status": 0}[which]
+        return self.values[self.name(name)]
+
+    def activation(self, muscle: str) -> float | None:
+        for joint in self.data["joints"]:
+            for state in joint["states"]:
+                if state["name"] != self.actions.get(joint["name"]):
+                    continue
+                for activation in state["activations"]:
+                    if activation["muscle"] == muscle:
+                        return self.values[activation["parameters"][0].split(" ", 1)[1]]
+        return None
+
+    def truth(self, rule: str) -> bool | None:
+        return self._true(parse_rule(self.values[self.name(rule)]))
+
+    def _true(self, rule: Any) -> bool | None:
+        if isinstance(rule, Comparison):
+            a, b = (_single(self.values[self.name(side.ref)]) for side in (rule.left, rule.right))
+            return None if a is None or b is None else a < b if rule.op == "<" else a > b
+        if isinstance(rule, Variable):
+            return bool(self.values[self.name(rule.ref)])
+        truths = [self._true(term) for term in rule.terms]
+        if isinstance(rule, And):
+            return all(truths)
+        assert isinstance(rule, Or)
+        return any(truths)
+
+
+def _single(value: Any) -> float | None:
+    return None if value is None else struct.unpack("f", struct.pack("f", value))[0]
+
+
+class FakeDaemon:
+    """Answers requests. A test may change `answers[method]`, `silent`, `mode` and `leg` while it serves."""
+
+    def __init__(self, leg: Leg | None = None) -> None:
+        self.leg = leg or Leg()
+        self.mode = "CONFIGURED"
+        self.bout, self.cycle = 0, 100
+        self.control = ""
+        self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.greeted: list[str] = []
+        self.payloads: list[bytes] = []
+        self.silent: set[str] = set()
+        self.undone: list[tuple[str, Any]] = []
+        self.edits: list[tuple[str, Any]] = []
+        self.recording = ""
+        self.labels: dict[str, str] = {}
+        self.poses: dict[str, dict[str, float]] = {}
+        self.sccils: list[bytes] = []
+        self.telemetry = ""
+        self.answers: dict[str, Callable[..., Any]] = {}
+        self._author: dict[bytes, str] = {}
+
+    @property
+    def sent(self) -> list[tuple[str, dict[str, Any]]]:
+        """What was asked for, without hello."""
+        return [request for request in self.requests if request[0] != "hello"]
+
+    def replies(self, sender: bytes, payload: bytes) -> list[bytes]:
+        self.payloads.append(payload)
+        if payload.startswith(b"<"):
+            return list(self.sccils)
+        request = msgpack.unpackb(payload)
+        method, params = request["method"], request["params"]
+        self.requests.append((method, params))
+        if method in self.silent:
+            return []
+        head = {"id": request["id"]}
+        try:
+            if method == "hello":
+                self._author[sender] = params["name"]
+                self.greeted.append(params["name"])
+            result = self.answers.get(method, getattr(self, f"do_{method}", self.unknown))(**params)
+        except Refusal as error:
+            told = {"kind": error.kind, "text": error.text, "hint": error.hint}
+            return [msgpack.packb({**head, "ok": False, "error": told})]
+        return [msgpack.packb({**head, "ok": True, "result": result})]
+
+    def unknown(self, **params: Any) -> Any:
+        raise Refusal("method", "no such method")
+
+    def do_hello(self, name: str, role: str = "admin") -> Any:
+        return {
+            "engine": "nuc-engine 0.1.0",
+            "configuration": self.leg.data["name"],
+            "mode": self.mode,
+            "author": name,
+            "verified": False,
+            "control": self.control,
+        }
+
+    def do_status(self) -> Any:
+        running = self.mode == "RUNNING"
+        return {
+            "mode": self.mode,
+            "configuration": self.leg.data["name"] if self.mode != "UNCONFIGURED" else "",
+            "bout": self.bout if running else 0,
+            "engine_time_s": self.cycle * 0.005 if running else None,
+            "cycle": self.cycle,
+            "latched": self.mode == "FAULT",
+            "latch_reason": "core_stalled" if self.mode == "FAULT" else "",
+            "unconfirmed": [],
+            "torque": running,
+            "control": self.control,
+            "clients": [{"name": name, "role": "admin", "verified": False} for name in dict.fromkeys(self.greeted)],
+            "losses": {"MOTOR": 0},
+            "logging": {"folder": "data/bout_1" if running else "", "state": "on" if running else "off", "since": 0.0},
+            "deaths": {"core": 0, "guardian": 0, "service": 0},
+            "tasks": TASKS,
+            "privileges_missing": ["SCHED_FIFO priority 50: not permitted"],
+        }
+
+    def do_tasks(self) -> Any:
+        return TASKS
+
+    def do_configurations(self) -> Any:
+        return [{"name": "lin_roach", "fullname": "Cockroach", "description": ""}, {"name": "lin_stickmiddle"}]
+
+    def do_configure(self, name: str, documents: Any = None) -> Any:
+        if self.mode == "RUNNING":
+            raise Refusal("mode", "a bout is running: stop it first")
+        self.mode = "CONFIGURED"
+        return {"warnings": ["joints.xml:3: a remark"]}
+
+    def do_documents(self) -> Any:
+        return {"joints.xml": "<jointlist/>"}
+
+    def do_model(self) -> Any:
+        if self.mode == "UNCONFIGURED":
+            raise Refusal("mode", "nothing is configured", "choose a configuration first: nuc ctl configure NAME")
+        return self.leg.data
+
+    def do_run(self, **params: Any) -> Any:
+        if self.mode == "RUNNING":
+            raise Refusal("mode", "a bout is running already: stop it first")
+        self.mode, self.bout = "RUNNING", self.bout + 1
+        self.labels.update(params.get("labels") or {})
+        return {"bout": self.bout, "folder": f"data/bout_{self.bout}"}
+
+    def do_stop(self, policy: str = "") -> Any:
+        self.mode = "STOPPED" if self.mode == "RUNNING" else self.mode
+        return {}
+
+    def do_arm(self) -> Any:
+        self.mode = "STOPPED" if self.mode == "FAULT" else self.mode
+        return {}
+
+    def do_off(self, why: str) -> Any:
+        self.mode = "FAULT"
+        return {}
+
+    def do_log(self, start_s: float, stop_s: float) -> Any:
+        return {"folder": "data/log_1"}
+
+    def do_stoplog(self, stop_s: float | None = None) -> Any:
+        return {"folder": "data/log_1"}
+
+    def do_get(self, names: list[Any]) -> Any:
+        if self.mode == "UNCONFIGURED":
+            raise Refusal("mode", "nothing is configured", "choose a configuration first: nuc ctl configure NAME")
+        values: dict[str, Any] = {}
+        unknown: list[str] = []
+        for name in names:
+            try:
+                values[str(name)] = self.leg.value(str(name))
+            except (Refusal, KeyError):
+                unknown.append(str(name))
+        return {"values": values, "unknown": unknown, "cycle": self.cycle, "time_s": self.cycle * 0.005}
+
+    def do_set(self, changes: list[Any], time_s: float | None) -> Any:
+        names = [self.leg.name(ref) for ref, _ in changes]
+        if time_s is not None:
+            return {"pending": 7}
+        for name, (_, value) in zip(names, changes, strict=True):
+            valid = self.leg.hdsos[name]["ranges"].get("valid")
+            if valid and isinstance(value, int | float) and valid["upper"] is not None and value > valid["upper"]:
+                return self._done([], [[name, f"above its valid range, which ends at {valid['upper']}"]])
+        for name, (_, value) in zip(names, changes, strict=True):
+            self.edits.append((name, self.leg.values[name]))
+            self.leg.values[name] = value
+        return self._done(names, [])
+
+    def do_script(self, text: str, offset: str) -> Any:
+        return {"pending": 8}
+
+    def do_pending(self) -> Any:
+        return [{"request": 7, "time_s": 12.5, "author": "alice", "what": ["CTr_lev_TC1_load"]}]
+
+    def do_forget(self, request: Any) -> Any:
+        return {"forgotten": 1}
+
+    def do_undo(self) -> Any:
+        if not self.edits:
+            raise Refusal("nothing", "there is nothing to undo")
+        name, value = self.edits.pop()
+        self.undone.append((name, self.leg.values[name]))
+        self.leg.values[name] = value
+        return self._done([name], [])
+
+    def do_redo(self) -> Any:
+        name, value = self.undone.pop()
+        self.edits.append((name, self.leg.values[name]))
+        self.leg.values[name] = value
+        return self._done([name], [])
+
+    def do_joint_mode(self, joint: str, mode: str) -> Any:
+        return self._done([joint], [])
+
+    def do_tweak(self, joint: str, ticks: float) -> Any:
+        return self._done([joint], [])
+
+    def do_pose(self, angles: Any = None, name: str = "", rate_deg_s: float | None = None) -> Any:
+        if name and name not in self.poses:
+            raise Refusal("not_found", f"there is no pose {name!r}", "nuc ctl pose list shows those there are")
+        return self._done(list(angles or self.poses[name]), [])
+
+    def do_pose_save(self, name: str) -> Any:
+        self.poses[name] = {"Femur-Tibia": 90.0}
+        return self.poses[name]
+
+    def do_poses(self) -> Any:
+        return self.poses
+
+    def do_save(self, name: str, kind: str, description: str = "") -> Any:
+        return {"paths": [f"configs/{name}/joints.xml"] if kind == "configuration" else [f"scripts/{name}.xml"]}
+
+    def do_record_start(self, name: str) -> Any:
+        self.recording = name
+        return {}
+
+    def do_record_stop(self) -> Any:
+        name, self.recording = self.recording, ""
+        if not name:
+            raise Refusal("state", "nothing is being recorded", "nuc ctl record start NAME")
+        return {"path": f"scripts/{name}.xml"}
+
+    def do_mark(self, text: str) -> Any:
+        return {}
+
+    do_notes = do_mark
+
+    def do_labels(self, labels: dict[str, str]) -> Any:
+        self.labels.update(labels)
+        return self.labels
+
+    def do_subscribe(self, names: list[Any], rate_hz: float) -> Any:
+        fields = {}
+        for name in names:
+            found = self.leg.hdsos.get(str(name))
+            fields[str(name)] = {"type": found["datatype"], "unit": found["unit"]} if found else "not found"
+        return {"topic": "recipe.1", "fields": fields, "address": self.telemetry}
+
+    def do_unsubscribe(self, topic: str) -> Any:
+        return {}
+
+    def do_events(self, since: Any = None) -> Any:
+        return [{"time_s": 1.25, "name": "rule_overlap", "text": "two rules of Coxa-Trochanter were true"}]
+
+    def do_take_control(self, force: bool = False) -> Any:
+        if self.control not in ("", self.greeted[-1]) and not force:
+            raise Refusal("control", f"{self.control} has control", "ask them to hand it over")
+        self.control = self.greeted[-1]
+        return {"control": self.control}
+
+    def do_hand_over(self, to: str) -> Any:
+        self.control = to
+        return {"control": to}
+
+    def do_release_control(self) -> Any:
+        self.control = ""
+        return {"control": ""}
+
+    def do_shutdown(self) -> Any:
+        return {}
+
+    def _done(self, applied: list[Any], refused: list[Any]) -> Any:
+        self.cycle += 1
+        return {"cycle": self.cycle, "time_s": self.cycle * 0.005, "applied": applied, "refused": refused}
+
+
+TASKS = {
+    name: {
+        "period_us": {"last": period, "mean": period, "max": period + 40},
+        "lateness_us": {"p50": 12.0, "p99": 41.0, "max": 212.0},
+        "execution_us": {"p50": 80.0, "p99": 140.0, "max": 390.0},
+        "overruns": 0,
+        "skipped": 0,
+        "runs": 1000,
+    }
+    for name, period in (("motor_action", 5000.0), ("state_transition", 25000.0))
+}
+
+
+class Serving:
+    """A FakeDaemon behind sockets, in a thread, until `stop`."""
+
+    def __init__(self, daemon: FakeDaemon, address: str, telemetry: str = "") -> None:
+        self.daemon = daemon
+        self._address = address
+        self._context = zmq.Context()
+        self._pub: Any = None
+        if telemetry:
+            daemon.telemetry = telemetry
+            self._pub = self._context.socket(zmq.XPUB)
+            self._pub.setsockopt(zmq.LINGER, 0)
+            self._pub.bind(telemetry)
+        self._stop: Any = self._context.socket(zmq.PAIR)
+        self._stop.bind("inproc://stop")
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+        self._ready.wait()
+
+    def publish(self, topic: str, values: dict[str, Any], time_s: float) -> None:
+        """Send one sample, after somebody has subscribed to its topic."""
+        assert self._pub.recv() == b"\x01" + topic.encode()
+        # A sample of another topic that begins alike must not be taken for one of this.
+        self._pub.send_multipart([topic.encode() + b"0", msgpack.packb({"other": 1}), b"0"])
+        self._pub.send_multipart([topic.encode(), msgpack.packb(values), str(time_s).encode()])
+
+    def stop(self) -> None:
+        self._stop.send(b"")
+        self._thread.join()
+        self._stop.close()
+        if self._pub is not None:
+            self._pub.close()
+        self._context.term()
+
+    def _serve(self) -> None:
+        router: Any = self._context.socket(zmq.ROUTER)
+        router.setsockopt(zmq.LINGER, 0)
+        router.bind(self._address)
+        stop: Any = self._context.socket(zmq.PAIR)
+        stop.connect("inproc://stop")
+        self._ready.set()
+        poller = zmq.Poller()
+        poller.register(router, zmq.POLLIN)
+        poller.register(stop, zmq.POLLIN)
+        while stop not in (ready := dict(poller.poll())):
+            if router in ready:
+                sender, *_, payload = router.recv_multipart()
+                for reply in self.daemon.replies(sender, payload):
+                    router.send_multipart([sender, reply])
+        router.close()
+        stop.close()
+
+
+@contextmanager
+def serving(daemon: FakeDaemon, address: str, telemetry: str = "") -> Iterator[Serving]:
+    server = Serving(daemon, address, telemetry)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def main(address: str) -> None:
+    """Serve a leg that moves by itself, to look at screens with."""
+    leg = Leg()
+    daemon = FakeDaemon(leg)
+    get = daemon.do_get
+
+    def moving(names: list[Any]) -> Any:
+        daemon.cycle += 1
+        phase = daemon.cycle % 20 / 10 - 1
+        for name, hdso in leg.hdsos.items():
+            if hdso["kind"] == "sensor" and hdso["unit"] == "deg":
+                leg.values[name] = round(80 + 15 * phase, 2)
+            elif hdso["kind"] == "sensor" and "tick" in hdso["unit"]:
+                leg.values[name] = round(-1.5 * phase, 2)
+        return get(names)
+
+    daemon.answers["get"] = moving
+    with serving(daemon, address):
+        input(json.dumps({"address": address}) + "\n")
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1])

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from nuc_engine.client import AsyncClient, Client, ClientError, NotAnswered, Refused
+from nuc_engine.client.methods import Methods
+from tests.client.fake_daemon import FakeDaemon, Serving, serving
+
+
+def test_it_says_hello_once_and_reads_and_writes(served: Serving, daemon: FakeDaemon, address: str) -> None:
+    with Client(address, name="rutter") as leg:
+        assert leg.set({"CTr_lev_TC1_load": -0.2}).applied == ("CTr_lev_TC1_load",)
+        reading = leg.get(["CTr_lev_TC1_load", "joint.Coxa-Trochanter.action", "nonsense"])
+        assert leg.greeting is not None
+        assert (leg.greeting.author, leg.greeting.verified) == ("rutter", False)
+    assert reading.values == {"CTr_lev_TC1_load": -0.2, "joint.Coxa-Trochanter.action": "CTr_LevationPRO"}
+    assert reading.unknown == ("nonsense",)
+    assert [method for method, _ in daemon.requests] == ["hello", "set", "get"]
+
+
+def test_an_edit_tells_cycle_and_time(served: Serving, daemon: FakeDaemon, address: str) -> None:
+    with Client(address, name="rutter") as leg:
+        now = leg.set([(101, 0.5)])
+        later = leg.set([(101, 0.5)], time_s=20.0)
+        no = leg.set([(101, 21.0)])
+    assert (now.cycle, now.time_s, now.pending) == (101, pytest.approx(0.505), 0)
+    assert later.pending == 7
+    assert no.applied == ()
+    assert no.refused == ("CTr_lev_TC1_load: above its valid range, which ends at 20.0",)
+
+
+def test_asyncio_asks_the_same(served: Serving, daemon: FakeDaemon, address: str) -> None:
+    async def talk() -> Any:
+        async with AsyncClient(address, name="rutter") as leg:
+            status, reading, edit = await asyncio.gather(
+                leg.status(), leg.get(["CTr_lev_TC1_load"]), leg.set({"CTr_lev_TC1_load": 0.1})
+            )
+            return status.mode, reading.values, edit.applied
+
+    assert asyncio.run(talk()) == ("CONFIGURED", {"CTr_lev_TC1_load": 0.0}, ("CTr_lev_TC1_load",))
+    assert [method for method, _ in daemon.requests] == ["hello", "status", "get", "set"]
+
+
+def test_a_refusal_has_kind_text_and_hint(served: Serving, daemon: FakeDaemon, address: str) -> None:
+    daemon.mode = "UNCONFIGURED"
+    with Client(address, name="rutter") as leg, pytest.raises(Refused) as caught:
+        leg.model()
+    assert (caught.value.kind, caught.value.text) == ("mode", "nothing is configured")
+    assert "nuc ctl configure" in str(caught.value)
+
+
+def test_without_a_daemon_it_says_what_to_start(address: str) -> None:
+    with Client(address, name="rutter", timeout_s=0.02) as leg, pytest.raises(NotAnswered) as caught:
+        leg.status()
+    assert "nuc serve" in str(caught.value)
+    assert not caught.value.sent
+
+
+def test_a_request_given_up_is_not_sent_when_a_daemon_comes(daemon: FakeDaemon, address: str) -> None:
+    with Client(address, name="rutter", timeout_s=0.02) as leg:
+        with pytest.raises(NotAnswered):
+            leg.run()
+        with serving(daemon, address):
+            assert _answered(leg.status).mode == "CONFIGURED"
+    assert [method for method, _ in daemon.sent] == ["status"]
+
+
+def test_a_silent_daemon_may_have_done_it(served: Serving, daemon: FakeDaemon, address: str) -> None:
+    daemon.silent = {"arm"}
+    with Client(address, name="rutter", timeout_s=0.05) as leg:
+        with pytest.raises(NotAnswered, match="may or may not have taken effect") as caught:
+            leg.arm()
+        assert caught.value.sent
+        leg.status()
+    assert [method for method, _ in daemon.sent] == ["arm", "status"]
+
+
+def test_a_late_answer_is_not_taken_for_another(served: Serving, daemon: FakeDaemon, address: str) -> None:
+    held: list[bytes] = []
+    replies = daemon.replies
+
+    def late(sender: bytes, payload: bytes) -> list[bytes]:
+        answers = replies(sender, payload)
+        if b"configurations" in payload:
+            held.extend(answers)
+            return []
+        return [*held, *answers] if b"status" in payload else answers
+
+    daemon.replies = late
+    with Client(address, name="rutter", timeout_s=0.05) as leg:
+        with pytest.raises(NotAnswered):
+            leg.configurations()
+        assert leg.status().mode == "CONFIGURED"
+    assert held
+
+
+def test_a_daemon_that_comes_back_is_greeted_anew(daemon: FakeDaemon, address: str) -> None:
+    with Client(address, name="rutter", timeout_s=2.0) as leg:
+        with serving(daemon, address):
+            leg.status()
+        with serving(daemon, address):
+            assert _answered(leg.status).mode == "CONFIGURED"
+    assert [method for method, _ in daemon.requests] == ["hello", "status", "hello", "status"]
+
+
+def test_a_subscription_tells_types_and_yields_samples(served: Serving, address: str) -> None:
+    with Client(address, name="rutter") as leg:
+        stream = leg.subscribe(["CTr_angle", "nonsense"], rate_hz=50)
+        assert stream.fields == {"CTr_angle": {"type": "float", "unit": "deg"}, "nonsense": None}
+        served.publish("recipe.1", {"CTr_angle": 88.5}, 1234.5)
+        sample = next(iter(stream))
+    assert (sample.topic, sample.values, sample.time_s) == ("recipe.1", {"CTr_angle": 88.5}, 1234.5)
+
+
+def test_asyncio_subscribes_too(served: Serving, address: str) -> None:
+    async def listen() -> Any:
+        async with AsyncClient(address, name="rutter") as leg:
+            stream = await leg.subscribe(["CTr_angle"])
+            await asyncio.to_thread(served.publish, "recipe.1", {"CTr_angle": 88.5}, 1234.5)
+            async for sample in stream:
+                return sample.values
+
+    assert asyncio.run(listen()) == {"CTr_angle": 88.5}
+
+
+def test_sccils_answers_are_collected_to_the_final_one(served: Serving, daemon: FakeDaemon, address: str) -> None:
+    def response(status: str) -> bytes:
+        return (
+            b'<sccils_commandscript><sccils_command_response responsestatus="%s"/></sccils_commandscript>'
+            % status.encode()
+        )
+
+    daemon.sccils = [response("conditional"), response("success"), response("fail")]
+    document = '<sccils_commandscript><sccils_command commandtype="run"/></sccils_commandscript>'
+    with Client(address, name="rutter") as leg:
+        answers = leg.sccils(document)
+    assert answers == [response("conditional").decode(), response("success").decode()]
+    assert daemon.payloads[-1].decode() == document
+
+
+def test_an_address_that_is_none_is_said_at_once() -> None:
+    with pytest.raises(ClientError, match="tcp://HOST:PORT"):
+        Client("localhost", name="rutter")
+
+
+def test_a_value_that_can_not_be_sent_is_refused_here(served: Serving, daemon: FakeDaemon, address: str) -> None:
+    with Client(address, name="rutter") as leg, pytest.raises(Refused, match="set"):
+        leg.set({"CTr_lev_TC1_load": object()})
+    assert daemon.sent == []
+
+
+def test_both_clients_have_the_same_methods_with_their_help() -> None:
+    names = [name for name in vars(Methods) if not name.startswith("_")]
+    assert len(names) > 30
+    for name in names:
+        assert getattr(Client, name).__doc__
+        assert getattr(AsyncClient, name) is getattr(Client, name)
+
+
+def _answered(ask: Callable[[], Any]) -> Any:
+    """Ask until the connection is back: how soon ZeroMQ connects again is its own affair."""
+    for _ in range(100):
+        try:
+            return ask()
+        except NotAnswered as error:
+            assert not error.sent
+    raise AssertionError("never answered")
