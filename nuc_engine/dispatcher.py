@@ -188,7 +188,7 @@ class Dispatcher:
             self._muscle_entry,
             self._server_entry,
         ) = self.entries
-        self._start_entry.release_ns = self._transition_entry.release_ns = self._clock.now_ns
+        self._start_entry.release_ns = self._transition_entry.release_ns = self.start_ns
 
     def _initialise(self) -> None:
         self.store.clear()
@@ -216,8 +216,9 @@ class Dispatcher:
     def _run_script(self, now_ns: int) -> None:
         self.script.run(now_ns)
         self._script_entry.release_ns = self.script.due_ns
-        if self.plan.statetrans_period in self.script.touched and self._transition_entry.runs:
-            self._transition_entry.release_ns = max(now_ns, self._state_release + self._period_ns())
+        entry = self._transition_entry
+        if self.plan.statetrans_period in self.script.touched and entry.runs and entry.release_ns != NEVER:
+            entry.release_ns = max(now_ns, self._state_release + self._period_ns())
         if self.script.requests:
             self._server_entry.release_ns = now_ns
 

@@ -18,8 +18,13 @@ class Guard:
     """
 
     def __init__(self, limits: Sequence[int | None]) -> None:
-        self._limits = [HIGHEST if limit is None else limit for limit in limits]
+        self._limits: list[int] = []
+        self.set_limits(limits)
         self.interventions = [0] * len(limits)
+
+    def set_limits(self, limits: Sequence[int | None]) -> None:
+        """Keep other limits from now on."""
+        self._limits = [HIGHEST if limit is None else limit for limit in limits]
 
     def pass_on(self, motor: int, command: float, measured: int) -> int:
         """Return the position to send for `command` ticks: READ_ONLY when the command is no number."""

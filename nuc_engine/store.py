@@ -149,6 +149,16 @@ class Store:
                 return snapshot
         raise StoreError(f"{self.plan.name}: no whole cycle could be read; the writer is faster than this reader")
 
+    def live_bytes(self) -> bytes:
+        """Return flags and data as they are now: what `load_bytes` takes."""
+        return bytes(self._live)
+
+    def load_bytes(self, content: bytes) -> None:
+        """Take over what `live_bytes` of a store of the same plan gave. Raises StoreError when it can not be that."""
+        if len(content) != self._live_size:
+            raise StoreError(f"{self.plan.name}: a store of {len(content)} bytes; expected {self._live_size}")
+        self._live[:] = content
+
     def values_in(self, snapshot: Snapshot, index: int) -> tuple[int | float, ...] | None:
         """Return all elements of one HDSO in a snapshot, or None where it had no value."""
         data = memoryview(snapshot.data)

@@ -96,6 +96,12 @@ class LiveExecutive(Dispatcher):
                 return True
         return False
 
+    def begin(self) -> int:
+        """Make now the start of the bout; return it."""
+        self.start_ns = now = self._clock.now_ns
+        self._start_entry.release_ns = self._transition_entry.release_ns = now
+        return now
+
     def readable(self, now_ns: int) -> None:
         """Take note that bytes have come."""
         if self._exchanging:

@@ -1,0 +1,157 @@
+"""What the core does when the service tells it to: one function per command, and an acknowledgement for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from nuc_engine.changes import Changeset, Control, Request, Write
+from nuc_engine.controls import refusal as control_refusal
+from nuc_engine.daemon.modes import Input, Mode, Refusal, step
+from nuc_engine.daemon.wire import Command, unpack
+from nuc_engine.store import refusal
+from sccils_schemas.rules import RuleError
+
+if TYPE_CHECKING:
+    from nuc_engine.daemon.core import Core
+
+_LATEST_NS = 10**17
+_IN_A_BOUT_ONLY = ("muscle", "force")
+
+
+def obey(core: Core, kind: int, content: bytes) -> None:
+    """Carry out one command and acknowledge it. Nothing a command says can raise."""
+    request = 0
+    try:
+        items = unpack(content)
+        request = _whole(items[0], "request", 0)
+        detail = _ORDERS[Command(kind)](core, *(items if kind == Command.CHANGESET else items[1:]))
+    except (Refusal, RuleError) as refused:
+        core.recorder.acknowledge(request, False, core.clock.now_ns, str(refused))
+    except Exception as error:  # a command that is none must not end an engine
+        core.recorder.acknowledge(request, False, core.clock.now_ns, f"{type(error).__name__}: {error}")
+    else:
+        core.recorder.acknowledge(request, True, core.clock.now_ns, detail)
+
+
+def _changeset(core: Core, request: int, time: Any, writes: Any, asked: Any, controls: Any = ()) -> Any:
+    plan = core.plan
+    changeset = Changeset(
+        time_ns=_whole(time, "time", -1),
+        writes=tuple(Write(_whole(hdso, "HDSO", 0), tuple(values)) for hdso, values in writes),
+        requests=tuple(Request(_whole(hdso, "HDSO", -1), _whole(count, "count", 0)) for hdso, count in asked),
+        controls=tuple(Control(str(what), _whole(joint, "joint", 0), value) for what, joint, value in controls),
+        origin=request,
+    )
+    reasons = [reason for write in changeset.writes if (reason := _unfit(core, write))]
+    reasons += [reason for control in changeset.controls if (reason := _unmade(core, control))]
+    unknown = [request.hdso for request in changeset.requests if request.hdso >= len(plan.hdsos)]
+    reasons += [f"HDSO number {index} does not exist" for index in unknown]
+    if reasons:
+        raise Refusal("; ".join(reasons))
+    core.load(changeset)
+    return ""
+
+
+def _unfit(core: Core, write: Write) -> str:
+    plan = core.plan
+    if not 0 <= write.hdso < len(plan.hdsos):
+        return f"HDSO number {write.hdso} does not exist"
+    hdso = plan.hdsos[write.hdso]
+    named = f"HDSO {hdso.id_num} ({hdso.name})"
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in write.values):
+        return f"{named}: expected numbers"
+    reason = refusal(hdso, write.values)
+    if not reason and hdso.kind == "boolstring":
+        try:
+            core.live.rulebook.decode(hdso.index, [int(value) for value in write.values])
+        except RuleError as error:
+            reason = str(error)
+    return f"{named}: {reason}" if reason else ""
+
+
+def _unmade(core: Core, control: Control) -> str:
+    reason = control_refusal(control, core.plan)
+    if reason:
+        return reason
+    if core.mode is Mode.RUNNING or control == Control("mode", control.joint, "limp"):
+        return ""
+    step(core.mode, Input.POSE)
+    if control.what == "mode" and control.value in _IN_A_BOUT_ONLY:
+        return f"{core.plan.joints[control.joint].name}: {control.value} drives a joint in a bout only"
+    return ""
+
+
+def _run(core: Core, delay: Any, stop: Any, bout: Any) -> Any:
+    core.plan_run(_whole(delay, "delay", 0), _whole(stop, "stop time", -1), _whole(bout, "bout", 1))
+    return core.run_at_ns
+
+
+def _stop(core: Core, policy: Any) -> Any:
+    if policy not in ("", "off", "hold", "park"):
+        raise Refusal(f"stop policy {policy!r}; expected off, hold or park")
+    core.stop(policy, "stopped by the operator")
+    return ""
+
+
+def _arm(core: Core) -> Any:
+    core.arm()
+    return ""
+
+
+def _off(core: Core, why: Any) -> Any:
+    core.fault("off_requested", str(why))
+    return ""
+
+
+def _dump(core: Core) -> Any:
+    core.dump()
+    return ""
+
+
+def _forget(core: Core, origin: Any) -> Any:
+    return core.forget(_whole(origin, "request", -1))
+
+
+def _park(core: Core, angles: Any, rate: Any) -> Any:
+    pose = {_whole(joint, "joint", 0): float(angle) for joint, angle in angles.items()}
+    controls = [Control("target", joint, angle) for joint, angle in pose.items()]
+    controls += [Control("rate", joint, float(rate)) for joint in pose]
+    if reasons := [reason for control in controls if (reason := control_refusal(control, core.plan))]:
+        raise Refusal("; ".join(reasons))
+    core.park_deg, core.park_rate_deg_s = pose, float(rate)
+    return ""
+
+
+def _limits(core: Core, limits: Any) -> Any:
+    ticks = [_whole(limit, "limit", -1) for limit in limits]
+    if len(ticks) != len(core.plan.motors):
+        raise Refusal(f"{len(ticks)} limits for {len(core.plan.motors)} motors")
+    core.limits[:] = [None if limit < 0 else limit for limit in ticks]
+    core.live.guard.set_limits(core.limits)
+    return ""
+
+
+def _whole(value: Any, what: str, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _LATEST_NS:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Refusal(f"{what} is not finite")
+        raise Refusal(f"{what} {value!r}; expected a whole number from {least}")
+    return value
+
+
+_ORDERS: Mapping[Command, Callable[..., Any]] = MappingProxyType(
+    {
+        Command.CHANGESET: _changeset,
+        Command.RUN: _run,
+        Command.STOP: _stop,
+        Command.ARM: _arm,
+        Command.OFF: _off,
+        Command.DUMP: _dump,
+        Command.FORGET: _forget,
+        Command.PARK: _park,
+        Command.LIMITS: _limits,
+    }
+)
