@@ -1,44 +1,91 @@
 """A bus from its URL; families are found through the entry-point group `nuc_engine.buses`.
 
-A family's factory is a callable `(url, servos, plant, seed) -> Bus`, registered under the family's name.
+    emulated:[FAMILY][?options]        servos in this process, on the virtual clock, in front of a plant
+    FAMILY:///dev/...[?options]        servos on a serial port of this machine
+
+An entry point names a `drivers.family.BusFamily`. Where one process opens the port and another builds the bus, the
+first takes `parse_line` and `drivers.serialport.open_port`, the second `bus_on_port`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
-from typing import Final, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from drivers import aimotor
 from drivers.bus import Bus
 from drivers.errors import BusUrlError
+from drivers.family import BusFamily
+from drivers.port import Port
 from drivers.servo import ServoAddress, ServoPlant
-from drivers.url import split_url
+from drivers.url import LineSpec, split_url
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 ENTRY_POINT_GROUP: Final = "nuc_engine.buses"
 DEFAULT_FAMILY: Final = "aimotor"
-
-BusFactory: TypeAlias = Callable[[str, Sequence[ServoAddress], ServoPlant | None, int], Bus]
+EMULATED: Final = "emulated"
 
 
 def open_bus(url: str, servos: Sequence[ServoAddress], plant: ServoPlant | None, *, seed: int) -> Bus:
-    """Open the bus `url` describes: `emulated:[FAMILY][?options]`, the AI motor where no family is named.
+    """Open the bus `url` describes; the AI motor where an emulated one names no family.
 
-    `plant` is what the emulated servos move; `seed` decides whatever the emulator draws. Raises `BusUrlError`.
+    `plant` is what emulated servos move, `seed` decides whatever their emulator draws; a bus on a port needs neither.
+    Raises `BusUrlError`, `PortError`.
     """
-    scheme, family, _ = split_url(url)
-    if scheme != "emulated":
-        raise BusUrlError(f"{url!r}: cannot open a bus of kind {scheme!r}; expected emulated:[FAMILY][?options]")
-    return find_family(family or DEFAULT_FAMILY)(url, servos, plant, seed)
+    if is_emulated(url):
+        if plant is None:
+            raise BusUrlError(f"{url!r}: an emulated bus needs a plant behind its servos")
+        return find_family(split_url(url)[1] or DEFAULT_FAMILY).open_emulated(url, servos, plant, seed)
+    from drivers.serialport import open_port
+
+    spec = parse_line(url)
+    port = open_port(spec.path, spec.baud)
+    try:
+        return bus_on_port(spec, port, servos)
+    except BusUrlError:
+        port.close()
+        raise
 
 
-def find_family(family: str) -> BusFactory:
-    """Return the factory of a servo family. Raises `BusUrlError` naming the families there are."""
+def parse_line(url: str) -> LineSpec:
+    """Read the URL of a bus on a serial port; opens nothing. Raises `BusUrlError`."""
+    scheme, _, _ = split_url(url)
+    if scheme != DEFAULT_FAMILY and scheme not in _installed().names:
+        kinds = ", ".join(f"{name}:///dev/..." for name in family_names())
+        raise BusUrlError(f"{url!r}: no bus of kind {scheme!r}; expected {EMULATED}:[FAMILY][?options] or {kinds}")
+    return find_family(scheme).parse_line(url)
+
+
+def bus_on_port(spec: LineSpec, port: Port, servos: Sequence[ServoAddress]) -> Bus:
+    """Build the bus of `spec` on a port that is open already. Raises `BusUrlError`."""
+    return find_family(spec.family).bus_on_port(spec, port, servos)
+
+
+def is_emulated(url: str) -> bool:
+    """Say whether the URL describes servos in this process rather than on a port. Raises `BusUrlError`."""
+    return split_url(url)[0] == EMULATED
+
+
+def family_names() -> tuple[str, ...]:
+    """Return the names of all families there are."""
+    return tuple(sorted({DEFAULT_FAMILY, *_installed().names}))
+
+
+def find_family(family: str) -> BusFamily:
+    """Return a servo family by its name. Raises `BusUrlError` naming the families there are."""
     if family == DEFAULT_FAMILY:
         # Part of this package, so that it is there in a source tree too, where no entry point is installed.
-        return aimotor.open_bus
-    points = entry_points(group=ENTRY_POINT_GROUP)
+        return aimotor.FAMILY
+    points = _installed()
     if family not in points.names:
-        names = sorted({DEFAULT_FAMILY, *points.names})
-        raise BusUrlError(f"unknown servo family {family!r}: expected {', '.join(names)}")
+        raise BusUrlError(f"unknown servo family {family!r}: expected {', '.join(family_names())}")
     return points[family].load()
+
+
+def _installed() -> EntryPoints:
+    # Imported late: it takes longer than all the rest of a bus, and the AI motor is found without it.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINT_GROUP)

@@ -117,6 +117,11 @@ class InProcessPort(PacedLine):
         self._closed = False
         end.connect(self)
 
+    @property
+    def hold_ns(self) -> int:
+        """Nothing is held back."""
+        return 0
+
     def write(self, data: bytes, now_ns: int) -> None:
         """Hand `data` to the emulator. Raises `PortError` after `close`."""
         if self._closed:

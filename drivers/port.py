@@ -24,6 +24,11 @@ class Port(Protocol):
     `NEVER` and is polled by its descriptor.
     """
 
+    @property
+    def hold_ns(self) -> int:
+        """How long the device may hold bytes back, beyond what every bus's timeout allows for."""
+        ...
+
     def write(self, data: bytes, now_ns: int) -> None:
         """Put `data` on the wire, after what is still being sent. Raises `PortError` when the line is gone."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -19,6 +19,19 @@ class BusUrl:
     options: dict[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class LineSpec:
+    """A bus on a serial port of this machine, as its URL describes it: family of servos, device, rate, other options.
+
+    A value that can be handed to another process: one opens the port, another builds the bus on it.
+    """
+
+    family: str
+    path: str
+    baud: int
+    options: Mapping[str, float]
+
+
 def split_url(url: str) -> tuple[str, str, str]:
     """Return scheme, what follows the colon, and the options after `?`. Raises `BusUrlError` without a colon."""
     head, _, query = url.partition("?")
@@ -26,6 +39,15 @@ def split_url(url: str) -> tuple[str, str, str]:
     if not colon or not scheme:
         raise BusUrlError(f"{url!r} is no bus URL: expected SCHEME:..., for example emulated:aimotor")
     return scheme, rest, query
+
+
+def device_path(url: str) -> str:
+    """Return the device of `FAMILY:///dev/...`. Raises `BusUrlError` when the URL names none by its whole path."""
+    scheme, rest, _ = split_url(url)
+    path = rest.removeprefix("//")
+    if not path.startswith("/") or path.startswith("//") or path.endswith("/"):
+        raise BusUrlError(f"{url!r} names no device: expected {scheme}:///dev/..., for example {scheme}:///dev/ttyUSB0")
+    return path
 
 
 def parse_url(url: str, known: Sequence[str]) -> BusUrl:

@@ -1,13 +1,17 @@
 """Buses from URLs."""
 
+import subprocess
+import sys
+
 import pytest
 from emulated import EXCHANGE_NS, MS, ScriptedPlant, addresses
 
-from drivers import aimotor, factory
-from drivers.aimotor import AiMotorBus
-from drivers.errors import BusError, BusUrlError
-from drivers.factory import open_bus
+from drivers.aimotor import FAMILY, AiMotorBus, AiMotorEmulator
+from drivers.errors import BusError, BusUrlError, PortGoneError
+from drivers.factory import bus_on_port, open_bus, parse_line
+from drivers.inprocess import InProcessPort
 from drivers.servo import ReplyStatus, ServoAddress
+from drivers.url import LineSpec
 
 
 def opened(url, seed=1, ids=(0, 1, 2, 3)):
@@ -64,7 +68,6 @@ def test_jitter_and_faults_are_the_seeds_and_of_separate_streams():
         ("emulated", "expected SCHEME"),
         (":aimotor", "expected SCHEME"),
         ("loopback:", "expected emulated:"),
-        ("aimotor:///dev/ttyUSB0?baud=57600", "expected emulated:"),
         ("emulated:servo9000", "unknown servo family 'servo9000': expected aimotor"),
         ("emulated:?turnaround=1", "did you mean 'turnaround_us'.*jitter_us"),
         ("emulated:?xyz=1", "unknown option 'xyz'; expected baud"),
@@ -89,8 +92,9 @@ def test_wrong_urls_say_what_was_expected(url, message):
 
 
 def test_a_family_opens_only_what_it_can():
-    with pytest.raises(BusUrlError, match="opens emulated:"):
-        aimotor.open_bus("loopback:", addresses(0), ScriptedPlant(1), 0)
+    for url in ("loopback:", "emulated:feet"):
+        with pytest.raises(BusUrlError, match=r"expected emulated:\[aimotor\]"):
+            FAMILY.open_emulated(url, addresses(0), ScriptedPlant(1), 0)
 
 
 def test_servo_lists_and_plants_are_checked():
@@ -112,16 +116,99 @@ class _Points(dict):
 def test_other_families_come_from_entry_points(monkeypatch):
     calls = []
 
+    class Feet:
+        def open_emulated(self, *arguments):
+            calls.append(arguments)
+
+        def parse_line(self, url):
+            return LineSpec("feet", url, 1, {})
+
+        def bus_on_port(self, *arguments):
+            return arguments
+
     class Point:
         def load(self):
-            return lambda *arguments: calls.append(arguments)
+            return Feet()
 
     groups = []
-    monkeypatch.setattr(factory, "entry_points", lambda group: groups.append(group) or _Points(feet=Point()))
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: groups.append(group) or _Points(feet=Point()))
     servos, plant = addresses(0), ScriptedPlant(1)
     open_bus("emulated:feet?x=1", servos, plant, seed=5)
     assert calls == [("emulated:feet?x=1", servos, plant, 5)]
-    assert groups == ["nuc_engine.buses"]
+    assert set(groups) == {"nuc_engine.buses"}
+    spec = parse_line("feet:///dev/x")
+    assert bus_on_port(spec, "port", servos) == (spec, "port", servos)
     with pytest.raises(BusUrlError, match="expected aimotor, feet"):
         open_bus("emulated:hands", servos, plant, seed=5)
     assert isinstance(open_bus("emulated:aimotor", servos, plant, seed=5), AiMotorBus)
+
+
+def test_a_line_is_read_without_being_opened():
+    spec = parse_line("aimotor:///dev/serial/by-id/usb-FTDI_A9?baud=115200&timeout_us=1500&v_max_deg_s=300")
+    assert spec == LineSpec(
+        "aimotor", "/dev/serial/by-id/usb-FTDI_A9", 115_200, {"timeout_us": 1500.0, "v_max_deg_s": 300.0}
+    )
+    assert parse_line("aimotor:/dev/ttyACM1") == LineSpec("aimotor", "/dev/ttyACM1", 57_600, {})
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("aimotor:", "names no device: expected aimotor:///dev/"),
+        ("aimotor:ttyUSB0", "names no device"),
+        ("aimotor://ttyUSB0", "names no device"),
+        ("aimotor:///dev/", "names no device"),
+        ("aimotor:////dev/x", "names no device"),
+        ("aimotor:///dev/ttyUSB0?baud=57601", "expected one of 4800"),
+        ("aimotor:///dev/ttyUSB0?jitter_us=3", "unknown option 'jitter_us'"),
+        ("aimotor:///dev/ttyUSB0?timeout_us=-1", "expected 0 to"),
+        ("aimotor:///dev/ttyUSB0?v_max_deg_s=0", "more than 0"),
+        ("feet:///dev/ttyUSB0", "expected emulated:.*aimotor:///dev/"),
+    ],
+)
+def test_wrong_lines_say_what_was_expected(url, message):
+    with pytest.raises(BusUrlError, match=message):
+        parse_line(url)
+
+
+def test_a_bus_on_a_line_takes_port_and_options():
+    def timeout(url, hold_ns=0):
+        emulator = AiMotorEmulator(addresses(3), ScriptedPlant(1))
+        emulator.unplug(0)
+
+        class Slow(InProcessPort):
+            @property
+            def hold_ns(self):
+                return hold_ns
+
+        bus = bus_on_port(parse_line(url), Slow(emulator, 57_600), addresses(3))
+        bus.start(0, [-1])
+        return bus.run_until(10**12) - 694_444 - 347_222
+
+    assert timeout("aimotor:///dev/x") == 4 * MS
+    assert timeout("aimotor:///dev/x?timeout_us=700") == 700_000
+    assert timeout("aimotor:///dev/x", hold_ns=15 * MS) == 19 * MS
+    assert timeout("aimotor:///dev/x?timeout_us=700", hold_ns=15 * MS) == 700_000
+
+
+def test_a_line_that_is_not_there_is_not_opened(tmp_path):
+    with pytest.raises(PortGoneError, match="no such device"):
+        open_bus(f"aimotor://{tmp_path}/tty", addresses(0), None, seed=0)
+
+
+def test_the_emulator_comes_from_the_same_url():
+    emulator = FAMILY.emulator("emulated:?baud=115200", addresses(0), ScriptedPlant(1), 1)
+    assert isinstance(emulator, AiMotorEmulator)
+    assert emulator.baud == 115_200
+
+
+def test_the_real_side_needs_no_numpy():
+    code = (
+        "import sys; from drivers.factory import parse_line, bus_on_port; import drivers.serialport;"
+        "from drivers.servo import ServoAddress;"
+        "bus_on_port(parse_line('aimotor:///dev/x'), drivers.serialport.SerialPort.__new__(P := type('P',"
+        " (drivers.serialport.SerialPort,), {'hold_ns': 0})), [ServoAddress(0, 'a')]);"
+        "print(*[name for name in ('numpy', 'importlib.metadata', 'asyncio') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == []

@@ -1,0 +1,65 @@
+"""Emulated AI motors from a URL: the emulator, and a bus on the virtual clock in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from drivers.aimotor.addresses import check_models, check_servos
+from drivers.aimotor.bus import AiMotorBus
+from drivers.aimotor.emulator import DEFAULT_TURNAROUND_NS, AiMotorEmulator
+from drivers.aimotor.family import LINE_OPTIONS, NAME, check_options
+from drivers.errors import BusUrlError
+from drivers.faults import FAULT_OPTIONS, FaultLayer, LineFaults
+from drivers.inprocess import InProcessPort
+from drivers.servo import ServoAddress, ServoPlant
+from drivers.url import parse_url
+
+_OPTIONS: Final[Mapping[str, float]] = {
+    **LINE_OPTIONS,
+    "turnaround_us": DEFAULT_TURNAROUND_NS / 1000,
+    "jitter_us": 0.0,
+}
+
+
+def make_emulator(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> AiMotorEmulator:
+    """Power up the servos of `emulated:[aimotor][?options]` in front of `plant`.
+
+    Options: `baud`, `turnaround_us`, `jitter_us`, and the line faults of `drivers.faults.LineFaults`; those of the
+    host's side (`timeout_us`, `v_max_deg_s`) are checked too. `seed` decides jitter and faults. Raises `BusUrlError`.
+    """
+    values, faults = _parse(url)
+    jitter_seed, fault_seed = np.random.SeedSequence(seed).spawn(2)
+    return AiMotorEmulator(
+        check_servos(check_models(servos)),
+        plant,
+        baud=int(values["baud"]),
+        turnaround_ns=round(values["turnaround_us"] * 1000),
+        jitter_ns=round(values["jitter_us"] * 1000),
+        rng=np.random.default_rng(jitter_seed),
+        faults=FaultLayer(faults, np.random.default_rng(fault_seed)) if faults.any else None,
+    )
+
+
+def open_emulated(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> AiMotorBus:
+    """Open a bus on the virtual clock whose servos are those of `make_emulator`. Raises `BusUrlError`."""
+    values, _ = _parse(url)
+    emulator = make_emulator(url, servos, plant, seed)
+    return AiMotorBus(
+        InProcessPort(emulator, emulator.baud),
+        servos,
+        baud=emulator.baud,
+        timeout_ns=round(values["timeout_us"] * 1000),
+        v_max_deg_s=values["v_max_deg_s"],
+    )
+
+
+def _parse(url: str) -> tuple[Mapping[str, float], LineFaults]:
+    parsed = parse_url(url, (*_OPTIONS, *FAULT_OPTIONS))
+    if parsed.scheme != "emulated" or parsed.family not in ("", NAME):
+        raise BusUrlError(f"{url!r}: expected emulated:[{NAME}][?options]")
+    values = {**_OPTIONS, **{name: value for name, value in parsed.options.items() if name in _OPTIONS}}
+    check_options(values)
+    return values, LineFaults(**{name: value for name, value in parsed.options.items() if name in FAULT_OPTIONS})

@@ -1,0 +1,362 @@
+"""The serial port on ptys (which need no clock), and what ptys can not show on made-up files and ioctls."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import struct
+import subprocess
+import sys
+import termios
+
+import pytest
+
+from drivers import serialport
+from drivers.errors import PortBusyError, PortError, PortGoneError
+from drivers.holders import find_holders
+from drivers.latency import Latency, ask_low_latency
+from drivers.port import NEVER
+from drivers.serialport import SerialPort, find_stable_name, open_port, try_open
+
+LOW_LATENCY = 0x2000
+
+
+@pytest.fixture
+def pty():
+    """(master descriptor, name of the slave) of a pty whose slave is kept open, as an emulator does."""
+    master, slave = os.openpty()
+    yield master, os.ttyname(slave)
+    for fd in (master, slave):
+        with contextlib.suppress(OSError):
+            os.close(fd)
+
+
+@pytest.fixture
+def port(pty):
+    port = open_port(pty[1], 57_600)
+    yield port
+    port.close()
+
+
+def test_the_line_is_raw_in_both_directions(pty, port):
+    master, _ = pty
+    every = bytes(range(256))
+    port.write(every, 0)
+    assert os.read(master, 1000) == every
+    os.write(master, every)
+    assert port.read(0) == every
+    assert port.read(0) == b""
+    assert port.unsent_bytes == 0
+
+
+def test_nothing_is_echoed_and_old_bytes_are_forgotten(pty):
+    master, path = pty
+    os.write(master, b"\x0a\x64")
+    os.set_blocking(master, False)
+    # The line discipline of a fresh pty has sent these back.
+    assert os.read(master, 10)
+    port = open_port(path, 57_600)
+    assert port.read(0) == b""
+    os.write(master, b"\x03\n\x7f")
+    assert port.read(0) == b"\x03\n\x7f"
+    with pytest.raises(BlockingIOError):
+        os.read(master, 10)
+    port.close()
+
+
+@pytest.mark.parametrize("baud", [4_800, 57_600, 115_200, 460_800, 921_600, 1_000_000])
+def test_the_rate_is_set(pty, baud):
+    port = open_port(pty[1], baud)
+    mode = termios.tcgetattr(port.fd)
+    assert mode[4] == mode[5] == getattr(termios, f"B{baud}")
+    assert mode[2] & termios.CSIZE == termios.CS8
+    assert not mode[2] & (termios.PARENB | termios.CSTOPB | termios.CRTSCTS)
+    assert port.baud == baud
+    port.close()
+
+
+@pytest.mark.parametrize("baud", [76_800, 128_000, 250_000])
+def test_rates_without_a_constant_are_set_too(pty, baud):
+    port = open_port(pty[1], baud)
+    found = struct.unpack("=4IB19s2I", fcntl.ioctl(port.fd, 0x802C542A, bytes(44)))
+    assert found[-2:] == (baud, baud)
+    assert found[3] == 0
+    assert found[2] & termios.CSIZE == termios.CS8
+    port.close()
+
+
+def test_what_a_bus_may_ask_of_a_port(pty, port):
+    assert port.ready_ns(1) == NEVER
+    assert port.filenos() == (port.fd,)
+    os.write(pty[0], b"abc")
+    assert port.flush_input(0) == 3
+    assert port.read(0) == b""
+    port.flush_output()
+    port.close()
+    port.close()
+    assert (port.fd, port.filenos()) == (-1, ())
+    for use in (lambda: port.write(b"x", 0), lambda: port.read(0), lambda: port.flush_input(0), port.flush_output):
+        with pytest.raises(PortError, match="closed"):
+            use()
+
+
+def test_an_inherited_descriptor_is_a_port_too(pty, port):
+    other = SerialPort(os.dup(port.fd), 57_600)
+    assert other.path == pty[1]
+    other.write(b"ab", 0)
+    assert os.read(pty[0], 10) == b"ab"
+    port.close()
+    os.write(pty[0], b"cd")
+    assert other.read(0) == b"cd"
+    other.close()
+
+
+def test_no_tty_can_be_a_port(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"")
+    with pytest.raises(PortError, match="no serial port: expected a tty"):
+        open_port(str(file), 57_600)
+    with pytest.raises(PortError, match="directory"):
+        open_port(str(tmp_path), 57_600)
+
+
+def test_a_device_that_is_not_there(tmp_path):
+    path = str(tmp_path / "ttyUSB0")
+    with pytest.raises(PortGoneError, match="no such device; plug"):
+        open_port(path, 57_600)
+    assert try_open(path, 57_600) is None
+
+
+def test_a_link_whose_device_has_gone_and_come_back(tmp_path):
+    link = tmp_path / "leg"
+    master, slave = os.openpty()
+    link.symlink_to(os.ttyname(slave))
+    port = try_open(str(link), 57_600)
+    assert port is not None
+    port.close()
+    os.close(slave)
+    os.close(master)
+    assert try_open(str(link), 57_600) is None
+    other, slave = os.openpty()
+    link.unlink()
+    link.symlink_to(os.ttyname(slave))
+    port = try_open(str(link), 57_600)
+    assert port is not None
+    port.write(b"hello", 0)
+    assert os.read(other, 10) == b"hello"
+    for fd in (other, slave):
+        os.close(fd)
+    port.close()
+
+
+@pytest.mark.parametrize("use", ["read", "write", "flush_input"])
+def test_a_line_that_hangs_up_is_gone(use):
+    master, slave = os.openpty()
+    port = open_port(os.ttyname(slave), 57_600)
+    os.write(master, b"\x01\x02")
+    os.close(slave)
+    os.close(master)
+    with pytest.raises(PortGoneError, match="is gone"):
+        # What was still there may be read first.
+        for _ in range(3):
+            port.write(b"x", 0) if use == "write" else getattr(port, use)(0)
+    port.close()
+
+
+def test_a_line_that_takes_nothing_drops_the_rest_of_a_request_and_counts_it(pty):
+    # At this rate four bytes take 9 us: that is how long a write may wait.
+    port = open_port(pty[1], 4_000_000)
+    chunk = bytes(1000)
+    for _ in range(200):
+        port.write(chunk, 0)
+        if port.unsent_bytes:
+            break
+    assert port.unsent_bytes > 0
+    taken = 0
+    os.set_blocking(pty[0], False)
+    while True:
+        try:
+            taken += len(os.read(pty[0], 65536))
+        except BlockingIOError:
+            break
+    assert taken % 1000 == -port.unsent_bytes % 1000
+    port.write(b"again", 0)
+    assert os.read(pty[0], 100) == b"again"
+    port.close()
+
+
+HOLD = """
+import sys
+sys.path[:0] = sys.argv[2:]
+from drivers.serialport import open_port
+port = open_port(sys.argv[1], 57600)
+print("open", flush=True)
+sys.stdin.read()
+"""
+PYSERIAL = """
+import sys, serial
+port = serial.Serial(sys.argv[1], 57600, exclusive=True)
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_port_that_another_process_holds_is_busy_and_it_is_named(pty):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, pty[1], *sys.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout.readline() == b"open\n"
+        for open_it in (open_port, try_open):
+            with pytest.raises(PortBusyError, match=rf"is in use by python\S* \(process {holder.pid}\)"):
+                open_it(pty[1], 57_600)
+        holder.communicate(b"")
+    open_port(pty[1], 57_600).close()
+
+
+def test_pyserial_and_this_port_keep_each_other_out(pty):
+    serial = pytest.importorskip("serial")
+    with subprocess.Popen(
+        [sys.executable, "-c", PYSERIAL, pty[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout.readline() == b"open\n"
+        with pytest.raises(PortBusyError):
+            open_port(pty[1], 57_600)
+        holder.communicate(b"")
+    port = open_port(pty[1], 57_600)
+    with pytest.raises(serial.SerialException):
+        serial.Serial(pty[1], 57_600, exclusive=True)
+    port.close()
+
+
+def test_the_kernels_lock_is_for_devices_and_not_for_ptys(pty, monkeypatch):
+    # Its other end keeps a pty alive, and with it the lock of a process that was killed.
+    exclusive = lambda fd: struct.unpack("i", fcntl.ioctl(fd, 0x80045440, bytes(4)))[0]  # noqa: E731  TIOCGEXCL
+    port = open_port(pty[1], 57_600)
+    assert exclusive(port.fd) == 0
+    port.close()
+    monkeypatch.setattr(serialport, "_PTY_SLAVES", range(0))
+    port = open_port(pty[1], 57_600)
+    assert exclusive(port.fd) == 1
+    fcntl.ioctl(port.fd, termios.TIOCNXCL)
+    port.close()
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "message"),
+    [
+        (errno.EACCES, PortError, "may not open it; .*udev"),
+        (errno.EBUSY, PortBusyError, "in use by another process"),
+        (errno.ENXIO, PortGoneError, "no such device"),
+        (errno.EMFILE, PortError, "Too many open files"),
+    ],
+)
+def test_what_keeps_a_port_from_being_opened(monkeypatch, tmp_path, number, kind, message):
+    def refuse(path, flags):
+        raise OSError(number, os.strerror(number))
+
+    (tmp_path / "tty").touch()
+    monkeypatch.setattr(serialport.os, "open", refuse)
+    with pytest.raises(kind, match=message) as caught:
+        open_port(str(tmp_path / "tty"), 57_600)
+    assert type(caught.value) is kind
+
+
+def test_a_failed_open_leaves_no_descriptor_behind(tmp_path, pty):
+    port = open_port(pty[1], 57_600)
+    before = sorted(os.listdir("/proc/self/fd"))
+    for path in (pty[1], str(tmp_path), "/dev/null"):
+        with pytest.raises(PortError):
+            open_port(path, 57_600)
+    assert sorted(os.listdir("/proc/self/fd")) == before
+    port.close()
+
+
+def test_the_name_that_stays_with_an_adapter(tmp_path, pty):
+    by_id = tmp_path / "by-id"
+    assert find_stable_name(pty[1], by_id) == pty[1]
+    by_id.mkdir()
+    (by_id / "usb-other").symlink_to("/dev/null")
+    assert find_stable_name(pty[1], by_id) == pty[1]
+    (by_id / "usb-FTDI_FT232R_A9").symlink_to(pty[1])
+    assert find_stable_name(pty[1], by_id) == str(by_id / "usb-FTDI_FT232R_A9")
+    link = tmp_path / "leg0"
+    link.symlink_to(pty[1])
+    assert find_stable_name(str(link), by_id) == str(link)
+
+
+def test_holders_are_read_from_proc(tmp_path, pty):
+    for pid, name, target in ((7, "nuc", pty[1]), (8, "bash", "/dev/null"), (9, "minicom", pty[1])):
+        (tmp_path / str(pid) / "fd").mkdir(parents=True)
+        (tmp_path / str(pid) / "fd" / "3").symlink_to(target)
+        (tmp_path / str(pid) / "comm").write_text(f"{name}\n")
+    (tmp_path / "uptime").touch()
+    (tmp_path / "10").mkdir()
+    assert find_holders(pty[1], tmp_path) == ((7, "nuc"), (9, "minicom"))
+    assert find_holders(str(tmp_path / "nothing"), tmp_path) == ()
+
+
+def test_a_pty_has_no_latency_timer(port):
+    assert port.latency == Latency(True, None, None, "not supported by this port: no latency timer to set")
+    assert port.hold_ns == 0
+
+
+class Adapter:
+    """The kernel's side of TIOCGSERIAL and TIOCSSERIAL."""
+
+    def __init__(self, *, keeps=True, sets=None, refuses=0):
+        self.flags, self._keeps, self._sets, self._refuses = 0, keeps, sets, refuses
+
+    def __call__(self, fd, request, settings):
+        if self._refuses:
+            raise OSError(self._refuses, os.strerror(self._refuses))
+        if request == 0x541E:
+            struct.pack_into("=i", settings, 16, self.flags)
+        elif self._keeps:
+            self.flags = struct.unpack_from("=i", settings, 16)[0]
+            if self._sets:
+                self._sets.write_text("1\n")
+
+
+def sysfs_with_timer(root, value):
+    timer = root / "bus/usb-serial/devices/ttyUSB3/latency_timer"
+    timer.parent.mkdir(parents=True)
+    timer.write_text(f"{value}\n")
+    return timer
+
+
+def test_an_ftdi_adapter_is_set_to_1_ms_by_the_flag(tmp_path):
+    timer = sysfs_with_timer(tmp_path, 16)
+    adapter = Adapter(sets=timer)
+    found = ask_low_latency(0, "/dev/ttyUSB3", sysfs=tmp_path, ioctl=adapter)
+    assert found == Latency(True, True, 1, "latency timer 1 ms")
+    assert adapter.flags == LOW_LATENCY
+    assert found.hold_ns == 0
+
+
+def test_else_its_timer_is_written_to(tmp_path):
+    timer = sysfs_with_timer(tmp_path, 16)
+    found = ask_low_latency(0, "/dev/ttyUSB3", sysfs=tmp_path, ioctl=Adapter(refuses=errno.EPERM))
+    assert found.verified is True
+    assert timer.read_text() == "1"
+
+
+def test_a_timer_that_stays_long_is_told_with_its_remedy_and_allowed_for(tmp_path, monkeypatch):
+    sysfs_with_timer(tmp_path, 16)
+    monkeypatch.setattr("drivers.latency._write", lambda timer, value: False)
+    found = ask_low_latency(0, "/dev/ttyUSB3", sysfs=tmp_path, ioctl=Adapter())
+    assert (found.verified, found.timer_ms, found.hold_ns) == (False, 16, 15_000_000)
+    assert "echo 1 >" in found.remark
+
+
+@pytest.mark.parametrize(
+    ("adapter", "verified"),
+    [
+        (Adapter(), True),
+        (Adapter(keeps=False), False),
+        (Adapter(refuses=errno.ENOTTY), None),
+        (Adapter(refuses=errno.EPERM), None),
+    ],
+)
+def test_adapters_without_a_timer(tmp_path, adapter, verified):
+    found = ask_low_latency(0, "/dev/ttyACM0", sysfs=tmp_path, ioctl=adapter)
+    assert (found.asked, found.verified, found.timer_ms, found.hold_ns) == (True, verified, None, 0)
