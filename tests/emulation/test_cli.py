@@ -1,0 +1,94 @@
+"""The command line of `nuc emulate`, as far as it does not come to serving; and the whole process put together."""
+
+import pytest
+from click.testing import CliRunner
+
+from nuc_engine.cli.app import app
+from nuc_engine.emulation.leg import LegSpec
+from nuc_engine.emulation.process import EmulatorProcess, Places
+from tests.cli.conftest import CONFIGS
+from tests.emulation.world import MS, World
+
+ROACH = str(CONFIGS / "lin_roach")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ([], 2, "--pty"),
+        (["--pty", "leg", "--fault", "drip=1"], 2, "--fault drip: expected one of drop, flip"),
+        (["--pty", "leg", "--fault", "drop=often"], 2, "--fault drop=often: expected a number"),
+        (["--pty", "leg", "--fault", "drop=2"], 2, "drop=2.0 is not a probability"),
+        (["--pty", "leg", "--baud", "1200"], 1, "baud 1200: expected one of 4800"),
+        (["--pty", "leg", "--plant", "loopback", "--record", "x"], 2, "--record needs --plant mujoco"),
+        (["--pty", "taken"], 1, "choose another name for --pty"),
+        (["--pty", "leg", "--plant", "loopback", "--control", "taken"], 1, "choose another --control"),
+        (["--pty", "leg", "--plant", "loopback", "--byte-log", "no/log"], 1, "no/log"),
+    ],
+)
+def test_what_can_not_be_served_is_a_line_and_leaves_nothing_behind(tmp_path, monkeypatch, words, status, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").write_text("data")
+    result = CliRunner().invoke(app, ["emulate", ROACH, *words])
+    assert result.exit_code == status, result.stderr
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def make(tmp_path, world, **options):
+    places = Places(tmp_path / "leg", tmp_path / "leg.bytes", tmp_path / "control", options.pop("record", None))
+    spec = LegSpec(ROACH, **options)
+    return EmulatorProcess(spec, places, world.now, world.wait)
+
+
+def test_a_process_with_physics_records_what_the_leg_did(tmp_path):
+    world = World(now_ns=123 * MS)
+    with make(tmp_path, world, record=tmp_path / "PlantData.txt") as process:
+        kicked = []
+
+        def alive():
+            if len(kicked) == 4:
+                process.commands.obey({"command": "kick", "force_n": [0, 0, 30], "duration_ms": 50})
+            if len(kicked) == 8:
+                process.commands.obey({"command": "ground", "present": False})
+            if len(kicked) == 12:
+                process.loop.stop()
+            kicked.append(world.now_ns)
+
+        process.alive = alive
+        start_ns = process.describe()["start_ns"]
+        process.run()
+        assert start_ns - 123 * MS < 1 * MS
+    rows = [[float(cell) for cell in line.split()] for line in (tmp_path / "PlantData.txt").read_text().splitlines()]
+    times = [row[0] for row in rows]
+    assert times == [10 * MS * k for k in range(len(rows))]
+    kick, dropped = (kicked[k] - start_ns for k in (4, 8))
+    lifted = [row for row in rows if kick < row[0] < kick + 100 * MS and row[4] == 0]
+    assert lifted, "a kick of 30 N takes the foot off the ground"
+    assert any(row[4] > 0 for row in rows if row[0] < kick)
+    assert all(row[4] == 0 for row in rows if row[0] > dropped + 20 * MS)
+    assert {path.name for path in tmp_path.iterdir()} == {"leg.bytes", "PlantData.txt"}
+
+
+def test_the_same_seed_is_the_same_leg(tmp_path):
+    def positions(name, seed):
+        folder = tmp_path / name
+        folder.mkdir()
+        with make(folder, World(), seed=seed) as process:
+            process.leg.plant.advance(10 * MS)
+            return [process.leg.plant.sample(servo) for servo in range(4)]
+
+    assert positions("a", 3) == positions("b", 3) != positions("c", 4)
+
+
+def test_it_tells_how_the_last_second_was(tmp_path):
+    world = World()
+    sights = []
+    places = Places(tmp_path / "leg")
+    with EmulatorProcess(LegSpec(ROACH, plant="loopback"), places, world.now, world.wait, sights.append) as process:
+        world.plugged = False
+        process.alive = lambda: process.loop.stop() if len(sights) == 2 else None
+        process.run()
+    assert [sight.exchanges_per_s for sight in sights] == [0, 0]
+    assert all(0 < sight.plant_behind_ms < 5 for sight in sights)
