@@ -1,0 +1,273 @@
+"""The guardian: the process that takes the torque off when the core does not.
+
+It sleeps 4 ms at a time above the core's priority. When the core is dead, stands still, or does not do what it was
+asked to, or when the main process is gone, it kills the core through a pidfd, so that there is no second writer and
+nobody who could wake up and write, and takes the torque off until every servo has confirmed. A guardian that is born
+without a core does the same first of all. `nuc_engine.daemon.watch` judges, `nuc_engine.daemon.release` does it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
+from nuc_engine.daemon.launch import Launch
+from nuc_engine.daemon.lines import open_lines
+from nuc_engine.daemon.release import Clock, Line, Release
+from nuc_engine.daemon.watch import PERIOD_NS, Finding, Watch
+from nuc_engine.daemon.wire import FAULT_NAMES, Kind, pack
+from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
+
+ABOVE_CORE = 10
+"""How far the guardian's priority is above the core's."""
+
+DEATH_NS = 10_000_000
+"""How long to wait for a killed core to be gone: it can write nothing more, but a write may be under way."""
+
+PATIENCE_NS = 2_000_000_000
+"""How long the guardian alone keeps asking servos that do not answer. Then the bus goes to a core, which asks them in
+every cycle; they stay unconfirmed."""
+
+LAST_NS = 5_000_000_000
+"""The same when there is no main process any more, and so nobody to go to."""
+
+
+class Processes(Protocol):
+    """Other processes, held by descriptors that can not come to mean somebody else."""
+
+    def open(self, pid: int) -> int | None:
+        """Return a pidfd, None when there is no such process."""
+        ...
+
+    def dead(self, pidfd: int) -> bool:
+        """Say whether the process has ended."""
+        ...
+
+    def kill(self, pidfd: int, number: int) -> None:
+        """Send a signal; nothing happens when the process has ended."""
+        ...
+
+    def close(self, pidfd: int) -> None:
+        """Let go of it."""
+        ...
+
+
+class LinuxProcesses:
+    """The processes of this machine."""
+
+    def open(self, pid: int) -> int | None:
+        """Return a pidfd, None when there is no such process."""
+        with suppress(ProcessLookupError):
+            return os.pidfd_open(pid)
+        return None
+
+    def dead(self, pidfd: int) -> bool:
+        """Say whether the process has ended."""
+        return bool(select.select((pidfd,), (), (), 0)[0])
+
+    def kill(self, pidfd: int, number: int) -> None:
+        """Send a signal; nothing happens when the process has ended."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, number)
+
+    def close(self, pidfd: int) -> None:
+        """Let go of it."""
+        os.close(pidfd)
+
+
+class Guardian:
+    """One guardian. `tell` takes (name, text) of an event; `supervisor` and `ends` are pidfds.
+
+    `ends` are processes that must not outlive a main process that was killed (an emulated leg); they end after the
+    torque is off.
+    """
+
+    def __init__(
+        self,
+        words: memoryview,
+        lines: Sequence[Line],
+        clock: Clock,
+        processes: Processes,
+        tell: Callable[[str, str], None],
+        *,
+        supervisor: int,
+        ends: Sequence[int] = (),
+        motors: Sequence[str] = (),
+    ) -> None:
+        self._words, self._clock, self._processes, self._tell = words, clock, processes, tell
+        self._supervisor, self._ends, self._motors = supervisor, tuple(ends), tuple(motors)
+        self._watch = Watch(words)
+        self._release = Release(lines, words, clock, self._beat)
+        self._core: int | None = None
+        # Generation of the last core that is watched or has been dealt with.
+        self._known = 0
+        self._due_ns = clock.now_ns
+
+    def be_born(self, fault: str = "") -> bool:
+        """Take the torque off unless a core drives already; False when a port is gone.
+
+        `fault` is why there is no core, empty for a start at which nothing is wrong.
+        """
+        words = self._words
+        generation, pid = words[Word.CORE_GENERATION], words[Word.CORE_PID]
+        if pid and words[Word.BUS_OWNER] == OWNER_CORE:
+            self._beat()
+            return True
+        if fault:
+            self._latch(Finding(fault, "there was neither core nor guardian"))
+        if not pid or words[Word.GUARDIAN_WATCHES] == generation:
+            # With a process id: the guardian before this one died while it was taking over from that core.
+            self._known = generation
+            self._core = self._processes.open(pid) if pid else None
+        return self._take_off()
+
+    def step(self) -> bool:
+        """Wait for the end of a period, look, and do what has to be done; False when it was the last."""
+        counted = self._wait()
+        self._beat()
+        supervisor_dead = self._processes.dead(self._supervisor)
+        core_dead = self._core is not None and self._processes.dead(self._core)
+        finding = self._watch.look(core_dead=core_dead, supervisor_dead=supervisor_dead, counted=counted)
+        if finding is None and core_dead:
+            self._forget_core()
+        finding = finding or self._follow()
+        if finding is None:
+            return True
+        self._latch(finding)
+        whole = self._take_off(LAST_NS if supervisor_dead else PATIENCE_NS)
+        if supervisor_dead:
+            for pidfd in self._ends:
+                self._processes.kill(pidfd, signal.SIGTERM)
+        return whole and not supervisor_dead
+
+    def _beat(self) -> None:
+        self._words[Word.GUARDIAN_BEAT] = self._clock.now_ns
+
+    def _wait(self) -> bool:
+        """Wait for the next period's end, or the end of a process; True for the former."""
+        now_ns = self._clock.now_ns
+        self._due_ns += PERIOD_NS
+        if self._due_ns <= now_ns:
+            # Late by a period or more: whatever was slept through counts once.
+            self._due_ns = now_ns
+            return True
+        watched = [self._supervisor] if self._core is None else [self._supervisor, self._core]
+        if not self._clock.wait(self._due_ns, watched):
+            return True
+        self._due_ns -= PERIOD_NS
+        return False
+
+    def _follow(self) -> Finding | None:
+        """Watch the newest core from the moment its heart beats. A finding when it drove and is dead already."""
+        words = self._words
+        generation, pid = words[Word.CORE_GENERATION], words[Word.CORE_PID]
+        if generation == self._known:
+            return None
+        pidfd = self._processes.open(pid) if pid else None
+        if words[Word.CORE_PID] != pid or words[Word.CORE_GENERATION] != generation:
+            if pidfd is not None:
+                self._processes.close(pidfd)
+            return None
+        if pidfd is None:
+            if words[Word.GUARDIAN_WATCHES] != generation:
+                return None
+            self._known = generation
+            return Finding("core_dead", f"core {generation} died while nobody watched it")
+        if not words[Word.CORE_BEAT]:
+            self._processes.close(pidfd)
+            return None
+        self._core, self._known = pidfd, generation
+        self._watch.begin(generation)
+        words[Word.GUARDIAN_WATCHES] = generation
+        return None
+
+    def _kill_core(self) -> None:
+        if self._core is None:
+            return
+        self._processes.kill(self._core, signal.SIGKILL)
+        gone_by_ns = self._clock.now_ns + DEATH_NS
+        while not self._processes.dead(self._core) and self._clock.now_ns < gone_by_ns:
+            self._clock.wait(gone_by_ns, (self._core,))
+        self._forget_core()
+
+    def _forget_core(self) -> None:
+        if self._core is not None:
+            self._processes.close(self._core)
+            self._core = None
+        self._watch.end()
+
+    def _take_off(self, patience_ns: int = PATIENCE_NS) -> bool:
+        """Make sure there is no core that writes, and take the torque off; False when a port is gone."""
+        words = self._words
+        words[Word.BUS_OWNER] = OWNER_GUARDIAN
+        self._kill_core()
+        words[Word.GUARDIAN_ACTS] += 1
+        confirmed = self._release.run(self._clock.now_ns + patience_ns)
+        self._due_ns = self._clock.now_ns
+        self._watch.end()
+        if self._release.lost:
+            self._latch(Finding("bus_lost", f"the port is gone: {', '.join(map(repr, self._release.lost))}"))
+            return False
+        if confirmed:
+            words[Word.TORQUE] = 0
+            self._tell("torque_off", "every servo has confirmed that its torque is off")
+        else:
+            self._tell("torque_unconfirmed", f"no answer from {', '.join(self._unconfirmed())}; they are asked again")
+        words[Word.OFF_REQUEST] = 0
+        words[Word.BUS_OWNER] = OWNER_CORE
+        return True
+
+    def _latch(self, finding: Finding) -> None:
+        words = self._words
+        if not words[Word.LATCHED]:
+            # Further faults follow from the first.
+            words[Word.LATCH_REASON] = FAULT_NAMES.index(finding.fault)
+            words[Word.LATCH_COUNT] += 1
+            words[Word.LATCHED] = 1
+        self._tell(finding.fault, finding.text)
+
+    def _unconfirmed(self) -> list[str]:
+        return [name for motor, name in enumerate(self._motors) if self._words[Word.UNCONFIRMED] >> motor & 1]
+
+
+def run(launch: Launch, fault: str = "", ends: Sequence[int] = ()) -> int:
+    """Be the guardian of `launch` until the main process or a port is gone; `fault` and `ends` as in Guardian.
+
+    Returns 0, or 1 when a port is gone. Raises BlockError without a plan, BusUrlError for buses that do not fit it.
+    """
+    block, options = launch.block, launch.options
+    words = block.words
+    supervisor = os.pidfd_open(words[Word.SUPERVISOR_PID])
+    priority = min(99, options.priority + ABOVE_CORE) if options.priority else None
+    # The rest is asked for after the torque is off: locking memory takes its time.
+    acquire(RealtimePolicy(priority=priority, lock_memory=False, latency_us=None, freeze_collector=False)).close()
+    clock = RealClock()
+
+    def tell(name: str, text: str) -> None:
+        block.rings["guardian"].put(Kind.EVENT, pack(clock.now_ns, name, text))
+        with suppress(BlockingIOError):
+            os.eventfd_write(launch.to_service, 1)
+
+    plan = block.read_plan()
+    guardian = Guardian(
+        words,
+        open_lines(launch.buses, plan),
+        clock,
+        LinuxProcesses(),
+        tell,
+        supervisor=supervisor,
+        ends=ends,
+        motors=[motor.name for motor in plan.motors],
+    )
+    if not guardian.be_born(fault):
+        return 1
+    for missing in acquire(RealtimePolicy(priority=priority, latency_us=None)).missing:
+        tell("privilege_missing", f"guardian: {missing}")
+    while guardian.step():
+        pass
+    return 1 if words[Word.BUS_LOST] else 0

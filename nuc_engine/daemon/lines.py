@@ -1,0 +1,110 @@
+"""The buses of a plan on ports that are open: which motors hang on which, and what takes the torque off all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from drivers.bus import Bus
+from drivers.errors import BusUrlError, PortError
+from drivers.factory import bus_on_port, parse_line
+from drivers.latency import Latency
+from drivers.port import NEVER
+from drivers.serialport import SerialPort
+from drivers.servo import ServoAddress
+from drivers.url import LineSpec
+from nuc_engine.daemon.launch import BusLine
+from nuc_engine.daemon.release import Line
+from nuc_engine.plan import Plan
+
+_LONGEST_VOLLEY_S = 60
+
+
+class _Tape:
+    """A port at whose other end nobody is: keeps what is written."""
+
+    def __init__(self) -> None:
+        self.written = b""
+
+    @property
+    def hold_ns(self) -> int:
+        return 0
+
+    def write(self, data: bytes, now_ns: int) -> None:
+        self.written += data
+
+    def read(self, now_ns: int) -> bytes:
+        return b""
+
+    def flush_input(self, now_ns: int) -> int:
+        return 0
+
+    def ready_ns(self, expected: int) -> int:
+        return NEVER
+
+    def filenos(self) -> tuple[int, ...]:
+        return ()
+
+    def close(self) -> None:
+        pass
+
+
+def assign_motors(names: Sequence[str], plan: Plan) -> tuple[tuple[int, ...], ...]:
+    """Return the plan's numbers of the motors on each of the buses called `names`, in the plan's order.
+
+    A bus without a name is the only one. Raises BusUrlError when a motor has no bus, or a bus no motor.
+    """
+    if list(names) == [""]:
+        return (tuple(motor.index for motor in plan.motors),)
+    for motor in plan.motors:
+        if motor.bus not in names:
+            wanted = f"bus {motor.bus!r}" if motor.bus else "no bus by name"
+            raise BusUrlError(f"motor {motor.name!r} names {wanted}; there are {', '.join(map(repr, names))}")
+    found = tuple(tuple(motor.index for motor in plan.motors if motor.bus == name) for name in names)
+    for name, motors in zip(names, found, strict=True):
+        if not motors:
+            raise BusUrlError(f"no motor of {plan.name} is on bus {name!r}: leave it out")
+    return found
+
+
+def servos_of(plan: Plan, motors: Sequence[int]) -> tuple[ServoAddress, ...]:
+    """Return the addresses of some of the plan's motors."""
+    return tuple(ServoAddress(plan.motors[k].bus_id, plan.motors[k].name, plan.motors[k].model) for k in motors)
+
+
+def open_lines(buses: Sequence[BusLine], plan: Plan) -> tuple[Line, ...]:
+    """Return the buses of `plan` for taking the torque off; descriptors are open. Raises BusUrlError, PortError."""
+    lines: list[Line] = []
+    for bus, motors in zip(buses, assign_motors([bus.name for bus in buses], plan), strict=True):
+        spec = parse_line(bus.url)
+        port = _port(bus.fd, spec.baud)
+        servos = servos_of(plan, motors)
+        built = bus_on_port(spec, port, servos)
+        lines.append(Line(bus.name, spec.baud, port, built, motors, volley_of(spec, servos), _discard(port)))
+    return tuple(lines)
+
+
+def volley_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> bytes:
+    """Return everything a bus writes to take the torque off its servos when none of them answers."""
+    tape = _Tape()
+    bus: Bus = bus_on_port(spec, tape, servos)
+    now_ns = 0
+    bus.torque_off(now_ns)
+    while not bus.proceed(now_ns) and now_ns < _LONGEST_VOLLEY_S * 1_000_000_000:
+        now_ns = bus.wake_ns
+    return tape.written
+
+
+def _port(fd: int, baud: int) -> SerialPort:
+    try:
+        return SerialPort(fd, baud)
+    except PortError:
+        # Gone already: whoever uses it finds out, and can go on with the other buses.
+        return SerialPort(fd, baud, latency=Latency(asked=False, verified=None, timer_ms=None, remark="not asked"))
+
+
+def _discard(port: SerialPort) -> Callable[[], None]:
+    def discard() -> None:
+        port.flush_output()
+        port.flush_input(0)
+
+    return discard

@@ -1,0 +1,60 @@
+"""The ports of the main process: opened once, found again under the same name after they were unplugged."""
+
+from __future__ import annotations
+
+from drivers.errors import PortError
+from drivers.factory import parse_line
+from drivers.serialport import SerialPort, find_stable_name, open_port, try_open
+from nuc_engine.daemon.launch import BusLine
+
+
+class BusPort:
+    """One bus of the command line: what motors call it (empty: the only one), its URL, its port while it is open.
+
+    Raises BusUrlError for a URL that is none of a bus on a serial port.
+    """
+
+    def __init__(self, name: str, url: str) -> None:
+        self.name, self.url = name, url
+        self._spec = parse_line(url)
+        self._path = find_stable_name(self._spec.path)
+        self._port: SerialPort | None = None
+        self.trouble = ""
+        """Why it could not be opened the last time, empty while there is simply no device."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is open, as far as anybody has noticed."""
+        return self._port is not None
+
+    @property
+    def line(self) -> BusLine:
+        """What the other processes are told of it; descriptor -1 while it is closed."""
+        return BusLine(self.name, self.url, -1 if self._port is None else self._port.fd)
+
+    @property
+    def remark(self) -> str:
+        """What was found out about the adapter's timing."""
+        return "" if self._port is None else f"{self._path}: {self._port.latency.remark}"
+
+    def open(self) -> None:
+        """Open it. Raises PortError saying what to do."""
+        if self._port is None:
+            self._port = open_port(self._path, self._spec.baud)
+            self._path = find_stable_name(self._path)
+
+    def try_open(self) -> bool:
+        """Open it if it is there; True when it is open."""
+        if self._port is None:
+            self.trouble = ""
+            try:
+                self._port = try_open(self._path, self._spec.baud)
+            except PortError as error:
+                self.trouble = str(error)
+        return self._port is not None
+
+    def close(self) -> None:
+        """Close it. Closing twice is allowed."""
+        if self._port is not None:
+            self._port.close()
+            self._port = None

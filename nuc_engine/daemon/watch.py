@@ -1,0 +1,103 @@
+"""What the guardian watches for: a pure judge that is shown the block's words at each wake-up.
+
+Time is counted in the guardian's own wake-ups, one every `PERIOD_NS`. When the whole machine stands still the guardian
+does too, and counts one wake-up for all that time, so that nobody is blamed for it. When the core alone stands still
+the wake-ups go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nuc_engine.daemon.block import Word
+
+PERIOD_NS = 4_000_000
+"""Time between two wake-ups of the guardian."""
+
+STALL_NS = 20_000_000
+"""How long the core's heart may stand still where the block does not say (`Word.STALL_LIMIT_MS`)."""
+
+BEGIN_NS = 20_000_000
+"""How long the core has to begin to take the torque off when it is asked to."""
+
+FINISH_NS = 60_000_000
+"""How long after the request every servo should have confirmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Why the guardian has to take the torque off: a name out of FAULTS, and what was seen."""
+
+    fault: str
+    text: str
+
+
+class Watch:
+    """Judges one core after the other by `words`, which are indexed by `Word` and only read here."""
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self._words = words
+        self.generation = 0
+        """Generation of the core that is watched; 0: none."""
+        self._beat = 0
+        self._still = 0
+        self._request = 0
+        self._asked = 0
+
+    def begin(self, generation: int) -> None:
+        """Watch a core from now on; its heart must have begun to beat."""
+        self.generation = generation
+        self._beat = self._words[Word.CORE_BEAT]
+        self._still = 0
+
+    def end(self) -> None:
+        """Watch no core: the last one is dead, and what it was asked is done."""
+        self.generation = 0
+        self._still = self._request = self._asked = 0
+
+    def look(self, *, core_dead: bool, supervisor_dead: bool, counted: bool = True) -> Finding | None:
+        """Return why the torque must be taken off now, or None.
+
+        `core_dead` and `supervisor_dead`: their pidfds are readable. `counted`: a wake-up at the end of a period;
+        false when something woke the guardian before.
+        """
+        self._count(counted)
+        if self.generation and core_dead and not self._ended_well():
+            if self._words[Word.BUS_LOST]:
+                return Finding("bus_lost", "the core has lost a bus and has ended")
+            return Finding("core_dead", f"core {self.generation} is dead")
+        if supervisor_dead:
+            return Finding("supervisor_lost", "the main process is dead")
+        if self.generation and self._words[Word.BUS_LOST]:
+            return Finding("bus_lost", "the port of a bus is gone")
+        limit_ns = self._words[Word.STALL_LIMIT_MS] * 1_000_000 or STALL_NS
+        if self.generation and self._still * PERIOD_NS >= limit_ns:
+            return Finding("core_stalled", f"the heart of core {self.generation} stood still for {limit_ns / 1e6:g} ms")
+        return self._judge_request()
+
+    def _ended_well(self) -> bool:
+        """Whether everything is being shut down, and the core ended with nothing under torque."""
+        words = self._words
+        return bool(words[Word.SHUTDOWN]) and not words[Word.TORQUE] and not words[Word.OFF_REQUEST]
+
+    def _count(self, counted: bool) -> None:
+        beat, request = self._words[Word.CORE_BEAT], self._words[Word.OFF_REQUEST]
+        if beat != self._beat:
+            self._beat, self._still = beat, 0
+        elif counted:
+            self._still += 1
+        if request != self._request:
+            self._request, self._asked = request, 0
+        elif request and counted:
+            self._asked += 1
+
+    def _judge_request(self) -> Finding | None:
+        if not self._request:
+            return None
+        waited_ns = self._asked * PERIOD_NS
+        if waited_ns >= BEGIN_NS and self._words[Word.OFF_BEGUN] != self._request:
+            return Finding("off_requested", "torque off was asked for and the core did not begin")
+        if waited_ns >= FINISH_NS:
+            return Finding("off_requested", "torque off was asked for and is not confirmed yet")
+        return None
