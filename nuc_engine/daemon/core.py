@@ -107,10 +107,14 @@ class Core:
     # --- the loop ---
 
     def run(self) -> int:
+        """Wait for the bus, then work until told to end; return the exit status."""
+        self._await_the_bus()
+        self.words[Word.CORE_READY] = self._generation
+        return self.work()
+
+    def work(self) -> int:
         """Work until told to end; return the exit status."""
         try:
-            self._await_the_bus()
-            self.words[Word.CORE_READY] = self._generation
             while not self.words[Word.SHUTDOWN] or self._still_under_torque():
                 self.turn()
         except PortError as error:
@@ -160,7 +164,7 @@ class Core:
                 return
             self.clock.wait(self.clock.now_ns + 1_000_000, ())
         # Nothing was due while it waited.
-        self.live = self._executive(running=False, keep_store=True)
+        self.live.begin_idle()
 
     def _still_under_torque(self) -> bool:
         return self.words[Word.TORQUE] != 0 or self.mode is Mode.RUNNING

@@ -96,6 +96,10 @@ class LiveExecutive(Dispatcher):
                 return True
         return False
 
+    def begin_idle(self) -> None:
+        """Begin the first exchange now."""
+        self._start_entry.release_ns = self._clock.now_ns
+
     def begin(self) -> int:
         """Make now the start of the bout; return it."""
         self.start_ns = now = self._clock.now_ns

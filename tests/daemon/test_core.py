@@ -1,0 +1,541 @@
+"""The core on paper time: modes, bouts, faults, commands."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drivers.bus import LIMP
+from drivers.errors import PortError
+from nuc_engine.bout import open_leg
+from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.core import EXIT_BUS_LOST, EXIT_CRASH, EXIT_SHUTDOWN
+from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.wire import FAULT_NAMES, Command, Kind, pack
+from nuc_engine.executive import Executive
+from nuc_engine.locations import find_configuration
+from tests.daemon.cores import MS, Bench, S, driven
+from tests.engine.models import Trace
+
+
+def test_a_configured_engine_reads_its_servos_and_drives_none():
+    bench = Bench()
+    bench.run(0.2)
+    assert bench.mode is Mode.CONFIGURED
+    assert len(bench.bus.sent) > 30
+    assert {goal for _, goals, _ in bench.bus.sent for goal in goals} == {LIMP}
+    assert bench.words[Word.UNCONFIRMED] == bench.words[Word.TORQUE] == 0
+    angles = bench.core.store.values_in(bench.core.store.snapshot(), bench.plan.motors[0].angle)
+    assert angles is not None
+
+
+def test_a_bout_in_real_time_computes_what_a_virtual_one_does():
+    bench = Bench(approach_deg_s=10_000.0)
+    bench.run(0.05)
+    # The same plant for both: fresh at the moment the bout begins.
+    bench.obeyed(Command.RUN, 0, -1, 1)
+    first = next(time for time, goals, _ in bench.bus.sent if goals[0] != LIMP)
+    virtual = Bench()
+    _, bus = open_leg(virtual.plan, find_configuration("lin_roach"), "loopback:", 1)
+    trace = Trace()
+    Executive(virtual.plan, bus, trace, approach_deg_s=10_000.0).run_until(2 * S)
+    bench.run(2.0)
+    live_starts = [(time - first, goals) for time, goals, _ in bench.bus.sent if time >= first]
+    assert live_starts[0][1] == [-1, -1, -1, -1]
+    # The shafts have rested a while before the live bout, so only the rhythm is the same to the nanosecond.
+    cycles = [time for time, _ in trace.of("motor")]
+    gaps = {b - a for a, b in pairwise(cycles)}
+    live_gaps = {b - a for (a, _), (b, _) in pairwise(live_starts)}
+    assert max(live_gaps) <= max(gaps) + 1
+    assert min(live_gaps) >= min(gaps) - 1
+
+
+def test_a_bout_begins_with_its_start_and_the_whole_store():
+    bench = Bench()
+    bench.run(0.05)
+    bench.records()
+    bench.order(Command.RUN, 30 * MS, 200 * MS, 7)
+    before = bench.clock.now_ns
+    bench.run(0.5)
+    told = bench.records()
+    kinds = [kind for kind, _ in told]
+    begin = kinds.index(Kind.BOUT_BEGIN)
+    start, number, stop = told[begin][1]
+    assert (number, stop) == (7, 200 * MS)
+    assert before + 30 * MS <= start <= before + 45 * MS
+    assert kinds[begin + 1] is Kind.STORE
+    assert len(told[begin + 1][1][2]) == len(bench.core.store.live_bytes())
+    end = kinds.index(Kind.BOUT_END)
+    assert told[end][1][1:] == [7, "complete", "ran for the time asked for"]
+    assert 200 * MS <= told[end][1][0] - start <= 204 * MS
+    assert kinds[end - 1] is Kind.COUNTS
+    assert bench.mode is Mode.STOPPED
+
+
+def test_the_order_in_the_ring_is_the_order_of_the_tasks():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.3)
+    bench.records()
+    bench.run(0.3)
+    kinds = [kind for kind, _ in bench.records()]
+    motors = [k for k, kind in enumerate(kinds) if kind is Kind.MOTOR]
+    for place in motors[:-1]:
+        assert kinds[place + 1 : place + 3] == [Kind.START, Kind.SENSORS]
+    assert kinds.count(Kind.STATES) == pytest.approx(12, abs=1)
+    for place, kind in enumerate(kinds[:-1]):
+        if kind is Kind.STATES:
+            assert Kind.MUSCLES in kinds[place + 1 : place + 5]
+
+
+def motor_of(bench, name):
+    return next(joint.motor for joint in bench.plan.joints if joint.name == name)
+
+
+@pytest.mark.parametrize(("policy", "torque"), [("off", 0), ("hold", 1), ("park", 1)])
+def test_a_commanded_stop_does_what_the_policy_says(policy, torque):
+    bench = Bench(on_stop=policy, park_deg={"Coxa-Trochanter": 80.0})
+    bench.run(0.05)
+    bench.start(0.5)
+    bench.bus.sent.clear()
+    before = bench.clock.now_ns
+    ok, _ = bench.obeyed(Command.STOP, "")
+    assert ok
+    assert bench.mode is Mode.STOPPED
+    bench.run(4.0)
+    bench.bus.sent[:] = [entry for entry in bench.bus.sent if entry[0] > before]
+    assert bench.words[Word.TORQUE] == torque
+    if policy == "off":
+        assert not driven(bench.bus.sent)
+        assert not bench.words[Word.UNCONFIRMED]
+    else:
+        first, last = driven(bench.bus.sent)[0], driven(bench.bus.sent)[-1]
+        assert all(abs(goal - at) <= 3 for goal, at in zip(first[1], first[2], strict=True))
+        joint = next(
+            k for k, motor in enumerate(bench.plan.motors) if bench.plan.joints[motor.joint].name == "Coxa-Trochanter"
+        )
+        motor = bench.plan.motors[joint]
+        parked = round(motor.cal1 + motor.cal2 * 80.0)
+        assert (last[1][joint] == parked) == (policy == "park")
+        assert [g for k, g in enumerate(first[1]) if k != joint] == [g for k, g in enumerate(last[1]) if k != joint]
+
+
+def silence(bench, servo=1, seconds=0.2):
+    bench.unplug(servo)
+    bench.run(seconds)
+
+
+def test_a_silent_motor_takes_the_torque_off_until_it_answers_and_somebody_arms():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(1.0)
+    bench.records()
+    silence(bench)
+    assert bench.mode is Mode.FAULT
+    assert bench.words[Word.LATCHED]
+    assert FAULT_NAMES[bench.words[Word.LATCH_REASON]] == "motor_silent"
+    told = bench.records()
+    (end,) = [content for kind, content in told if kind is Kind.BOUT_END]
+    assert end[2] == "fault"
+    assert end[3].startswith("motor_silent")
+    fault_at = next(c[0] for k, c in told if k is Kind.EVENT and c[1] == "motor_silent")
+    assert not [sent for sent in driven(bench.bus.sent) if sent[0] > fault_at]
+    assert bench.words[Word.UNCONFIRMED] == 0b10
+    assert bench.words[Word.TORQUE] == 1, "one servo has not confirmed"
+    for command in ((Command.RUN, 0, -1, 2), (Command.ARM,)):
+        ok, why = bench.obeyed(*command)
+        assert not ok, why
+    bench.plug(1)
+    bench.run(0.1)
+    assert bench.words[Word.TORQUE] == bench.words[Word.UNCONFIRMED] == 0
+    assert bench.obeyed(Command.RUN, 0, -1, 2)[0] is False
+    assert bench.obeyed(Command.ARM)[0]
+    assert bench.mode is Mode.STOPPED
+    bench.bus.sent.clear()
+    bench.start(0.5)
+    exchanges = bench.bus.sent
+    fresh = next(k for k, (_, goals, _) in enumerate(exchanges) if goals[0] != LIMP)
+    assert exchanges[fresh][1] == [-1] * 4, "first of all it looks where the leg is"
+
+
+def test_after_a_rearm_positions_are_approached_from_where_the_leg_is():
+    bench = Bench(approach_deg_s=30.0)
+    bench.run(0.05)
+    bench.start(0.2)
+    silence(bench)
+    bench.plug(1)
+    bench.run(0.1)
+    assert bench.obeyed(Command.ARM)[0]
+    bench.bus.sent.clear()
+    bench.start(0.5)
+    held = next(
+        k for k, motor in enumerate(bench.plan.motors) if bench.plan.joints[motor.joint].control_mode == "position"
+    )
+    steps = [(time, goals[held], measured[held]) for time, goals, measured in bench.bus.sent if goals[held] >= 0]
+    assert abs(steps[0][1] - steps[0][2]) <= 1
+    ticks_s = 30.0 * abs(bench.plan.motors[held].cal2)
+    for (t0, a, _), (t1, b, _) in pairwise(steps):
+        assert abs(b - a) <= ticks_s * (t1 - t0) * 1e-9 + 1.001
+
+
+def test_limits_hold_for_every_command():
+    bench = Bench(limits={"Thorax-Coxa1_motor": 5, "Coxa-Trochanter_motor": 7})
+    names = [motor.name for motor in bench.plan.motors]
+    assert set(bench.core.options.limits) <= set(names)
+    bench.run(0.05)
+    bench.start(2.0)
+    for name, limit in bench.core.options.limits.items():
+        k = names.index(name)
+        assert all(abs(goals[k] - measured[k]) <= limit for _, goals, measured in bench.bus.sent if goals[k] >= 0)
+
+
+def torque_went_off(bench, name, before):
+    assert bench.mode is Mode.FAULT
+    assert FAULT_NAMES[bench.words[Word.LATCH_REASON]] == name
+    assert bench.bus.offs, "the torque was taken off at once"
+    assert bench.bus.offs[0] - before <= 50 * MS
+    assert not [sent for sent in driven(bench.bus.sent) if sent[0] > bench.bus.offs[0]]
+    bench.run(0.1)
+    assert bench.words[Word.TORQUE] == 0
+
+
+def test_torque_goes_off_when_somebody_asks():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.3)
+    before = bench.clock.now_ns
+    bench.words[Word.OFF_REQUEST] = before
+    bench.run(0.06)
+    assert bench.words[Word.OFF_BEGUN] == before
+    assert bench.words[Word.OFF_REQUEST] == 0, "confirmed"
+    torque_went_off(bench, "off_requested", before)
+
+
+def test_torque_goes_off_when_the_service_passes_the_wish_on():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.3)
+    before = bench.clock.now_ns
+    assert bench.obeyed(Command.OFF, "a hand in the leg")[0]
+    torque_went_off(bench, "off_requested", before)
+
+
+def test_torque_goes_off_when_nobody_watches_over_the_engine():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.3)
+    before = bench.clock.now_ns
+    bench.guardian_beats = False
+    bench.run(0.06)
+    torque_went_off(bench, "guardian_lost", before)
+
+
+def test_a_machine_that_stood_still_as_a_whole_has_not_lost_its_guardian():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.3)
+    bench.guardian_beats = False
+    for _ in range(20):
+        bench.clock.now_ns += 30 * MS
+        bench.core.turn()
+        bench.core.turn()
+    bench.guardian_beats = True
+    bench.run(0.1)
+    assert bench.mode is Mode.RUNNING
+
+
+def test_torque_goes_off_after_the_machine_slept():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.3)
+    before = bench.clock.now_ns
+    bench.asleep_ns = 90 * S
+    bench.run(0.06)
+    torque_went_off(bench, "suspended", before)
+
+
+@pytest.mark.parametrize("wish", ["continue", "stop"])
+def test_the_service_may_be_lost_unless_the_configuration_says_otherwise(wish):
+    bench = Bench(on_service_loss=wish)
+    bench.run(0.05)
+    bench.start(0.3)
+    bench.service_beats = False
+    bench.run(3.5)
+    assert bench.mode is (Mode.RUNNING if wish == "continue" else Mode.STOPPED)
+    assert ("service_lost" in bench.events()) == (wish == "stop")
+
+
+def test_a_latch_outlives_the_core():
+    bench = Bench(latched=True)
+    assert bench.mode is Mode.FAULT
+    bench.run(0.1)
+    assert not driven(bench.bus.sent)
+    assert not bench.obeyed(Command.RUN, 0, -1, 1)[0]
+    assert bench.obeyed(Command.ARM)[0]
+    assert not bench.words[Word.LATCHED]
+
+
+def test_a_core_keeps_the_store_of_the_one_before_it():
+    bench = Bench()
+    index = bench.hdso(103)
+    bench.core.store.write(index, (12.5,))
+    again = type(bench.core)(
+        bench.plan, bench.bus, bench.block, bench.core.options, bench.clock,
+        wakened=bench.core._wakened, wake=bench._wake, slept=bench._slept,
+    )  # fmt: skip
+    assert again.store.values(index) == (12.5,)
+
+
+def test_a_lost_port_ends_the_core_with_everything_told(monkeypatch):
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    bench.records()
+
+    def gone(*_):
+        raise PortError("the adapter is gone")
+
+    monkeypatch.setattr(type(bench.bus.bus), "proceed", gone)
+    assert bench.core.work() == EXIT_BUS_LOST
+    assert bench.words[Word.BUS_LOST]
+    assert bench.words[Word.LATCHED]
+    told = bench.records()
+    assert [content[2] for kind, content in told if kind is Kind.BOUT_END] == ["fault"]
+    assert "bus_lost" in [content[1] for kind, content in told if kind is Kind.EVENT]
+
+
+def test_an_error_of_its_own_takes_the_torque_off_and_is_told(monkeypatch):
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    monkeypatch.setattr(type(bench.core.live.muscles), "run", lambda *_: 1 / 0)
+    bench.bus.sent.clear()
+    assert bench.core.work() == EXIT_CRASH
+    assert len(bench.bus.offs) == 1
+    assert bench.words[Word.LATCHED]
+    assert "engine_error" in bench.events()
+
+
+def test_the_core_waits_for_guardian_and_bus():
+    bench = Bench()
+    bench.words[Word.GUARDIAN_WATCHES] = 0
+    turns = 0
+
+    def meanwhile(now):
+        nonlocal turns
+        turns += 1
+        bench.words[Word.GUARDIAN_BEAT] = now
+        if turns == 50:
+            assert not bench.bus.sent
+            bench.words[Word.GUARDIAN_WATCHES] = 1
+        if turns == 100:
+            bench.words[Word.SHUTDOWN] = 1
+
+    bench.clock.on_wait = meanwhile
+    assert bench.core.run() == EXIT_SHUTDOWN
+    assert bench.bus.sent
+    assert bench.words[Word.CORE_READY] == 1
+
+
+def test_a_shutdown_takes_the_torque_off_and_ends_the_bout_without_a_fault():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    bench.records()
+    bench.words[Word.SHUTDOWN] = 1
+    bench.words[Word.OFF_REQUEST] = bench.clock.now_ns
+    assert bench.core.work() == EXIT_SHUTDOWN
+    assert bench.words[Word.TORQUE] == 0
+    assert not bench.words[Word.LATCHED]
+    (end,) = [content for kind, content in bench.records() if kind is Kind.BOUT_END]
+    assert end[2] == "interrupted"
+
+
+def test_an_edit_takes_effect_at_once_and_is_told_with_cycle_and_time():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    bench.records()
+    index = bench.hdso(103)
+    request = bench.order(Command.CHANGESET, -1, [[index, [17.5]]], [[index, 0]], [])
+    before = bench.clock.now_ns
+    bench.run(0.02)
+    told = bench.records()
+    at = {kind: content for kind, content in told if kind in (Kind.ACK, Kind.APPLIED, Kind.DONE, Kind.ANSWER)}
+    assert at[Kind.ACK][:2] == [request, True]
+    time, cycle, hdso, values, refused, origin = at[Kind.APPLIED]
+    assert (hdso, values, refused, origin) == (index, [17.5], "", request)
+    assert 0 <= time - before <= 6 * MS
+    assert cycle > 0
+    assert at[Kind.DONE][0] == request
+    assert at[Kind.DONE][3] == 0
+    assert at[Kind.ANSWER][2:] == [index, [17.5], request]
+    kinds = [kind for kind, _ in told if kind in at]
+    assert kinds == [Kind.ACK, Kind.APPLIED, Kind.DONE, Kind.ANSWER]
+
+
+def test_timed_edits_wait_for_the_bout_and_for_their_time():
+    bench = Bench()
+    bench.run(0.05)
+    index = bench.hdso(103)
+    bench.order(Command.CHANGESET, 100 * MS, [[index, [1.5]]], [], [])
+    bench.run(0.3)
+    assert bench.core.store.values(index) != (1.5,)
+    bench.records()
+    bench.order(Command.RUN, 0, -1, 1)
+    bench.run(0.3)
+    told = bench.records()
+    start = next(content[0] for kind, content in told if kind is Kind.BOUT_BEGIN)
+    (applied,) = [content for kind, content in told if kind is Kind.APPLIED]
+    assert 0 <= applied[0] - start - 100 * MS <= 2 * MS
+    bench.order(Command.CHANGESET, 10 * S, [[index, [2.5]]], [], [])
+    assert bench.obeyed(Command.FORGET, -1) == (True, 1)
+
+
+def test_edits_in_a_fault_take_effect_but_nothing_drives():
+    bench = Bench(latched=True)
+    bench.run(0.05)
+    index = bench.hdso(103)
+    assert bench.obeyed(Command.CHANGESET, -1, [[index, [3.5]]], [], [])[0]
+    assert bench.core.store.values(index) == (3.5,)
+    ok, why = bench.obeyed(Command.CHANGESET, -1, [], [], [["target", 0, 10.0]])
+    assert not ok
+    assert "arm" in why
+
+
+def test_a_changeset_with_a_fault_in_it_is_refused_whole():
+    bench = Bench()
+    bench.run(0.05)
+    good, sensor = bench.hdso(103), bench.plan.motors[0].angle
+    ok, why = bench.obeyed(Command.CHANGESET, -1, [[good, [9.5]], [sensor, [1.0]]], [], [])
+    assert not ok
+    assert "sensors are written by the engine only" in why
+    assert bench.core.store.values(good) != (9.5,)
+
+
+def test_joints_change_their_mode_in_a_bout():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.5)
+    fti = next(joint.index for joint in bench.plan.joints if joint.name == "Femur-Tibia")
+    k = bench.plan.joints[fti].motor
+
+    def goals(seconds=0.2):
+        bench.bus.sent.clear()
+        bench.run(seconds)
+        return [goals[k] for _, goals, _ in bench.bus.sent[2:]]
+
+    def switch(what, value):
+        ok, why = bench.obeyed(Command.CHANGESET, -1, [], [], [[what, fti, value]])
+        assert ok, why
+
+    switch("mode", "limp")
+    assert set(goals()) == {LIMP}
+    switch("mode", "hold")
+    assert len(set(goals())) == 1
+    switch("rate", 50.0)
+    switch("target", 60.0)
+    motor = bench.plan.motors[k]
+    assert goals(4.0)[-1] == round(motor.cal1 + motor.cal2 * 60.0)
+    switch("mode", "muscle")
+    plain = [goals[k] - measured[k] for _, goals, measured in bench.bus.sent if goals[k] >= 0]
+    assert len(set(plain)) >= 1
+    bench.run(0.2)
+    delta = round(bench.core.live.board.deltas[k])
+    switch("tweak", 9)
+    bench.run(0.001)
+    _, sent, measured = bench.bus.sent[-1]
+    assert sent[k] - measured[k] == motor.dir * (round(bench.core.live.board.deltas[k]) + 9)
+    assert isinstance(delta, int)
+    told = [content for kind, content in bench.records() if kind is Kind.CONTROL]
+    assert not [content for content in told if content[5]]
+
+
+def test_a_tweak_or_a_muscle_needs_a_bout():
+    bench = Bench()
+    bench.run(0.05)
+    ok, why = bench.obeyed(Command.CHANGESET, -1, [], [], [["mode", 0, "muscle"]])
+    assert not ok
+    assert "in a bout only" in why
+
+
+def test_a_pose_is_reached_slowly_before_anything_runs():
+    bench = Bench(approach_deg_s=20.0)
+    bench.run(0.05)
+    motor = bench.plan.motors[1]
+    assert bench.obeyed(Command.CHANGESET, -1, [], [], [["target", motor.joint, 75.0]])[0]
+    assert bench.words[Word.TORQUE] == 1
+    bench.run(8.0)
+    goal = round(motor.cal1 + motor.cal2 * 75.0)
+    assert bench.bus.sent[-1][1][1] == goal
+    moves = [(time, goals[1]) for time, goals, _ in bench.bus.sent if goals[1] >= 0]
+    assert all(
+        abs(b - a) <= 20 * abs(motor.cal2) * (t1 - t0) * 1e-9 + 1.001
+        for (t0, a), (t1, b) in pairwise(moves)
+    )
+    assert {goals[0] for _, goals, _ in bench.bus.sent} == {LIMP}
+
+
+def test_records_without_room_are_counted_and_told():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.1)
+    ring = bench.block.rings["records"]
+    cursor = ring.kept
+    ring._words[1] = ring.written - ring.capacity + 8192
+    bench.run(0.5)
+    lost = bench.words[Word.LOST + Kind.MOTOR]
+    assert lost > 0
+    ring.keep(ring.written)
+    bench.run(0.1)
+    told = bench.records()
+    assert told[0][0] is Kind.LOST
+    assert told[0][1][1][int(Kind.MOTOR)] == lost
+    assert cursor <= ring.kept
+
+
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.binary(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.integers(0, 5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@pytest.fixture(scope="module")
+def patient():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.05)
+    return bench
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(kind=st.integers(0, 12), items=st.lists(JUNK, max_size=5), raw=st.none() | st.binary(max_size=30))
+def test_nothing_a_command_says_ends_an_engine(patient, kind, items, raw):
+    try:
+        content = pack(1, *items) if raw is None else raw
+    except (OverflowError, ValueError):
+        return
+    if kind in (Command.STOP, Command.OFF, Command.ARM):
+        kind = Command.CHANGESET
+    assert patient.core.commands.put(kind, content)
+    patient.run(0.006)
+    assert patient.mode is Mode.RUNNING
+    acks = [content for kind, content in patient.records() if kind is Kind.ACK]
+    assert len(acks) == 1
+
+
+def test_the_wait_is_never_longer_than_a_heartbeat():
+    bench = Bench()
+    bench.run(0.05)
+    # A long pause between the exchanges leaves nothing to do for a second.
+    bench.core.store.write(bench.plan.motor_control_delay, (S,))
+    bench.run(3.0)
