@@ -1,405 +1,61 @@
-"""The core: the loop that runs the tasks in real time, beats, obeys commands, and takes the torque off when it must.
-
-    while it lives:  the most urgent task that is due,
-                     or else one command,
-                     or else wait for the first of: next task, bus descriptor, command, 4 ms
-
-Everything here is one thread without files, XML or sockets. What a command does is in `nuc_engine.daemon.orders`.
-"""
+"""The core process: takes what real time needs, opens its buses on the ports it was handed, and runs the engine."""
 
 from __future__ import annotations
 
-import gc
 import os
-import traceback
-from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, Protocol
 
 from drivers.bus import Bus
-from drivers.errors import PortError
-from drivers.port import NEVER
-from drivers.servo import ReplyStatus
-from nuc_engine.changes import Changeset, Control
-from nuc_engine.daemon.block import OWNER_CORE, Block, Word
-from nuc_engine.daemon.launch import ServeOptions, StopPolicy
-from nuc_engine.daemon.live import LiveExecutive
-from nuc_engine.daemon.modes import Input, Mode, Refusal, step
-from nuc_engine.daemon.orders import obey
-from nuc_engine.daemon.ringrecorder import RingRecorder
-from nuc_engine.daemon.wire import FAULT_NAMES, Kind
-from nuc_engine.faults import FAULTS, EngineFault
+from drivers.errors import BusError, PortError
+from drivers.factory import bus_on_port, parse_line
+from drivers.group import BusGroup
+from drivers.serialport import SerialPort
+from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_CRASH, Engine
+from nuc_engine.daemon.launch import BusLine, Launch
+from nuc_engine.daemon.lines import assign_motors, servos_of
+from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.plan import Plan
-from nuc_engine.tasks.board import Drive
-
-WATCH_NS = 4_000_000
-"""How often the core looks after what nobody wakes it for; its heart beats at least as often."""
-
-GUARDIAN_LIMIT = 6
-"""Looks in a row, in time, that find the guardian's heart still, and make it lost: about 25 ms."""
-
-SERVICE_LIMIT_NS = 3_000_000_000
-"""How long the service may be silent where its loss is to stop the leg: longer than its restart takes."""
-
-EXIT_SHUTDOWN, EXIT_CRASH, EXIT_BUS_LOST = 0, 70, 75
-"""How the process ends: told to; an error of its own; a port is gone."""
-
-PARK_RATE_DEG_S = 20.0
+from nuc_engine.realtime import RealClock, RealtimePolicy, SuspendWatch, acquire, allowed_share
 
 
-class LiveClock(Protocol):
-    """The clock of a process that waits."""
+def run(launch: Launch) -> int:
+    """Be the core of `launch` until a shutdown, an error or the loss of a port; return the exit status."""
+    block, options = launch.block, launch.options
+    clock = RealClock(spin_us=options.spin_us, share=allowed_share())
 
-    @property
-    def now_ns(self) -> int:
-        """The time now."""
-        ...
-
-    def wait(self, deadline_ns: int, filenos: Sequence[int]) -> bool:
-        """Wait for the deadline, or until a descriptor is readable; True when one is."""
-        ...
-
-
-class Core:
-    """One engine on its buses, for as long as plan and ports last.
-
-    `wake` tells the service that there is something to read; `wakened` is the descriptor it wakes the core with;
-    `slept` returns for how many nanoseconds the machine was suspended since it was last asked.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        bus: Bus,
-        block: Block,
-        options: ServeOptions,
-        clock: LiveClock,
-        *,
-        wakened: int,
-        wake: Callable[[], None],
-        slept: Callable[[], int],
-    ) -> None:
-        self.plan, self.bus, self.block, self.options, self.clock = plan, bus, block, options, clock
-        self.words = block.words
-        self._wakened, self._slept = wakened, slept
-        self._filenos = (*bus.filenos(), wakened)
-        self.store = block.store(plan)
-        self.recorder = RingRecorder(plan, self.store, block.rings["records"], self.words, wake)
-        self.commands = block.rings["commands"]
-        self.limits: list[int | None] = [options.limits.get(motor.name) for motor in plan.motors]
-        self.park_deg = {
-            joint.index: options.park_deg[joint.name] for joint in plan.joints if joint.name in options.park_deg
-        }
-        self.park_rate_deg_s = PARK_RATE_DEG_S
-        self.waiting: list[Changeset] = []
-        self.run_at_ns = self.stop_at_ns = NEVER
-        self._next_run = (-1, 0)
-        self.bout = 0
-        self._generation = self.words[Word.CORE_GENERATION]
-        self._guardian = (0, 0)
-        self._watch_ns = 0
-        self._off_at_ns = NEVER
-        self.live = self._executive(running=False, keep_store=any(self.store.flags))
-        self.mode = Mode.FAULT if self.words[Word.LATCHED] else Mode.CONFIGURED
-        self._enter(self.mode, "a fault is latched" if self.mode is Mode.FAULT else "configured")
-
-    # --- the loop ---
-
-    def run(self) -> int:
-        """Wait for the bus, then work until told to end; return the exit status."""
-        self._await_the_bus()
-        self.words[Word.CORE_READY] = self._generation
-        return self.work()
-
-    def work(self) -> int:
-        """Work until told to end; return the exit status."""
-        try:
-            while not self.words[Word.SHUTDOWN] or self._still_under_torque():
-                self.turn()
-        except PortError as error:
-            return self._lose_bus(error)
-        except Exception as error:  # whatever it is: torque off first, then let the supervisor start anew
-            return self._crash(error)
-        return EXIT_SHUTDOWN
-
-    def turn(self) -> None:
-        """Do the most urgent thing, or wait until there is one."""
-        clock, live = self.clock, self.live
-        now = clock.now_ns
-        self.words[Word.CORE_BEAT] = now
-        try:
-            if live.dispatch(now):
-                return
-        except EngineFault as fault:
-            self.fault(fault.name, str(fault))
-            return
-        if now >= self._watch_ns:
-            self._watch(now)
-        elif self.commands.written != self.commands.kept:
-            self._obey_one()
-        elif self._due(now):
-            self._begin_or_end(now)
-        else:
-            deadline = min(live.next_ns, self._watch_ns, self.run_at_ns, self.stop_at_ns)
-            if clock.wait(deadline, self._filenos):
-                self._woken()
-
-    def _woken(self) -> None:
+    def wake() -> None:
         with suppress(BlockingIOError):
-            os.eventfd_read(self._wakened)
-        self.live.readable(self.clock.now_ns)
+            os.eventfd_write(launch.to_service, 1)
 
-    def _obey_one(self) -> None:
-        for kind, content in self.commands.take():
-            obey(self, kind, content)
-            break
+    def tell(name: str, text: str) -> None:
+        block.rings["records"].put(Kind.EVENT, pack(clock.now_ns, name, text))
+        wake()
 
-    def _await_the_bus(self) -> None:
-        """Touch no bus before the guardian holds this process by its pidfd, and has let go of the bus itself."""
-        words = self.words
-        while words[Word.BUS_OWNER] != OWNER_CORE or words[Word.GUARDIAN_WATCHES] != self._generation:
-            words[Word.CORE_BEAT] = self.clock.now_ns
-            if words[Word.SHUTDOWN]:
-                return
-            self.clock.wait(self.clock.now_ns + 1_000_000, ())
-        # Nothing was due while it waited.
-        self.live.begin_idle()
-
-    def _still_under_torque(self) -> bool:
-        return self.words[Word.TORQUE] != 0 or self.mode is Mode.RUNNING
-
-    # --- what nobody wakes it for ---
-
-    def _watch(self, now: int) -> None:
-        words = self.words
-        on_time = now - self._watch_ns < 2 * WATCH_NS
-        self._watch_ns = now + WATCH_NS
-        self._watch_guardian(on_time)
-        self._watch_requests(now)
-        slept = self._slept()
-        if slept:
-            self.fault("suspended", f"the machine was suspended for {slept / 1e9:.1f} s")
-        if words[Word.TORQUE] and self.live.limp:
-            words[Word.TORQUE] = 0
-        if words[Word.OFF_REQUEST] and words[Word.OFF_BEGUN] == words[Word.OFF_REQUEST] and self.live.limp:
-            words[Word.OFF_REQUEST] = 0
-        self._note_unconfirmed()
-        if self.options.on_service_loss == "stop" and self.mode is Mode.RUNNING:
-            silent = now - words[Word.SERVICE_BEAT]
-            if words[Word.SERVICE_BEAT] and silent > SERVICE_LIMIT_NS:
-                self.event("service_lost", f"the service has been silent for {silent / 1e9:.1f} s")
-                self.stop("", "the service was lost")
-
-    def _watch_guardian(self, on_time: bool) -> None:
-        beat, still = self._guardian
-        now = self.words[Word.GUARDIAN_BEAT]
-        # Looks that came late say nothing: then it is the machine that stands still.
-        still = 0 if now != beat else still + on_time
-        self._guardian = (now, still)
-        if still == GUARDIAN_LIMIT:
-            self.fault("guardian_lost", f"the guardian's heart stands still since {GUARDIAN_LIMIT} looks at it")
-
-    def _watch_requests(self, now: int) -> None:
-        words = self.words
-        request = words[Word.OFF_REQUEST]
-        if not request or words[Word.OFF_BEGUN] == request:
-            return
-        words[Word.OFF_BEGUN] = request
-        if words[Word.SHUTDOWN]:
-            self._end_bout("interrupted", "the engine was shut down")
-            self.live.release(now)
-            self._enter(Mode.STOPPED if self.mode is not Mode.FAULT else Mode.FAULT, "shut down")
-        else:
-            self.fault("off_requested", "torque off was asked for")
-
-    def _note_unconfirmed(self) -> None:
-        bits = 0
-        for motor, status in enumerate(self.bus.status):
-            if status != ReplyStatus.OK:
-                bits |= 1 << motor
-        self.words[Word.UNCONFIRMED] = bits
-
-    # --- bouts ---
-
-    def plan_run(self, delay_ns: int, stop_ns: int, bout: int) -> None:
-        """Let a bout begin after a delay. Raises Refusal."""
-        step(self.mode, Input.RUN)
-        if self.run_at_ns != NEVER:
-            raise Refusal("a bout is about to begin already")
-        silent = [self.plan.motors[k].name for k, status in enumerate(self.bus.status) if status != ReplyStatus.OK]
-        if silent:
-            raise Refusal(f"no answer from {', '.join(silent)}: check power, cable and id")
-        self._next_run = (stop_ns, bout)
-        self.run_at_ns = self.clock.now_ns + delay_ns
-
-    def stop(self, policy: StopPolicy | str, why: str) -> None:
-        """End the bout under way as the policy says; without one, do with the motors what the policy says."""
-        now = self.clock.now_ns
-        self.run_at_ns = NEVER
-        self._end_bout("complete", why)
-        if self.mode is Mode.FAULT:
-            return
-        policy = policy or self.options.on_stop
-        if policy == "off":
-            self.live.release(now)
-        else:
-            self.live.rest(Drive.TARGET)
-            if policy == "park":
-                for joint, angle in self.park_deg.items():
-                    self.live.controls.apply(Control("rate", joint, self.park_rate_deg_s))
-                    self.live.controls.apply(Control("target", joint, angle))
-        self._enter(step(self.mode, Input.STOP), why)
-        gc.collect()
-
-    def arm(self) -> None:
-        """Allow driving again. Raises Refusal while a servo has not confirmed that its torque is off."""
-        if self.mode is Mode.FAULT and not self.live.limp:
-            silent = [self.plan.motors[k].name for k, s in enumerate(self.bus.status) if s != ReplyStatus.OK]
-            raise Refusal(f"{', '.join(silent) or 'a servo'} has not confirmed that its torque is off: check its power")
-        if self.mode is Mode.FAULT:
-            self.words[Word.LATCHED] = 0
-        self._enter(step(self.mode, Input.ARM), "armed")
-
-    def fault(self, name: str, text: str) -> None:
-        """Take the torque off, end the bout, and stay so until armed."""
-        now = self.clock.now_ns
-        self.run_at_ns = NEVER
-        self.live.release(now)
-        words = self.words
-        if not words[Word.LATCHED]:
-            words[Word.LATCH_REASON] = FAULT_NAMES.index(name)
-            words[Word.LATCHED] = 1
-            words[Word.LATCH_COUNT] += 1
-        self.event(name, f"{text} ({FAULTS[name].hint})")
-        self._end_bout("fault", f"{name}: {text}")
-        self._enter(step(self.mode, Input.FAULT), f"{name}: {text}")
-
-    def event(self, name: str, text: str) -> None:
-        """Tell the service of something worth a line."""
-        self.recorder.event(self.clock.now_ns, name, text)
-
-    def dump(self) -> None:
-        """Tell the whole store as it is now."""
-        live = self.store.live_bytes()
-        self.recorder.tell(Kind.STORE, self.clock.now_ns, self.live.board.cycle, live)
-
-    def _due(self, now: int) -> bool:
-        return now >= self.run_at_ns or now >= self.stop_at_ns
-
-    def _begin_or_end(self, now: int) -> None:
-        if now >= self.stop_at_ns:
-            self.stop("", "ran for the time asked for")
-        elif self.live.exchanging:
-            # A bout begins between two exchanges. The next turn finds this one further on.
-            self.live.quiet = True
-            self.clock.wait(min(self.live.next_ns, now + WATCH_NS), self._filenos[:-1])
-            self.live.readable(self.clock.now_ns)
-        else:
-            self._begin()
-
-    def _begin(self) -> None:
-        stop_ns, bout = self._next_run
-        self.run_at_ns = NEVER
-        self.live = live = self._executive(running=True, keep_store=True)
-        start = live.begin()
-        self.stop_at_ns = NEVER if stop_ns < 0 else start + stop_ns
-        self.bout = bout
-        self.words[Word.BOUT_START], self.words[Word.BOUT] = start, bout
-        self.recorder.tell(Kind.BOUT_BEGIN, start, bout, stop_ns)
-        self.recorder.tell(Kind.STORE, start, 0, self.store.live_bytes())
-        live.load([_at(changeset, start + changeset.time_ns) for changeset in self.waiting])
-        self.waiting.clear()
-        self._enter(step(self.mode, Input.RUN), f"bout {bout}")
-
-    def load(self, changeset: Changeset) -> None:
-        """Take a changeset: engine time, or -1 for at once."""
-        if changeset.time_ns < 0:
-            self.live.load([_at(changeset, self.clock.now_ns)])
-        elif self.bout:
-            self.live.load([_at(changeset, self.live.start_ns + changeset.time_ns)])
-        else:
-            self.waiting = sorted([*self.waiting, changeset], key=lambda item: item.time_ns)
-
-    def forget(self, origin: int) -> int:
-        """Drop changesets of one request, or all (-1), that are not due yet; return how many."""
-        before = len(self.waiting)
-        self.waiting = [item for item in self.waiting if origin not in (-1, item.origin)]
-        return before - len(self.waiting) + self.live.script.forget(origin)
-
-    def _end_bout(self, state: str, reason: str) -> None:
-        if not self.bout:
-            return
-        now, live = self.clock.now_ns, self.live
-        cut = live.script.forget(-1)
-        if cut:
-            self.event("script_cut", f"{cut} changeset(s) of later times were dropped with the end of the bout")
-        live.stop()
-        self.recorder.tell(Kind.POSE, now, live.start_pose_deg or {})
-        self.recorder.tell(Kind.COUNTS, now, self._counts())
-        self.recorder.tell(Kind.BOUT_END, now, self.bout, state, reason)
-        self.bout = self.words[Word.BOUT] = 0
-        self.stop_at_ns = NEVER
-
-    def _counts(self) -> dict[str, Any]:
-        plan, live = self.plan, self.live
-        return {
-            "cycles": live.board.cycle,
-            "tasks": {e.name: {"runs": e.runs, "overruns": e.overruns, "skipped": e.skipped} for e in live.entries},
-            "rule_overlaps": {j.name: live.transition.overlaps[j.index] for j in plan.joints if j.states},
-            "negative_forces": {m.name: live.muscles.negative_forces[m.index] for m in plan.muscles},
-            "guard_interventions": {m.name: live.guard.interventions[m.index] for m in plan.motors},
-            "missed_replies": {m.name: live.missed[m.index] for m in plan.motors},
-        }
-
-    def _executive(self, *, running: bool, keep_store: bool) -> LiveExecutive:
-        return LiveExecutive(
-            self.plan,
-            self.bus,
-            self.recorder,
-            self.block,
-            self.clock,
-            self.store,
-            running=running,
-            keep_store=keep_store,
-            limits=self.limits,
-            approach_deg_s=self.options.approach_deg_s,
-        )
-
-    def _enter(self, mode: Mode, why: str) -> None:
-        self.mode = mode
-        self.words[Word.MODE] = mode
-        self.recorder.tell(Kind.MODE, self.clock.now_ns, int(mode), why, self.bout)
-
-    # --- ends ---
-
-    def _lose_bus(self, error: PortError) -> int:
-        self.words[Word.BUS_LOST] = 1
-        self._latch("bus_lost", str(error))
+    plan = block.read_plan()
+    try:
+        bus = open_buses(launch.buses, plan)
+    except PortError as error:
+        block.words[Word.BUS_LOST] = 1
+        tell("bus_lost", str(error))
         return EXIT_BUS_LOST
-
-    def _crash(self, error: Exception) -> int:
-        text = " | ".join("".join(traceback.format_exception(error)).split("\n"))
-        try:
-            self._latch("engine_error", f"{type(error).__name__}: {error}: {text}")
-            self.bus.torque_off(self.clock.now_ns)
-            until = self.clock.now_ns + 2 * WATCH_NS
-            # What the guardian does next anyway; but this is sooner.
-            while self.clock.now_ns < until and not self.bus.proceed(self.clock.now_ns):
-                self.clock.wait(min(self.bus.wake_ns, until), self.bus.filenos())
-        except Exception as second:  # the guardian will see to it
-            self.event("engine_error", f"{type(second).__name__}: {second}")
+    except BusError as error:
+        tell("engine_error", str(error))
         return EXIT_CRASH
-
-    def _latch(self, name: str, text: str) -> None:
-        words = self.words
-        if not words[Word.LATCHED]:
-            words[Word.LATCH_REASON], words[Word.LATCHED] = FAULT_NAMES.index(name), 1
-            words[Word.LATCH_COUNT] += 1
-        self.event(name, f"{text} ({FAULTS[name].hint})")
-        self._end_bout("fault", f"{name}: {text}")
-        self._enter(Mode.FAULT if self.mode is not Mode.UNCONFIGURED else self.mode, f"{name}: {text}")
+    engine = Engine(plan, bus, block, options, clock, wakened=launch.to_core, wake=wake, slept=SuspendWatch().check)
+    report = acquire(RealtimePolicy(priority=options.priority or None, cpu=options.cpu))
+    for missing in report.missing:
+        tell("privilege_missing", f"core: {missing}")
+    return engine.run()
 
 
-def _at(changeset: Changeset, time_ns: int) -> Changeset:
-    return replace(changeset, time_ns=time_ns)
+def open_buses(lines: tuple[BusLine, ...], plan: Plan) -> Bus:
+    """Return all buses as one, servos in the plan's order. Raises BusUrlError, PortError."""
+    buses: list[Bus] = []
+    slots = [(0, 0)] * len(plan.motors)
+    for b, (line, motors) in enumerate(zip(lines, assign_motors([line.name for line in lines], plan), strict=True)):
+        spec = parse_line(line.url)
+        buses.append(bus_on_port(spec, SerialPort(line.fd, spec.baud), servos_of(plan, motors)))
+        for k, motor in enumerate(motors):
+            slots[motor] = (b, k)
+    return buses[0] if len(buses) == 1 else BusGroup(buses, slots)

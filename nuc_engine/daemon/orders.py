@@ -15,13 +15,13 @@ from nuc_engine.store import refusal
 from sccils_schemas.rules import RuleError
 
 if TYPE_CHECKING:
-    from nuc_engine.daemon.core import Core
+    from nuc_engine.daemon.engine import Engine
 
 _LATEST_NS = 10**17
 _IN_A_BOUT_ONLY = ("muscle", "force")
 
 
-def obey(core: Core, kind: int, content: bytes) -> None:
+def obey(core: Engine, kind: int, content: bytes) -> None:
     """Carry out one command and acknowledge it. Nothing a command says can raise."""
     request = 0
     try:
@@ -36,7 +36,7 @@ def obey(core: Core, kind: int, content: bytes) -> None:
         core.recorder.acknowledge(request, True, core.clock.now_ns, detail)
 
 
-def _changeset(core: Core, request: int, time: Any, writes: Any, asked: Any, controls: Any = ()) -> Any:
+def _changeset(core: Engine, request: int, time: Any, writes: Any, asked: Any, controls: Any = ()) -> Any:
     plan = core.plan
     changeset = Changeset(
         time_ns=_whole(time, "time", -1),
@@ -55,7 +55,7 @@ def _changeset(core: Core, request: int, time: Any, writes: Any, asked: Any, con
     return ""
 
 
-def _unfit(core: Core, write: Write) -> str:
+def _unfit(core: Engine, write: Write) -> str:
     plan = core.plan
     if not 0 <= write.hdso < len(plan.hdsos):
         return f"HDSO number {write.hdso} does not exist"
@@ -72,7 +72,7 @@ def _unfit(core: Core, write: Write) -> str:
     return f"{named}: {reason}" if reason else ""
 
 
-def _unmade(core: Core, control: Control) -> str:
+def _unmade(core: Engine, control: Control) -> str:
     reason = control_refusal(control, core.plan)
     if reason:
         return reason
@@ -84,38 +84,38 @@ def _unmade(core: Core, control: Control) -> str:
     return ""
 
 
-def _run(core: Core, delay: Any, stop: Any, bout: Any) -> Any:
+def _run(core: Engine, delay: Any, stop: Any, bout: Any) -> Any:
     core.plan_run(_whole(delay, "delay", 0), _whole(stop, "stop time", -1), _whole(bout, "bout", 1))
     return core.run_at_ns
 
 
-def _stop(core: Core, policy: Any) -> Any:
+def _stop(core: Engine, policy: Any) -> Any:
     if policy not in ("", "off", "hold", "park"):
         raise Refusal(f"stop policy {policy!r}; expected off, hold or park")
     core.stop(policy, "stopped by the operator")
     return ""
 
 
-def _arm(core: Core) -> Any:
+def _arm(core: Engine) -> Any:
     core.arm()
     return ""
 
 
-def _off(core: Core, why: Any) -> Any:
+def _off(core: Engine, why: Any) -> Any:
     core.fault("off_requested", str(why))
     return ""
 
 
-def _dump(core: Core) -> Any:
+def _dump(core: Engine) -> Any:
     core.dump()
     return ""
 
 
-def _forget(core: Core, origin: Any) -> Any:
+def _forget(core: Engine, origin: Any) -> Any:
     return core.forget(_whole(origin, "request", -1))
 
 
-def _park(core: Core, angles: Any, rate: Any) -> Any:
+def _park(core: Engine, angles: Any, rate: Any) -> Any:
     pose = {_whole(joint, "joint", 0): float(angle) for joint, angle in angles.items()}
     controls = [Control("target", joint, angle) for joint, angle in pose.items()]
     controls += [Control("rate", joint, float(rate)) for joint in pose]
@@ -125,7 +125,7 @@ def _park(core: Core, angles: Any, rate: Any) -> Any:
     return ""
 
 
-def _limits(core: Core, limits: Any) -> Any:
+def _limits(core: Engine, limits: Any) -> Any:
     ticks = [_whole(limit, "limit", -1) for limit in limits]
     if len(ticks) != len(core.plan.motors):
         raise Refusal(f"{len(ticks)} limits for {len(core.plan.motors)} motors")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nuc_engine.bout import open_leg, prepare_bout
 from nuc_engine.daemon.block import OWNER_CORE, Block, Word
-from nuc_engine.daemon.core import WATCH_NS, Core
+from nuc_engine.daemon.engine import WATCH_NS, Engine
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Command, Formats, Kind, pack
@@ -75,7 +75,7 @@ class Bench:
         self.guardian_beats = self.service_beats = True
         self.formats = Formats(self.plan)
         self._requests = 0
-        self.core = Core(
+        self.core = Engine(
             self.plan,
             self.bus,
             self.block,

@@ -12,7 +12,7 @@ from drivers.bus import LIMP
 from drivers.errors import PortError
 from nuc_engine.bout import open_leg
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.core import EXIT_BUS_LOST, EXIT_CRASH, EXIT_SHUTDOWN
+from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_CRASH, EXIT_SHUTDOWN
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import FAULT_NAMES, Command, Kind, pack
 from nuc_engine.executive import Executive
