@@ -16,7 +16,8 @@ from nuc_engine.daemon.launch import BusLine, Launch
 from nuc_engine.daemon.lines import assign_motors, servos_of
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.plan import Plan
-from nuc_engine.realtime import RealClock, RealtimePolicy, SuspendWatch, acquire, allowed_share
+from nuc_engine.realtime import RealClock, RealtimePolicy, SuspendWatch, acquire
+from nuc_engine.realtime.clock import allowed_share
 
 
 def run(launch: Launch) -> int:

@@ -1,4 +1,4 @@
-"""The engine in the core: the loop that runs the tasks in real time, beats, obeys commands, and takes the torque off when it must.
+"""The engine in the core: runs the tasks in real time, beats, obeys commands, takes the torque off when it must.
 
     while it lives:  the most urgent task that is due,
                      or else one command,
