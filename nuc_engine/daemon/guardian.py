@@ -120,10 +120,11 @@ class Guardian:
             return True
         if fault:
             self._latch(Finding(fault, "there was neither core nor guardian"))
-        if not pid or words[Word.GUARDIAN_WATCHES] == generation:
-            # With a process id: the guardian before this one died while it was taking over from that core.
-            self._known = generation
-            self._core = self._processes.open(pid) if pid else None
+        # Whatever a guardian watched is dealt with here; a core that nobody watched yet waits, and is watched later.
+        self._known = words[Word.GUARDIAN_WATCHES]
+        if pid and self._known == generation:
+            # The guardian before this one died while it was taking over from that core.
+            self._core = self._processes.open(pid)
         return self._take_off()
 
     def step(self) -> bool:

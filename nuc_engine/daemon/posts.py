@@ -1,0 +1,80 @@
+"""The places in the daemon that children fill: what they run, and when a place may be filled again."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from nuc_engine.daemon.launch import Launch
+from nuc_engine.daemon.spawn import Child
+
+PAUSES_NS = (0, 500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000)
+"""How long to wait before a process is started again: after its first death, its second..."""
+
+WELL_NS = 10_000_000_000
+"""A process that lived so long died for the first time."""
+
+
+class Programs(Protocol):
+    """What the children run; each returns its exit status."""
+
+    def core(self, launch: Launch) -> int:
+        """Run the tasks."""
+        ...
+
+    def guardian(self, launch: Launch, fault: str, ends: Sequence[int]) -> int:
+        """Watch over the core. `fault`: why there is none; `ends`: pidfds of what must not outlive this process."""
+        ...
+
+    def service(self, launch: Launch) -> int:
+        """Talk and write."""
+        ...
+
+
+class Fork(Protocol):
+    """Starts a child, as `nuc_engine.daemon.spawn.fork` does."""
+
+    def __call__(
+        self, name: str, program: Callable[[], int], *, close: Sequence[int] = (), death_signal: int | None = None
+    ) -> Child:
+        """Run `program` in a child."""
+        ...
+
+
+@dataclass(slots=True)
+class Post:
+    """A place in the daemon that a child fills, and when it may be filled again."""
+
+    name: str
+    child: Child | None = None
+    born_ns: int = 0
+    due_ns: int = 0
+    deaths: int = 0
+
+    def fill(self, child: Child, now_ns: int) -> None:
+        """Take a new child."""
+        self.child, self.born_ns = child, now_ns
+
+    def died(self, now_ns: int) -> str:
+        """Bury the child; return how it ended."""
+        if self.child is None:
+            return ""
+        self.child.bury()
+        how, self.child = self.child.how(), None
+        self.deaths = 1 if now_ns - self.born_ns > WELL_NS else self.deaths + 1
+        self.due_ns = now_ns + PAUSES_NS[min(self.deaths, len(PAUSES_NS)) - 1]
+        return how
+
+    def end(self) -> None:
+        """Kill and bury the child, which is no death."""
+        if self.child is not None:
+            self.child.send(signal.SIGKILL)
+            self.child.bury()
+            self.child = None
+        self.due_ns = 0
+
+    def missing(self, now_ns: int) -> bool:
+        """Say whether it is empty and may be filled."""
+        return self.child is None and now_ns >= self.due_ns
