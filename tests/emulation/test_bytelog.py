@@ -145,6 +145,14 @@ def test_records_come_back_as_they_were(tmp_path_factory, records):
     assert found == records
 
 
+def test_records_that_nobody_flushes_are_kept_too(path):
+    log = RawLog(path, LEG)
+    for number in range(1300):
+        log.put(Kind.HOST, number, 0, 0, b"x")
+    log.close()
+    assert [record.link for record in read_records(path.read_bytes())] == list(range(1300))
+
+
 def drive(at, bus_id, goal):
     return at, encode_position(bus_id, 3, goal)
 

@@ -51,6 +51,8 @@ def test_a_process_with_physics_records_what_the_leg_did(tmp_path):
             if len(kicked) == 4:
                 process.commands.obey({"command": "kick", "force_n": [0, 0, 30], "duration_ms": 50})
             if len(kicked) == 8:
+                written = (tmp_path / "PlantData.txt").read_text().splitlines()
+                assert 10 * MS * len(written) > kicked[-2] - start_ns
                 process.commands.obey({"command": "ground", "present": False})
             if len(kicked) == 12:
                 process.loop.stop()
@@ -62,6 +64,7 @@ def test_a_process_with_physics_records_what_the_leg_did(tmp_path):
         assert start_ns - 123 * MS < 1 * MS
     rows = [[float(cell) for cell in line.split()] for line in (tmp_path / "PlantData.txt").read_text().splitlines()]
     times = [row[0] for row in rows]
+    assert times[-1] > kicked[-1] - start_ns - 15 * MS
     assert times == [10 * MS * k for k in range(len(rows))]
     kick, dropped = (kicked[k] - start_ns for k in (4, 8))
     lifted = [row for row in rows if kick < row[0] < kick + 100 * MS and row[4] == 0]

@@ -59,6 +59,16 @@ def test_a_flood_is_heard_at_the_rate_of_the_wire_and_no_further_ahead():
     assert b.plant.done_ns + 5 * MS <= b.world.now_ns + wire_ns(8, 57_600)
 
 
+def test_a_flood_in_small_writes_is_heard_at_the_rate_of_the_wire_too():
+    b = bench(0)
+    b.world.script = [(AT + k * 100 * US, encode_position(0, 3, 90)) for k in range(100)]
+    b.run_until(AT + 10 * MS)
+    assert b.loop.exchanges == pytest.approx(10 * MS / wire_ns(4, 57_600), abs=2)
+    assert b.plant.done_ns + 5 * MS <= b.world.now_ns + wire_ns(8, 57_600)
+    b.run_until(AT + 100 * MS)
+    assert b.host_got() == [ANSWER] * 100
+
+
 def test_a_request_in_pieces_counts_from_its_last_byte():
     b = bench(0)
     b.world.script = [(AT + k * 3 * MS, READ[k : k + 1]) for k in range(4)]
@@ -142,6 +152,7 @@ def test_a_stalled_line_keeps_bytes_back_in_both_directions_while_the_plant_goes
     stalled = b.world.now_ns
     b.run_until(stalled + 45 * MS)
     assert b.world.got == []
+    assert b.loop.exchanges == 1
     assert b.world.now_ns - 5 * MS - b.plant.done_ns < 4 * MS
     b.run_until(stalled + 60 * MS)
     assert b.host_got() == [ANSWER, ANSWER]
@@ -170,6 +181,15 @@ def test_chores_are_done_about_ten_times_a_second_even_on_a_busy_line():
     b.run_until(AT + 2000 * MS)
     assert len(b.world.got) > 3900
     assert 15 <= len(done) <= 21
+
+
+def test_chores_are_not_put_off_for_ever_where_there_is_never_time():
+    b = bench(0, baud=921_600)
+    done = []
+    b.loop.chores = done.append
+    b.world.script = [(AT + k * 350 * US, encode_passive(0)) for k in range(12_000)]
+    b.run_until(AT + 4000 * MS)
+    assert 2 <= len(done) <= 6
 
 
 def test_stop_ends_run():
