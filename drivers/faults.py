@@ -46,13 +46,17 @@ FAULT_OPTIONS = tuple(field.name for field in fields(LineFaults))
 
 
 class FaultLayer:
-    """Does to messages what `faults` says at the time; the same calls on the same seed do the same."""
+    """Does to messages what `faults` says at the time; the same calls on the same seed do the same.
 
-    __slots__ = ("_rng", "faults")
+    `injected` counts what was really done, by the names of the faults.
+    """
+
+    __slots__ = ("_rng", "faults", "injected")
 
     def __init__(self, faults: LineFaults, rng: np.random.Generator) -> None:
         """Draw from `rng`, which nothing else uses."""
         self.faults = faults
+        self.injected: dict[str, int] = dict.fromkeys(_PROBABILITIES, 0)
         self._rng = rng
 
     def garble(self, message: bytes) -> bytes:
@@ -62,22 +66,30 @@ class FaultLayer:
             return message
         drop, flip, insert, truncate = rng.random(4)
         if drop < faults.drop:
+            self.injected["drop"] += 1
             return b""
         data = bytearray(message)
         if flip < faults.flip:
+            self.injected["flip"] += 1
             data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
         if insert < faults.insert:
+            self.injected["insert"] += 1
             data.insert(int(rng.integers(len(data) + 1)), int(rng.integers(256)))
         if truncate < faults.truncate:
+            self.injected["truncate"] += 1
             del data[int(rng.integers(len(data))) :]
         return bytes(data)
 
     def delay_ns(self) -> int:
         """Return how much later than usual the next reply starts."""
-        return int(self.faults.delay_us * 1000) if self._rng.random() < self.faults.delay else 0
+        if self._rng.random() >= self.faults.delay:
+            return 0
+        self.injected["delay"] += 1
+        return int(self.faults.delay_us * 1000)
 
     def babble(self) -> bytes:
         """Return the bytes that come before the next reply, mostly none."""
         if self._rng.random() >= self.faults.babble:
             return b""
+        self.injected["babble"] += 1
         return self._rng.bytes(int(self._rng.integers(1, 5)))

@@ -227,6 +227,11 @@ class RequestParser:
         """Whether no frame is half received."""
         return not self._frame
 
+    def forget(self) -> None:
+        """Drop a frame that is half received."""
+        self.stray_bytes += len(self._frame)
+        self._frame.clear()
+
     def feed(self, data: bytes) -> list[tuple[int, Request]]:
         """Return each request that `data` completes, with the index in `data` of its last byte."""
         requests: list[tuple[int, Request]] = []

@@ -1,0 +1,99 @@
+"""What can be wrong with the servos on an emulated line, as state: who hears, who is limp, who talks out of turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivers.aimotor.codec import MAX_ID
+from drivers.errors import BusError
+
+
+class Troubles:
+    """State of `len(bus_ids)` servos, counted from 0; all is well at first.
+
+    `tripped` servos have gone passive by themselves and obey no position send. `limit_a` is the current in A above
+    which they do so after `patience_ns`, None for never.
+    """
+
+    __slots__ = (
+        "_ids",
+        "_over_since",
+        "_unplugged",
+        "babbling",
+        "limit_a",
+        "patience_ns",
+        "powered",
+        "stuck",
+        "tripped",
+    )
+
+    def __init__(self, bus_ids: Sequence[int]) -> None:
+        """Take the ids the servos listen to."""
+        self._ids = list(bus_ids)
+        self._unplugged: set[int] = set()
+        self._over_since: dict[int, int] = {}
+        self.stuck: dict[int, bytes] = {}
+        self.babbling: set[int] = set()
+        self.tripped: set[int] = set()
+        self.limit_a: float | None = None
+        self.patience_ns = 0
+        self.powered = True
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def none(self) -> bool:
+        """Whether every servo does what it should; a line with ids twice or changed is well too."""
+        bad = self._unplugged or self.stuck or self.babbling or self.tripped
+        return not bad and self.powered and self.limit_a is None and len(set(self._ids)) == len(self._ids)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether a servo with power talks without being asked."""
+        return self.powered and bool(self.babbling - self._unplugged)
+
+    def check(self, servo: int) -> None:
+        """Raise `BusError` for a servo that is none."""
+        if not 0 <= servo < len(self._ids):
+            raise BusError(f"no servo {servo} on this line: expected 0 to {len(self._ids) - 1}")
+
+    def there(self) -> tuple[int, ...]:
+        """Return the servos that have power."""
+        return tuple(k for k in range(len(self._ids)) if self.powered and k not in self._unplugged)
+
+    def listeners(self, bus_id: int) -> tuple[int, ...]:
+        """Return the servos that take a request to `bus_id` for theirs."""
+        return tuple(k for k in self.there() if self._ids[k] == bus_id)
+
+    def id_of(self, servo: int) -> int:
+        """Return the id the servo listens to now."""
+        return self._ids[servo]
+
+    def rename(self, servo: int, bus_id: int) -> None:
+        """Let the servo listen to another id. Raises `BusError`."""
+        self.check(servo)
+        if not 0 <= bus_id <= MAX_ID:
+            raise BusError(f"id {bus_id} does not fit the wire: expected 0 to {MAX_ID}")
+        self._ids[servo] = bus_id
+
+    def unplug(self, servo: int, *, out: bool) -> None:
+        """Take the servo off the line, or put it back, powered up afresh. Raises `BusError`."""
+        self.check(servo)
+        if out:
+            self._unplugged.add(servo)
+        else:
+            self._unplugged.discard(servo)
+        self.recover(servo)
+
+    def recover(self, servo: int) -> None:
+        """Let a tripped servo obey again."""
+        self.tripped.discard(servo)
+        self._over_since.pop(servo, None)
+
+    def overloaded(self, servo: int, current_a: float, now_ns: int) -> bool:
+        """Take a current at `now_ns`; True when it has been above the limit for too long."""
+        if self.limit_a is None or current_a <= self.limit_a:
+            self._over_since.pop(servo, None)
+            return False
+        return now_ns - self._over_since.setdefault(servo, now_ns) >= self.patience_ns
