@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "validate": "check configurations, scripts and commands",
         "plot": "pictures of a bout",
         "replay": "run a bout again and compare",
+        "serve": "the engine beside a leg: real time, commands over a socket, until it is ended",
         "emulate": "a leg's servo bus on a pseudo-terminal, in real time",
         "diff": "named differences between configurations, scripts or bouts",
         "keys": "keys of daemon and clients, and who may do what",

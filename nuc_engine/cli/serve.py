@@ -1,0 +1,265 @@
+"""`nuc serve`: the engine beside a leg, in real time, until it is told to end."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from nuc_engine.cli.output import note
+from nuc_engine.cli.params import CONFIGURATION, Command, Pair
+
+_BUS = re.compile(r"(?:(?P<name>[A-Za-z][A-Za-z0-9_-]*)=)?(?P<url>[a-z][a-z0-9]*:.*)")
+_HIGHEST = 89
+"""The guardian's priority is ten above the engine's, and 99 is the highest there is."""
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("nuc serve lin_roach", "a leg that is emulated; then, in another terminal: nuc ctl run"),
+        (
+            "nuc serve lin_roach --bus aimotor:///dev/ttyUSB0?baud=115200 --on-stop park --park CT=20 --park FT=90",
+            "a leg on an adapter; a stop moves it slowly into a pose that it can rest in",
+        ),
+        (
+            "nuc serve lin_roach --bus left=aimotor:///dev/nuc/left --bus right=aimotor:///dev/nuc/right",
+            "motors on two buses, which their configuration calls left and right",
+        ),
+        (
+            "nuc serve --data /var/lib/nuc/data --command ipc:///run/nuc/command --log command",
+            "no leg yet: a client names or sends the configuration; logged only when asked for",
+        ),
+        (
+            "nuc serve lin_roach --command tcp://0.0.0.0:44106 --keys /etc/nuc/keys",
+            "clients on other machines, who must have keys (nuc keys)",
+        ),
+    ),
+    output=(
+        "Events as JSON, one a line, and the status when it changes, on stderr. Each bout leaves a data directory under"
+        " --data, as `nuc run` does.",
+        "SIGTERM or Ctrl-C: torque off, confirmed by every servo, files put away. A second time: at once. Exit status 1"
+        " when it could not start, or a servo did not confirm at the end.",
+        "With rights for real time (systemd/, `nuc doctor`) it keeps its times; without them it runs, and says what is"
+        " missing.",
+    ),
+)
+@click.argument("config", metavar="[CONFIG]", type=CONFIGURATION, required=False, default="")
+@click.option(
+    "--bus",
+    "buses",
+    metavar="[NAME=]URL",
+    multiple=True,
+    default=("emulated:",),
+    show_default=True,
+    help="aimotor:///dev/...[?baud=N&timeout_us=N] or emulated:[?...]; repeatable, with names that motors refer to.",
+)
+@click.option("--data", metavar="DIR", type=click.Path(path_type=Path), default=Path("data"), show_default=True)
+@click.option(
+    "--command",
+    "commands",
+    metavar="ADDR",
+    multiple=True,
+    default=("tcp://127.0.0.1:44106",),
+    show_default=True,
+    help="Where commands are taken: tcp://HOST:PORT or ipc://PATH; repeatable.",
+)
+@click.option(
+    "--telemetry",
+    metavar="ADDR",
+    default="tcp://127.0.0.1:9872",
+    show_default=True,
+    help="Where measurements are published; PlotJuggler's ZMQ source reads it.",
+)
+@click.option("--udp", metavar="HOST:PORT", default="", help="Send the latest state there too, as datagrams.")
+@click.option(
+    "--log",
+    "logging",
+    type=click.Choice(["always", "command"]),
+    default="always",
+    show_default=True,
+    help="Log every bout, or what `nuc ctl log` asks for.",
+)
+@click.option("--mcap", is_flag=True, help="Write an MCAP file too, for Foxglove and PlotJuggler.")
+@click.option(
+    "--on-stop",
+    type=click.Choice(["off", "hold", "park"]),
+    default="off",
+    show_default=True,
+    help="What a commanded stop does: torque off, hold the pose, or move slowly to the park pose. A fault: always off.",
+)
+@click.option(
+    "--park", "park", metavar="JOINT=DEG", type=Pair(), multiple=True, help="The park pose; repeatable, per joint."
+)
+@click.option(
+    "--on-service-loss",
+    type=click.Choice(["continue", "stop"]),
+    default="continue",
+    show_default=True,
+    help="Whether a bout goes on when nobody can log it or command it.",
+)
+@click.option(
+    "--approach",
+    "approach",
+    metavar="DEG/S",
+    type=click.FloatRange(0, 10_000, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="How fast commanded positions are approached from the measured ones.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    metavar="MOTOR=TICKS",
+    type=Pair(),
+    multiple=True,
+    help="How far from where it was measured a motor may be commanded (default: no limit); repeatable.",
+)
+@click.option("--label", "labels", metavar="K=V", type=Pair(), multiple=True, help="Label of every bout; repeatable.")
+@click.option(
+    "--priority",
+    metavar="N",
+    type=click.IntRange(0, _HIGHEST),
+    default=50,
+    show_default=True,
+    help="Real-time priority of the engine; 0 for none.",
+)
+@click.option("--cpu", metavar="N", type=click.IntRange(0), help="Run the engine on this CPU alone.")
+@click.option(
+    "--spin",
+    "spin",
+    metavar="US",
+    type=click.IntRange(0, 5_000),
+    default=0,
+    show_default=True,
+    help="Poll for the last microseconds before a deadline instead of sleeping: punctual, and costs CPU.",
+)
+@click.option(
+    "--stall-limit",
+    metavar="MS",
+    type=click.IntRange(12, 1_000),
+    default=20,
+    show_default=True,
+    help="How long the engine may stand still before the guardian takes the torque off.",
+)
+@click.option(
+    "--control-timeout",
+    metavar="S",
+    type=click.FloatRange(1, 86_400),
+    default=60.0,
+    show_default=True,
+    help="How long a client may be silent and still have control.",
+)
+@click.option("--keys", metavar="DIR", type=click.Path(path_type=Path), help="Keys of the daemon and its clients.")
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="Decides an emulated leg."
+)
+def command(
+    config: str,
+    buses: Sequence[str],
+    data: Path,
+    commands: Sequence[str],
+    telemetry: str,
+    udp: str,
+    logging: Literal["always", "command"],
+    mcap: bool,
+    on_stop: Literal["off", "hold", "park"],
+    park: Sequence[tuple[str, str]],
+    on_service_loss: Literal["continue", "stop"],
+    approach: float,
+    limits: Sequence[tuple[str, str]],
+    labels: Sequence[tuple[str, str]],
+    priority: int,
+    cpu: int | None,
+    spin: int,
+    stall_limit: int,
+    control_timeout: float,
+    keys: Path | None,
+    seed: int,
+) -> int:
+    """Run the engine beside the leg CONFIG: in real time, commanded over a socket, safe when something breaks.
+
+    Four processes share the work: the engine itself; a service that talks and writes files; a guardian that takes the
+    torque off when the engine dies or stands still; and this one, which starts the others again. After a fault the leg
+    is limp until `nuc ctl arm`.
+    """
+    from nuc_engine.daemon.launch import ServeOptions
+    from nuc_engine.daemon.serve import serve
+
+    options = ServeOptions(
+        configuration=config,
+        data=data,
+        commands=tuple(commands),
+        telemetry=telemetry,
+        udp=udp,
+        logging=logging,
+        mcap=mcap,
+        on_stop=on_stop,
+        on_service_loss=on_service_loss,
+        park_deg=_numbers("--park", park, _degrees, "degrees"),
+        approach_deg_s=approach,
+        limits=_numbers("--limit", limits, _ticks, "whole ticks, 0 to 254"),
+        labels=dict(labels),
+        priority=priority,
+        cpu=_cpu(cpu),
+        spin_us=spin,
+        stall_limit_ms=stall_limit,
+        control_timeout_s=control_timeout,
+        keys=keys,
+    )
+    if on_stop == "park" and not park:
+        raise click.UsageError("--on-stop park: say where to, with --park JOINT=DEG for each joint")
+    return serve(
+        options, _buses(buses), environment=os.environ, seed=seed, show=lambda text: note(f"nuc serve: {text}")
+    )
+
+
+def _buses(words: Sequence[str]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for word in words:
+        match = _BUS.fullmatch(word)
+        if match is None:
+            raise click.UsageError(f"--bus {word}: expected URL or NAME=URL, such as aimotor:///dev/ttyUSB0")
+        found.append((match["name"] or "", match["url"]))
+    names = [name for name, _ in found]
+    if len(found) > 1 and "" in names:
+        raise click.UsageError("--bus: of several buses each needs a name, NAME=URL, that motors refer to")
+    if len(set(names)) < len(names):
+        raise click.UsageError(f"--bus: two buses are called {max(names, key=names.count)!r}")
+    return found
+
+
+def _numbers(option: str, pairs: Sequence[tuple[str, str]], read: Callable[[str], Any], unit: str) -> dict[str, Any]:
+    numbers: dict[str, Any] = {}
+    for name, text in pairs:
+        value = read(text)
+        if value is None:
+            raise click.UsageError(f"{option} {name}={text}: expected {unit}")
+        if name in numbers:
+            raise click.UsageError(f"{option} {name} is given twice")
+        numbers[name] = value
+    return numbers
+
+
+def _degrees(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _ticks(text: str) -> int | None:
+    return int(text) if text.isdecimal() and text.isascii() and len(text) <= 3 and int(text) <= 254 else None
+
+
+def _cpu(cpu: int | None) -> int | None:
+    there = sorted(os.sched_getaffinity(0))
+    if cpu is not None and cpu not in there:
+        raise click.UsageError(f"--cpu {cpu}: this process may use {', '.join(map(str, there))}")
+    return cpu

@@ -1,0 +1,130 @@
+"""The daemon put together: ports, block, descriptors, signals, and the processes that are run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+from drivers.factory import is_emulated
+from nuc_engine.daemon import core, guardian
+from nuc_engine.daemon.block import Block
+from nuc_engine.daemon.emulated import become, emulator_words, line_url
+from nuc_engine.daemon.launch import Launch, ServeOptions
+from nuc_engine.daemon.notify import Notifier, handed_over
+from nuc_engine.daemon.ports import BusPort
+from nuc_engine.daemon.posts import Programs
+from nuc_engine.daemon.spawn import fork
+from nuc_engine.daemon.supervisor import Supervisor
+from nuc_engine.realtime import RealClock
+
+END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class DaemonPrograms:
+    """What the daemon's processes run. Core and guardian are loaded before the fork, so that they start at once."""
+
+    def core(self, launch: Launch) -> int:
+        """Run the tasks."""
+        return core.run(launch)
+
+    def guardian(self, launch: Launch, fault: str, ends: Sequence[int]) -> int:
+        """Watch over the core."""
+        return guardian.run(launch, fault, ends)
+
+    def service(self, launch: Launch) -> int:
+        """Talk and write."""
+        from nuc_engine.service.main import run
+
+        return run(launch)
+
+
+def serve(
+    options: ServeOptions,
+    buses: Sequence[tuple[str, str]],
+    *,
+    environment: Mapping[str, str],
+    seed: int = 0,
+    programs: Programs | None = None,
+    show: Callable[[str], None] = lambda _: None,
+) -> int:
+    """Be the daemon until it is told to end; return the exit status.
+
+    `buses` are (name, URL); `environment` is where systemd says how it wants to be told; `seed` decides an emulated
+    leg. Raises BusUrlError for buses that can not be, PortError for a port that can not be opened now.
+    """
+    systemd = handed_over(environment, os.getpid())
+    with _runtime_folder() as folder, _signals() as signals:
+        emulators: list[tuple[str, Callable[[], int]]] = []
+        ports: list[BusPort] = []
+        for name, url in buses:
+            if is_emulated(url):
+                pty = folder / (name or "bus")
+                emulators.append(
+                    ("nuc-emulate", partial(become, emulator_words(url, options.configuration, pty, seed)))
+                )
+                ports.append(BusPort(name, line_url(url, pty)))
+            else:
+                ports.append(BusPort(name, url))
+                ports[-1].open()
+        launch = Launch(
+            block=Block.create(),
+            to_core=_event_descriptor(),
+            to_service=_event_descriptor(),
+            to_supervisor=_event_descriptor(),
+            buses=tuple(port.line for port in ports),
+            options=options,
+        )
+        supervisor = Supervisor(
+            launch,
+            ports,
+            programs if programs is not None else DaemonPrograms(),
+            fork,
+            RealClock(),
+            signals=signals,
+            notifier=Notifier(systemd.address),
+            watchdog_ns=systemd.watchdog_ns,
+            emulators=emulators,
+            show=show,
+        )
+        return supervisor.run()
+
+
+def _event_descriptor() -> int:
+    return os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+
+@contextmanager
+def _runtime_folder() -> Generator[Path]:
+    """Have a folder of one's own for the names of pseudo-terminals."""
+    folder = Path(tempfile.mkdtemp(prefix="nuc-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _signals() -> Generator[int]:
+    """Turn the signals that ask for an end into bytes on a descriptor."""
+    reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    before = {number: signal.signal(number, _take) for number in END_SIGNALS}
+    wakeup = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        yield reading
+    finally:
+        signal.set_wakeup_fd(wakeup)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(reading)
+        os.close(writing)
+
+
+def _take(number: int, frame: FrameType | None) -> None:
+    """The byte on the descriptor says it all."""
