@@ -115,6 +115,7 @@ class _Planner:
                     position_command=self._command(motor.position_command),
                     force_command=self._command(motor.force_command),
                     overflow_correction=angle.overflow_correction != 0,
+                    bus=motor.bus or "",
                 )
             )
         return tuple(motors)

@@ -218,7 +218,10 @@ class SensorSpec:
 
 @dataclass(frozen=True, slots=True)
 class AiMotor:
-    """`aimotor`: a servo. raw = angle_cal1 + angle_cal2 * angle_deg; `dir` is the sign of torque."""
+    """`aimotor`: a servo. raw = angle_cal1 + angle_cal2 * angle_deg; `dir` is the sign of torque.
+
+    `bus` names the bus it hangs on, where there are several; an attribute that SCCILS 0.1 does not have.
+    """
 
     id_num: int
     name: str
@@ -227,6 +230,7 @@ class AiMotor:
     angle_cal1: float
     angle_cal2: float
     modelnum: str | None = None
+    bus: str | None = None
     sensorspecs: tuple[SensorSpec, ...] = ()
     force_command: HdsoMod | None = None
     position_command: HdsoMod | None = None

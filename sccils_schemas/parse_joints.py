@@ -181,6 +181,7 @@ def _motor(node: Node, reader: Reader) -> AiMotor:
         angle_cal1=reader.number(node, "angleCal1"),
         angle_cal2=reader.number(node, "angleCal2"),
         modelnum=reader.optional(node, "modelnum"),
+        bus=reader.optional(node, "bus"),
         sensorspecs=specs,
         force_command=reader.only_mod(node, "forceCommand"),
         position_command=reader.only_mod(node, "positionCommand"),

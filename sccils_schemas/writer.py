@@ -335,6 +335,7 @@ def _motor(motor: AiMotor) -> _Element:
         "angleCal1": motor.angle_cal1,
         "angleCal2": motor.angle_cal2,
         "modelnum": motor.modelnum,
+        "bus": motor.bus,
     }
     specs = [
         _Element("sensorspec", children=(_description(spec.description), *map(_mod, spec.mods)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 
 from sccils_schemas.checks.geometry import check_geometry
@@ -162,14 +163,18 @@ def _check_start_state(joint: Joint, owners: Mapping[int, Joint], label: str, sc
         scope.warning(joint.line, what, hint="the joint has no states, so it is of no consequence")
 
 
+_BUS_NAME = re.compile("[A-Za-z][A-Za-z0-9_-]*")
+
+
 def _check_motors(jointlist: JointList, scope: Scope) -> None:
     motors = [joint.motor for joint in jointlist.joints if joint.motor is not None and not joint.endpoint]
-    serials: dict[int, AiMotor] = {}
+    serials: dict[tuple[str | None, int], AiMotor] = {}
     commands: dict[int, str] = {}
     for motor in motors:
-        first = serials.setdefault(motor.serial_id, motor)
+        first = serials.setdefault((motor.bus, motor.serial_id), motor)
         if first is not motor and motor.serial_id > STAND_IN:
-            what = f"serialID {motor.serial_id} of motor {motor.id_num} ({motor.name}) is used twice"
+            where = f" on bus {motor.bus!r}" if motor.bus else ""
+            what = f"serialID {motor.serial_id} of motor {motor.id_num} ({motor.name}) is used twice{where}"
             hint = f"motor {first.id_num} ({first.name}) in line {first.line} has it"
             scope.error(motor.line, what, "a bus id of its own", hint)
         for mod in (motor.force_command, motor.position_command):
@@ -216,6 +221,8 @@ def _check_motor_sensor(entry: Entry, motor: AiMotor, role: str, scope: Scope) -
 
 def _check_motor(motor: AiMotor, joint: Joint, scope: Scope) -> None:
     label = f"motor {motor.id_num} ({motor.name})"
+    if motor.bus is not None and not _BUS_NAME.fullmatch(motor.bus):
+        scope.error(motor.line, f"bus {motor.bus!r} of {label}", "a name of letters, digits, _ and -")
     if motor.serial_id > STAND_IN and not 0 <= motor.serial_id <= MAX_SERIAL_ID:
         scope.error(motor.line, f"serialID {motor.serial_id} of {label}", f"0 to {MAX_SERIAL_ID}")
     if motor.angle_cal2 == 0:

@@ -284,6 +284,7 @@ MOTORS = {
         edits=((P, 'Femur_position" numdims="1"', 'Femur_position" numdims="1" datatype="char"'),),
     ),
     "bus id twice": bad(J, 'serialID="1"', 'serialID="0"', "Femur_motor", "serialID 0", "used twice", "Coxa_motor"),
+    "bus name": bad(J, 'serialID="1"', 'serialID="1" bus="a b"', "Femur_motor", "bus 'a b'", "letters, digits"),
     "bus id out of range": bad(J, 'serialID="1"', 'serialID="31"', "Femur_motor", "serialID 31", "0 to 30"),
     "zero slope": bad(J, 'angleCal2="1.529"', 'angleCal2="0"', "Coxa_motor", "angleCal2", "is 0", "slope"),
     "slope no number": bad(J, 'angleCal2="1.529"', 'angleCal2="inf"', "Coxa_motor", "angleCal2='inf'", "finite number"),

@@ -172,6 +172,7 @@ motors = st.builds(
     angle_cal1=doubles,
     angle_cal2=doubles,
     modelnum=labels,
+    bus=labels,
     sensorspecs=some(st.builds(doc.SensorSpec, some(mods()), texts)),
     force_command=st.none() | mods(),
     position_command=st.none() | mods(),
