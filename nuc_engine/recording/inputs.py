@@ -6,6 +6,7 @@
     ["cycle", cycle, time_ns, positions, currents, status, stamps_ns]   replies of one completed cycle, raw
     ["edit", cycle, time_ns, hdso_id, values, refused]          one write of a changeset, and why not if refused
     ["control", cycle, time_ns, what, joint_id, value, refused]     one control of a changeset, likewise
+    ["ran", what, time_ns]                                      of a real bout: a task ran (see RAN), in this order
     ["store", cycle, time_ns, bytes]                            every HDSO: set flags, then the data area
     ["lost", cycle, time_ns, from_ns, {kind: count}]            what is not in here or in the logs, and from when on
 
@@ -28,6 +29,9 @@ from nuc_engine.tasks.board import Board
 
 FILE = "InputRecord.msgpack"
 FORMAT = 1
+
+RAN = ("start", "sensors", "states", "muscles", "changeset")
+"""What can have run: an exchange begun, the three tasks that follow, a changeset all of whose edits stand before it."""
 
 
 class InputRecordError(Exception):
@@ -80,6 +84,10 @@ class InputRecord:
     def store(self, now_ns: int, cycle: int, live: bytes) -> None:
         """Record the live area of the whole store."""
         self._put("store", cycle, now_ns, live)
+
+    def ran(self, now_ns: int, what: str) -> None:
+        """Record that a task ran: one of RAN."""
+        self._put("ran", what, now_ns)
 
     def lost(self, now_ns: int, cycle: int, from_ns: int, counts: Mapping[str, int]) -> None:
         """Record that records are missing: kinds as `nuc_engine.daemon.wire` names them, and from when on."""
@@ -140,20 +148,22 @@ def _motors(path: Path, record: Any) -> int:
 def _is_record(record: Any, motors: int) -> bool:
     match record:
         case ["cycle", cycle, time_ns, *columns]:
-            return _whole(cycle) and _whole(time_ns) and len(columns) == 4 and all(_row(c, motors) for c in columns)
+            fits = _whole(cycle) and len(columns) == 4 and all(_row(c, motors) for c in columns)
         case ["edit", cycle, time_ns, hdso, list() as values, str(), *by]:
             numbers = all(_number(value) for value in cast(list[Any], values))
-            return _whole(cycle) and _whole(time_ns) and _whole(hdso) and numbers and _author(by)
+            fits = _whole(cycle) and _whole(hdso) and numbers and _author(by)
         case ["control", cycle, time_ns, str(), joint, value, str(), *by]:
-            fits = isinstance(value, str) or _number(value)
-            return _whole(cycle) and _whole(time_ns) and _whole(joint) and fits and _author(by)
+            fits = _whole(cycle) and _whole(joint) and (isinstance(value, str) or _number(value)) and _author(by)
+        case ["ran", str(what), time_ns]:
+            fits = what in RAN
         case ["store", cycle, time_ns, bytes()]:
-            return _whole(cycle) and _whole(time_ns)
+            fits = _whole(cycle)
         case ["lost", cycle, time_ns, from_ns, dict() as counts]:
             named = all(isinstance(key, str) and _whole(n) for key, n in cast(dict[Any, Any], counts).items())
-            return _whole(cycle) and _whole(time_ns) and _whole(from_ns) and named
+            fits = _whole(cycle) and _whole(from_ns) and named
         case _:
             return False
+    return fits and _whole(time_ns)
 
 
 def _author(rest: list[Any]) -> bool:

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 FILE = "manifest.json"
 FORMAT = 1
-STATES = ("running", "complete", "interrupted", "fault")
+STATES = ("running", "complete", "interrupted", "fault", "torn")
 
 LIBRARIES = ("numpy", "mujoco", "msgpack")
 """Libraries whose version can change a bout's bytes."""
@@ -50,7 +50,7 @@ class Witness:
     @property
     def torn(self) -> bool:
         """Whether the logs may end anywhere: the bout was killed, or could not write any more."""
-        return self.state == "running" or self.reason.startswith("logging_failed:")
+        return self.state in ("running", "torn") or self.reason.startswith("logging_failed:")
 
 
 def read_manifest(folder: Path) -> Witness:

@@ -23,7 +23,7 @@ from sccils_schemas.model import Model
 class BoutRecorder:
     """Implements `nuc_engine.executive.Recorder` for one data directory. `events` counts events by kind.
 
-    `marks` by file name continue what another recorder of the same bout has left.
+    `marks` by file name continue what another recorder of the same bout has left. `cycle` is the last complete one.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class BoutRecorder:
             (folder / columns.FILE).write_text(text, encoding="utf-8")
             stack.pop_all()
         self._store, self._plan = store, plan
-        self._cycle = 0
+        self.cycle = 0
         self.events: dict[str, int] = {}
         self.refused: list[Applied] = []
         self.states, self.muscles = self._logs.states, self._logs.muscles
@@ -81,11 +81,15 @@ class BoutRecorder:
         """Records of these kinds were lost since then."""
         words = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
         self.event(now_ns, "records_lost", f"lost {words} between {from_ns / 1e9:.3f} s and {now_ns / 1e9:.3f} s")
-        self._inputs.lost(now_ns, self._cycle, from_ns, counts)
+        self._inputs.lost(now_ns, self.cycle, from_ns, counts)
+
+    def ran(self, now_ns: int, what: str) -> None:
+        """Keep the order in which the tasks of a real bout ran."""
+        self._inputs.ran(now_ns, what)
 
     def motor(self, now_ns: int, board: Board) -> None:
         """A cycle is complete."""
-        self._cycle = board.cycle
+        self.cycle = board.cycle
         self._logs.motor(now_ns, board)
         self._inputs.cycle(now_ns, board)
 
@@ -116,7 +120,7 @@ class BoutRecorder:
 
     def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...], origin: int) -> None:
         """A request is answered."""
-        self._hdso.answer(now_ns, self._cycle, hdso, values)
+        self._hdso.answer(now_ns, self.cycle, hdso, values)
 
     def event(self, now_ns: int, kind: str, text: str) -> None:
         """Something worth a line happened."""
@@ -138,6 +142,11 @@ class BoutRecorder:
         """Put everything on disk."""
         for sink in (*self._logs.files, self._inputs, self._script, self._hdso):
             sink.flush(sync=sync)
+
+    def end(self) -> None:
+        """End the documents, so that all there is to do is `flush` and `close`."""
+        self._script.end()
+        self._hdso.end()
 
     def abandon(self) -> None:
         """Close all files as they are on disk: somebody else will continue them."""

@@ -36,6 +36,7 @@ class HdsoScriptLog:
         self._plan = plan
         self.records = 0 if mark is None else mark.records
         self._moment = None if mark is None else mark.moment
+        self._ended = False
         self._log = TextLog(path, mark)
         if self._log.mark.size:
             return
@@ -88,10 +89,16 @@ class HdsoScriptLog:
         """Close without writing what is buffered, nor the document's end."""
         self._log.abandon()
 
+    def end(self) -> None:
+        """End the document, once: nothing follows but `flush` and `close`."""
+        if not self._ended:
+            self._ended = True
+            self._log.append(_TAIL)
+
     def close(self) -> dict[str, int]:
         """End the document; return entries per file. May be called again."""
         if not self._log.closed:
-            self._log.append(_TAIL)
+            self.end()
             self._log.close()
         return {self._log.name: self.records}
 
