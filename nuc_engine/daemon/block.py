@@ -86,7 +86,7 @@ RING_BYTES: Mapping[str, int] = MappingProxyType(
 """Data bytes of each ring. Four motors at 200 Hz write about 0.2 MiB/s; 24 at 200 Hz, with rules at 1 kHz, about 3."""
 
 _PLAN_CLASSES = frozenset(
-    "Plan Slot HdsoPlan MotorPlan FunctionPlan MusclePlan ActivationPlan StatePlan JointPlan InitialWrite".split()
+    ["Plan", "Slot", "HdsoPlan", "MotorPlan", "FunctionPlan", "MusclePlan", "ActivationPlan", "StatePlan", "JointPlan", "InitialWrite"]
 )
 
 

@@ -83,8 +83,7 @@ class Ring:
         data[at + 16 : at + 16 + size] = content
         _RECORD.pack_into(data, at, size, kind, zlib.crc32(content, kind), 0)
         words[_WRITTEN] = written + need
-        if waiting > words[_HIGH]:
-            words[_HIGH] = waiting
+        words[_HIGH] = max(words[_HIGH], waiting)
         return True
 
     def read(self, cursor: int) -> Iterator[tuple[int, int, bytes]]:
