@@ -51,8 +51,9 @@ _PRIORITY = 60
         " it.",
         'Commands for --control, one JSON object per line, e.g. {"command": "stick", "servo": 2}: status; faults (drop,'
         " flip, insert, truncate, delay, babble, delay_us; what is not named is 0); unplug and plug (the adapter, or"
-        " one servo); stick and unstick (servo); stall (ms); kick (force_n: [forward, left, up], duration_ms); ground"
-        " (present); height (height_cm); quit. Each is answered with a line.",
+        " one servo); stick and unstick (servo); supply (on); babble and trip (servo, on); wrong_id (servo, id);"
+        " overload (limit_a, after_ms); stall (ms); kick (force_n: [forward, left, up], duration_ms); ground (present);"
+        " height (height_cm); quit. Each is answered with a line.",
         "The byte log holds every byte in either direction with its instants; nuc_engine.emulation.bytelog reads it.",
     ),
 )
@@ -106,9 +107,7 @@ _PRIORITY = 60
     help="Real-time priority; 0 for none. Above the engine's: real servos do not wait for the engine either.",
 )
 @click.option("--cpu", metavar="N", type=click.IntRange(0), help="Run on this CPU only.")
-@click.option(
-    "--notify", is_flag=True, help="Tell systemd when it is ready, and feed its watchdog."
-)
+@click.option("--notify", is_flag=True, help="Tell systemd when it is ready, and feed its watchdog.")
 @click.option("--json", "as_json", is_flag=True, help="Print the first line as JSON; no live line.")
 def command(
     config: str,

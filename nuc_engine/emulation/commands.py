@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
+from drivers.aimotor.codec import MAX_ID
 from drivers.errors import BusUrlError
 from drivers.faults import FAULT_OPTIONS, LineFaults
 from nuc_engine.emulation.errors import EmulationError
@@ -37,6 +38,11 @@ class Commands:
             "plug": (self._plug, ("servo",)),
             "stick": (self._stick, ("servo",)),
             "unstick": (self._unstick, ("servo",)),
+            "supply": (self._supply, ("on",)),
+            "babble": (self._babble, ("servo", "on")),
+            "wrong_id": (self._wrong_id, ("servo", "id")),
+            "trip": (self._trip, ("servo", "on")),
+            "overload": (self._overload, ("limit_a", "after_ms")),
             "stall": (self._stall, ("ms",)),
             "kick": (self._kick, ("force_n", "duration_ms")),
             "ground": (self._ground, ("present",)),
@@ -119,6 +125,39 @@ class Commands:
         servo = self._servo(parameters)
         self._leg.emulator.stick(servo, stuck=False)
         self._loop.event(Event.UNSTUCK, self._leg.servos[servo].bus_id)
+        return _NOTHING
+
+    def _supply(self, parameters: Parameters) -> Answer:
+        on = _flag(parameters, "on")
+        self._leg.emulator.supply(on=on)
+        self._loop.event(Event.SUPPLY_ON if on else Event.SUPPLY_OFF)
+        return _NOTHING
+
+    def _babble(self, parameters: Parameters) -> Answer:
+        servo, on = self._servo(parameters), _flag(parameters, "on")
+        self._leg.babble(servo, talking=on)
+        self._loop.event(Event.BABBLING if on else Event.SILENT, self._leg.servos[servo].bus_id)
+        return _NOTHING
+
+    def _wrong_id(self, parameters: Parameters) -> Answer:
+        servo, bus_id = self._servo(parameters), _number(parameters, "id", 0, MAX_ID)
+        if bus_id != int(bus_id):
+            raise EmulationError(f"id is {bus_id:g}: expected a whole number")
+        self._leg.emulator.answer_as(servo, int(bus_id))
+        self._loop.event(Event.WRONG_ID, self._leg.servos[servo].bus_id)
+        return _NOTHING
+
+    def _trip(self, parameters: Parameters) -> Answer:
+        servo, on = self._servo(parameters), _flag(parameters, "on")
+        self._leg.emulator.trip(servo, tripped=on)
+        self._loop.event(Event.TRIPPED if on else Event.RECOVERED, self._leg.servos[servo].bus_id)
+        return _NOTHING
+
+    def _overload(self, parameters: Parameters) -> Answer:
+        limit_a = None if parameters.get("limit_a") is None else _number(parameters, "limit_a", 0.0, 1000.0)
+        after_ms = 0.0 if limit_a is None else _number(parameters, "after_ms", 0.0, _LONGEST_MS)
+        self._leg.emulator.set_overload(limit_a, round(after_ms * 1e6))
+        self._loop.event(Event.OVERLOAD_SET)
         return _NOTHING
 
     def _stall(self, parameters: Parameters) -> Answer:

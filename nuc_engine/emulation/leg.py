@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from drivers.aimotor.codec import MAX_ID
+from drivers.aimotor.addresses import check_models, check_servos
 from drivers.aimotor.emulator import DEFAULT_TURNAROUND_NS, AiMotorEmulator
 from drivers.aimotor.table import BAUD_CODES, DEFAULT_BAUD
 from drivers.faults import FaultLayer, LineFaults
@@ -87,12 +86,13 @@ class Leg:
         self.name = plan.name
         self.baud = spec.baud
         self.start_ns = 0
-        self.servos = tuple(ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors)
-        _check_ids(self.servos)
+        servos = [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors]
+        self.servos = check_servos(check_models(servos))
         plant_seed, bus_seed, _ = np.random.SeedSequence(spec.seed).spawn(3)
         plant = _plant(plan, find_configuration(spec.config), spec.plant, int(plant_seed.generate_state(1)[0]))
         self.plant = WatchedPlant(plant, len(self.servos))
         jitter_seed, fault_seed = np.random.SeedSequence(int(bus_seed.generate_state(1)[0])).spawn(2)
+        self._babbling: set[int] = set()
         self._layer = FaultLayer(spec.faults, np.random.default_rng(fault_seed))
         self.line = ReplyLine(spec.baud, bytewise=spec.bytewise)
         self.emulator = AiMotorEmulator(
@@ -114,21 +114,34 @@ class Leg:
         """Let the line fail like this from now on."""
         self._layer.faults = faults
 
+    def babble(self, servo: int, *, talking: bool) -> None:
+        """Let a servo talk without end, or stop it."""
+        self.emulator.babble(servo, talking=talking)
+        if talking:
+            self._babbling.add(servo)
+        else:
+            self._babbling.discard(servo)
+        self.line.noise = bool(self._babbling)
+
     def counts(self) -> dict[str, Any]:
-        """Return what the servos heard that was no request for them."""
-        emulator = self.emulator
+        """Return what the line's faults did, and what the servos heard that was no request for them."""
+        emulator, record = self.emulator, self.emulator.record
         return {
             "bad_checksums": emulator.bad_checksums,
             "stray_bytes": emulator.stray_bytes,
             "refused": emulator.refused,
+            "collisions": emulator.collisions,
+            "injected": dict(emulator.injected),
+            "record": {
+                "exchanges": record.exchanges,
+                "visible": record.visible,
+                "current": record.current,
+                "command": record.command,
+                "late": dict(record.late),
+                "position": dict(record.position),
+            },
         }
 
 
 def _plant(plan: Plan, folder: Path, kind: PlantKind, seed: int) -> Plant:
     return open_plant(plan, folder / PLANT_SPEC_FILE if kind == "mujoco" else None, kind, seed)
-
-
-def _check_ids(servos: Sequence[ServoAddress]) -> None:
-    for servo in servos:
-        if not 0 <= servo.bus_id <= MAX_ID:
-            raise EmulationError(f"servo {servo.name!r} has bus id {servo.bus_id}: expected 0 to {MAX_ID}")

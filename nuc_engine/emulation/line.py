@@ -18,14 +18,16 @@ class ReplyLine(PacedLine):
     """The servos' direction of the line, for `AiMotorEmulator.connect`.
 
     Messages are due when their last byte would have crossed the wire, or byte by byte with `bytewise`. Instants come
-    in on the plant's clock, whose 0 is at `start_ns` of the real one. `request` is what the emulator is answering.
+    in on the plant's clock, whose 0 is at `start_ns` of the real one. `request` is what the emulator is answering;
+    while there is `noise`, nothing on the line is an answer.
     """
 
-    __slots__ = ("_bytewise", "_queue", "_rate", "_until_ns", "request", "start_ns")
+    __slots__ = ("_bytewise", "_queue", "_rate", "_until_ns", "noise", "request", "start_ns")
 
     def __init__(self, baud: int, start_ns: int = 0, *, bytewise: bool = False) -> None:
         super().__init__(baud)
         self.request = UNASKED
+        self.noise = False
         self._rate = baud
         self.start_ns = start_ns
         self._bytewise = bytewise
@@ -43,12 +45,13 @@ class ReplyLine(PacedLine):
             return
         first_ns = max(start_ns + self.start_ns, self._until_ns)
         self._until_ns = first_ns + wire_ns(len(data), self._rate)
+        request = UNASKED if self.noise else self.request
         if self._bytewise:
             for count in range(1, len(data) + 1):
                 due_ns = first_ns + wire_ns(count, self._rate)
-                self._queue.append((due_ns, data[count - 1 : count], self.request))
+                self._queue.append((due_ns, data[count - 1 : count], request))
         else:
-            self._queue.append((self._until_ns, data, self.request))
+            self._queue.append((self._until_ns, data, request))
 
     def take(self) -> Message:
         """Return the next message; there must be one."""

@@ -62,6 +62,10 @@ class Emulator(Protocol):
         """Take bytes whose first bit starts at `now_ns` of the plant's clock."""
         ...
 
+    def chatter(self, now_ns: int, until_ns: int) -> None:
+        """Send what servos say without being asked from `now_ns` to `until_ns`."""
+        ...
+
 
 class Tty(Protocol):
     """The servos' end of the terminal, see `nuc_engine.emulation.terminal`."""
@@ -242,6 +246,7 @@ class EmulatorLoop:
             self._plant.advance(target_ns - self._start_ns)
             self._plant_ns = target_ns
             now_ns = self._now()
+        self._emulator.chatter(now_ns - self._start_ns, now_ns - self._start_ns + QUIET_NS)
         self._rest_ns = self._plant_ns + CHUNK_NS
         self._use_time(now_ns)
 

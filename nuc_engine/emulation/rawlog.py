@@ -60,7 +60,9 @@ class Event(IntEnum):
     FAULTS_SET = 13
     KICKED = 14
     GROUND_CHANGED = 15
-    OVERLOADED = 16
+    TRIPPED = 16
+    RECOVERED = 17
+    OVERLOAD_SET = 18
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.aimotor.codec import encode_position, encode_read
+from drivers.port import wire_ns
 from nuc_engine.emulation import control
 from nuc_engine.emulation.bytelog import read
 from nuc_engine.emulation.client import EmulatorClient, tell
@@ -224,6 +225,71 @@ def test_line_faults_come_and_go(leg):
     assert leg.ask(encode_read(0)) == MIDDLE
 
 
+def test_the_supply_lost_and_back_leaves_servos_limp(leg):
+    leg.ask(encode_position(1, 0, 130))
+    leg.tell("supply", on=False)
+    assert leg.ask(encode_read(1)) == b""
+    leg.tell("supply", on=True)
+    assert leg.ask(encode_read(1)) != b""
+    assert [servo["driven"] for servo in leg.tell("status")["servos"]] == [-1] * 4
+    assert leg.events() == [(Event.SUPPLY_OFF, 0), (Event.SUPPLY_ON, 0)]
+
+
+def test_a_babbling_servo_fills_the_line_until_it_is_silent(leg):
+    leg.tell("babble", servo=3, on=True)
+    begun, before = leg.world.now_ns, len(leg.world.got)
+    leg.ask(encode_read(0))
+    said = sum(len(data) for _, data in leg.world.got[before:])
+    assert said == pytest.approx((leg.world.now_ns - begun) / wire_ns(1, 57_600), rel=0.25)
+    leg.tell("babble", servo=3, on=False)
+    leg.ask(encode_read(0))
+    assert leg.ask(encode_read(0)) == MIDDLE
+    assert leg.tell("status")["collisions"] > 0
+    assert leg.events() == [(Event.BABBLING, 3), (Event.SILENT, 3)]
+    assert read(leg.path).unasked >= said
+    assert read(leg.path).frames[0].reply == b""
+
+
+def test_a_servo_of_another_id_answers_there(leg):
+    leg.tell("wrong_id", servo=2, id=9)
+    assert leg.ask(encode_read(2)) == b""
+    assert leg.ask(encode_read(9)) == MIDDLE
+    leg.tell("wrong_id", servo=2, id=2)
+    assert leg.ask(encode_read(2)) == MIDDLE
+
+
+def test_a_tripped_servo_answers_but_obeys_no_goal(leg):
+    leg.ask(encode_position(0, 0, 127))
+    leg.tell("trip", servo=0, on=True)
+    assert leg.ask(encode_position(0, 0, 200)) == MIDDLE
+    assert leg.tell("status")["servos"][0]["driven"] == -1
+    leg.tell("trip", servo=0, on=False)
+    leg.ask(encode_position(0, 0, 127))
+    assert leg.tell("status")["servos"][0]["driven"] == 0
+
+
+def test_servos_trip_above_the_current_that_was_set(leg):
+    leg.tell("overload", limit_a=0.1, after_ms=0)
+    leg.ask(encode_position(0, 4, 200))
+    assert leg.tell("status")["servos"][0]["driven"] == 4
+    leg.ask(encode_position(0, 4, 200))
+    assert leg.tell("status")["servos"][0]["driven"] == -1
+    leg.tell("overload", limit_a=None)
+    assert leg.events() == [(Event.OVERLOAD_SET, 0)] * 2
+
+
+def test_what_the_line_did_is_counted(leg):
+    leg.tell("faults", drop=1.0)
+    for _ in range(3):
+        leg.ask(encode_read(0))
+    leg.tell("faults", delay=1.0, delay_us=500)
+    leg.ask(encode_read(0))
+    status = json.loads(json.dumps(leg.tell("status")))
+    assert status["injected"]["drop"] == 3
+    assert status["record"]["visible"] == 3
+    assert status["record"]["late"] == {"500000": 1}
+
+
 def test_a_stall_is_noted(leg):
     leg.tell("stall", ms=30)
     assert leg.ask(encode_read(0)) == b""
@@ -250,6 +316,11 @@ def test_quit_ends_the_loop(leg):
         ({"command": "faults", "drop": 1.5}, "drop=1.5 is not a probability"),
         ({"command": "faults", "drop": "x"}, "drop is 'x': expected a number"),
         ({"command": "faults", "drip": 1}, "faults has no 'drip': expected drop, flip"),
+        ({"command": "supply"}, "on is None: expected true or false"),
+        ({"command": "babble", "servo": 1}, "on is None"),
+        ({"command": "wrong_id", "servo": 1, "id": 31}, "id is 31: expected 0 to 30"),
+        ({"command": "wrong_id", "servo": 1, "id": 1.5}, "id is 1.5: expected a whole number"),
+        ({"command": "overload", "limit_a": 1}, "after_ms is None"),
         ({"command": "stall"}, "ms is None"),
         ({"command": "stall", "ms": -1}, "ms is -1: expected 0 to"),
         ({"command": "kick", "force_n": [1, 2], "duration_ms": 5}, "expected [forward, left, up] in N"),
@@ -273,7 +344,9 @@ JSON = st.recursive(
     max_leaves=6,
 )
 NAMES = ["status", "faults", "stick", "unstick", "stall", "kick", "ground", "height"]
-PARAMETERS = ["servo", "ms", "force_n", "duration_ms", "present", "height_cm", "drop", "flip", "delay_us", "id", "on"]
+NAMES += ["supply", "babble", "wrong_id", "trip", "overload"]
+PARAMETERS = ["servo", "ms", "force_n", "duration_ms", "present", "height_cm", "drop", "delay_us"]
+PARAMETERS += ["id", "on", "limit_a", "after_ms"]
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
