@@ -77,6 +77,7 @@ _PRIORITY = 60
     show_default=True,
     help="A leg, or only servos.",
 )
+@click.option("--bus", metavar="NAME", help="Only the motors that name this bus.  [default: all]")
 @click.option(
     "--turnaround-us",
     metavar="US",
@@ -115,6 +116,7 @@ def command(
     baud: int,
     seed: int,
     plant: str,
+    bus: str | None,
     turnaround_us: float,
     jitter_us: float,
     faults: Sequence[tuple[str, str]],
@@ -139,6 +141,7 @@ def command(
         jitter_ns=round(jitter_us * 1000),
         faults=_line_faults(faults),
         bytewise=bytewise,
+        bus=bus,
     )
     places = Places(pty=pty, byte_log=byte_log, control=control, record=record)
     live = is_terminal(err=True) and not as_json

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,7 @@ from nuc_engine.bout import PLANT_SPEC_FILE, prepare_bout
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.line import ReplyLine
 from nuc_engine.locations import find_configuration
-from nuc_engine.plan import Plan
+from nuc_engine.plan import MotorPlan, Plan
 from nuc_engine.plants import Plant, PlantKind, open_plant
 from nuc_engine.plants.events import PlantEvent
 
@@ -36,30 +37,39 @@ class LegSpec:
     jitter_ns: int = 0
     faults: LineFaults = field(default_factory=LineFaults)
     bytewise: bool = False
+    bus: str | None = None
+    """Only the motors that name this bus; None for all."""
 
 
 class WatchedPlant:
-    """A plant that also tells which servos are driven: `driven` holds the level, -1 for a servo without torque."""
+    """A plant's servos, those in `motors`, and which of them are driven.
 
-    __slots__ = ("_plant", "advance", "driven", "sample", "take_records")
+    `driven` holds the level, -1 for a servo without torque. See `drivers.servo.ServoPlant` for the rest.
+    """
 
-    def __init__(self, plant: Plant, servos: int) -> None:
+    __slots__ = ("_motors", "_plant", "advance", "driven", "take_records")
+
+    def __init__(self, plant: Plant, motors: Sequence[int]) -> None:
         self._plant = plant
-        self.driven = [-1] * servos
+        self._motors = tuple(motors)
+        self.driven = [-1] * len(self._motors)
         # These pass through: the fewer calls on the way of every exchange the better.
         self.advance = plant.advance
-        self.sample = plant.sample
         self.take_records = plant.take_records
 
+    def sample(self, servo: int) -> tuple[float, float]:
+        """Return shaft angle and current of a servo."""
+        return self._plant.sample(self._motors[servo])
+
     def command(self, servo: int, goal_deg: float, level: int) -> None:
-        """Drive a servo, see `drivers.servo.ServoPlant`."""
+        """Drive a servo."""
         self.driven[servo] = level
-        self._plant.command(servo, goal_deg, level)
+        self._plant.command(self._motors[servo], goal_deg, level)
 
     def release(self, servo: int) -> None:
         """Take a servo's torque off."""
         self.driven[servo] = -1
-        self._plant.release(servo)
+        self._plant.release(self._motors[servo])
 
     def schedule(self, event: PlantEvent) -> None:
         """Let something happen to the leg. Raises `EmulationError` for a plant without a world."""
@@ -86,11 +96,12 @@ class Leg:
         self.name = plan.name
         self.baud = spec.baud
         self.start_ns = 0
-        servos = [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors]
+        motors = _motors_on(plan, spec)
+        servos = [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in motors]
         self.servos = check_servos(check_models(servos))
         plant_seed, bus_seed, _ = np.random.SeedSequence(spec.seed).spawn(3)
         plant = _plant(plan, find_configuration(spec.config), spec.plant, int(plant_seed.generate_state(1)[0]))
-        self.plant = WatchedPlant(plant, len(self.servos))
+        self.plant = WatchedPlant(plant, [motor.index for motor in motors])
         jitter_seed, fault_seed = np.random.SeedSequence(int(bus_seed.generate_state(1)[0])).spawn(2)
         self._babbling: set[int] = set()
         self._layer = FaultLayer(spec.faults, np.random.default_rng(fault_seed))
@@ -141,6 +152,22 @@ class Leg:
                 "position": dict(record.position),
             },
         }
+
+
+def _motors_on(plan: Plan, spec: LegSpec) -> Sequence[MotorPlan]:
+    """Return the motors to be served. Raises `EmulationError` when that is not what one bus can have."""
+    if spec.bus is None:
+        return plan.motors
+    motors = [motor for motor in plan.motors if motor.bus == spec.bus]
+    if not motors:
+        known = ", ".join(sorted({motor.bus for motor in plan.motors if motor.bus})) or "none by name"
+        raise EmulationError(f"no motor of {plan.name} is on bus {spec.bus!r}: there are {known}")
+    if len(motors) < len(plan.motors) and spec.plant != "loopback":
+        raise EmulationError(
+            f"bus {spec.bus!r} has {len(motors)} of the {len(plan.motors)} motors of {plan.name}: a leg can only be"
+            " emulated whole; use --plant loopback, where each servo is for itself"
+        )
+    return motors
 
 
 def _plant(plan: Plan, folder: Path, kind: PlantKind, seed: int) -> Plant:

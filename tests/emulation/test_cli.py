@@ -1,10 +1,16 @@
 """The command line of `nuc emulate`, as far as it does not come to serving; and the whole process put together."""
 
+import re
+import shutil
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
+from drivers.errors import BusUrlError
 from nuc_engine.cli.app import app
-from nuc_engine.emulation.leg import LegSpec
+from nuc_engine.emulation.errors import EmulationError
+from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.process import EmulatorProcess, Places
 from tests.cli.conftest import CONFIGS
 from tests.emulation.world import MS, World
@@ -21,6 +27,7 @@ ROACH = str(CONFIGS / "lin_roach")
         (["--pty", "leg", "--fault", "drop=2"], 2, "drop=2.0 is not a probability"),
         (["--pty", "leg", "--baud", "1200"], 1, "baud 1200: expected one of 4800"),
         (["--pty", "leg", "--plant", "loopback", "--record", "x"], 2, "--record needs --plant mujoco"),
+        (["--pty", "leg", "--bus", "left"], 1, "no motor of lin_roach is on bus 'left': there are none by name"),
         (["--pty", "taken"], 1, "choose another name for --pty"),
         (["--pty", "leg", "--plant", "loopback", "--control", "taken"], 1, "choose another --control"),
         (["--pty", "leg", "--plant", "loopback", "--byte-log", "no/log"], 1, "no/log"),
@@ -95,3 +102,38 @@ def test_it_tells_how_the_last_second_was(tmp_path):
         process.run()
     assert [sight.exchanges_per_s for sight in sights] == [0, 0]
     assert all(0 < sight.plant_behind_ms < 5 for sight in sights)
+
+
+@pytest.fixture
+def two_buses(tmp_path):
+    """The roach's first two motors on one bus, the others, with the same ids, on another."""
+    folder = Path(shutil.copytree(ROACH, tmp_path / "two_buses"))
+    number = iter(range(4))
+
+    def rename(match):
+        k = next(number)
+        return f'serialID="{k % 2}" bus="{"left" if k < 2 else "right"}"'
+
+    text, found = re.subn(r'serialID="\d+"', rename, (folder / "joints.xml").read_text())
+    assert found == 4
+    (folder / "joints.xml").write_text(text)
+    return str(folder)
+
+
+def test_the_motors_of_one_bus_are_the_right_shafts(two_buses):
+    leg = Leg(LegSpec(two_buses, plant="loopback", bus="right"))
+    whole = leg.plant._plant
+    leg.plant.command(0, 50.0, 0)
+    leg.plant.advance(1000 * MS)
+    assert [round(whole.sample(k)[0]) for k in range(4)] == [83, 83, 50, 83]
+    assert [leg.plant.sample(k) for k in range(2)] == [whole.sample(2), whole.sample(3)]
+    assert [servo.bus_id for servo in leg.servos] == [0, 1]
+
+
+def test_a_leg_on_two_buses_is_not_emulated_in_parts(two_buses):
+    with pytest.raises(EmulationError, match="a leg can only be emulated whole"):
+        Leg(LegSpec(two_buses, bus="left"))
+    with pytest.raises(EmulationError, match="there are left, right"):
+        Leg(LegSpec(two_buses, bus="middle"))
+    with pytest.raises(BusUrlError, match="share bus id 0"):
+        Leg(LegSpec(two_buses))

@@ -121,7 +121,7 @@ def bench(
     plant = Plant(world)
     servos = [ServoAddress(bus_id, f"motor{bus_id}", "701") for bus_id in ids or (0, 1)]
     line = ReplyLine(baud, start_ns, bytewise=bytewise)
-    emulator = AiMotorEmulator(servos, WatchedPlant(plant, len(servos)), baud=baud, turnaround_ns=TURN_NS)
+    emulator = AiMotorEmulator(servos, WatchedPlant(plant, range(len(servos))), baud=baud, turnaround_ns=TURN_NS)
     emulator.connect(line)
     loop = EmulatorLoop(
         emulator, plant, world, line, baud=baud, start_ns=start_ns, now=world.now, wait=world.wait, log=log
