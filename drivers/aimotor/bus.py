@@ -231,12 +231,11 @@ class AiMotorBus:
                 return wake_ns
             self._sent_ns = sent_ns = wake_ns
             write(requests[k], sent_ns)
-            if ready_ns(1) - sent_ns < first_ns:
+            ready = ready_ns(REPLY_BYTES)
+            if ready_ns(1) - sent_ns < first_ns or ready - sent_ns > timeout_ns:
                 self._plan_wake()
                 break
-            ready = ready_ns(REPLY_BYTES)
-            latest_ns = sent_ns + timeout_ns
-            self.wake_ns = wake_ns = ready if ready < latest_ns else latest_ns
+            self.wake_ns = wake_ns = ready
         return self._run_steps(horizon_ns)
 
     def _run_steps(self, horizon_ns: int) -> int:
@@ -295,7 +294,9 @@ class AiMotorBus:
                 self.wake_ns = early_ns
                 return
         ready_ns = self._port.ready_ns(REPLY_BYTES - len(self._heard))
-        self.wake_ns = min(ready_ns, self._sent_ns + self._timeout_ns)
+        latest_ns = self._sent_ns + self._timeout_ns
+        # Half a reply is taken when it comes, as from a real line: since when it has been silent matters.
+        self.wake_ns = ready_ns if ready_ns <= latest_ns else min(self._port.ready_ns(1), latest_ns)
 
     def _belongs_to_burst(self, at_ns: int) -> bool:
         """Whether a byte at `at_ns` follows bytes that are no reply so closely that it is none either."""
