@@ -26,7 +26,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "replay": "run a bout again and compare",
         "serve": "the engine beside a leg: real time, commands over a socket, until it is ended",
         "emulate": "a leg's servo bus on a pseudo-terminal, in real time",
+        "ctl": "talk to a running daemon: run, tune, log, watch",
         "diff": "named differences between configurations, scripts or bouts",
+        "doctor": "is this machine fit for real time",
         "keys": "keys of daemon and clients, and who may do what",
         "completion": "let the shell complete commands and names",
     }

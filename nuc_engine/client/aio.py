@@ -45,13 +45,14 @@ class AsyncClient(Methods):
         keys: Keys | None = None,
         timeout_s: float = 2.0,
         telemetry: str = "",
+        identity: bytes = b"",
         now_s: Callable[[], float] = monotonic_s,
     ) -> None:
         self._keys, self._telemetry = keys, telemetry or telemetry_address(address)
         self._talk = Conversation(address, name, role, timeout_s, now_s)
         self._context = zmq.asyncio.Context()
         try:
-            self._socket, self._monitor = open_commands(self._context, address, keys)
+            self._socket, self._monitor = open_commands(self._context, address, keys, identity)
         except BaseException:
             self._context.term()
             raise

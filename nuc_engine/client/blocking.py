@@ -32,7 +32,8 @@ class Client(Methods):
 
     `name` is who one is in logs and for control (with keys, the name they were allowed under counts), `timeout_s` how
     long the daemon may take for an answer. Nothing is sent before the first method is called. Connections come back by
-    themselves; a request that was not answered is never sent again.
+    themselves; a request that was not answered is never sent again. `identity` makes connections that follow one
+    another the same client to the daemon; two at a time must not share one.
     """
 
     blocking = True
@@ -46,13 +47,14 @@ class Client(Methods):
         keys: Keys | None = None,
         timeout_s: float = 2.0,
         telemetry: str = "",
+        identity: bytes = b"",
         now_s: Callable[[], float] = monotonic_s,
     ) -> None:
         self._keys, self._telemetry = keys, telemetry or telemetry_address(address)
         self._talk = Conversation(address, name, role, timeout_s, now_s)
         self._context: zmq.Context[Any] = zmq.Context()
         try:
-            self._socket, self._monitor = open_commands(self._context, address, keys)
+            self._socket, self._monitor = open_commands(self._context, address, keys, identity)
         except BaseException:
             self._context.term()
             raise
@@ -62,6 +64,10 @@ class Client(Methods):
     def greeting(self) -> Greeting | None:
         """What the daemon said at the beginning of this connection; None before the first request."""
         return self._talk.greeting
+
+    def greet(self, within_s: float) -> Greeting:
+        """Say hello, on a connection that is new, and return what was answered. Raises NotAnswered."""
+        return self._drive(self._talk.greet(within_s))
 
     def do(self, call: Call[T], /) -> T:
         """Send a request and return its result. Raises NotAnswered, Refused or BadAnswer."""

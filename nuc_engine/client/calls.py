@@ -33,6 +33,9 @@ Change = tuple[Ref, Value | Sequence[int | float]]
 _SLOW_S = 20.0
 """Documents are checked whole and a new core is started: that takes seconds on a small machine."""
 
+_EDIT_S = 4.0
+"""The daemon itself waits for its core, and says so when that does not answer: that is the better message."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
@@ -124,7 +127,7 @@ def set_values(changes: Sequence[Change] | Mapping[str, Any], time_s: float | No
     """Write values; they take effect together, at once or at engine time `time_s`."""
     pairs = changes.items() if isinstance(changes, Mapping) else changes
     written = [[ref, list(value) if isinstance(value, tuple) else value] for ref, value in pairs]
-    return Call("set", Acknowledgement.read, {"changes": written, "time_s": time_s})
+    return Call("set", Acknowledgement.read, {"changes": written, "time_s": time_s}, at_least_s=_EDIT_S)
 
 
 def script(text: str, offset: Literal["start", "now"] = "start") -> Call[Acknowledgement]:
@@ -144,22 +147,22 @@ def forget(request: int | Literal["all"]) -> Call[Data]:
 
 def undo() -> Call[Acknowledgement]:
     """Take back the last edit that took effect, whoever made it."""
-    return Call("undo", Acknowledgement.read)
+    return Call("undo", Acknowledgement.read, at_least_s=_EDIT_S)
 
 
 def redo() -> Call[Acknowledgement]:
     """Make the edit again that was undone last."""
-    return Call("redo", Acknowledgement.read)
+    return Call("redo", Acknowledgement.read, at_least_s=_EDIT_S)
 
 
 def joint_mode(joint: Ref, mode: Literal["muscle", "force", "position", "hold", "limp"]) -> Call[Acknowledgement]:
     """Choose what commands a joint: its muscles, a force, a position; it can hold where it is, or be limp."""
-    return Call("joint_mode", Acknowledgement.read, {"joint": joint, "mode": mode})
+    return Call("joint_mode", Acknowledgement.read, {"joint": joint, "mode": mode}, at_least_s=_EDIT_S)
 
 
 def tweak(joint: Ref, ticks: float) -> Call[Acknowledgement]:
     """Add a torque to what a joint's muscles ask for, in servo ticks; 0 ends it. Logged."""
-    return Call("tweak", Acknowledgement.read, {"joint": joint, "ticks": ticks})
+    return Call("tweak", Acknowledgement.read, {"joint": joint, "ticks": ticks}, at_least_s=_EDIT_S)
 
 
 def pose(angles: Mapping[str, float], rate_deg_s: float | None = None) -> Call[Acknowledgement]:

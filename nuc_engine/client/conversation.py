@@ -78,6 +78,13 @@ class Conversation:
         yield from self._ready()
         return (yield from self._one(call))
 
+    def greet(self, within_s: float) -> Steps[Greeting]:
+        """Say hello, unless this connection has heard it."""
+        yield from self._ready(within_s)
+        if self.greeting is None:
+            raise BadAnswer("hello: no answer was kept")
+        return self.greeting
+
     def sccils(self, document: bytes, wait_s: float, last: Callable[[bytes], bool]) -> Steps[list[bytes]]:
         """Send a SCCILS document and collect the documents that come back, up to the one that `last` says is it."""
         yield from self._ready()
@@ -91,23 +98,23 @@ class Conversation:
                 if last(payload):
                     return answers
 
-    def _ready(self) -> Steps[None]:
+    def _ready(self, within_s: float | None = None) -> Steps[None]:
         """Wait for a connection, and say hello on one that is new: the daemon knows each connection anew."""
         while True:
             yield from self._room(self._now_s() + self._timeout_s)
             if self._greeted:
                 return
-            self.greeting = yield from self._one(self._hello)
+            self.greeting = yield from self._one(self._hello, within_s)
             self._greeted = True
 
-    def _one(self, call: Call[T]) -> Steps[T]:
+    def _one(self, call: Call[T], within_s: float | None = None) -> Steps[T]:
         self._number += 1
         number = self._number
         payload = _pack({"id": number, "method": call.method, "params": dict(call.params)})
         if len(payload) > MAX_PAYLOAD:
             raise Refused("too_large", f"{call.method}: {len(payload)} bytes; the daemon reads {MAX_PAYLOAD} at most")
         yield Send(payload)
-        end_s = self._now_s() + max(self._timeout_s, call.at_least_s)
+        end_s = self._now_s() + (max(self._timeout_s, call.at_least_s) if within_s is None else within_s)
         while True:
             answer = _answer((yield from self._message(end_s, call.method)), number)
             if answer is not None:

@@ -68,7 +68,7 @@ def load_keys(folder: Path, name: str = "") -> Keys:
         ) from error
 
 
-def open_commands(context: zmq.Context[Any], address: str, own: Keys | None) -> tuple[Any, Any]:
+def open_commands(context: zmq.Context[Any], address: str, own: Keys | None, identity: bytes) -> tuple[Any, Any]:
     """Return a socket for requests that is being connected, and one that tells what happens to the connection.
 
     Raises ClientError for an address that is none.
@@ -78,6 +78,8 @@ def open_commands(context: zmq.Context[Any], address: str, own: Keys | None) -> 
     watched.setsockopt(zmq.LINGER, 0)
     # A request must not wait in a queue for a daemon that comes later: its sender has given up by then.
     socket.setsockopt(zmq.IMMEDIATE, 1)
+    if identity:
+        socket.setsockopt(zmq.ROUTING_ID, identity)
     try:
         _connect(socket, address, own)
     except ClientError:

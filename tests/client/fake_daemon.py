@@ -320,7 +320,7 @@ class FakeDaemon:
 
     def do_take_control(self, force: bool = False) -> Any:
         if self.control not in ("", self.greeted[-1]) and not force:
-            raise Refusal("control", f"{self.control} has control", "ask them to hand it over")
+            raise Refusal("no_control", f"{self.control} has control", "ask them to hand it over")
         self.control = self.greeted[-1]
         return {"control": self.control}
 
@@ -342,14 +342,18 @@ class FakeDaemon:
 
 TASKS = {
     name: {
-        "period_us": {"last": period, "mean": period, "max": period + 40},
-        "lateness_us": {"p50": 12.0, "p99": 41.0, "max": 212.0},
-        "execution_us": {"p50": 80.0, "p99": 140.0, "max": 390.0},
+        "runs": 1000,
         "overruns": 0,
         "skipped": 0,
-        "runs": 1000,
+        "period_ns": {"last": period_ns, "min": period_ns, "max": period_ns + 40_000, "mean": float(period_ns)},
+        "since_start": {
+            "runs": 1000,
+            "lateness_ns": {"p50": 12e3, "p99": 41e3, "max": 212e3},
+            "execution_ns": {"p50": 80e3, "p99": 140e3, "max": 390e3},
+        },
+        "last_second": None,
     }
-    for name, period in (("motor_action", 5000.0), ("state_transition", 25000.0))
+    for name, period_ns in (("motor_action", 5_000_000), ("state_transition", 25_000_000))
 }
 
 

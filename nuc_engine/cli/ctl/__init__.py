@@ -1,0 +1,59 @@
+"""`nuc ctl`: everything the daemon can be asked, from the command line.
+
+base       how subcommands are declared and print     link    options to a connected client
+bouts      configure, run, stop, log, label           edits   values, rules, scripts, joints, poses
+keep       save, record, SCCILS documents             people  clients, control, shutdown
+see        status, events, streams, the two screens   names   completion, out of the daemon
+
+sheet, rules, tuning, tuneview     the screen `tune`: a joint's values, rules, keys, lines
+watchview                          the table of `watch`
+sessions, screen, ink              screens and daemon in step; the terminal; styles and words
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from nuc_engine.cli.ctl import bouts, edits, keep, people, see
+from nuc_engine.cli.ctl.base import Group
+from nuc_engine.cli.ctl.link import DEFAULT_ADDRESS, Target
+
+
+@click.group(
+    name="ctl",
+    cls=Group,
+    examples=(
+        ("nuc ctl status", "is there a daemon, and how is it?"),
+        ("nuc ctl configure lin_roach && nuc ctl run --stop 60", "a minute of stepping"),
+        ("nuc ctl set CTr_lev_TC1_load=-0.2", "change a threshold meanwhile"),
+        ("nuc ctl tune Coxa-Trochanter", "or turn it by hand, and see each rule become true and false"),
+        ("nuc ctl save gentle_roach", "and keep what was found"),
+        ("nuc ctl off", "torque off, at any time, by anybody"),
+        ("nuc ctl --address tcp://10.0.0.7:44106 --keys ~/.config/nuc/keys watch", "a leg elsewhere"),
+    ),
+    output=(
+        "Results to stdout, with --json as one JSON object; complaints to stderr.",
+        "Exit status 1 when the daemon refuses or does not answer; what was not answered may have taken effect.",
+    ),
+)
+@click.option(
+    "--address", "-a", metavar="ADDR", default=DEFAULT_ADDRESS, show_default=True, help="Where the daemon listens."
+)
+@click.option("--name", "-n", default="", help="Who you are, in the logs and for control.  [default: USER@HOST]")
+@click.option(
+    "--keys",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with your key pair and the daemon's public key; see `nuc keys`.",
+)
+@click.option("--timeout", "timeout_s", metavar="S", type=click.FloatRange(0.01), default=2.0, show_default=True)
+@click.pass_context
+def command(ctx: click.Context, address: str, name: str, keys: Path | None, timeout_s: float) -> None:
+    """Talk to a running daemon (`nuc serve`): configure, run, tune, log, watch."""
+    ctx.obj = Target(address, name, keys, timeout_s)
+
+
+for _module in (see, bouts, edits, keep, people):
+    _module.register(command)

@@ -1,0 +1,99 @@
+"""From the options of `nuc ctl` to a client that is connected, and from a client's errors to lines on the screen."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from nuc_engine.cli.errors import Refused
+
+if TYPE_CHECKING:
+    from nuc_engine.client import Client
+    from nuc_engine.client.calls import Call
+
+T = TypeVar("T")
+
+DEFAULT_ADDRESS = "tcp://127.0.0.1:44106"
+_HELLO_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which daemon, and as whom. An empty name: who is logged in, and where."""
+
+    address: str = DEFAULT_ADDRESS
+    given_name: str = ""
+    keys: Path | None = None
+    timeout_s: float = 2.0
+
+    @property
+    def name(self) -> str:
+        """Who the daemon is told one is."""
+        return self.given_name or own_name()
+
+
+def own_name() -> str:
+    """Return USER@HOST."""
+    try:
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"
+
+
+@contextmanager
+def daemon(target: Target) -> Generator[Client]:
+    """Connect for one command; whatever the client raises becomes one line.
+
+    One command after another is the same client to the daemon, so that control taken by one serves the next. Where two
+    run at once, the second is a client of its own.
+    """
+    from nuc_engine.client import ClientError, NotAnswered
+
+    try:
+        client = connect(target, identity=f"nuc ctl {target.name}".encode()[:200])
+        try:
+            client.greet(_HELLO_S)
+        except NotAnswered as error:
+            client.close()
+            if not error.sent:
+                raise
+            client = connect(target)
+        with client:
+            yield client
+    except ClientError as error:
+        raise Refused(f"nuc ctl: {error}") from error
+
+
+def connect(target: Target, *, identity: bytes = b"", timeout_s: float | None = None) -> Client:
+    """Return a client that is being connected. Raises ClientError."""
+    from nuc_engine.client import Client, load_keys
+
+    keys = None if target.keys is None else load_keys(target.keys, target.given_name)
+    timeout_s = target.timeout_s if timeout_s is None else timeout_s
+    return Client(target.address, name=target.name, keys=keys, timeout_s=timeout_s, identity=identity)
+
+
+def act(client: Client, target: Target, call: Call[T]) -> T:
+    """Ask for something that needs control; take it first from another terminal of one's own. Raises ClientError."""
+    from nuc_engine.client import Refused as RefusedByDaemon
+
+    try:
+        return client.do(call)
+    except RefusedByDaemon as error:
+        if error.kind != "no_control" or same_person(client.status().control, target.name) is False:
+            raise
+    client.take_control(force=True)
+    # Not the same request again: the first was answered, with a refusal.
+    return client.do(call)
+
+
+def same_person(who: str, name: str) -> bool:
+    """Say whether a client's name is this one, apart from what the daemon adds to it (`#2`, `(unverified)`)."""
+    return bool(who) and who.removesuffix(" (unverified)").partition("#")[0] == name

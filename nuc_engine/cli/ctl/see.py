@@ -1,0 +1,234 @@
+"""Subcommands that look: state, statistics, events, streams, and the two screens."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nuc_engine.cli import wallclock
+from nuc_engine.cli.ctl.base import Group, answer, subcommand
+from nuc_engine.cli.ctl.ink import TASK_HEAD, alarms, headline, shown, table, task_rows
+from nuc_engine.cli.ctl.link import Target, connect, daemon
+from nuc_engine.cli.ctl.names import HDSO, JOINT
+from nuc_engine.cli.errors import Refused
+from nuc_engine.cli.output import note, plain, say
+from nuc_engine.cli.params import as_json
+
+if TYPE_CHECKING:
+    from nuc_engine.cli.ctl.sessions import Tune, Watch
+    from nuc_engine.client.results import Status
+
+_FRAME_S = 0.1
+_SCREEN_TIMEOUT_S = 1.0
+"""A screen would rather say that nothing answers than stand still for longer."""
+
+
+def register(group: Group) -> None:
+    """Add the subcommands."""
+
+    @subcommand(
+        group,
+        "status",
+        (("status", "mode, bout, torque, control, losses, tasks"), ("status --json | jq .mode", "for a program")),
+        "Text or JSON, to stdout. Exit status 1 when a fault is latched.",
+    )
+    @as_json
+    def status_(target: Target, as_json: bool) -> int:
+        """Print how the daemon is."""
+        with daemon(target) as leg:
+            status = leg.status()
+        answer(as_json, {**status.data, "ok": not status.latched}, *_status_lines(status))
+        return 1 if status.latched else 0
+
+    @subcommand(
+        group,
+        "tasks",
+        (("tasks", "are the tasks in time?"),),
+        "A table: microseconds, over the last second; the largest values since the start.",
+    )
+    @as_json
+    def tasks(target: Target, as_json: bool) -> int:
+        """Print per task: period, how late it wakes up, how long it takes, overruns and skipped periods."""
+        with daemon(target) as leg:
+            data = leg.tasks()
+        return answer(as_json, {"tasks": data}, *table([TASK_HEAD, *task_rows(dict(data))]))
+
+    @subcommand(
+        group,
+        "events",
+        (("events", "the last ones"), ("events --follow", "and those that come, until Ctrl-C")),
+        "One line per event: engine time, name, text.",
+    )
+    @click.option("--follow", "-f", is_flag=True, help="Go on until Ctrl-C.")
+    @as_json
+    def events(target: Target, follow: bool, as_json: bool) -> int:
+        """Print what happened: faults, overlapping rules, losses, who edited what."""
+        from nuc_engine.cli.ctl.sessions import event_text
+
+        with daemon(target) as leg:
+            told = leg.events()
+            if as_json and not follow:
+                return answer(True, {"events": told})
+            for event in told:
+                say(json.dumps(plain(event)) if as_json else event_text(event))
+            if follow:
+                for sample in leg.listen("nuc.event"):
+                    say(json.dumps(plain(sample.values)) if as_json else event_text(sample.values))
+        return 0
+
+    @subcommand(
+        group,
+        "subscribe",
+        (
+            ("subscribe CTr_angle CTr_current --rate 50", "two sensors, fifty times a second, until Ctrl-C"),
+            ("subscribe CTr_angle --count 100 --json > angles.jsonl", "a hundred samples, one JSON object a line"),
+        ),
+        "One line per sample: seconds since 1970, then the values. What is not found goes to stderr.",
+    )
+    @click.argument("names", nargs=-1, required=True, type=HDSO)
+    @click.option(
+        "--rate", "rate_hz", metavar="HZ", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True
+    )
+    @click.option("--count", metavar="N", type=click.IntRange(1), help="End after N samples.")
+    @as_json
+    def subscribe(target: Target, names: tuple[str, ...], rate_hz: float, count: int | None, as_json: bool) -> int:
+        """Print a stream of values, at a rate of your own."""
+        with daemon(target) as leg:
+            stream = leg.subscribe(names, rate_hz)
+            missing = [name for name, found in stream.fields.items() if found is None]
+            for name in missing:
+                note(f"not found: {name}")
+            if len(missing) == len(stream.fields):
+                raise Refused("nuc ctl: nothing of it was found (nuc show lists names)")
+            for sample in itertools.islice(stream, count):
+                line = " ".join(f"{name}={shown(value)}" for name, value in sample.values.items())
+                say(
+                    json.dumps({"time_s": sample.time_s, **plain(sample.values)})
+                    if as_json
+                    else f"{sample.time_s:.4f} {line}"
+                )
+        return 0
+
+    _register_screens(group)
+
+
+def _status_lines(status: Status) -> list[str]:
+    data = status.data
+    lines = [headline(status), f"control: {status.control or 'nobody'}"]
+    lines += alarms(status)
+    logging = status.logging
+    if logging:
+        lines.append(f"log: {logging.get('state') or ''} {logging.get('folder') or ''}".rstrip())
+    lines += [f"privilege missing: {text}" for text in status.privileges_missing]
+    if status.clients:
+        lines.append(f"clients: {', '.join(str(client.get('name')) for client in status.clients)}")
+    if data.get("recording"):
+        lines.append(f"recording edits as {data['recording']}")
+    rows = task_rows(dict(status.tasks))
+    return [*lines, "", *table([TASK_HEAD, *rows])] if rows else lines
+
+
+def _register_screens(group: Group) -> None:
+    @subcommand(
+        group,
+        "watch",
+        (
+            ("watch", "a table that is always up to date; q ends it"),
+            ("watch --plain", "a line per second instead, as where stdout is no terminal"),
+        ),
+        "Per joint: action, angle, load, what was sent, activations, whether each rule is true (T) or false (f).",
+        "The table waits when the daemon goes away, and goes on when it is back.",
+    )
+    @click.option("--plain", is_flag=True, help="Lines instead of a table.")
+    @click.option("--count", metavar="N", type=click.IntRange(1), help="End after N lines (with --plain).")
+    @click.pass_context
+    def watch(ctx: click.Context, target: Target, plain: bool, count: int | None) -> int:
+        """Watch the leg: mode, joints, rules, tasks, losses, faults, events."""
+        from nuc_engine.cli.ctl import screen, watchview
+        from nuc_engine.cli.ctl.sessions import Watch
+        from nuc_engine.client import ClientError
+
+        try:
+            with connect(target, timeout_s=_SCREEN_TIMEOUT_S) as client:
+                session = Watch(client)
+                if plain or not screen.usable():
+                    _tell(session, count)
+                    return 1 if session.view.offline else 0
+                ink = screen.ink(ctx.find_root().color)
+                with screen.terminal() as term:
+                    _watch(session, term, lambda columns, rows: watchview.watch_lines(session.view, columns, rows, ink))
+        except ClientError as error:
+            raise Refused(f"nuc ctl watch: {error}") from error
+        return 0
+
+    @subcommand(
+        group,
+        "tune",
+        (
+            ("tune Coxa-Trochanter", "its rules, thresholds, activations and sensors; ? explains the keys"),
+            ("tune Coxa-Trochanter --plain", "print them once"),
+        ),
+        "A screen; or, with --plain or where stdout is no terminal, its lines once. Works before the engine runs.",
+    )
+    @click.argument("joint", type=JOINT)
+    @click.option("--plain", is_flag=True, help="Print the sheet once, without the screen.")
+    @click.pass_context
+    def tune(ctx: click.Context, target: Target, joint: str, plain: bool) -> int:
+        """Tune a joint: choose a value with up and down, step it by its quantum with left and right.
+
+        Each step is sent at once, checked, and acknowledged with the cycle and time since when it is in effect.
+        """
+        from nuc_engine.cli.ctl import screen
+        from nuc_engine.cli.ctl.sessions import Tune
+        from nuc_engine.cli.ctl.tuneview import tune_lines
+        from nuc_engine.client import ClientError
+
+        try:
+            with connect(target, timeout_s=_SCREEN_TIMEOUT_S) as client:
+                session = Tune(client, target, joint)
+                if plain or not screen.usable():
+                    rows = len(session.screen.rows) + 40
+                    lines = tune_lines(session.screen, 100, rows)
+                    say("\n".join(lines[:-2]).rstrip())
+                    return 0
+                ink = screen.ink(ctx.find_root().color)
+                with screen.terminal() as term:
+                    _tune(session, term, lambda columns, rows: tune_lines(session.screen, columns, rows, ink))
+        except KeyError as error:
+            raise click.UsageError(str(error.args[0])) from error
+        except ClientError as error:
+            raise Refused(f"nuc ctl tune: {error}") from error
+        return 0
+
+
+def _watch(session: Watch, term: Any, lines: Any) -> None:
+    while True:
+        session.refresh()
+        term.draw(lines(*term.size))
+        if any(key in ("q", "escape") for key in term.keys(2 * _FRAME_S)):
+            return
+
+
+def _tune(session: Tune, term: Any, lines: Any) -> None:
+    due_s = wallclock.seconds()
+    while not session.screen.over:
+        term.draw(lines(*term.size))
+        for key in term.keys(max(0.0, due_s - wallclock.seconds())):
+            session.key(key)
+        if wallclock.seconds() >= due_s and not session.screen.over:
+            session.refresh()
+            due_s = wallclock.seconds() + _FRAME_S
+
+
+def _tell(session: Watch, count: int | None) -> None:
+    from nuc_engine.cli.ctl.watchview import plain_line
+
+    for k in itertools.count(1):
+        session.refresh()
+        say(plain_line(session.view))
+        if k == count:
+            return
+        wallclock.sleep(1.0)
