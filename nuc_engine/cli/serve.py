@@ -32,7 +32,7 @@ _HIGHEST = 89
             "motors on two buses, which their configuration calls left and right",
         ),
         (
-            "nuc serve --data /var/lib/nuc/data --command ipc:///run/nuc/command --log command",
+            "nuc serve --bus aimotor:///dev/ttyUSB0 --command ipc:///run/nuc/command --log command",
             "no leg yet: a client names or sends the configuration; logged only when asked for",
         ),
         (

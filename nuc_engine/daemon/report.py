@@ -8,6 +8,9 @@ from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.notify import Notifier
 
+PATIENCE_NS = 500_000_000
+"""How long a start may take before people are told what it waits for."""
+
 
 class Report:
     """Tells what has changed. `configured`: there is a configuration to wait for; `show` takes a line for people."""
@@ -25,11 +28,11 @@ class Report:
         self._watchdog_ns, self._configured = watchdog_ns, configured
         self._shown = ""
         self._ready = False
-        self._fed_ns = 0
+        self._fed_ns = self._up_ns = 0
 
     def tell(self, now_ns: int, *, wanted: bool, up: bool, trouble: str, fresh: bool) -> None:
         """Tell how things are. `wanted`: there should be a core; `up`: it works; `fresh`: everything lives."""
-        self._line(self._describe(wanted=wanted, up=up, trouble=trouble))
+        self._line(self._describe(now_ns, wanted=wanted, up=up, trouble=trouble))
         words = self._words
         there = up or not (self._configured or words[Word.PLAN_GENERATION])
         if not self._ready and words[Word.SERVICE_READY] and there:
@@ -55,15 +58,18 @@ class Report:
             self._fed_ns = now_ns
             self._notifier.watchdog()
 
-    def _describe(self, *, wanted: bool, up: bool, trouble: str) -> str:
+    def _describe(self, now_ns: int, *, wanted: bool, up: bool, trouble: str) -> str:
         words = self._words
         if words[Word.BUS_LOST]:
             return f"waiting for the bus; {trouble}" if trouble else "waiting for the bus"
         if not wanted:
+            self._up_ns = now_ns
             return "no configuration yet" if words[Word.SERVICE_READY] and not self._configured else "starting"
         if not up:
             silent = words[Word.UNCONFIRMED].bit_count()
-            return f"starting; torque off not confirmed by {silent} servos" if silent else "starting"
+            long = silent and now_ns - self._up_ns > PATIENCE_NS
+            return f"starting; {silent} servos have not confirmed that their torque is off" if long else "starting"
+        self._up_ns = now_ns
         bout = f", bout {words[Word.BOUT]}" if words[Word.BOUT] else ""
         latched = ", latched: arm to go on" if words[Word.LATCHED] else ""
         return f"{Mode(words[Word.MODE]).name.lower()}{bout}{latched}"
