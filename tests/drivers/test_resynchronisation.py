@@ -286,3 +286,21 @@ def test_a_limp_servo_that_does_not_answer_has_not_confirmed():
     bus.start(0, [LIMP, LIMP])
     bus.run_until(FAR)
     assert bus.status == [MISSED, OK]
+
+
+def test_torque_off_does_not_wait_for_a_line_that_talks():
+    mouth = Mouth([])
+    port = InProcessPort(mouth, BAUD)
+    bus = AiMotorBus(port, addresses(0, 1), baud=BAUD)
+    port.deliver(bytes(64), 0)
+    bus.torque_off(5 * MS)
+    assert mouth.sent == [(5 * MS, 0)]
+    assert bus.run_until(FAR) < NEVER
+    # Held back after a refused reply, a torque-off is sent at once.
+    mouth = Mouth([lambda truth: [(0, b"\xff\x01")]])
+    bus = AiMotorBus(InProcessPort(mouth, BAUD), addresses(0, 1), baud=BAUD)
+    bus.start(0, [-1, -1])
+    bus.run_until(EXCHANGE_NS)
+    assert len(mouth.sent) == 1
+    bus.torque_off(EXCHANGE_NS + 1000)
+    assert mouth.sent[1:] == [(EXCHANGE_NS + 1000, 0)]
