@@ -19,7 +19,7 @@ _KEPT = 8
 
 
 class DocumentsMissing(Exception):
-    """Documents that were told of but are not there any more; the message says which file."""
+    """Documents that nobody told of, or that are not there any more; the message says which file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ class DocumentStore:
             self._unsaved.pop(name, None)
 
     def load(self, name: str) -> Documents:
-        """Return documents. Raises DocumentsMissing when they are nowhere to be found or damaged."""
+        """Return documents. Raises DocumentsMissing when they are nowhere to be found or damaged, and OSError."""
         content = self._unsaved.get(name)
         path = self._folder / f"{name}.msgpack"
         if content is None:
             try:
                 content = path.read_bytes()
-            except OSError as error:
+            except FileNotFoundError as error:
                 raise DocumentsMissing(f"{path}: {error.strerror}; configure the daemon again") from error
         if hashlib.sha256(content).hexdigest()[:32] != name:
             raise DocumentsMissing(f"{path}: is damaged; configure the daemon again")

@@ -148,9 +148,8 @@ class Logger:
     def _tell(self, what: str, *fields: Any) -> None:
         place = self._block.rings["records"].written
         if not self._inbox.put(0, pack(what, place, self._now_ns(), *fields)):
-            raise LogRefused(
-                f"{what}: the log can not take notes, since nothing can be written: {self._writer.failure}"
-            )
+            why = self._writer.failure or f"{self._writer.backlog} bytes are still to be written"
+            raise LogRefused(f"{what} can not be noted now: {why}; free space, or wait")
 
     def _lost(self) -> int:
         rings = self._block.rings

@@ -210,6 +210,6 @@ def read_documents(store: DocumentStore, block: Block) -> Documents | None:
     commit = read_commit(block)
     if commit is None or not commit.documents:
         return None
-    with suppress(DocumentsMissing):
+    with suppress(DocumentsMissing, OSError):
         return store.load(commit.documents)
     return None

@@ -1,0 +1,466 @@
+"""The data logger: what stands in a bout's directory, on command and always, on a good disk and on a bad one."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.launch import BusLine, Launch, ServeOptions
+from nuc_engine.daemon.wire import FAULT_NAMES, Kind, pack
+from nuc_engine.recording.recorder import BoutRecorder
+from nuc_engine.service.bouts import DirectoryLocked, lock_directory
+from nuc_engine.service.commits import CommitTooLarge, inbox, read_commit, write_commit
+from nuc_engine.service.logger import LONGEST_TEXT, Logger, LogRefused
+from tests.service.log_feed import (
+    MS,
+    START,
+    WALL,
+    Bench,
+    bout,
+    contents,
+    documents,
+    read_manifest,
+    read_record,
+)
+
+DATA = (int(Kind.MOTOR), int(Kind.SENSORS), int(Kind.STATES), int(Kind.MUSCLES), int(Kind.START))
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def times(path: Path) -> list[int]:
+    return [int(line.split()[0]) for line in path.read_text().splitlines()]
+
+
+def test_a_bout_has_every_file_and_a_manifest_that_says_how_it_was(bench: Bench) -> None:
+    bench.tell("request", 11, "Ann (unverified)", 2)
+    bench.put(*bout())
+    bench.run(bench.writer())
+    (folder,) = bench.folders
+    assert folder.name == "20310506_070809_lin_roach"
+    said = read_manifest(folder)
+    assert (said["state"], said["clock"], said["configuration"]) == ("complete", "real", "lin_roach")
+    assert said["labels"] == {"leg": "left"}
+    assert said["counts"]["cycles"] == said["counts"]["records"]["MotorData.txt"] == 50
+    assert said["engine_time_s"] == 0.25
+    assert set(said["files"]) == {path.name for path in folder.iterdir()} - {"manifest.json"}
+    script = (folder / "Scriptlog.xml").read_text()
+    assert script.count("<!-- cycle 8, by Ann (unverified) -->") == 1
+    assert "by Ann" in script.partition("<!-- cycle 26")[2]
+    assert "control Thorax-Coxa2: tweak 3" in (folder / "Infolog.txt").read_text()
+
+
+def test_the_input_record_holds_store_controls_authors_and_the_order_of_the_tasks(bench: Bench) -> None:
+    bench.tell("request", 11, "Ann", 2)
+    bench.put(*bout())
+    bench.run(bench.writer())
+    record = read_record(bench.folders[0])
+    assert [entry[0] for entry in record[:4]] == ["head", "store", "ran", "ran"]
+    ran = [tuple(entry[1:]) for entry in record if entry[0] == "ran"]
+    assert ran[0] == ("start", 0)
+    assert [what for what, _ in ran].count("changeset") == 3
+    assert ["control", 18, 90 * MS, "tweak", 2, 3.0, ""] in record
+    edit = next(entry for entry in record if entry[0] == "edit")
+    assert edit == ["edit", 8, 40 * MS, 103, [61.0], "", "Ann"]
+
+
+def test_files_are_written_by_the_functions_of_a_bout_on_virtual_time(bench: Bench, tmp_path: Path) -> None:
+    assert BoutRecorder.motor.__module__ == "nuc_engine.recording.recorder"
+    bench.put(*bout())
+    bench.run(bench.writer())
+    folder = bench.folders[0]
+    for name in ("MotorData.txt", "SensData.txt"):
+        stamps = times(folder / name)
+        assert stamps == sorted(stamps)
+        assert 0 <= stamps[0] < stamps[-1] < 250 * MS
+    motor = (folder / "MotorData.txt").read_text().splitlines()[-1].split()
+    ages = [int(age) for age in motor[-1:8:-2]]
+    assert all(0 <= age < 10 * MS for age in ages)
+
+
+def test_nothing_is_given_back_before_it_is_on_disk(bench: Bench) -> None:
+    bench.put(*bout()[:100])
+    writer = bench.writer()
+    bench.run(writer, 0.2)
+    first = bench.ring.kept
+    bench.put(*bout()[100:150])
+    bench.run(writer, 0.2)
+    assert bench.ring.kept == first
+    lines = len(times(bench.folders[0] / "MotorData.txt"))
+    bench.run(writer, 1.0)
+    assert bench.ring.kept == bench.ring.written
+    assert len(times(bench.folders[0] / "MotorData.txt")) > lines
+
+
+def test_labels_notes_and_marks_stand_with_time_and_author(bench: Bench) -> None:
+    bench.tell("note", "label repetition", "3", "Ann", True)
+    bench.tell("note", "note", "new battery", "Ann", True)
+    bench.put(*bout()[:60])
+    writer = bench.writer()
+    bench.run(writer)
+    bench.tell("note", "mark", "kick", "Bob", True, time_ns=START + 70 * MS)
+    bench.tell("note", "label surface", "felt\nrough", "Bob", False, time_ns=START + 80 * MS)
+    bench.run(writer)
+    folder = bench.folders[0]
+    said = read_manifest(folder)
+    assert said["state"] == "running"
+    assert said["labels"] == {"leg": "left", "repetition": "3", "surface": "felt\nrough"}
+    notes = [(note["what"], note["text"], note["author"], note["time_s"]) for note in said["notes"]]
+    assert notes == [
+        ("note", "new battery", "Ann", 0.0),
+        ("mark", "kick", "Bob", 0.07),
+        ("label surface", "felt\nrough", "Bob", 0.08),
+    ]
+    assert "70000000 mark kick by Bob" in (folder / "Infolog.txt").read_text()
+    bench.put(*bout()[60:])
+    bench.run(writer)
+    again = [(kind, content) for kind, content in bout(number=2)]
+    bench.put(*again)
+    bench.run(writer)
+    assert bench.folders[1].name.endswith("_lin_roach_2")
+    assert read_manifest(bench.folders[1])["labels"] == {"leg": "left", "surface": "felt\nrough"}
+
+
+def test_a_script_that_was_sent_is_kept_with_its_bout(bench: Bench) -> None:
+    from nuc_engine.service.bouts_documents import Documents
+
+    def sent(text: bytes) -> str:
+        return bench.documents.keep(Documents("turn", {"scriptfile.xml": text}))
+
+    bench.tell("script", sent(b"<one/>"))
+    bench.put(*bout()[:60])
+    writer = bench.writer()
+    bench.run(writer)
+    bench.tell("script", sent(b"<two/>"))
+    bench.tell("script", sent(b"<one/>"))
+    bench.run(writer)
+    folder = bench.folders[0]
+    assert (folder / "scriptfile.xml").read_bytes() == b"<one/>"
+    assert (folder / "scriptfile_2.xml").read_bytes() == b"<two/>"
+    said = read_manifest(folder)
+    assert said["script"] == "turn"
+    assert {"scriptfile.xml", "scriptfile_2.xml"} <= set(said["inputs"])
+
+
+# --- on command ---
+
+
+def test_on_command_only_the_window_is_logged_and_the_store_is_dumped_when_it_begins(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, always=False)
+    bench.tell("window", 60 * MS, 120 * MS)
+    records = bout()
+    writer = bench.writer()
+    bench.put(*records[:90])
+    bench.run(writer)
+    assert len(bench.dumps) == 1
+    dump = next(record for record in records if record[0] == Kind.STORE)
+    bench.put((int(Kind.STORE), pack(START + 70 * MS, 14, b"x" * len(dump[1]))), *records[90:])
+    bench.run(writer)
+    (folder,) = bench.folders
+    stamps = times(folder / "MotorData.txt")
+    assert 60 * MS <= stamps[0] < stamps[-1] < 120 * MS
+    said = read_manifest(folder)
+    assert (said["state"], said["window_s"]) == ("complete", [0.06, 0.12])
+    assert "log_error" in (folder / "Infolog.txt").read_text()
+
+
+def test_on_command_nothing_is_logged_unasked(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, always=False)
+    bench.put(*bout())
+    bench.run(bench.writer())
+    assert bench.folders == []
+    assert bench.ring.kept == bench.ring.written
+
+
+def test_a_window_asked_for_before_the_run_counts_from_the_start_and_can_be_closed_at_once(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, always=False)
+    bench.tell("window", 0, -1)
+    bench.put(*bout()[:80])
+    writer = bench.writer()
+    bench.run(writer)
+    assert read_record(bench.folders[0])[1][0] == "store"
+    assert bench.dumps == []
+    bench.tell("window_end", -1, time_ns=START + 150 * MS)
+    bench.put(*bout()[80:])
+    bench.run(writer)
+    (folder,) = bench.folders
+    assert times(folder / "SensData.txt")[-1] < 150 * MS
+    assert read_manifest(folder)["engine_time_s"] == 0.15
+
+
+# --- ends ---
+
+
+def test_a_core_that_died_within_the_bout_ends_it_with_the_reason_it_was_latched_for(bench: Bench) -> None:
+    bench.put(*bout()[:100])
+    writer = bench.writer()
+    bench.run(writer)
+    bench.block.rings["guardian"].put(Kind.EVENT, pack(START + 150 * MS, "core_stalled", "silent for 20 ms"))
+    words = bench.block.words
+    words[Word.LATCHED], words[Word.LATCH_REASON] = 1, FAULT_NAMES.index("motor_silent")
+    words[Word.CORE_PID] = 0
+    bench.put(bout()[100])
+    bench.run(writer)
+    folder = bench.folders[0]
+    said = read_manifest(folder)
+    assert said["state"] == "fault"
+    assert said["reason"].startswith("motor_silent: ")
+    assert "150000000 core_stalled silent for 20 ms" in (folder / "Infolog.txt").read_text()
+    assert said["files"]
+
+
+def test_what_a_new_core_tells_does_not_become_part_of_the_bout_of_the_dead_one(bench: Bench) -> None:
+    begun = bout()[:100]
+    bench.put(*begun, (int(Kind.MODE), pack(START + 900 * MS, 1, "configured", 0)))
+    later = [record for record in bout()[20:60] if record[0] in DATA]
+    bench.put(*later)
+    bench.block.words[Word.CORE_GENERATION] = 2
+    writer = bench.writer()
+    bench.run(writer)
+    # It was read in one go, after the core had been replaced: the new core's own words end the bout.
+    (folder,) = bench.folders
+    bench.run(writer)
+    assert read_manifest(folder)["state"] == "fault"
+    assert len(times(folder / "MotorData.txt")) == sum(kind == Kind.MOTOR for kind, _ in begun)
+
+
+def test_events_and_edits_outside_bouts_are_told_to_the_journal_alone(bench: Bench) -> None:
+    outside = [record for record in bout() if record[0] in (*DATA, Kind.APPLIED, Kind.EVENT)]
+    bench.put(*outside)
+    bench.run(bench.writer())
+    assert bench.folders == []
+    assert len(bench.events("edit")) == 2
+    assert bench.events("edit_refused")[0]["level"] == "warning"
+
+
+# --- disks ---
+
+
+class Disk:
+    """Refuses writes while it is `full`, after having taken half of them."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.full = False
+        real = os.pwrite
+
+        def pwrite(fd: int, data: Any, at: int) -> int:
+            if self.full:
+                real(fd, bytes(data)[: len(data) // 2], at)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return real(fd, data, at)
+
+        patch.setattr(os, "pwrite", pwrite)
+
+
+def test_a_full_disk_loses_nothing_while_the_ring_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, whole = Bench(tmp_path / "full"), Bench(tmp_path / "whole")
+    for target in (whole, bench):
+        target.tell("request", 11, "Ann", 2)
+    whole.put(*bout())
+    whole.run(whole.writer())
+    disk, writer = Disk(monkeypatch), bench.writer()
+    for k, at in enumerate(range(0, len(bout()), 20)):
+        disk.full = k % 3 != 0
+        bench.put(*bout()[at : at + 20])
+        bench.run(writer)
+        assert bool(writer.failure) == disk.full
+    disk.full = False
+    bench.run(writer)
+    assert contents(bench.folders[-1]) == contents(whole.folders[0])
+    assert bench.events("logging_failed")
+    assert bench.events("logging_recovered")
+
+
+def test_half_a_line_is_not_left_where_a_write_failed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, writer = Disk(monkeypatch), bench.writer()
+    bench.put(*bout()[:60])
+    bench.run(writer)
+    before = contents(bench.folders[0])
+    disk.full = True
+    bench.put(*bout()[60:120])
+    bench.run(writer)
+    assert contents(bench.folders[0])["MotorData.txt"] == before["MotorData.txt"]
+    assert bench.ring.kept < bench.ring.written
+
+
+def test_a_data_folder_that_can_not_be_made_is_tried_again(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("in the way")
+    bench = Bench(tmp_path / "data")
+    bench.put(*bout())
+    writer = bench.writer(bench.documents)
+    bench.run(writer)
+    assert writer.failure
+    assert bench.ring.kept == 0
+    (tmp_path / "data").unlink()
+    bench.run(writer)
+    assert read_manifest(bench.folders[0])["state"] == "complete"
+
+
+def test_what_the_core_had_no_room_for_is_counted_in_log_input_record_and_manifest(bench: Bench) -> None:
+    records = bout()
+    lost = pack(START + 200 * MS, {int(Kind.MOTOR): 3, int(Kind.SENSORS): 4})
+    bench.put(*records[:80], (int(Kind.LOST), lost), *records[140:])
+    bench.run(bench.writer())
+    folder = bench.folders[0]
+    losses = read_manifest(folder)["losses"]["records"]
+    assert losses["motor"]["count"] == 3
+    last_ns = struct.unpack_from("=q", records[79][1])[0] - START
+    assert losses["sensors"] == {"count": 4, "from_s": last_ns / 1e9, "to_s": 0.2}
+    assert "lost 3 motor, 4 sensors between 0.1" in (folder / "Infolog.txt").read_text()
+    (entry,) = [entry for entry in read_record(folder) if entry[0] == "lost"]
+    assert (entry[2], entry[4]) == (200 * MS, {"motor": 3, "sensors": 4})
+
+
+def test_a_bout_whose_begin_was_lost_is_logged_from_the_words_in_the_block(bench: Bench) -> None:
+    words = bench.block.words
+    words[Word.BOUT], words[Word.BOUT_START] = 1, START
+    lost = pack(START + 30 * MS, {int(Kind.BOUT_BEGIN): 1, int(Kind.STORE): 1})
+    bench.put((int(Kind.LOST), lost), *bout()[60:])
+    bench.run(bench.writer())
+    assert len(bench.dumps) == 1
+    said = read_manifest(bench.folders[0])
+    assert (said["state"], said["bout"]) == ("complete", 1)
+
+
+def test_a_bout_whose_end_was_lost_ends(bench: Bench) -> None:
+    lost = pack(START + 300 * MS, {int(Kind.BOUT_END): 1})
+    bench.put(*bout()[:100], (int(Kind.LOST), lost))
+    bench.run(bench.writer())
+    assert read_manifest(bench.folders[0])["reason"] == "how the bout ended was lost"
+
+
+# --- what should not happen ---
+
+
+def test_records_of_another_plan_end_the_log_of_the_bout_and_nothing_else(bench: Bench) -> None:
+    bench.put(*bout()[:60], (int(Kind.MOTOR), struct.pack("=qi", START + 90 * MS, 7)), *bout()[60:])
+    writer = bench.writer()
+    bench.run(writer)
+    bench.run(writer)
+    assert bench.ring.kept == bench.ring.written
+    assert not writer.failure
+    (folder,) = bench.folders
+    said = read_manifest(folder)
+    assert (said["state"], said["reason"][:9]) == ("fault", "log_error")
+    assert len(bench.events("bout_end")) == 1
+
+
+def test_a_record_nobody_understands_is_told_and_left_out(bench: Bench) -> None:
+    bench.put(*bout()[:60], (int(Kind.APPLIED), pack(1)), (99, b"\xc1"), *bout()[60:])
+    bench.run(bench.writer())
+    assert len(bench.events("log_error")) == 2
+    assert read_manifest(bench.folders[0])["counts"]["records"]["MotorData.txt"] == 50
+
+
+def test_without_documents_a_bout_is_reported_and_the_ring_goes_on(bench: Bench) -> None:
+    for path in (bench.data / ".nuc").iterdir():
+        path.unlink()
+    bench.put(*bout())
+    bench.run(bench.writer())
+    assert bench.folders == []
+    assert "configure the daemon again" in bench.events("logging_failed")[0]["text"]
+    assert bench.ring.kept == bench.ring.written
+
+
+def test_a_log_somebody_shortened_says_so_and_goes_on(bench: Bench) -> None:
+    bench.put(*bout()[:60])
+    writer = bench.writer()
+    bench.run(writer)
+    writer.close(bench.now)
+    folder = bench.folders[0]
+    os.truncate(folder / "MotorData.txt", 10)
+    bench.put(*bout()[60:])
+    bench.run(bench.writer())
+    assert "log_shortened MotorData.txt" in (folder / "Infolog.txt").read_text()
+    assert read_manifest(folder)["state"] == "complete"
+
+
+def test_a_directory_that_is_being_written_is_locked(bench: Bench) -> None:
+    bench.put(*bout()[:60])
+    writer = bench.writer()
+    bench.run(writer)
+    with pytest.raises(DirectoryLocked):
+        lock_directory(bench.folders[0])
+    writer.close(bench.now)
+    os.close(lock_directory(bench.folders[0]))
+
+
+def test_a_commit_that_is_too_large_sheds_notes_first(bench: Bench) -> None:
+    for k in range(9):
+        bench.tell("note", "note", "n" * 1900 + str(k), "Ann", True)
+    writer = bench.writer()
+    bench.run(writer)
+    for k in range(199):
+        bench.tell("request", k, "x" * 90 + str(k), 0)
+    bench.run(writer)
+    bench.run(writer)
+    commit = read_commit(bench.block)
+    assert commit is not None
+    assert len(commit.notes) < 9
+    assert len(commit.authors) == 199
+    assert bench.events("notes_dropped")
+    commit.labels = {"x": "y" * 40_000}
+    with pytest.raises(CommitTooLarge):
+        write_commit(bench.block, commit)
+
+
+# --- the thread ---
+
+
+def logger(tmp_path: Path, bench: Bench, **options: Any) -> Logger:
+    given = ServeOptions(data=tmp_path, **options)
+    launch = Launch(bench.block, -1, -1, -1, (BusLine("", "loopback:", -1),), given)
+    return Logger(
+        launch, wall=lambda: WALL, now_ns=lambda: bench.now, request_dump=lambda: None, stream=bench.told, sync=False
+    )
+
+
+def test_the_thread_logs_what_it_is_told_and_puts_it_on_disk_when_it_is_stopped(bench: Bench, tmp_path: Path) -> None:
+    log = logger(tmp_path, bench)
+    assert log.documents() is None
+    log.tell_documents("lin_roach", documents().files, b"<hdsoscript/>")
+    log.tell_request(11, "Ann", 2)
+    log.tell_mark("here", "Bob")
+    bench.put(*bout())
+    log.start()
+    assert log.stop(20)
+    folder = bench.folders[0]
+    assert read_manifest(folder)["state"] == "complete"
+    assert (folder / "scriptfile.xml").read_bytes() == b"<hdsoscript/>"
+    assert "by Ann" in (folder / "Scriptlog.xml").read_text()
+    assert log.status()["state"] == "waiting"
+    assert log.status()["backlog"] == 0
+    assert logger(tmp_path, bench).documents() == ("lin_roach", dict(documents().files))
+
+
+def test_what_can_not_be_noted_is_refused(bench: Bench, tmp_path: Path) -> None:
+    log = logger(tmp_path, bench, logging="command")
+    assert log.status()["state"] == "off"
+    for text in ("", " ", "x" * (LONGEST_TEXT + 1)):
+        with pytest.raises(LogRefused):
+            log.tell_note(text, "Ann")
+    with pytest.raises(LogRefused):
+        log.tell_label("", "x", "Ann")
+    with pytest.raises(LogRefused, match="can not be noted"):
+        for _ in range(100):
+            log.tell_mark("x" * 1000, "Ann")
+    assert inbox(bench.block).lost == 1
+
+
+def test_the_journal_gets_one_json_object_a_line(bench: Bench) -> None:
+    bench.put(*bout())
+    bench.run(bench.writer())
+    told = [json.loads(line) for line in bench.told.getvalue().splitlines()]
+    assert {"bout_begin", "logging_begun", "bout_end", "overrun", "mode"} <= {event["event"] for event in told}
+    overrun = next(event for event in told if event["event"] == "overrun")
+    assert (overrun["fault"], overrun["level"], overrun["bout"], overrun["time_s"]) == ("overrun", "warning", 1, 0.25)
