@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from time import monotonic_ns
 from typing import Any
@@ -20,7 +21,7 @@ from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import is_terminal, note, say
 from nuc_engine.cli.params import Command, Pair, configuration
 from nuc_engine.daemon.notify import Notifier, handed_over
-from nuc_engine.emulation.leg import LegSpec
+from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.loop import LATE_NS
 from nuc_engine.emulation.process import EmulatorProcess, Places, Sight
 from nuc_engine.realtime import RealtimePolicy, acquire
@@ -145,25 +146,26 @@ def command(
     )
     places = Places(pty=pty, byte_log=byte_log, control=control, record=record)
     live = is_terminal(err=True) and not as_json
-    with EmulatorProcess(spec, places, monotonic_ns, _wait, _show if live else None) as process:
-        for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, lambda *_: process.loop.stop())
-        rights = acquire(RealtimePolicy(priority=priority or None, cpu=cpu))
+    leg = Leg(spec)
+    # Before anything is open: taking the rights may take a tenth of a second, in which nothing would be served.
+    with closing(acquire(RealtimePolicy(priority=priority or None, cpu=cpu))) as rights:
         for missing in rights.missing:
             note(f"nuc emulate: without {missing}")
-        _announce(process.describe(), as_json=as_json)
-        if notify:
-            _keep_telling(process)
-        try:
-            process.run()
-        except PlantFault as fault:
-            raise Refused(f"nuc emulate: {fault}") from fault
-        finally:
-            rights.close()
-            if live:
-                note("")
-            if not as_json:
-                _sum_up(process)
+        with EmulatorProcess(leg, places, monotonic_ns, _wait, _show if live else None) as process:
+            for name in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(name, lambda *_: process.loop.stop())
+            _announce(process.describe(), as_json=as_json)
+            if notify:
+                _keep_telling(process)
+            try:
+                process.run()
+            except PlantFault as fault:
+                raise Refused(f"nuc emulate: {fault}") from fault
+            finally:
+                if live:
+                    note("")
+                if not as_json:
+                    _sum_up(process)
     return 0
 
 

@@ -33,7 +33,9 @@ LATE_NS: Final = 100_000
 """A reply later than this is counted as late."""
 
 CHORE_PERIOD_NS: Final = 100_000_000
-_CHORE_SLACK_NS: Final = 300_000
+_SLACK_NS: Final = 300_000
+# Chores and visitors need that much time before the next reply.
+_VISIT_NS: Final = 10_000_000
 _CHORE_LATEST_NS: Final = 1_000_000_000
 _READ: Final = 256
 _HEADER: Final = bytes((HEADER,))
@@ -144,7 +146,7 @@ class EmulatorLoop:
         self._rx_free_ns = 0
         self._plant_ns = self._rest_ns = start_ns
         self._chore_ns = start_ns + CHORE_PERIOD_NS
-        self._stall_ns = 0
+        self._stall_ns = self._visited_ns = 0
 
     def run(self) -> None:
         """Serve until `stop` is called. Raises `PlantFault` when the physics diverges, `OSError` of the log's disk."""
@@ -171,7 +173,8 @@ class EmulatorLoop:
         due_ns, feed_ns = self._line.due_ns, self._feed_ns()
         if self._stall_ns > min(due_ns, feed_ns):
             due_ns, feed_ns = max(due_ns, self._stall_ns), max(feed_ns, self._stall_ns)
-        ready = self._wait(min(due_ns - SPIN_NS, feed_ns, self._rest_ns), self._listened_to())
+        deadline_ns = min(due_ns - SPIN_NS, feed_ns, self._rest_ns)
+        ready = self._wait(deadline_ns, self._listened_to(due_ns))
         now_ns = self._now()
         for descriptor in ready:
             if descriptor == self._tty.fileno():
@@ -188,13 +191,19 @@ class EmulatorLoop:
     def _feed_ns(self) -> int:
         return max(self._heard_ns, self._rx_free_ns) if self._backlog else NEVER
 
-    def _listened_to(self) -> Sequence[int]:
-        """Return the descriptors to wait for; a host that is ahead of its own line waits in the kernel."""
-        others = self.visitor.filenos()
+    def _listened_to(self, due_ns: int) -> Sequence[int]:
+        """Return the descriptors to wait for: visitors only where a reply is not near, or they have waited for long.
+
+        A host that is ahead of its own line, or whose line is stalled, waits in the kernel.
+        """
+        now_ns = self._now()
         tty = self._tty.fileno()
-        if self._backlog or tty < 0 or (self._stall_ns and self._stall_ns > self._now()):
-            return others
-        return [tty, *others]
+        deaf = tty < 0 or self._backlog or self._stall_ns > now_ns
+        if due_ns - now_ns < _SLACK_NS and now_ns - self._visited_ns < _VISIT_NS:
+            return () if deaf else (tty,)
+        self._visited_ns = now_ns
+        others = self.visitor.filenos()
+        return others if deaf else (tty, *others)
 
     def _hear(self, now_ns: int) -> None:
         self._backlog = self._tty.read(_READ)
@@ -256,7 +265,7 @@ class EmulatorLoop:
             self._log.flush()
         if now_ns < self._chore_ns:
             return
-        if self._line.due_ns - now_ns > _CHORE_SLACK_NS or now_ns - self._chore_ns > _CHORE_LATEST_NS:
+        if self._line.due_ns - now_ns > _SLACK_NS or now_ns - self._chore_ns > _CHORE_LATEST_NS:
             self._chore_ns = now_ns + CHORE_PERIOD_NS
             self.chores(now_ns)
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from nuc_engine.emulation.commands import Commands
 from nuc_engine.emulation.control import ControlSocket
-from nuc_engine.emulation.leg import Leg, LegSpec
+from nuc_engine.emulation.leg import Leg
 from nuc_engine.emulation.loop import Clock, EmulatorLoop, Wait
 from nuc_engine.emulation.rawlog import LogHeader, RawLog
 from nuc_engine.emulation.terminal import Terminal
@@ -47,12 +47,11 @@ class EmulatorProcess:
     """Everything `nuc emulate` runs. Use as a context: the terminal's name and the socket go when it ends."""
 
     def __init__(
-        self, spec: LegSpec, places: Places, now: Clock, wait: Wait, report: Callable[[Sight], None] | None = None
+        self, leg: Leg, places: Places, now: Clock, wait: Wait, report: Callable[[Sight], None] | None = None
     ) -> None:
-        """Build the leg and open everything; nothing is served before `run`.
+        """Open everything and let plant time begin; nothing is served before `run`, which should follow at once.
 
-        `report` is called once a second, in between exchanges; it must not wait. Raises `EmulationError` and what
-        `Leg` raises.
+        `report` is called once a second, in between exchanges; it must not wait. Raises `EmulationError`, `OSError`.
         """
         self.alive: Callable[[], object] = _nobody
         """Called some ten times a second as long as the loop turns."""
@@ -60,7 +59,7 @@ class EmulatorProcess:
         self._now = now
         self._reported_ns = self._reported = 0
         with ExitStack() as opened:
-            self.leg = leg = Leg(spec)
+            self.leg = leg
             self.terminal = Terminal(places.pty)
             opened.callback(self.terminal.unplug)
             leg.begin(now())
@@ -139,7 +138,7 @@ class EmulatorProcess:
         self._reported_ns, self._reported = now_ns, loop.replies.count
         return Sight(
             exchanges_per_s=rate,
-            reply_p99_us=loop.replies.quantile_ns(0.99) / 1000,
+            reply_p99_us=loop.replies.quantiles_ns(0.99)[0] / 1000,
             reply_max_us=loop.replies.max_ns / 1000,
             late=loop.replies.late,
             lost=loop.lost,

@@ -1,11 +1,11 @@
-"""How late things were: counts, the worst, and quantiles of the last few thousand."""
+"""How late things were: counts, the worst, and quantiles of the last two thousand."""
 
 from __future__ import annotations
 
 from array import array
 from typing import Final
 
-KEPT: Final = 4096
+KEPT: Final = 2048
 
 
 class Lateness:
@@ -32,17 +32,18 @@ class Lateness:
             self.late += 1
         self.max_ns = max(self.max_ns, delay_ns)
 
-    def quantile_ns(self, share: float) -> int:
-        """Return the delay that `share` (0 to 1) of the last `KEPT` do not exceed; 0 when there were none."""
-        kept = sorted(self._kept[: min(self.count, KEPT)])
-        return kept[min(int(share * len(kept)), len(kept) - 1)] if kept else 0
+    def quantiles_ns(self, *shares: float) -> tuple[int, ...]:
+        """Return for each share (0 to 1) the delay that so much of the last `KEPT` do not exceed; 0 without any."""
+        kept = sorted(self._kept[: min(self.count, KEPT)]) or [0]
+        return tuple(kept[min(int(share * len(kept)), len(kept) - 1)] for share in shares)
 
     def summary(self) -> dict[str, float]:
         """Return count, number of late ones, p50, p99 and maximum in microseconds."""
+        p50, p99 = self.quantiles_ns(0.5, 0.99)
         return {
             "count": self.count,
             "late": self.late,
-            "p50_us": self.quantile_ns(0.5) / 1000,
-            "p99_us": self.quantile_ns(0.99) / 1000,
+            "p50_us": p50 / 1000,
+            "p99_us": p99 / 1000,
             "max_us": self.max_ns / 1000,
         }

@@ -46,7 +46,7 @@ def test_what_can_not_be_served_is_a_line_and_leaves_nothing_behind(tmp_path, mo
 def make(tmp_path, world, **options):
     places = Places(tmp_path / "leg", tmp_path / "leg.bytes", tmp_path / "control", options.pop("record", None))
     spec = LegSpec(ROACH, **options)
-    return EmulatorProcess(spec, places, world.now, world.wait)
+    return EmulatorProcess(Leg(spec), places, world.now, world.wait)
 
 
 def test_a_process_with_physics_records_what_the_leg_did(tmp_path):
@@ -96,7 +96,9 @@ def test_it_tells_how_the_last_second_was(tmp_path):
     world = World()
     sights = []
     places = Places(tmp_path / "leg")
-    with EmulatorProcess(LegSpec(ROACH, plant="loopback"), places, world.now, world.wait, sights.append) as process:
+    with EmulatorProcess(
+        Leg(LegSpec(ROACH, plant="loopback")), places, world.now, world.wait, sights.append
+    ) as process:
         world.plugged = False
         process.alive = lambda: process.loop.stop() if len(sights) == 2 else None
         process.run()

@@ -197,3 +197,47 @@ def test_stop_ends_run():
     b.loop.chores = lambda now_ns: b.loop.stop()
     b.loop.run()
     assert b.world.now_ns < 200 * MS
+
+
+class Visitor:
+    """Somebody at the door since `since_ns`."""
+
+    def __init__(self, world, since_ns):
+        self.world, self.since_ns, self.served = world, since_ns, []
+        self.wait, world.wait = world.wait, self.wait_for_both
+
+    def filenos(self):
+        return (9,)
+
+    def handle(self, descriptor):
+        self.served.append(self.world.now_ns)
+
+    def wait_for_both(self, deadline_ns, descriptors):
+        if 9 in descriptors and not self.served and self.world.now_ns >= self.since_ns:
+            return [9]
+        return self.wait(deadline_ns, descriptors)
+
+
+def with_visitor(b, since_ns):
+    visitor = Visitor(b.world, since_ns)
+    b.loop.visitor = visitor
+    b.loop._wait = visitor.wait_for_both
+    return visitor
+
+
+def test_visitors_wait_while_a_reply_is_near():
+    b = bench(0)
+    b.world.script = [(AT, READ)]
+    visitor = with_visitor(b, due() - 200 * US)
+    b.run_until(AT + 10 * MS)
+    assert visitor.served[0] > b.world.got[0][0]
+    assert b.loop.replies.late == 0
+
+
+def test_visitors_do_not_wait_for_ever_on_a_line_that_is_never_free():
+    b = bench(0, bytewise=True)
+    b.emulator.babble(0)
+    visitor = with_visitor(b, AT)
+    b.run_until(AT + 100 * MS)
+    assert visitor.served[0] - AT < 15 * MS
+    assert len(b.world.got) > 500

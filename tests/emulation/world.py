@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from drivers.aimotor.emulator import AiMotorEmulator
 from drivers.servo import ServoAddress
 from nuc_engine.emulation.leg import WatchedPlant
@@ -121,7 +123,10 @@ def bench(
     plant = Plant(world)
     servos = [ServoAddress(bus_id, f"motor{bus_id}", "701") for bus_id in ids or (0, 1)]
     line = ReplyLine(baud, start_ns, bytewise=bytewise)
-    emulator = AiMotorEmulator(servos, WatchedPlant(plant, range(len(servos))), baud=baud, turnaround_ns=TURN_NS)
+    rng = np.random.default_rng(1)
+    emulator = AiMotorEmulator(
+        servos, WatchedPlant(plant, range(len(servos))), baud=baud, turnaround_ns=TURN_NS, rng=rng
+    )
     emulator.connect(line)
     loop = EmulatorLoop(
         emulator, plant, world, line, baud=baud, start_ns=start_ns, now=world.now, wait=world.wait, log=log
