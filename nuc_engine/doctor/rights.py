@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from nuc_engine.doctor.check import Check, bad, ok, warn
 from nuc_engine.doctor.machine import Machine
-from nuc_engine.realtime.privileges import LIMITS_FILE, RealtimePolicy
+from nuc_engine.realtime.privileges import LIMITS_FILE
 from nuc_engine.realtime.system import CAP_IPC_LOCK, CAP_SYS_NICE
+
+HIGHEST = 60
+"""Real-time priority of the guardian: ten above that of the tasks."""
 
 _UNIT = "the installed unit has its own limits; this is about a terminal of this user only"
 _JOIN = "put this user into group nuc (`sudo usermod -aG nuc USER`) and log in again"
@@ -13,7 +16,7 @@ _JOIN = "put this user into group nuc (`sudo usermod -aG nuc USER`) and log in a
 
 def priority(machine: Machine) -> Check:
     """Whether tasks may run before everything else."""
-    name, wanted = "priority", RealtimePolicy().priority or 50
+    name, wanted = "priority", HIGHEST
     limit = machine.limit("Max realtime priority")
     if machine.has_capability(CAP_SYS_NICE):
         return ok(name, "any, by capability", "the engine's tasks run before everything else")

@@ -48,7 +48,7 @@ def bucket_middle(bucket: int) -> float:
 class TaskStatistics:
     """Statistics of one task in `WORDS` words of 64 bits; words that are all zero are a task that never ran.
 
-    What the words hold already is continued. Raises RealtimeError for memory of
+    What the words hold at the first run is continued. Raises RealtimeError for memory of
     another size or kind.
     """
 
@@ -59,26 +59,20 @@ class TaskStatistics:
             found = f"{len(words)} items of format {words.format!r}"
             raise RealtimeError(f"statistics of a task need {self.WORDS} words of format 'q', got {found}")
         self._words = words
-        self._take_over()
-
-    def _take_over(self) -> None:
-        words = self._words
-        self._runs, self._start, self._filling = words[_RUNS], words[_START], words[_FILLING]
-        self._shortest, self._longest = words[_SHORTEST], words[_LONGEST]
-        self._block = _HEAD + _BLOCK + (self._filling & 1) * _BLOCK
-        self._late_max, self._exec_max = words[self._block + _LATE_MAX], words[self._block + _EXEC_MAX]
+        self._filling = -1
+        self._runs = self._start = self._shortest = self._longest = self._block = self._late_max = self._exec_max = 0
 
     def clear(self) -> None:
-        """Forget everything: to be called by a process that begins to write where another has written."""
+        """Forget everything: for a process that begins to write where another has written."""
         self._words[:] = memoryview(bytes(8 * self.WORDS)).cast("q")
-        self._take_over()
+        self._filling = -1
 
     def record(self, release_ns: int, start_ns: int, end_ns: int) -> None:
         """Count one run: when it was due, when it began, when it was done."""
         words = self._words
         second = start_ns // _SECOND_NS
-        if second != self._filling or not self._runs:
-            self._begin(second)
+        if second != self._filling:
+            self._turn(second)
         if self._runs:
             period = start_ns - self._start
             words[_PERIOD] = period
@@ -111,12 +105,17 @@ class TaskStatistics:
             words[block + _EXEC_MAX] = self._exec_max = took
             words[_HEAD + _EXEC_MAX] = max(words[_HEAD + _EXEC_MAX], took)
 
-    def _begin(self, second: int) -> None:
+    def _turn(self, second: int) -> None:
+        words = self._words
+        if self._filling < 0:
+            # Only now: whoever wrote before this first run may have done so after this object was made.
+            self._runs, self._start, self._filling = words[_RUNS], words[_START], words[_FILLING]
+            self._shortest, self._longest = words[_SHORTEST], words[_LONGEST]
         self._block = block = _HEAD + _BLOCK + (second & 1) * _BLOCK
-        self._words[block : block + _BLOCK] = _EMPTY
-        self._words[block + _SECOND] = second
-        self._words[_FILLING] = self._filling = second
-        self._late_max = self._exec_max = 0
+        if self._runs == 0 or second != self._filling:
+            words[block : block + _BLOCK] = _EMPTY
+            words[block + _SECOND] = words[_FILLING] = self._filling = second
+        self._late_max, self._exec_max = words[block + _LATE_MAX], words[block + _EXEC_MAX]
 
     def overrun(self, skipped: int) -> None:
         """Count one overrun and the periods it cost."""

@@ -96,8 +96,8 @@ RULES = {"etc/udev/rules.d/99-nuc.rules": ""}
     ("rtprio", "files", "level"),
     [
         ("60", {}, "ok"),
-        ("50", {}, "ok"),
-        ("49", {}, "bad"),
+        ("99", {}, "ok"),
+        ("59", {}, "bad"),
         ("0", {}, "bad"),
         ("unlimited", {}, "ok"),
         ("0", capable(CAP_SYS_NICE), "ok"),

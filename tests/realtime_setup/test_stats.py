@@ -130,10 +130,12 @@ def test_another_reader_of_the_same_words_sees_the_same() -> None:
 
 def test_a_writer_that_takes_over_goes_on() -> None:
     one, two = words(), words()
-    whole = TaskStatistics(one)
-    for second in (0, 1):
+    whole, heir = TaskStatistics(one), TaskStatistics(two)
+    for second in (0, 1, 1):
         run_second(whole, second, 30_000 + second)
     run_second(TaskStatistics(two), 0, 30_000)
+    # Made before the other wrote, as a child is that was forked from the same parent.
+    run_second(heir, 1, 30_001)
     run_second(TaskStatistics(two), 1, 30_001)
     assert one == two
 

@@ -9,6 +9,8 @@ import click
 import pytest
 
 from nuc_engine.cli.app import COMMANDS, app
+from nuc_engine.daemon.guardian import ABOVE_CORE
+from nuc_engine.doctor.rights import HIGHEST
 from nuc_engine.realtime import RealtimePolicy
 from tests.systemd.units import FOLDER, PROGRAM, installed, settings, tool
 
@@ -106,9 +108,10 @@ def test_nothing_is_given_away_but_what_the_work_needs(unit: str, tmp_path: Path
     assert given == open_to_both | (open_to_engine if "engine" in unit else set())
 
 
-def test_the_engine_may_reach_the_priority_it_asks_for_and_the_emulator_more() -> None:
+def test_the_guardian_may_reach_the_priority_it_asks_for_and_the_emulator_more() -> None:
     engine, emulator = (int(settings(unit)["LimitRTPRIO"][0]) for unit in UNITS)
-    assert (RealtimePolicy().priority or 0) <= engine < emulator
+    guardian = (RealtimePolicy().priority or 0) + ABOVE_CORE
+    assert guardian == HIGHEST <= engine < emulator
 
 
 def test_the_torque_is_taken_off_on_the_bus_that_was_driven() -> None:
