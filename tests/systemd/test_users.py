@@ -52,9 +52,9 @@ def test_the_folders_are_made_and_the_keys_are_for_nobody_else(machine: Path) ->
     assert found == {
         "etc/nuc": (0o755, 0),
         "etc/nuc/keys": (0o700, number),
-        "var/lib/nuc": (0o750, number),
-        "var/lib/nuc/configs": (0o750, number),
-        "var/lib/nuc/data": (0o750, number),
+        "var/lib/nuc": (0o770, number),
+        "var/lib/nuc/configs": (0o770, number),
+        "var/lib/nuc/data": (0o770, number),
     }
 
 

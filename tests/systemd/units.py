@@ -37,7 +37,7 @@ def installed(folder: Path, *names: str) -> list[Path]:
 def settings(unit: str) -> dict[str, list[str]]:
     """Values of each setting of a unit, in order."""
     found: dict[str, list[str]] = {}
-    for line in (FOLDER / unit).read_text().splitlines():
+    for line in re.sub(r"\\\n\s*", "", (FOLDER / unit).read_text()).splitlines():
         match = re.fullmatch(r"([A-Za-z]+)=(.*)", line)
         if match is not None:
             found.setdefault(match[1], []).append(match[2])
