@@ -118,6 +118,9 @@ class Guardian:
         if pid and words[Word.BUS_OWNER] == OWNER_CORE:
             self._beat()
             return True
+        if not pid and words[Word.BUS_OWNER] == OWNER_CORE:
+            # There was a core when this guardian was forked.
+            fault = "core_dead"
         if fault:
             self._latch(Finding(fault, "there was neither core nor guardian"))
         # Whatever a guardian watched is dealt with here; a core that nobody watched yet waits, and is watched later.

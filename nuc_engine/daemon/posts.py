@@ -11,7 +11,7 @@ from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.spawn import Child
 
 PAUSES_NS = (0, 500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000)
-"""How long to wait before a process is started again: after its first death, its second..."""
+"""How long to wait before a process is started again: after deaths that are answered at once, the next, and so on."""
 
 WELL_NS = 10_000_000_000
 """A process that lived so long died for the first time."""
@@ -37,7 +37,13 @@ class Fork(Protocol):
     """Starts a child, as `nuc_engine.daemon.spawn.fork` does."""
 
     def __call__(
-        self, name: str, program: Callable[[], int], *, close: Sequence[int] = (), death_signal: int | None = None
+        self,
+        name: str,
+        program: Callable[[], int],
+        *,
+        urgent: bool = True,
+        close: Sequence[int] = (),
+        death_signal: int | None = None,
     ) -> Child:
         """Run `program` in a child."""
         ...
@@ -52,6 +58,8 @@ class Post:
     born_ns: int = 0
     due_ns: int = 0
     deaths: int = 0
+    eager: int = 1
+    """How many deaths in a row are answered at once."""
 
     def fill(self, child: Child, now_ns: int) -> None:
         """Take a new child."""
@@ -64,7 +72,7 @@ class Post:
         self.child.bury()
         how, self.child = self.child.how(), None
         self.deaths = 1 if now_ns - self.born_ns > WELL_NS else self.deaths + 1
-        self.due_ns = now_ns + PAUSES_NS[min(self.deaths, len(PAUSES_NS)) - 1]
+        self.due_ns = now_ns + PAUSES_NS[min(max(self.deaths - self.eager, 0), len(PAUSES_NS) - 1)]
         return how
 
     def end(self) -> None:

@@ -59,16 +59,26 @@ class Child:
         return f"{self.name} ended with status {status}"
 
 
-def fork(name: str, program: Callable[[], int], *, close: Sequence[int] = (), death_signal: int | None = None) -> Child:
+def fork(
+    name: str,
+    program: Callable[[], int],
+    *,
+    urgent: bool = True,
+    close: Sequence[int] = (),
+    death_signal: int | None = None,
+) -> Child:
     """Run `program` in a child called `name` (15 bytes are shown); what it returns is the exit status.
 
-    `close` are descriptors it does not need; `death_signal` is sent to it when this process dies.
+    `close` are descriptors it does not need; `death_signal` is sent to it when this process dies. One that is not
+    `urgent` does not inherit real-time scheduling.
     """
     parent = os.getpid()
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
     if pid == 0:
+        if not urgent:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         _be_child(name, program, close, death_signal, parent)
     return Child(name, pid, os.pidfd_open(pid))
 

@@ -70,7 +70,7 @@ class Supervisor:
         configured = bool(launch.options.configuration)
         self._told = Report(self._words, notifier, show, watchdog_ns=watchdog_ns, configured=configured)
         self._hearts = Hearts(self._words)
-        self._service, self._guardian, self._core = Post("service"), Post("guardian"), Post("core")
+        self._service, self._guardian, self._core = Post("service"), Post("guardian", eager=5), Post("core")
         self._emulators = [(Post(name), program) for name, program in emulators]
         self._posts = (*(post for post, _ in self._emulators), self._service, self._guardian, self._core)
         self._fault = ""
@@ -198,14 +198,14 @@ class Supervisor:
         words = self._words
         for post, program in self._emulators:
             if post.missing(now_ns):
-                post.fill(self._fork(post.name, program), now_ns)
+                post.fill(self._fork(post.name, program, urgent=False), now_ns)
         if self._service.missing(now_ns):
             words[Word.SERVICE_BEAT] = 0
             self._hearts.service.begin()
             hidden = replace(self._launch, buses=tuple(replace(bus, fd=-1) for bus in self._launch.buses))
             close = [bus.fd for bus in self._launch.buses if bus.fd >= 0]
             program = partial(self._programs.service, hidden)
-            child = self._fork("nuc-service", program, close=close, death_signal=signal.SIGTERM)
+            child = self._fork("nuc-service", program, urgent=False, close=close, death_signal=signal.SIGTERM)
             self._service.fill(child, now_ns)
             words[Word.SERVICE_PID] = child.pid
         if words[Word.CORE_PLAN] and not words[Word.BUS_LOST]:

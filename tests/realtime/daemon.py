@@ -162,19 +162,20 @@ class PlainDaemon(Daemon):
         wait_for(there, f"an acknowledgement of {command}", 5, self)
         return acknowledged[0][2], acknowledged[0][5]
 
+    def insist(self, command: str, *items) -> None:
+        """Give a command until it is obeyed: a core that has just begun has not heard of every servo yet."""
+        until = time.monotonic() + 1.0
+        ok, detail = self.order(command, *items)
+        while not ok and time.monotonic() < until:
+            ok, detail = self.order(command, *items)
+        assert ok, detail
+
     def run_bout(self, seconds: float = 0.3) -> int:
         """Begin a bout, armed if need be, and let it drive for a while; return its number."""
-        words = self.await_ready()
-        if words["LATCHED"]:
-            ok, detail = self.order("ARM")
-            assert ok, detail
+        if self.await_ready()["LATCHED"]:
+            self.insist("ARM")
         self.bouts += 1
-        until = time.monotonic() + 1.0
-        ok, detail = self.order("RUN", 0, -1, self.bouts)
-        while not ok and time.monotonic() < until:
-            # A core that is ready has not heard of every servo yet.
-            ok, detail = self.order("RUN", 0, -1, self.bouts)
-        assert ok, detail
+        self.insist("RUN", 0, -1, self.bouts)
         wait_for(lambda: (w := self.words()).get("BOUT") == self.bouts and w["TORQUE"], "a bout", 5, self)
         time.sleep(seconds)
         return self.bouts
