@@ -212,6 +212,9 @@ def _sum_up(process: EmulatorProcess) -> None:
         f"{loop.replies.count} replies, {loop.replies.late} of them over {LATE_NS // 1000} us late, {loop.lost} lost;"
         f" plant behind by at most {loop.plant_behind.max_ns / 1e6:.1f} ms"
     )
+    for name, lost in process.losses().items():
+        if lost:
+            note(f"nuc emulate: {lost} records of the {name.replace('_', ' ')} are missing: the disk did not take them")
 
 
 def _line_faults(pairs: Sequence[tuple[str, str]]) -> LineFaults:

@@ -29,8 +29,15 @@ _NOTHING: Final[Answer] = {}
 class Commands:
     """Does to one emulator what it is told; `obey` is what a `ControlSocket` calls."""
 
-    def __init__(self, leg: Leg, loop: EmulatorLoop, terminal: Terminal, now: Callable[[], int]) -> None:
-        self._leg, self._loop, self._terminal, self._now = leg, loop, terminal, now
+    def __init__(
+        self,
+        leg: Leg,
+        loop: EmulatorLoop,
+        terminal: Terminal,
+        now: Callable[[], int],
+        losses: Callable[[], Mapping[str, int]] = dict[str, int],
+    ) -> None:
+        self._leg, self._loop, self._terminal, self._now, self._losses = leg, loop, terminal, now, losses
         self._known: dict[str, tuple[Callable[[Parameters], Answer], tuple[str, ...]]] = {
             "status": (self._status, ()),
             "faults": (self._faults, FAULT_OPTIONS),
@@ -75,6 +82,7 @@ class Commands:
             "pieces": loop.exchanges,
             "replies": loop.replies.summary(),
             "lost_replies": loop.lost,
+            "not_logged": self._losses(),
             "plant_behind": loop.plant_behind.summary(),
             "servos": [
                 {"id": servo.bus_id, "name": servo.name, "driven": leg.plant.driven[index]}

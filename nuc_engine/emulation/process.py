@@ -18,6 +18,7 @@ from nuc_engine.emulation.terminal import Terminal
 from nuc_engine.recording.logs import NUMBER, TextLog
 
 _REPORT_NS: Final = 1_000_000_000
+_MOST_KEPT: Final = 6000
 _ROW: Final = "%d" + f" {NUMBER}" * 4 + "\n"
 
 
@@ -76,7 +77,7 @@ class EmulatorProcess:
                 wait=wait,
                 log=self._log,
             )
-            self.commands = Commands(leg, self.loop, self.terminal, now)
+            self.commands = Commands(leg, self.loop, self.terminal, now, self.losses)
             self.loop.chores = self._do_chores
             if places.control is not None:
                 self.loop.visitor = visitor = ControlSocket(places.control, self.commands.obey)
@@ -132,6 +133,11 @@ class EmulatorProcess:
         if self._record is not None:
             self._record.append(records)
 
+    def losses(self) -> dict[str, int]:
+        """Return how many records the disk did not take, by file."""
+        lost = {} if self._log is None else {"byte_log": self._log.lost}
+        return lost if self._record is None else {**lost, "record": self._record.lost}
+
     def _sight(self, now_ns: int) -> Sight:
         loop = self.loop
         rate = (loop.replies.count - self._reported) / ((now_ns - self._reported_ns) * 1e-9)
@@ -151,10 +157,15 @@ def _nobody() -> None:
 
 
 class _Record:
-    """The plant's own truth as text: plant time in ns, foot x, y, z in cm, contact force in N (PlantData.txt)."""
+    """The plant's own truth as text: plant time in ns, foot x, y, z in cm, contact force in N (PlantData.txt).
+
+    A disk that takes nothing is tried again for a while; then the record ends, and `lost` counts what is missing.
+    """
 
     def __init__(self, path: Path) -> None:
+        self.lost = 0
         self._log = TextLog(path)
+        self._kept = 0
 
     def __enter__(self) -> _Record:
         return self
@@ -162,9 +173,22 @@ class _Record:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._log.close()
+        try:
+            self._log.close()
+        except OSError:
+            self.lost += self._kept
 
     def append(self, records: list[tuple[float, ...]]) -> None:
+        if self._log.closed:
+            self.lost += len(records)
+            return
         for record in records:
             self._log.append(_ROW % record)
-        self._log.flush()
+        self._kept += len(records)
+        try:
+            self._log.flush()
+            self._kept = 0
+        except OSError:
+            if self._kept > _MOST_KEPT:
+                self._log.abandon()
+                self.lost, self._kept = self._kept, 0

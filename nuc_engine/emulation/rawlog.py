@@ -12,15 +12,16 @@ the host's pieces. A record of a servo's has `stamp` when they had been handed o
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Final
 
 from nuc_engine.emulation.errors import ByteLogError
+from nuc_engine.recording.growing import GrowingFile
 
 MAGIC: Final = b"NUCBYTES"
 VERSION: Final = 1
@@ -88,24 +89,31 @@ class Record:
 
 
 class RawLog:
-    """Writes a byte log. Records are collected by `put` and are in the file after `flush`, whoever dies then."""
+    """Writes a byte log. Records are collected by `put` and are in the file after `flush`, whoever dies then.
 
-    __slots__ = ("_buffer", "_file", "_filled", "records")
+    A disk that takes nothing does not stop the servos: flushing is tried again, and `lost` counts the records there
+    was no room for meanwhile.
+    """
+
+    __slots__ = ("_buffer", "_file", "_filled", "lost", "records")
 
     def __init__(self, path: Path, header: LogHeader) -> None:
         """Make the file anew. Raises `OSError`."""
-        self.records = 0
+        self.records = self.lost = 0
         self._buffer = bytearray(RECORD.size * _PIECES)
         self._filled = 0
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._file = GrowingFile(path)
         ids = sum(1 << bus_id for bus_id in header.ids)
         name = header.name.encode()[:36]
-        os.write(self._file, HEADER.pack(MAGIC, VERSION, 0, header.baud, ids, header.start_ns, name))
+        self._file.write(HEADER.pack(MAGIC, VERSION, 0, header.baud, ids, header.start_ns, name))
 
     def put(self, kind: Kind, link: int, stamp_ns: int, wire_ns: int, data: bytes, event: int = 0) -> None:
         """Add a record; `data` longer than eight bytes is cut (the loop never sends more in one piece)."""
         if self._filled == len(self._buffer):
             self.flush()
+        if self._filled == len(self._buffer):
+            self.lost += 1
+            return
         link &= 0xFFFF_FFFF
         RECORD.pack_into(
             self._buffer, self._filled, kind, min(len(data), LONGEST), event, link, stamp_ns, wire_ns, data
@@ -114,19 +122,18 @@ class RawLog:
         self.records += 1
 
     def flush(self) -> None:
-        """Hand what was collected to the operating system. Raises `OSError`, e.g. for a full disk."""
+        """Hand what was collected to the operating system, or keep it for the next time."""
         if self._filled:
-            filled, self._filled = self._filled, 0
-            os.write(self._file, memoryview(self._buffer)[:filled])
+            with suppress(OSError):
+                self._file.write(bytes(memoryview(self._buffer)[: self._filled]))
+                self._filled = 0
 
     def close(self) -> None:
         """Flush and close; may be called again."""
-        if self._file >= 0:
-            try:
-                self.flush()
-            finally:
-                os.close(self._file)
-                self._file = -1
+        if not self._file.closed:
+            self.flush()
+            self.lost += self._filled // RECORD.size
+            self._file.close()
 
 
 def read_header(data: bytes, name: str) -> LogHeader:

@@ -1,5 +1,7 @@
 """The byte log: what went in comes out, whatever befell the file; and what it says about the host's care."""
 
+import errno
+import os
 import struct
 
 import pytest
@@ -151,6 +153,49 @@ def test_records_that_nobody_flushes_are_kept_too(path):
         log.put(Kind.HOST, number, 0, 0, b"x")
     log.close()
     assert [record.link for record in read_records(path.read_bytes())] == list(range(1300))
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    """A disk that can be full: then it takes ten bytes and no more."""
+
+    class Disk:
+        full = took_some = False
+
+    def pwrite(descriptor, data, at, write=os.pwrite):
+        if not disk.full:
+            return write(descriptor, data, at)
+        disk.took_some = not disk.took_some
+        if disk.took_some:
+            return write(descriptor, data[:10], at)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    disk = Disk()
+    monkeypatch.setattr(os, "pwrite", pwrite)
+    return disk
+
+
+def test_a_full_disk_loses_only_what_there_was_no_room_for_and_counts_it(path, disk):
+    log = RawLog(path, LEG)
+    for number in range(2000):
+        disk.full = 100 <= number < 1500
+        log.put(Kind.HOST, number, 0, 0, b"x")
+        log.flush()
+    log.close()
+    links = [record.link for record in read_records(path.read_bytes())]
+    assert links == [*range(100 + 512), *range(1500, 2000)]
+    assert log.lost == 1500 - 612
+
+
+def test_servos_go_on_without_their_log(path, disk):
+    log = RawLog(path, LEG)
+    b = bench(0, log=log)
+    disk.full = True
+    b.world.script = [(AT + k * 3 * MS, encode_read(0)) for k in range(400)]
+    b.run_until(AT + 1250 * MS)
+    assert len(b.world.got) == 400
+    log.close()
+    assert log.lost == 800
 
 
 def drive(at, bus_id, goal):

@@ -9,9 +9,11 @@ from click.testing import CliRunner
 
 from drivers.errors import BusUrlError
 from nuc_engine.cli.app import app
+from nuc_engine.emulation import process
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.process import EmulatorProcess, Places
+from nuc_engine.recording.growing import GrowingFile
 from tests.cli.conftest import CONFIGS
 from tests.emulation.world import MS, World
 
@@ -139,3 +141,24 @@ def test_a_leg_on_two_buses_is_not_emulated_in_parts(two_buses):
         Leg(LegSpec(two_buses, bus="middle"))
     with pytest.raises(BusUrlError, match="share bus id 0"):
         Leg(LegSpec(two_buses))
+
+
+def test_a_record_that_the_disk_does_not_take_ends_and_is_counted(tmp_path, monkeypatch):
+    def full(self, data):
+        raise OSError("full")
+
+    record = process._Record(tmp_path / "PlantData.txt")
+    monkeypatch.setattr(process, "_MOST_KEPT", 15)
+    rows = [(float(k), 0.0, 0.0, 0.0, 0.0) for k in range(10)]
+    with record:
+        record.append(rows)
+        with monkeypatch.context() as patch:
+            patch.setattr(GrowingFile, "write", full)
+            record.append(rows)
+        record.append(rows)
+        assert record.lost == 0
+        monkeypatch.setattr(GrowingFile, "write", full)
+        for _ in range(3):
+            record.append(rows)
+        assert record.lost == 30
+    assert len((tmp_path / "PlantData.txt").read_text().splitlines()) == 30
