@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "emulate": "a leg's servo bus on a pseudo-terminal, in real time",
         "ctl": "talk to a running daemon: run, tune, log, watch",
         "diff": "named differences between configurations, scripts or bouts",
+        "bus": "servo buses at the bench: who is there, how fast they answer, torque off",
         "doctor": "is this machine fit for real time",
         "keys": "keys of daemon and clients, and who may do what",
         "completion": "let the shell complete commands and names",
