@@ -136,9 +136,17 @@ def test_what_the_units_write_to_is_what_the_folders_are_made_for() -> None:
         assert f"/var/lib/{folder}" in made
 
 
+def test_the_instructions_name_every_file_and_no_other() -> None:
+    text = (FOLDER.parent / "docs" / "install.md").read_text()
+    listed = set(re.findall(r"(?m)^\| `([^`]+)` \| ", text.partition("## 3.")[0]))
+    assert listed == {path.name for path in FOLDER.iterdir()}
+
+
 def commands() -> list[str]:
     said = [settings(name) for name in (*UNITS, "emulated-leg.conf")]
-    return [line for one in said for line in one["ExecStart"] + one.get("ExecStopPost", []) if line]
+    text = re.sub(r"\\\n\s*", "", (FOLDER.parent / "docs" / "install.md").read_text())
+    shown = re.findall(r"(?m)^    Exec\w+=(/.*)$", text)
+    return [line for one in said for line in one["ExecStart"] + one.get("ExecStopPost", []) if line] + shown
 
 
 @pytest.mark.parametrize("line", commands())
