@@ -25,6 +25,7 @@ from nuc_engine.recording.manifest import Witness
 from nuc_engine.recording.playback import RecordedBus, split_inputs
 from nuc_engine.recording.reach import Reach, find_reach
 from nuc_engine.recording.recorder import BoutRecorder
+from nuc_engine.recording.repetition import Repetition
 from nuc_engine.store import Store
 from nuc_engine.tasks import TASKS
 
@@ -76,7 +77,9 @@ def replay_bout(folder: Path, progress: Progress | None = None) -> ReplayReport:
     """
     record, reach = _read(folder)
     if record.clock != "virtual":
-        raise ReplayRefused(f"{folder}: ran on real hardware; repeat the recorded replies instead (--recorded)")
+        raise ReplayRefused(
+            f"{folder}: ran in real time; repeat it from its recorded replies (--recorded), or as a new bout (--again)"
+        )
     finished = record.state in ("complete", "fault") and not record.torn
     watch = _Watch(reach.last_ns + _SLACK_NS, progress)
     with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
@@ -101,12 +104,15 @@ def replay_bout(folder: Path, progress: Progress | None = None) -> ReplayReport:
 def replay_inputs(folder: Path) -> ReplayReport:
     """Feed the recorded replies and edits through the tasks and compare what the tasks logged.
 
-    Changed inputs are reported as `replay_bout` does. Raises ReplayRefused for a directory without a usable input
-    record, and what `prepare_bout` raises when it refuses inputs that are as the bout left them.
+    A bout of the daemon is repeated from its dumped store, every task at the time it really ran at, up to the first
+    loss of records. Changed inputs are reported as `replay_bout` does. Raises ReplayRefused for a directory without a
+    usable input record, and what `prepare_bout` raises when it refuses inputs that are as the bout left them.
     """
     record, reach = _read(folder)
     path = folder / inputs.FILE
     entries = _entries(path)
+    if record.clock != "virtual":
+        return _replay_real(folder, record, reach, entries)
     with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
         out = Path(scratch)
         spec = _spec(folder, record, out)
@@ -137,6 +143,63 @@ def replay_inputs(folder: Path) -> ReplayReport:
             until_ns=end_ns if record.torn else None,
             end=_other_end(record, executive.clock.now_ns, ended),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """A daemon's settings in the manifest: the guard's limits by motor, and how fast positions are approached."""
+
+    approach_deg_s: float
+    limits: Mapping[str, int]
+
+
+def _replay_real(folder: Path, record: Witness, reach: Reach, entries: Sequence[Sequence[Any]]) -> ReplayReport:
+    path = folder / inputs.FILE
+    spec = _served(folder, record)
+    lost_ns = next((entry[3] for entry in entries if entry[0] == "lost"), None)
+    with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
+        out = Path(scratch)
+        try:
+            prepared = prepare_bout(str(folder), None, record.configuration)
+            limits = [spec.limits.get(motor.name) for motor in prepared.plan.motors]
+            again = Repetition(
+                path,
+                prepared.model,
+                prepared.plan,
+                out,
+                entries,
+                limits=limits,
+                approach_deg_s=spec.approach_deg_s,
+            )
+        except (*_UNUSABLE, inputs.InputRecordError) as error:
+            if _changed(folder, record.inputs):
+                return _report(folder, record, None, ())
+            if isinstance(error, inputs.InputRecordError):
+                raise ReplayRefused(str(error)) from error
+            raise
+        try:
+            again.repeat(reach.last_ns + 1 if lost_ns is None else lost_ns)
+        except inputs.InputRecordError as error:
+            raise ReplayRefused(str(error)) from error
+        finally:
+            again.recorder.close()
+        # What was lost is missing from the script log as well, whose lines carry no time.
+        names = _TASK_FILES if lost_ns is None else [name for name in _TASK_FILES if name != "Scriptlog.xml"]
+        whole = record.state == "complete" and lost_ns is None
+        until_ns = lost_ns if lost_ns is not None else _end_ns(record, reach, entries) if record.torn else None
+        return _report(folder, record, out, names, whole=whole, until_ns=until_ns)
+
+
+def _served(folder: Path, record: Witness) -> _Served:
+    """Return a daemon's settings from its manifest, with every key and type as `_Served` has them."""
+    place = f"{folder / manifest.FILE}: spec"
+    kinds = get_type_hints(_Served)
+    if set(record.spec) != set(kinds):
+        raise ReplayRefused(f"{place} has {', '.join(map(repr, sorted(record.spec)))}; expected {', '.join(kinds)}")
+    for key, value in record.spec.items():
+        if not _fits(value, kinds[key]):
+            raise ReplayRefused(f"{place}: {key} is {str(value)[:80]!r}; expected {_words(kinds[key])}")
+    return _Served(**record.spec)
 
 
 class _Watch:

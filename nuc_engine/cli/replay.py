@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from nuc_engine.cli.errors import BAD
-from nuc_engine.cli.output import count, say, say_json
+from nuc_engine.cli.output import count, note, say, say_json
 from nuc_engine.cli.params import Command, as_json
 from nuc_engine.cli.progress import Progress
 
 if TYPE_CHECKING:
+    from nuc_engine.again import AgainReport
+    from nuc_engine.analysis.summary import WindowSummary
     from nuc_engine.replay import ReplayReport
 
 
@@ -22,18 +25,29 @@ if TYPE_CHECKING:
         ("nuc replay data/experiment_a", "run it again and compare every file"),
         (
             "nuc replay data/experiment_a --recorded",
-            "feed the recorded replies through the tasks: also for real hardware",
+            "feed the recorded replies through the tasks: also for bouts of the daemon, on real hardware",
+        ),
+        (
+            "nuc replay data/20310506_070809_lin_roach --again --out data/emulated",
+            "what a real leg was told, told to an emulated one: a new bout, and how either stepped",
         ),
     ),
     output=(
         "What differs to stdout; the repetition itself is thrown away and DIR is not touched.",
-        "Exit status 0 only when everything is identical.",
+        "Exit status 0 only when everything is identical. With --again: the new bout stays in --out, and the exit "
+        "status is 0 when it ran to its end.",
     ),
 )
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--recorded", is_flag=True, help="Repeat the tasks on the recorded replies, without bus and plant.")
+@click.option("--again", is_flag=True, help="Run a bout of the daemon as a new one, on virtual time.")
+@click.option("--bus", metavar="URL", help="Bus of the new bout.  [default: the emulated leg of DIR]")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the new bout's leg and bus.")
+@click.option("--out", type=click.Path(path_type=Path), help="Data directory of the new bout.  [default: DIR_again]")
 @as_json
-def command(folder: Path, recorded: bool, as_json: bool) -> int:
+def command(
+    folder: Path, recorded: bool, again: bool, bus: str | None, seed: int, out: Path | None, as_json: bool
+) -> int:
     """Repeat the bout of DIR and compare, file by file.
 
     Tells apart a file that was changed after the bout, another version of a program or library, and a real
@@ -41,6 +55,12 @@ def command(folder: Path, recorded: bool, as_json: bool) -> int:
     """
     from nuc_engine.replay import replay_bout, replay_inputs
 
+    if again and recorded:
+        raise click.UsageError("--again and --recorded are two ways to repeat a bout; choose one")
+    if not again and (bus is not None or out is not None or seed):
+        raise click.UsageError("--bus, --seed and --out are for a new bout; add --again")
+    if again:
+        return _run_again(folder, out or folder.with_name(folder.name + "_again"), bus, seed, as_json)
     if recorded:
         report = replay_inputs(folder)
     else:
@@ -63,6 +83,48 @@ def command(folder: Path, recorded: bool, as_json: bool) -> int:
         for line in _lines(report):
             say(line)
     return 0 if report.identical else BAD
+
+
+def _run_again(folder: Path, out: Path, bus: str | None, seed: int, as_json: bool) -> int:
+    from nuc_engine.again import run_again
+
+    with Progress(f"{folder} as a new bout") as progress:
+        report = run_again(folder, out, bus=bus, seed=seed, progress=progress)
+    good = report.result.state == "complete"
+    for missing in report.left_out:
+        note(f"not repeated: {missing}")
+    if as_json:
+        say_json(
+            {
+                "ok": good,
+                "folder": out,
+                "state": report.result.state,
+                "reason": report.result.reason,
+                "not_repeated": report.left_out,
+                "then": None if report.then is None else report.then.data(),
+                "now": None if report.now is None else report.now.data(),
+            }
+        )
+    else:
+        say(f"new bout: {out} ({report.result.state}: {report.result.reason})")
+        for line in _compared(report):
+            say(line)
+    return 0 if good else BAD
+
+
+def _compared(report: AgainReport) -> list[str]:
+    if report.then is None or report.now is None:
+        return ["steps can not be compared: one of the two could not be judged"]
+    lines = [f"{'window':<14}{'':<8}{'steps':>6}{'period s':>10}{'stance s':>10}{'swing s':>9}  seen"]
+    for then, now in zip(report.then.windows, report.now.windows, strict=False):
+        lines += [_row(then.name, "then", then), _row("", "now", now)]
+    return lines
+
+
+def _row(name: str, when: str, window: WindowSummary) -> str:
+    times = (window.period_mean_s, window.stance_mean_s, window.swing_mean_s)
+    period, stance, swing = ("-" if math.isnan(time) else f"{time:.2f}" for time in times)
+    return f"{name:<14}{when:<8}{window.steps:>6}{period:>10}{stance:>10}{swing:>9}  {window.kind}"
 
 
 def _lines(report: ReplayReport) -> list[str]:

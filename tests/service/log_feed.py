@@ -89,7 +89,7 @@ def bout(duration_ms: int = 250, number: int = 1, seed: int = 3) -> tuple[Record
     _, bus = open_leg(model, CONFIG, bus_url("loopback:", seed), seed)
     clock = VirtualClock()
     clock.wait_until(START)
-    executive = Started(model, bus, ring, store=store, clock=clock, keep_store=True)
+    executive = Started(model, bus, ring, store=store, clock=clock, keep_store=True, approach_deg_s=60.0)
     executive.ring = ring
     ring.tell(Kind.BOUT_BEGIN, START, number, -1)
     ring.tell(Kind.STORE, START, 0, store.live_bytes())

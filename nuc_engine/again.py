@@ -1,0 +1,125 @@
+"""A recorded bout as a new one: from the values it began with, with the edits it was given, on another bus or leg.
+
+What it was does not come back, since a leg is no calculation; what can be compared is how it stepped.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.summary import Summary, summarise
+from nuc_engine.bout import PLANT_SPEC_FILE, BoutResult, BoutSpec, Progress, prepare_bout, run_bout
+from nuc_engine.plan import Plan
+from nuc_engine.recording import inputs, manifest
+from nuc_engine.recording.reach import find_reach
+from nuc_engine.recording.scriptlog import hdso_mod
+from nuc_engine.replay import ReplayRefused
+from nuc_engine.store import Store, StoreError
+
+_NS = 1_000_000_000
+_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">
+<hdsoscript ScriptType="LegScript" name="again">
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AgainReport:
+    """A new bout, how the old and the new one stepped (None: could not be judged), and what was not repeated."""
+
+    result: BoutResult
+    then: Summary | None
+    now: Summary | None
+    left_out: tuple[str, ...]
+
+
+def run_again(
+    folder: Path, out: Path, *, bus: str | None = None, seed: int = 0, progress: Progress | None = None
+) -> AgainReport:
+    """Run a bout of the daemon again, on virtual time, into a directory of its own.
+
+    Without `bus` the emulated leg of the bout's own plant.toml. Raises ReplayRefused for a directory that is none of a
+    daemon's bout from its start, and what `run_bout` raises when it refuses.
+    """
+    record, entries, duration_s = _read(folder)
+    if bus is None and not (folder / PLANT_SPEC_FILE).exists():
+        raise ReplayRefused(
+            f"{folder}: has no {PLANT_SPEC_FILE}, so there is no leg to emulate; choose --bus loopback:"
+        )
+    plan = prepare_bout(str(folder), None, record.configuration).plan
+    text = _HEAD + "".join(f"  {line}\n" for line in _script(folder, plan, entries)) + "</hdsoscript>\n"
+    with tempfile.TemporaryDirectory(prefix="nuc-again-") as scratch:
+        script = Path(scratch) / "again.xml"
+        script.write_text(text, encoding="utf-8")
+        limits: dict[str, int] = dict(record.spec.get("limits", {}))
+        spec = BoutSpec(
+            config=str(folder),
+            out=out,
+            script=str(script),
+            duration_s=duration_s,
+            seed=seed,
+            bus=bus or "emulated:",
+            name=record.configuration,
+            limits=limits,
+        )
+        result = run_bout(spec, progress)
+    return AgainReport(result, _summary(folder), _summary(out), tuple(_left_out(entries)))
+
+
+def _read(folder: Path) -> tuple[manifest.Witness, list[list[Any]], float]:
+    try:
+        record = manifest.read_manifest(folder)
+        entries = list(inputs.read_inputs(folder / inputs.FILE))
+    except (manifest.ManifestError, inputs.InputRecordError) as error:
+        raise ReplayRefused(str(error)) from error
+    except OSError as error:
+        raise ReplayRefused(f"{folder / inputs.FILE}: {error.strerror}; nothing to repeat") from error
+    reach = find_reach(folder)
+    first = next((entry for entry in entries if entry[0] in ("store", "cycle")), None)
+    if reach is None or first is None or first[0] != "store":
+        raise ReplayRefused(
+            f"{folder}: the store at the start is not in it; a bout of `nuc run` is repeated without --again"
+        )
+    return record, entries, max(1, reach.last_ns) / _NS
+
+
+def _script(folder: Path, plan: Plan, entries: Sequence[Sequence[Any]]) -> list[str]:
+    """Return hdsoMods: at 0 what the bout began with where the configuration says otherwise, then its edits."""
+    began, given = Store(plan), Store(plan)
+    for write in plan.initial:
+        given.write(write.hdso, write.values)
+    try:
+        began.load_bytes(next(entry[3] for entry in entries if entry[0] == "store"))
+    except StoreError as error:
+        raise ReplayRefused(f"{folder / inputs.FILE}: {error}") from error
+    lines: list[str] = []
+    for hdso in plan.hdsos:
+        values = began.values(hdso.index)
+        writable = hdso.kind in ("parameter", "boolstring")
+        if writable and values is not None and values != given.values(hdso.index):
+            lines.append(hdso_mod(hdso, values, 0))
+    made = (entry for entry in entries if entry[0] == "edit" and not entry[5])
+    return lines + [hdso_mod(plan.hdso(entry[3]), tuple(entry[4]), entry[2]) for entry in made]
+
+
+def _left_out(entries: Sequence[Sequence[Any]]) -> list[str]:
+    controls = sum(entry[0] == "control" and not entry[6] for entry in entries)
+    lost = sum(sum(entry[4].values()) for entry in entries if entry[0] == "lost")
+    found: list[str] = []
+    if controls:
+        found.append(f"{controls} joint mode(s), target(s) or tweak(s): a script has no words for them")
+    if lost:
+        found.append(f"what stood in {lost} record(s) that were lost")
+    return found
+
+
+def _summary(folder: Path) -> Summary | None:
+    try:
+        return summarise(folder)
+    except AnalysisError:
+        return None
