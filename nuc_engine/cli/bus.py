@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import select
-import time
+import re
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -11,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli import wallclock
+from nuc_engine.cli.buslines import BenchLine, RealPace, bench_lines, servos_of
 from nuc_engine.cli.errors import BAD
 from nuc_engine.cli.output import count, heading, is_terminal, note, say, say_json
 from nuc_engine.cli.params import CONFIGURATION, Command, as_json
 
 if TYPE_CHECKING:
-    from drivers.bench import Pace, Releasing, RoundTrips
-    from drivers.bus import Bus
-    from drivers.family import BusFamily
+    from drivers.bench import Releasing, RoundTrips
     from drivers.servo import ServoAddress
-    from drivers.url import LineSpec
 
 _MS = 1e6
 _REDRAW_S = 0.1
+_NAMED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)=(?P<url>[a-z][a-z0-9]*:.*)")
 _NOBODY = "nobody answered: is the supply on, the rate right (--all-rates), the adapter the right one?"
 
 
@@ -49,19 +47,6 @@ class _Ids(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         if not ids or len(set(ids)) != len(ids):
             self.fail(f"{value!r} names no id, or one twice", param, ctx)
         return tuple(ids)
-
-
-class _RealPace:
-    """CLOCK_MONOTONIC, and `select` on the descriptors."""
-
-    @property
-    def now_ns(self) -> int:
-        """The time now."""
-        return time.monotonic_ns()
-
-    def wait(self, until_ns: int, filenos: Sequence[int]) -> None:
-        """Wait in the kernel."""
-        select.select(filenos, (), (), max(0, until_ns - time.monotonic_ns()) * 1e-9)
 
 
 _url = click.argument("url", metavar="URL")
@@ -104,10 +89,10 @@ def command() -> None:
 @_config
 @as_json
 def scan(url: str, all_rates: bool, ids: tuple[int, ...] | None, config: str | None, as_json: bool) -> int:
-    """Ask every id whether it is there; nothing moves. --ids and --config are for emulated servos only."""
+    """Ask every id whether it is there; nothing moves. --ids and --config are for emulated servos."""
     found: list[dict[str, Any]] = []
     remark = ""
-    for line in _lines(url, all_rates=all_rates, ids=ids, config=config):
+    for line in bench_lines(url, all_rates=all_rates, ids=ids, config=config):
         if is_terminal(err=True):
             click.echo(f"\rasking at {line.spec.baud} bit/s ... \x1b[K", err=True, nl=False)
         found += _found_on(line)
@@ -147,7 +132,7 @@ def ping(url: str, rounds: int, ids: tuple[int, ...] | None, config: str | None,
     """Read servos again and again and tell how long it takes; nothing moves. Without ids, whoever is there."""
     from drivers.bench import discover, measure
 
-    (line,) = _lines(url, ids=ids, config=config)
+    (line,) = bench_lines(url, ids=ids, config=config)
     servos = line.servos or line.named(discover(line.bus(()), line.pace))
     if not servos:
         line.close()
@@ -175,7 +160,7 @@ def ping(url: str, rounds: int, ids: tuple[int, ...] | None, config: str | None,
     cls=Command,
     examples=(
         ("nuc bus release aimotor:///dev/ttyUSB0", "everybody who is there"),
-        ("nuc bus release aimotor:///dev/nuc/left aimotor:///dev/nuc/right --ids 10-13", "four servos on each"),
+        ("nuc bus release left=aimotor:///dev/nuc/left right=aimotor:///dev/nuc/right -c hexapod", "motors by bus"),
         ("nuc bus release aimotor:///dev/ttyUSB0 --config lin_roach", "all of this leg must confirm"),
     ),
     output=(
@@ -191,22 +176,29 @@ def ping(url: str, rounds: int, ids: tuple[int, ...] | None, config: str | None,
 def release(urls: Sequence[str], ids: tuple[int, ...] | None, config: str | None, seconds: float, as_json: bool) -> int:
     """Take the torque off, again and again until every servo has confirmed.
 
-    Without --ids everybody on the bus is told, whether expected or not. A configuration that can not be read is no
-    reason not to: then whoever is there has to confirm.
+    A URL may have the name in front that the configuration's motors call the bus by: NAME=URL. Without --ids everybody
+    on the bus is told, whether expected or not. A configuration that can not be read is no reason not to: then whoever
+    is there has to confirm.
     """
     from drivers.bench import release as release_all
 
-    lines, failures = _open_for_release(urls, ids, config)
-    pace = _RealPace()
+    servos = _expected_servos(config) if ids is None else {}
+    names = {servo.bus_id: servo.name for servo in servos}
+    expected = _by_bus(servos)
+    lines, failures = _open_for_release(urls, ids, expected)
+    pace = RealPace()
     release_all(lines, pace, pace.now_ns + round(seconds * 1e9))
     for line in lines:
         line.bus.close()
-    failures |= {line.name: _why_not(line) for line in lines if not line.confirmed_all}
+    failures |= {line.name: _why_not(line, names) for line in lines if not line.confirmed_all}
+    confirmed = {bus_id for line in lines for bus_id in line.confirmed}
+    if nowhere := [bus_id for bus_id in expected.get("", ()) if bus_id not in confirmed and not failures]:
+        failures[str(config)] = f"no confirmation from {_named(nowhere, names)} on any bus; cut the supply"
     for url, reason in failures.items():
         note(f"{url}: {reason}")
     if as_json:
-        confirmed = {line.name: sorted(line.confirmed) for line in lines}
-        say_json({"ok": not failures, "confirmed": confirmed, "errors": [f"{u}: {r}" for u, r in failures.items()]})
+        by_url = {line.name: sorted(line.confirmed) for line in lines}
+        say_json({"ok": not failures, "confirmed": by_url, "errors": [f"{u}: {r}" for u, r in failures.items()]})
     else:
         for line in lines:
             names = ", ".join(map(str, sorted(line.confirmed))) or "none"
@@ -214,107 +206,7 @@ def release(urls: Sequence[str], ids: tuple[int, ...] | None, config: str | None
     return BAD if failures else 0
 
 
-class _Line:
-    """One bus at the bench: real or emulated, at one rate. `servos` are those that were named, perhaps none."""
-
-    def __init__(self, url: str, servos: tuple[ServoAddress, ...], baud: int | None = None) -> None:
-        from dataclasses import replace
-
-        from drivers.bench import VirtualPace
-        from drivers.factory import find_family, is_emulated, parse_line
-        from drivers.serialport import open_port
-
-        self.servos = servos
-        self._url = url
-        self._emulated = is_emulated(url)
-        self.pace: Pace = VirtualPace() if self._emulated else _RealPace()
-        self.remark = ""
-        if self._emulated:
-            self.spec, self._family, self._bus = _emulated(url, servos)
-            return
-        spec = parse_line(url)
-        self.spec = spec if baud is None else replace(spec, baud=baud)
-        self._family = find_family(spec.family)
-        self._port = open_port(spec.path, self.spec.baud)
-        self.remark = self._port.latency.remark
-
-    def bus(self, servos: Sequence[ServoAddress]) -> Bus:
-        """Return a bus of these servos; of any one servo where there are none yet."""
-        if self._emulated:
-            return self._bus
-        return self._family.bus_on_port(self.spec, self._port, servos or (self._family.any_servo(),))
-
-    def named(self, ids: Sequence[int]) -> tuple[ServoAddress, ...]:
-        """Return addresses of the family for ids that were found."""
-        return tuple(servo for servo in self._family.every_servo() if servo.bus_id in ids)
-
-    def close(self) -> None:
-        """Give the port back."""
-        if not self._emulated:
-            self._port.close()
-
-
-def _emulated(url: str, servos: tuple[ServoAddress, ...]) -> tuple[LineSpec, BusFamily, Bus]:
-    from drivers.factory import DEFAULT_FAMILY, find_family
-    from drivers.url import LineSpec, split_url
-
-    if not servos:
-        raise click.UsageError(f"{url}: which emulated servos are there? name them with --ids or --config")
-    name = split_url(url)[1] or DEFAULT_FAMILY
-    family = find_family(name)
-    emulator = family.emulator(url, servos, _StillPlant(), 0)
-    bus = family.open_emulated(url, servos, _StillPlant(), 0)
-    return LineSpec(name, "", emulator.baud, {}), family, bus
-
-
-class _StillPlant:
-    """Shafts at mid-scale that nothing moves."""
-
-    def advance(self, now_ns: int) -> None:
-        """Nothing moves."""
-
-    def command(self, servo: int, goal_deg: float, level: int) -> None:
-        """Nothing moves."""
-
-    def release(self, servo: int) -> None:
-        """Nothing moves."""
-
-    def sample(self, servo: int) -> tuple[float, float]:
-        """Return 83 degrees and no current."""
-        return 83.0, 0.0
-
-
-def _lines(url: str, *, ids: tuple[int, ...] | None, config: str | None, all_rates: bool = False) -> Any:
-    """Yield the bus at the rate of its URL, or one after the other at every rate of its family."""
-    from drivers.factory import find_family, is_emulated, parse_line
-    from drivers.servo import ServoAddress
-
-    servos = tuple(ServoAddress(bus_id, f"id {bus_id}") for bus_id in ids or ())
-    if config is not None:
-        servos = _servos_of(config)
-    if not all_rates or is_emulated(url):
-        yield _Line(url, servos)
-        return
-    for baud in find_family(parse_line(url).family).bauds:
-        yield _Line(url, servos, baud)
-
-
-def _servos_of(config: str) -> tuple[ServoAddress, ...]:
-    """Return the servos of a configuration. Raises `NotFound`, `Refused`."""
-    from drivers.servo import ServoAddress
-    from nuc_engine.cli.errors import Refused
-    from nuc_engine.locations import find_configuration
-    from sccils_schemas.model import load_model
-
-    folder = find_configuration(config)
-    model, _ = load_model(folder)
-    if model is None:
-        raise Refused(f"{folder}: has errors; `nuc validate {config}` lists them")
-    motors = [joint.motor for joint in model.joints.joints if joint.motor is not None]
-    return tuple(ServoAddress(motor.serial_id, motor.name, motor.modelnum or "") for motor in motors)
-
-
-def _found_on(line: _Line) -> list[dict[str, Any]]:
+def _found_on(line: BenchLine) -> list[dict[str, Any]]:
     from drivers.bench import discover, read_all
 
     servos = line.named(discover(line.bus(()), line.pace))
@@ -375,53 +267,72 @@ def _row(trip: RoundTrips) -> dict[str, Any]:
 
 
 def _open_for_release(
-    urls: Sequence[str], ids: tuple[int, ...] | None, config: str | None
+    urls: Sequence[str], ids: tuple[int, ...] | None, expected: Mapping[str, Sequence[int]]
 ) -> tuple[list[Releasing], dict[str, str]]:
-    """Open all that can be opened; return it, and why the rest could not be."""
+    """Open all that can be opened; return it, and why the rest could not be. `expected` are ids by name of bus."""
     from drivers.bench import Releasing
     from drivers.errors import PortError
     from drivers.factory import find_family, is_emulated, parse_line
     from drivers.serialport import open_port
 
-    expected = ids if ids is not None else _expected(config)
     lines: list[Releasing] = []
     failures: dict[str, str] = {}
-    for url in urls:
+    for text in urls:
+        name, url = _split_name(text)
         if is_emulated(url):
             raise click.UsageError(f"{url}: emulated servos live in the process that opened them; end that")
         spec = parse_line(url)
         family = find_family(spec.family)
+        must = ids if ids is not None else expected.get(name) if name or len(urls) == 1 else None
         # Those that have to confirm are told first.
-        servos = sorted(family.every_servo(), key=lambda servo: servo.bus_id not in (expected or ()))
+        servos = sorted(family.every_servo(), key=lambda servo: servo.bus_id not in (must or ()))
+        if unknown := set(must or ()) - {servo.bus_id for servo in servos}:
+            raise click.UsageError(f"{url}: this family has no id {', '.join(map(str, sorted(unknown)))}")
         if ids is not None:
-            servos = [servo for servo in servos if servo.bus_id in ids]
-        if len(servos) < len(ids or ()):
-            raise click.UsageError(f"{url}: no such ids on this family's buses")
+            servos = servos[: len(ids)]
         try:
             bus = family.bus_on_port(spec, open_port(spec.path, spec.baud), servos)
         except PortError as error:
             failures[url] = str(error)
             continue
-        lines.append(Releasing(url, bus, expected))
+        lines.append(Releasing(url, bus, None if must is None else tuple(must)))
     return lines, failures
 
 
-def _expected(config: str | None) -> tuple[int, ...] | None:
-    if config is None:
-        return None
-    from nuc_engine.locations import NotFound
+def _split_name(text: str) -> tuple[str, str]:
+    """Return name and URL of `NAME=URL`, an empty name for a URL alone."""
+    found = _NAMED.fullmatch(text)
+    return ("", text) if found is None else (found["name"], found["url"])
 
+
+def _expected_servos(config: str | None) -> dict[ServoAddress, str]:
+    """Return the servos of a configuration and their buses' names; none, with a remark, where it can not be read."""
+    if config is None:
+        return {}
     try:
-        return tuple(servo.bus_id for servo in _servos_of(config))
-    except (NotFound, click.ClickException, OSError) as error:
+        return servos_of(config)
+    except Exception as error:  # whatever is wrong with a configuration, the torque has to go off
         reason = error.format_message() if isinstance(error, click.ClickException) else str(error)
         note(f"{reason}; whoever is on the bus is released")
-        return None
+        return {}
 
 
-def _why_not(line: Releasing) -> str:
+def _by_bus(servos: Mapping[ServoAddress, str]) -> dict[str, tuple[int, ...]]:
+    """Return ids by the name of their bus, and all of them under the empty name."""
+    by_name: dict[str, tuple[int, ...]] = {"": tuple(servo.bus_id for servo in servos)} if servos else {}
+    for servo, name in servos.items():
+        if name:
+            by_name[name] = (*by_name.get(name, ()), servo.bus_id)
+    return by_name
+
+
+def _named(ids: Sequence[int], names: Mapping[int, str]) -> str:
+    return ", ".join(f"{names[bus_id]} (id {bus_id})" if bus_id in names else f"id {bus_id}" for bus_id in ids)
+
+
+def _why_not(line: Releasing, names: Mapping[int, str]) -> str:
     if line.failure:
         return line.failure
     if line.missing and line.confirmed:
-        return f"no confirmation from {', '.join(f'id {bus_id}' for bus_id in line.missing)}; cut the supply"
+        return f"no confirmation from {_named(line.missing, names)}; cut the supply"
     return "nobody confirmed; if the servos have power, cut it"
