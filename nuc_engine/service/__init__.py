@@ -1,0 +1,16 @@
+"""The service: the process of the daemon that talks to people, programs and the disk.
+
+    main         puts it together                      service      its loop: sockets, ring, timers
+    channel      the command socket: frames, limits    access       addresses, keys and roles (CURVE, ZAP)
+    keys         key pairs and the list of clients that are let in
+    clients      who is connected                      control      who of them may change something
+    methods      the MessagePack methods, a table; `methods_*` are its parts, `params` checks what they are given
+    sccils       the SCCILS dialogue                   errands      what waits for an answer, without a thread
+    core_link    commands to the core, what became of them
+    mirror       named values of the last cycle        telemetry    recipes, their topics, datagrams
+    edits        undo, redo, recording                 save         values in force as documents
+    configuration, folders   the documents in force, and where names lead
+    logger, bouts, events, mcap   the data logger, a thread of its own
+
+It may die and come back at any moment: what must survive stands in the block, in the rings or in a file.
+"""

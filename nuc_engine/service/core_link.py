@@ -1,0 +1,271 @@
+"""The service's end of the rings: commands to the core, and what became of each of them.
+
+The data logger alone gives records back to the core; this reads along with a cursor of its own. The core may be gone at
+any moment: whoever waits is then told so, and a new core begins with a clean slate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nuc_engine.changes import Control, Request, Write
+from nuc_engine.daemon.block import Block, Word
+from nuc_engine.daemon.ring import RingError
+from nuc_engine.daemon.wire import Command, Kind, pack, unpack
+from nuc_engine.service.errands import Answer, Errands
+from nuc_engine.service.errors import Refused
+
+AT_ONCE = -1
+"""Engine time of a change that is to take effect as soon as it arrives."""
+
+ACK_TIMEOUT_S = 2.0
+EACH_CYCLE = frozenset({int(Kind.MOTOR), int(Kind.SENSORS), int(Kind.STATES), int(Kind.MUSCLES)})
+"""Kinds of which only the newest matters here."""
+
+_LIFE_BITS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """The core has taken a command."""
+
+    request: int
+    time_ns: int
+    cycle: int
+    detail: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one write, control or request of an edit."""
+
+    what: str
+    index: int
+    values: tuple[Any, ...]
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A change has taken effect: when, in which cycle, and what became of its parts."""
+
+    request: int
+    time_ns: int
+    cycle: int
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(slots=True)
+class Edit:
+    """A change on its way: `due_ns` is the engine time it waits for, or AT_ONCE."""
+
+    request: int
+    author: str
+    due_ns: int
+    names: tuple[str, ...]
+    ack: Answer[Ack] = field(default_factory=Answer[Ack])
+    done: Answer[Done] = field(default_factory=Answer[Done])
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    done_at: tuple[int, int] | None = None
+    answers_due: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What takes effect together: writes, controls, and requests for data of that time."""
+
+    writes: tuple[Write, ...] = ()
+    controls: tuple[Control, ...] = ()
+    requests: tuple[Request, ...] = ()
+
+
+Listener = Callable[[int, list[Any]], None]
+"""Told (kind, fields) of every record that does not come with each cycle."""
+
+
+class CoreLink:
+    """Sends commands and reads records. `wake` wakes the core up; `life` tells this service from earlier ones."""
+
+    def __init__(self, block: Block, wake: Callable[[], None], errands: Errands, life: int) -> None:
+        self._block, self._wake, self._errands = block, wake, errands
+        self._ring = block.rings["records"]
+        self._others = [block.rings["guardian"], block.rings["supervisor"]]
+        self._cursor = self._ring.written
+        self._cursors = [ring.written for ring in self._others]
+        self._number = life << _LIFE_BITS
+        self._generation = block.words[Word.CORE_GENERATION]
+        self._acks: dict[int, Answer[Ack]] = {}
+        self.edits: dict[int, Edit] = {}
+        self.listeners: list[Listener] = []
+        self.announce: Callable[[int, str], None] = _to_nobody
+        self.latest: dict[int, bytes] = {}
+        self.overtaken = 0
+
+    @property
+    def ready(self) -> bool:
+        """Whether a core of the newest plan runs its tasks."""
+        words = self._block.words
+        generation = words[Word.CORE_GENERATION]
+        return (
+            words[Word.CORE_PID] != 0
+            and words[Word.CORE_READY] == generation != 0
+            and words[Word.CORE_PLAN] == words[Word.PLAN_GENERATION]
+        )
+
+    def send(self, command: Command, author: str, *fields: Any) -> tuple[int, Answer[Ack]]:
+        """Send a command; return its number, and its acknowledgement once there is one. Raises Refused."""
+        if self._block.words[Word.PLAN_GENERATION] == 0:
+            raise Refused("refused", "nothing is configured", "choose a configuration first")
+        if not self.ready:
+            raise Refused("core_gone", "the core is being restarted", "try again in a second")
+        request = self._number = self._number + 1
+        # Before the core can do it: records of it may be read by others at once.
+        self.announce(request, author)
+        if not self._block.rings["commands"].put(command, pack(request, *fields)):
+            raise Refused("core_gone", "the core takes no commands: too many wait, or this one is too long")
+        answer: Answer[Ack] = Answer()
+        self._acks[request] = answer
+        self._wake()
+        late = Refused("timeout", "the core did not acknowledge in time", "see `status` for what it does")
+        return request, self._errands.within(answer, ACK_TIMEOUT_S, late)
+
+    def edit(self, author: str, due_ns: int, names: Sequence[str], parts: Parts) -> Edit:
+        """Send a change of HDSOs and controls. Raises Refused."""
+        writes = [(write.hdso, write.values) for write in parts.writes]
+        asked = [(request.hdso, request.count) for request in parts.requests]
+        controls = [(control.what, control.joint, control.value) for control in parts.controls]
+        request, ack = self.send(Command.CHANGESET, author, due_ns, writes, asked, controls)
+        everything = len(self._block.read_plan().hdsos) if any(r.hdso < 0 for r in parts.requests) else 0
+        edit = Edit(request, author, due_ns, tuple(names), ack)
+        edit.answers_due = sum(everything if asked.hdso < 0 else 1 for asked in parts.requests)
+        self.edits[request] = edit
+        # A change that was refused as a whole never takes effect.
+        ack.tell(lambda: self._acknowledged(edit))
+        return edit
+
+    def forget(self, author: str, request: int) -> Answer[Ack]:
+        """Withdraw a timed change, or all (-1), that are not yet due."""
+        gone = [edit for number, edit in self.edits.items() if request in (-1, number) and edit.due_ns != AT_ONCE]
+        _, ack = self.send(Command.FORGET, author, request)
+        ack.tell(lambda: self._forgotten(ack, gone))
+        return ack
+
+    def pump(self) -> None:
+        """Read every record that has come, and notice a core that is no longer the same."""
+        generation = self._block.words[Word.CORE_GENERATION]
+        if generation != self._generation:
+            self._generation = generation
+            self._lose(Refused("core_gone", "the core was restarted before it was done", "look at what is in force"))
+        for kind, content in self._records():
+            if kind in EACH_CYCLE:
+                self.latest[kind] = content
+            elif kind != Kind.START:
+                self._take(kind, unpack(content))
+        for k, ring in enumerate(self._others):
+            for kind, cursor, content in ring.read(max(self._cursors[k], ring.kept)):
+                self._cursors[k] = cursor
+                self._tell(kind, unpack(content))
+
+    def _records(self) -> Iterator[tuple[int, bytes]]:
+        ring = self._ring
+        if ring.written - self._cursor > ring.capacity:
+            # The logger was faster: what lay between is in the files, but nobody here will hear of it.
+            self.overtaken += 1
+            self._cursor = ring.kept
+        try:
+            for kind, cursor, content in ring.read(self._cursor):
+                self._cursor = cursor
+                yield kind, content
+        except RingError:
+            self.overtaken += 1
+            self._cursor = ring.written
+
+    def _take(self, kind: int, fields: list[Any]) -> None:
+        match kind, fields:
+            case Kind.ACK, [request, ok, time_ns, cycle, detail]:
+                self._acknowledge(Ack(request, time_ns, cycle, detail), bool(ok))
+            case Kind.APPLIED, [_, _, index, values, refused, request]:
+                self._note(request, Outcome("write", index, tuple(values), refused))
+            case Kind.CONTROL, [_, _, what, joint, value, refused, request]:
+                self._note(request, Outcome(what, joint, (value,), refused))
+            case Kind.ANSWER, [_, _, index, values, request]:
+                self._answer(request, Outcome("answer", index, tuple(values)))
+            case _:
+                pass
+        # Listeners see a change before whoever waits for it goes on.
+        self._tell(kind, fields)
+        if kind == Kind.DONE:
+            request, time_ns, cycle, _ = fields
+            edit = self.edits.get(request)
+            if edit is not None:
+                edit.done_at = (time_ns, cycle)
+                self._finish(edit)
+        elif kind == Kind.BOUT_END:
+            self._drop_timed()
+
+    def _answer(self, request: int, outcome: Outcome) -> None:
+        # Answers come after the change has taken effect, at the core's lowest priority.
+        edit = self.edits.get(request)
+        if edit is not None:
+            edit.outcomes.append(outcome)
+            edit.answers_due -= 1
+            self._finish(edit)
+
+    def _finish(self, edit: Edit) -> None:
+        if edit.done_at is not None and edit.answers_due <= 0:
+            del self.edits[edit.request]
+            edit.done.give(Done(edit.request, *edit.done_at, tuple(edit.outcomes)))
+
+    def _drop_timed(self) -> None:
+        # The core drops what was to come in the bout that has ended.
+        for edit in [edit for edit in self.edits.values() if edit.due_ns != AT_ONCE and edit.done_at is None]:
+            del self.edits[edit.request]
+            edit.done.refuse(Refused("forgotten", "the bout ended before its time"))
+
+    def _tell(self, kind: int, fields: list[Any]) -> None:
+        for listener in tuple(self.listeners):
+            listener(kind, fields)
+
+    def _note(self, request: int, outcome: Outcome) -> None:
+        edit = self.edits.get(request)
+        if edit is not None:
+            edit.outcomes.append(outcome)
+
+    def _acknowledge(self, ack: Ack, ok: bool) -> None:
+        answer = self._acks.pop(ack.request, None)
+        if answer is None:
+            return
+        if ok:
+            answer.give(ack)
+        else:
+            answer.refuse(Refused("refused", str(ack.detail) or "the core refused"))
+
+    def _acknowledged(self, edit: Edit) -> None:
+        try:
+            edit.ack.result()
+        except Refused as error:
+            self.edits.pop(edit.request, None)
+            edit.done.refuse(error)
+
+    def _forgotten(self, ack: Answer[Ack], gone: Sequence[Edit]) -> None:
+        try:
+            ack.result()
+        except Refused:
+            return
+        for edit in gone:
+            if self.edits.pop(edit.request, None) is not None:
+                edit.done.refuse(Refused("forgotten", "withdrawn before its time"))
+
+    def _lose(self, error: Refused) -> None:
+        acks, self._acks = self._acks, {}
+        edits, self.edits = self.edits, {}
+        for answer in acks.values():
+            answer.refuse(error)
+        for edit in edits.values():
+            edit.done.refuse(error)
+
+
+def _to_nobody(request: int, author: str) -> None:
+    del request, author

@@ -1,0 +1,223 @@
+"""Edits that took effect: what was before them, for undo and redo, and the recording of a timed script.
+
+Everything is followed from the core's records, whoever made the edit and however it came. Pure, without sockets.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.wire import Kind
+from nuc_engine.plan import Plan
+from nuc_engine.service.errors import Refused
+from nuc_engine.values import Values
+
+UNDO_DEPTH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One HDSO, or one control, of an edit: before and after.
+
+    `what` is `write` (elements of HDSO `index`; None: it had no value), `tweak` or `rate` (of joint `index`), or
+    `drive`: what moves joint `index`, as a control and its value (`mode`, "muscle") or (`target`, 30.0).
+    """
+
+    what: str
+    index: int
+    before: Any
+    after: Any
+
+    @property
+    def back(self) -> Part:
+        """Return what takes this part back."""
+        return Part(self.what, self.index, self.after, self.before)
+
+
+Edited = tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One write as a recording keeps it: engine time in ns (0: before the bout), HDSO index, elements."""
+
+    time_ns: int
+    hdso: int
+    values: Values
+
+
+class ControlBook:
+    """What each joint's controls are now, as far as the core has said."""
+
+    def __init__(self, plan: Plan, approach_deg_s: float) -> None:
+        self._joints, self._rate = plan.joints, approach_deg_s
+        self._values: dict[tuple[str, int], Any] = {}
+        self._default: str | None = "limp"
+
+    def value(self, what: str, joint: int) -> Any:
+        """Return what drives a joint (`drive`), its rate in deg/s or its tweak in ticks."""
+        if what == "drive":
+            default = ("mode", self._default or self._joints[joint].control_mode)
+        else:
+            default = 0.0 if what == "tweak" else self._rate
+        return self._values.get((what, joint), default)
+
+    def mode(self, joint: int) -> str:
+        """Return the joint's mode; a joint that goes to a target holds positions."""
+        what, value = self.value("drive", joint)
+        return "hold" if what == "target" else str(value)
+
+    def put(self, what: str, joint: int, value: float | str) -> None:
+        """Note a control that was made."""
+        if what in ("mode", "target"):
+            self._values["drive", joint] = (what, value)
+        else:
+            self._values[what, joint] = value
+
+    def all(self, mode: str | None) -> None:
+        """Let every joint be in one mode, or (None) in that of the configuration; tweaks and rates are forgotten."""
+        self._values.clear()
+        self._default = mode
+
+
+class EditBook:
+    """Follows what is in force, and can say how to go back.
+
+    `known` holds every HDSO's elements as the service began to listen. `stopped` is the mode a joint is in once a bout
+    was stopped. What the core does by itself (request 0) is followed and can not be undone.
+    """
+
+    def __init__(self, plan: Plan, controls: ControlBook, known: Mapping[int, Values], stopped: str = "limp") -> None:
+        self.plan, self.controls, self._stopped = plan, controls, stopped
+        self.known: dict[int, Values] = dict(known)
+        self._open: dict[int, dict[tuple[str, int], Part]] = {}
+        self._done: deque[Edited] = deque(maxlen=UNDO_DEPTH)
+        self._undone: deque[Edited] = deque(maxlen=UNDO_DEPTH)
+        self._going: dict[int, tuple[deque[Edited], deque[Edited]]] = {}
+        self._start_ns: int | None = None
+        self.recording: str | None = None
+        self._recorded: list[Recorded] = []
+        self._left_out = 0
+
+    @property
+    def depth(self) -> tuple[int, int]:
+        """Return how many edits can be undone, and redone."""
+        return len(self._done), len(self._undone)
+
+    def began(self, start_ns: int) -> None:
+        """Say when the bout under way began, for a book opened in the middle of one."""
+        self._start_ns = start_ns
+        self.controls.all(None)
+
+    def resume(self, controls: ControlBook, known: Mapping[int, Values]) -> None:
+        """Go on with a new core of the same plan: what was in force is, what was on its way is not."""
+        self.controls = controls
+        self.known = dict(known)
+        self._open.clear()
+        self._going.clear()
+        self._start_ns = None
+
+    def take(self, kind: int, fields: Sequence[Any]) -> None:
+        """Follow one record of the core."""
+        match kind, fields:
+            case Kind.APPLIED, [time_ns, _, index, values, "", request]:
+                self._written(time_ns, index, tuple(values), request)
+            case Kind.CONTROL, [_, _, what, joint, value, "", request]:
+                self._controlled(what, joint, value, request)
+            case Kind.DONE, [request, _, _, _]:
+                self._finish(request)
+            case Kind.BOUT_BEGIN, [start_ns, *_]:
+                self._begin(start_ns)
+            case Kind.BOUT_END, _:
+                self._start_ns = None
+            case Kind.MODE, [_, mode, *_]:
+                self._change_mode(mode)
+            case _:
+                pass
+
+    def undo(self) -> Edited:
+        """Return what takes back the last edit. Raises Refused when there is none, or no way back."""
+        return self._back(self._done, "undone")
+
+    def redo(self) -> Edited:
+        """Return what repeats the edit that was undone last. Raises Refused."""
+        return self._back(self._undone, "redone")
+
+    def sent_back(self, request: int, *, undo: bool) -> None:
+        """Say that a request carries the last edit back, or (redo) forth: it then goes from one pile to the other."""
+        self._going[request] = (self._done, self._undone) if undo else (self._undone, self._done)
+
+    def record(self, name: str) -> None:
+        """Begin a recording. Raises Refused when one is under way."""
+        if self.recording is not None:
+            raise Refused("refused", f"recording {self.recording!r} is under way", "stop it first")
+        self.recording, self._recorded, self._left_out = name, [], 0
+
+    def recorded(self) -> tuple[str, tuple[Recorded, ...], int]:
+        """Return name and writes of the recording, and how many controls it leaves out: no script can say them."""
+        return self.recording or "", tuple(self._recorded), self._left_out
+
+    def end_recording(self) -> None:
+        """End the recording and forget it."""
+        self.recording, self._recorded, self._left_out = None, [], 0
+
+    def _written(self, time_ns: int, index: int, values: Values, request: int) -> None:
+        before = self.known.get(index)
+        after = values if before is None else values + before[len(values) :]
+        self.known[index] = after
+        if request <= 0:
+            return
+        self._note(request, Part("write", index, before, after))
+        if self.recording is not None:
+            engine_ns = 0 if self._start_ns is None else max(0, time_ns - self._start_ns)
+            self._recorded.append(Recorded(engine_ns, index, values))
+
+    def _controlled(self, what: str, joint: int, value: float | str, request: int) -> None:
+        key = "drive" if what in ("mode", "target") else what
+        before = self.controls.value(key, joint)
+        self.controls.put(what, joint, value)
+        if request > 0:
+            self._note(request, Part(key, joint, before, self.controls.value(key, joint)))
+            self._left_out += self.recording is not None
+
+    def _note(self, request: int, part: Part) -> None:
+        parts = self._open.setdefault(request, {})
+        first = parts.get((part.what, part.index), part)
+        parts[part.what, part.index] = Part(part.what, part.index, first.before, part.after)
+
+    def _finish(self, request: int) -> None:
+        parts = self._open.pop(request, None)
+        source, target = self._going.pop(request, (None, self._done))
+        if not parts:
+            return
+        if source is None:
+            self._undone.clear()
+        elif source:
+            source.pop()
+        target.append(tuple(parts.values()))
+
+    def _begin(self, start_ns: int) -> None:
+        self._start_ns = start_ns
+        # What was changed before a bout is what the bout starts with.
+        self._recorded = [Recorded(0, entry.hdso, entry.values) for entry in self._recorded]
+        # Controls begin anew with a bout: there is no way back to those before it.
+        for pile in (self._done, self._undone):
+            kept = [edit for edit in pile if all(part.what == "write" for part in edit)]
+            pile.clear()
+            pile.extend(kept)
+
+    def _change_mode(self, mode: int) -> None:
+        self.controls.all({Mode.RUNNING: None, Mode.STOPPED: self._stopped}.get(Mode(mode), "limp"))
+
+    def _back(self, pile: deque[Edited], word: str) -> Edited:
+        if not pile:
+            raise Refused("refused", f"there is nothing to be {word}")
+        for part in pile[-1]:
+            if part.before is None:
+                hdso = self.plan.hdsos[part.index]
+                raise Refused("refused", f"{hdso.name} had no value before", "no value can be taken away again")
+        return tuple(part.back for part in reversed(pile[-1]))

@@ -1,0 +1,139 @@
+"""Errands: coroutines that wait for the core, a client or a moment, all on the one thread of the service.
+
+An errand awaits `Answer`s. It is resumed by whoever gives the answer, or by `Errands.step` once its time is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Generic, TypeVar
+
+from nuc_engine.service.errors import Refused
+
+T = TypeVar("T")
+
+_NS = 1_000_000_000
+
+
+class Answer(Generic[T]):
+    """Something that will be known later: a value, or a Refused. The first of them stays."""
+
+    __slots__ = ("_error", "_listeners", "_value", "done")
+
+    def __init__(self) -> None:
+        self.done = False
+        self._value: T | None = None
+        self._error: Refused | None = None
+        self._listeners: list[Callable[[], None]] = []
+
+    def give(self, value: T) -> None:
+        """Say what it is."""
+        if not self.done:
+            self._value = value
+            self._finish()
+
+    def refuse(self, error: Refused) -> None:
+        """Say that there will be no value."""
+        if not self.done:
+            self._error = error
+            self._finish()
+
+    def result(self) -> T:
+        """Return the value. Raises the Refused that was given instead of one."""
+        if self._error is not None:
+            raise self._error
+        value: Any = self._value
+        return value
+
+    def tell(self, listener: Callable[[], None]) -> None:
+        """Call `listener` once the answer is there, at once when it is."""
+        if self.done:
+            listener()
+        else:
+            self._listeners.append(listener)
+
+    def __await__(self) -> Generator[Answer[T], None, T]:
+        """Wait for it in an errand."""
+        if not self.done:
+            yield self
+        return self.result()
+
+    def _finish(self) -> None:
+        self.done = True
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            listener()
+
+
+Errand = Coroutine[Answer[Any], None, T]
+
+
+class Errands:
+    """Runs errands and keeps their deadlines. `now_ns` is a monotonic clock in nanoseconds."""
+
+    def __init__(self, now_ns: Callable[[], int]) -> None:
+        self.now_ns = now_ns
+        self._deadlines: list[tuple[int, Answer[Any], Refused | None]] = []
+        self._conditions: list[tuple[Callable[[], bool], Answer[None]]] = []
+
+    def start(self, errand: Errand[T], done: Callable[[T | None, Exception | None], None]) -> None:
+        """Run an errand up to its first wait, and on from there later; `done` gets its value or what it raised."""
+
+        def resume() -> None:
+            try:
+                waits_for = errand.send(None)
+            except StopIteration as end:
+                done(end.value, None)
+            except Exception as error:
+                done(None, error)
+            else:
+                waits_for.tell(resume)
+
+        resume()
+
+    def within(self, answer: Answer[T], timeout_s: float, late: Refused) -> Answer[T]:
+        """Refuse an answer that is not there in time."""
+        if not answer.done:
+            self._deadlines.append((self.now_ns() + round(timeout_s * _NS), answer, late))
+        return answer
+
+    def sleep(self, seconds: float) -> Answer[None]:
+        """Return an answer that is given after some time."""
+        answer: Answer[None] = Answer()
+        self._deadlines.append((self.now_ns() + round(seconds * _NS), answer, None))
+        return answer
+
+    def until(self, condition: Callable[[], bool], timeout_s: float, late: Refused) -> Answer[None]:
+        """Return an answer that is given once a condition holds; it is looked at in every step."""
+        answer: Answer[None] = Answer()
+        if condition():
+            answer.give(None)
+        else:
+            self._conditions.append((condition, answer))
+        return self.within(answer, timeout_s, late)
+
+    @property
+    def watching(self) -> bool:
+        """Whether a condition is waited for, which nothing but looking again can tell."""
+        return bool(self._conditions)
+
+    def next_ns(self) -> int | None:
+        """Return the earliest deadline."""
+        return min((deadline for deadline, answer, _ in self._deadlines if not answer.done), default=None)
+
+    def step(self) -> None:
+        """Look at conditions and deadlines."""
+        for condition, answer in self._conditions.copy():
+            if not answer.done and condition():
+                answer.give(None)
+        self._conditions = [item for item in self._conditions if not item[1].done]
+        if not self._deadlines:
+            return
+        now_ns = self.now_ns()
+        for deadline_ns, answer, late in self._deadlines.copy():
+            if deadline_ns <= now_ns and not answer.done:
+                if late is None:
+                    answer.give(None)
+                else:
+                    answer.refuse(late)
+        self._deadlines = [item for item in self._deadlines if not item[1].done]

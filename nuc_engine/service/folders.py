@@ -1,0 +1,148 @@
+"""Where names in requests lead: into the configuration, script and data folders, and never out of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from nuc_engine.locations import NotFound, find_configuration, find_script, list_configurations
+from nuc_engine.service.errors import Refused
+from sccils_schemas.names import did_you_mean, shorten
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+POSES = "poses.json"
+
+
+def check_name(name: str) -> str:
+    """Return a name that may become a file's or folder's. Raises Refused."""
+    if not _NAME.fullmatch(name):
+        expected = "letters, digits, _ and -, at most 64, beginning with a letter or digit"
+        raise Refused("bad_request", f"{shorten(name)!r} is no name for a file", f"expected {expected}")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders that requests may name things in."""
+
+    data: Path
+    configurations: Path = Path("configs")
+    scripts: Path = Path("scripts")
+
+    def find_configuration(self, name: str) -> Path:
+        """Return the folder of a configuration that is listed. Raises Refused."""
+        check_name(name)
+        known = list_configurations()
+        if name not in known:
+            raise Refused("not_found", f"there is no configuration {name!r}", did_you_mean(name, known) or _list(known))
+        try:
+            folder = find_configuration(name)
+        except NotFound as error:
+            raise Refused("not_found", str(error)) from error
+        if folder.is_symlink() or any(path.is_symlink() for path in folder.iterdir()):
+            raise Refused("refused", f"configuration {name!r} is, or holds, a symbolic link", "copy what it leads to")
+        return folder
+
+    def find_script(self, name: str) -> Path:
+        """Return the file of a script. Raises Refused."""
+        check_name(name)
+        try:
+            path = find_script(f"{name}.xml")
+        except NotFound as error:
+            raise Refused("not_found", str(error)) from error
+        if path.is_symlink():
+            raise Refused("refused", f"script {name!r} is a symbolic link", "copy what it leads to")
+        return path
+
+    def new_configuration(self, name: str, files: Mapping[str, bytes], *, overwrite: bool) -> Path:
+        """Write a configuration's folder, whole or not at all. Raises Refused."""
+        folder = self._target(self.configurations, check_name(name), overwrite=overwrite)
+        draft = folder.with_name(f".{name}.new")
+        try:
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir(parents=True)
+            for file, data in files.items():
+                (draft / file).write_bytes(data)
+            if folder.exists():
+                old = folder.with_name(f".{name}.old")
+                shutil.rmtree(old, ignore_errors=True)
+                folder.rename(old)
+                draft.rename(folder)
+                shutil.rmtree(old)
+            else:
+                draft.rename(folder)
+        except OSError as error:
+            raise _unwritable(folder, error) from error
+        return folder
+
+    def new_script(self, name: str, data: bytes, *, overwrite: bool) -> Path:
+        """Write a script, whole or not at all. Raises Refused."""
+        path = self._target(self.scripts, f"{check_name(name)}.xml", overwrite=overwrite)
+        replace_file(path, data)
+        return path
+
+    def read_poses(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Return the saved poses: configuration -> name -> joint -> degrees. Raises Refused for a bad file."""
+        path = self.data / POSES
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise Refused("failed", f"{path} can not be read: {error}", "repair it or move it away") from error
+        if not _is_poses(found):
+            raise Refused("failed", f"{path} does not hold poses", "repair it or move it away")
+        return found
+
+    def write_poses(self, poses: Mapping[str, Any]) -> Path:
+        """Replace the saved poses. Raises Refused."""
+        path = self.data / POSES
+        replace_file(path, (json.dumps(poses, indent=1, sort_keys=True) + "\n").encode())
+        return path
+
+    def _target(self, root: Path, name: str, *, overwrite: bool) -> Path:
+        target = root / name
+        if root.is_symlink() or target.is_symlink():
+            raise Refused("refused", f"{target} is reached by a symbolic link", "choose another name")
+        if target.exists() and not overwrite:
+            raise Refused("refused", f"{target} exists", "choose another name, or say overwrite")
+        return target
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file so that readers find the old one or the new one, whole. Raises Refused."""
+    draft = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(data)
+        os.replace(draft, path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> Refused:
+    return Refused("failed", f"{path} can not be written: {error.strerror or error}", "free space or permit it")
+
+
+def _is_poses(found: Any) -> bool:
+    if not isinstance(found, dict):
+        return False
+    for named in cast(dict[str, Any], found).values():
+        if not isinstance(named, dict):
+            return False
+        for angles in cast(dict[str, Any], named).values():
+            if not isinstance(angles, dict):
+                return False
+            if not all(isinstance(angle, int | float) for angle in cast(dict[str, Any], angles).values()):
+                return False
+    return True
+
+
+def _list(known: list[str]) -> str:
+    return f"there are: {', '.join(known) or 'none'}"

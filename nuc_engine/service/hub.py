@@ -1,0 +1,318 @@
+"""What every method works with: the core, the configuration in force, values, edits, clients, control and telemetry."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from nuc_engine.daemon.block import Block, Word
+from nuc_engine.daemon.launch import ServeOptions
+from nuc_engine.daemon.modes import Input, Mode, Refusal, step
+from nuc_engine.daemon.wire import FAULT_NAMES
+from nuc_engine.plan import HdsoPlan, Plan
+from nuc_engine.service.clients import Client, Clients
+from nuc_engine.service.configuration import Configuration, make_configuration
+from nuc_engine.service.control import Control
+from nuc_engine.service.core_link import CoreLink
+from nuc_engine.service.edits import ControlBook, EditBook
+from nuc_engine.service.errands import Errands
+from nuc_engine.service.errors import Refused
+from nuc_engine.service.folders import Folders
+from nuc_engine.service.mirror import Mirror, Moment
+from nuc_engine.service.recent import Recent
+from nuc_engine.service.save import out_of_reach
+from nuc_engine.service.telemetry import Recipes
+from nuc_engine.store import Store
+from sccils_schemas.names import did_you_mean
+
+CORE_START_S = 10.0
+"""How long a new core may take to run its tasks."""
+
+
+class DataLogger(Protocol):
+    """What the channel tells the data logger (`nuc_engine.service.logger`); `tell_...` may raise its LogRefused."""
+
+    def documents(self) -> tuple[str, dict[str, bytes]] | None:
+        """Return name and files of the configuration as an earlier service told them, None when none did."""
+        ...
+
+    def tell_documents(self, name: str, files: Mapping[str, bytes]) -> None:
+        """Give the documents of the configuration that is about to be in force."""
+        ...
+
+    def tell_script(self, name: str, text: bytes) -> None:
+        """Give the text of a script that was sent."""
+        ...
+
+    def tell_request(self, request: int, author: str) -> None:
+        """Say who made a request, before the core can do it."""
+        ...
+
+    def tell_label(self, key: str, value: str, author: str) -> None:
+        """Set a label of this bout and those that follow."""
+        ...
+
+    def tell_note(self, text: str, author: str) -> None:
+        """Add a note."""
+        ...
+
+    def tell_mark(self, text: str, author: str) -> None:
+        """Mark this moment."""
+        ...
+
+    def tell_window(self, start_ns: int, stop_ns: int = -1) -> None:
+        """Log from one engine time to another (-1: the end of the bout)."""
+        ...
+
+    def tell_window_end(self, stop_ns: int = -1) -> None:
+        """End what `tell_window` began, at an engine time or (-1) at once."""
+        ...
+
+    def status(self) -> Mapping[str, object]:
+        """Return folder, state and failure."""
+        ...
+
+
+@dataclass(slots=True)
+class Hub:
+    """Everything the methods share. `mirror` and `book` are there once a core of the newest plan runs."""
+
+    block: Block
+    options: ServeOptions
+    buses: Mapping[str, str]
+    errands: Errands
+    core: CoreLink
+    clients: Clients
+    control: Control
+    folders: Folders
+    logger: DataLogger
+    recent: Recent
+    recipes: Recipes
+    wake_supervisor: Callable[[], None]
+    configuration: Configuration | None = None
+    plan: Plan | None = None
+    mirror: Mirror | None = None
+    book: EditBook | None = None
+    closed: Mapping[int, str] = field(default_factory=dict[int, str])
+    bouts: int = 0
+    _generations: tuple[int, int] = (0, 0)
+
+    @property
+    def now_ns(self) -> int:
+        """CLOCK_MONOTONIC now."""
+        return self.errands.now_ns()
+
+    @property
+    def mode(self) -> Mode:
+        """The mode of the engine."""
+        return Mode(self.block.words[Word.MODE]) if self.plan is not None else Mode.UNCONFIGURED
+
+    @property
+    def bout(self) -> int:
+        """Number of the bout under way, 0 for none."""
+        return self.block.words[Word.BOUT]
+
+    def engine_time_s(self, time_ns: int) -> float | None:
+        """Return an instant as engine time; None outside of a bout."""
+        words = self.block.words
+        return (time_ns - words[Word.BOUT_START]) / 1e9 if words[Word.BOUT] else None
+
+    # --- what there must be ---
+
+    def need_configuration(self) -> Configuration:
+        """Return the configuration in force. Raises Refused."""
+        if self.configuration is None:
+            if self.plan is not None:
+                raise Refused("failed", "the documents of this configuration were lost", "configure it again")
+            raise Refused("refused", "nothing is configured", "choose a configuration first")
+        return self.configuration
+
+    def need_plan(self) -> Plan:
+        """Return the plan in force. Raises Refused."""
+        if self.plan is None:
+            raise Refused("refused", "nothing is configured", "choose a configuration first")
+        return self.plan
+
+    def need_mirror(self) -> Mirror:
+        """Return the values of the running core. Raises Refused."""
+        self.need_plan()
+        if self.mirror is None:
+            raise Refused("core_gone", "the core is being restarted", "try again in a second")
+        return self.mirror
+
+    def need_book(self) -> EditBook:
+        """Return the edits of the running core. Raises Refused."""
+        self.need_mirror()
+        if self.book is None:
+            raise Refused("core_gone", "the core is being restarted", "try again in a second")
+        return self.book
+
+    def need_hdso(self, ref: int | str) -> HdsoPlan:
+        """Return an HDSO by name or id. Raises Refused."""
+        mirror = self.need_mirror()
+        hdso = mirror.hdso(ref)
+        if hdso is None:
+            hint = did_you_mean(ref, (h.name for h in mirror.plan.hdsos)) if isinstance(ref, str) else ""
+            raise Refused("not_found", f"there is no HDSO {ref!r}", hint)
+        return hdso
+
+    def need_joint(self, ref: int | str) -> int:
+        """Return the index of a joint by name or id. Raises Refused."""
+        plan = self.need_plan()
+        for joint in plan.joints:
+            if ref in (joint.name, joint.id_num, str(joint.id_num)):
+                return joint.index
+        names = [joint.name for joint in plan.joints]
+        hint = did_you_mean(str(ref), names) or f"there are: {', '.join(names)}"
+        raise Refused("not_found", f"there is no joint {ref!r}", hint)
+
+    def allows(self, what: Input) -> None:
+        """Raise Refused where the mode does not allow this."""
+        try:
+            step(self.mode, what)
+        except Refusal as refused:
+            raise Refused("refused", str(refused)) from refused
+
+    def moment(self) -> Moment:
+        """Return a look at all values now. Raises Refused."""
+        return Moment(self.need_mirror(), self.core.latest, self.now_ns)
+
+    # --- control ---
+
+    def take_control(self, client: Client) -> bool:
+        """Make sure a client may change things; say whether it has got control just now. Raises Refused."""
+        now_ns = self.now_ns
+        holder = self.control.holder(now_ns)
+        if holder == client.key:
+            return False
+        if holder is not None:
+            who = self.clients.get(holder)
+            name = who.author if who is not None else "another client"
+            raise Refused("no_control", f"{name} has control", "ask for it, or take_control with force")
+        self.control.take(client.key, now_ns)
+        self.recent.add("control", f"{client.author} has control", client=client.name)
+        return True
+
+    @property
+    def in_control(self) -> str:
+        """Name of the client in control, or nothing."""
+        holder = self.control.holder(self.now_ns)
+        client = None if holder is None else self.clients.get(holder)
+        return "" if client is None else client.name
+
+    # --- configuration ---
+
+    def install(self, configuration: Configuration) -> None:
+        """Let the supervisor start a core of a new plan. Raises BlockError for a plan that is too large."""
+        self.logger.tell_documents(configuration.name, configuration.files)
+        self.mirror = self.book = None
+        self.core.latest.clear()
+        self.block.write_plan(configuration.plan)
+        self.configuration, self.plan = configuration, configuration.plan
+        self.wake_supervisor()
+
+    async def core_of_newest_plan(self) -> None:
+        """Wait until a core of the plan written last runs its tasks. Raises Refused."""
+        late = Refused("timeout", f"no core was ready within {CORE_START_S:g} s", "see `status` and `events`")
+        await self.errands.until(lambda: self.core.ready, CORE_START_S, late)
+        self.follow()
+
+    def resume(self) -> None:
+        """Find again what an earlier service had put in force."""
+        if self.block.words[Word.PLAN_GENERATION]:
+            self.plan = self.block.read_plan()
+            self.bouts = self.bout
+            self.find_documents()
+
+    def find_documents(self) -> None:
+        """Take the documents that the data logger kept, where they are those of the plan in force."""
+        if self.plan is None or self.configuration is not None:
+            return
+        kept = self.logger.documents()
+        if kept is None:
+            return
+        try:
+            found = make_configuration(*kept)
+        except Refused:
+            return
+        if found.plan == self.plan:
+            self.configuration = found
+            self.closed = out_of_reach(self.plan, found)
+            self._generations = (0, 0)
+
+    def follow(self) -> None:
+        """Open the values of a core that has just become ready; close them when it is gone."""
+        words = self.block.words
+        if self.plan is None or not self.core.ready:
+            self.mirror = None
+            return
+        generations = (words[Word.PLAN_GENERATION], words[Word.CORE_GENERATION])
+        if self.mirror is not None and generations == self._generations:
+            return
+        same_plan = generations[0] == self._generations[0]
+        self._generations = generations
+        controls = ControlBook(self.plan, self.options.approach_deg_s)
+        store = self.block.store(self.plan)
+        if self.book is not None and same_plan and self.book.plan == self.plan:
+            self.book.resume(controls, live_values(store))
+        else:
+            stopped = "limp" if self.options.on_stop == "off" else "hold"
+            self.book = EditBook(self.plan, controls, live_values(store), stopped)
+        if words[Word.BOUT]:
+            self.book.began(words[Word.BOUT_START])
+        self.closed = out_of_reach(self.plan, self.configuration)
+        self.mirror = Mirror(self.block, self.plan, controls, self.book.known, self.closed)
+        self.recipes.open(self.mirror)
+
+    def overtaken(self) -> None:
+        """Look anew at what is in force: records went by unread."""
+        if self.mirror is not None and self.book is not None:
+            self.book.known.clear()
+            self.book.known.update(live_values(self.mirror.store))
+
+    # --- words ---
+
+    def unconfirmed(self) -> list[str]:
+        """Return the motors that have not confirmed that their torque is off."""
+        bits = self.block.words[Word.UNCONFIRMED]
+        return [] if self.plan is None else [m.name for m in self.plan.motors if bits >> m.index & 1]
+
+    def latch_reason(self) -> str:
+        """Return the fault that is latched, or nothing."""
+        words = self.block.words
+        at = words[Word.LATCH_REASON]
+        return FAULT_NAMES[at] if words[Word.LATCHED] and 0 <= at < len(FAULT_NAMES) else ""
+
+    def next_bout(self) -> int:
+        """Return the number of the next bout."""
+        self.bouts = max(self.bouts, self.bout) + 1
+        return self.bouts
+
+    def shut_down(self) -> None:
+        """Ask the supervisor to end everything."""
+        self.block.words[Word.SHUTDOWN] = 1
+        self.wake_supervisor()
+
+
+def live_values(store: Store) -> dict[int, tuple[int | float, ...]]:
+    """Return what is in the core's store this very moment.
+
+    Not the last whole cycle: a write is in the store before its record is in the ring, so that with the records from
+    now on this is complete, where a snapshot could miss what was written after its cycle.
+    """
+    found = ((hdso.index, store.values(hdso.index)) for hdso in store.plan.hdsos)
+    return {index: values for index, values in found if values is not None}
+
+
+def wake(fd: int) -> Callable[[], None]:
+    """Return a function that adds one to an eventfd; it never waits."""
+
+    def add() -> None:
+        try:
+            os.eventfd_write(fd, 1)
+        except BlockingIOError:
+            return  # It counts so many already that whoever is to wake up will.
+
+    return add

@@ -1,0 +1,101 @@
+"""The service process: everything put together. The only place of the service that looks at clocks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time  # noqa: TID251  the composition root hands the clocks out
+from datetime import datetime
+from types import FrameType
+
+from nuc_engine.daemon.block import BlockError, Word
+from nuc_engine.daemon.launch import Launch
+from nuc_engine.locations import NotFound, find_configuration
+from nuc_engine.service.configuration import read_configuration
+from nuc_engine.service.errors import Refused, ServiceError
+from nuc_engine.service.logger import Logger
+from nuc_engine.service.service import LONGEST_MS, Service
+
+EXIT_OK, EXIT_REFUSED, EXIT_LOGGER = 0, 1, 71
+
+
+def run(launch: Launch) -> int:
+    """Be the service until told to end by SIGTERM; return the exit status.
+
+    What keeps the first service of a daemon from starting is said on stderr, and `Word.REFUSED` set: trying again would
+    not help.
+    """
+    words = launch.block.words
+    dump = threading.Event()
+    logger = Logger(
+        launch,
+        wall=lambda: datetime.now().astimezone(),  # noqa: TID251  see above
+        now_ns=time.monotonic_ns,
+        request_dump=lambda: _ask(dump, launch.to_service),
+        stream=sys.stderr,
+    )
+    try:
+        service = Service(launch, logger, now_ns=time.monotonic_ns, wall_s=time.time, dump_wanted=lambda: _taken(dump))
+    except ServiceError as error:
+        return _refuse(launch, str(error))
+    service.hub.recent.journal = logger.events.tell
+    try:
+        if not words[Word.PLAN_GENERATION] and launch.options.configuration:
+            _configure(launch, service)
+    except (Refused, NotFound, BlockError) as error:
+        service.close()
+        return _refuse(launch, str(error))
+    logger.start()
+    words[Word.SERVICE_READY] = 1
+    return _serve(service, logger)
+
+
+def _serve(service: Service, logger: Logger) -> int:
+    ending = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        ending.set()
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    status = EXIT_OK
+    while not ending.is_set():
+        service.step(LONGEST_MS)
+        if not logger.alive:
+            # Without its logger a service is half of one: a new one begins where this one's last commit was.
+            status = EXIT_LOGGER
+            break
+    logger.stop()
+    service.close()
+    return status
+
+
+def _configure(launch: Launch, service: Service) -> None:
+    folder = find_configuration(launch.options.configuration)
+    configuration = read_configuration(folder.resolve().name, folder)
+    for warning in configuration.warnings:
+        service.hub.recent.add("warning", warning)
+    service.hub.install(configuration)
+
+
+def _refuse(launch: Launch, why: str) -> int:
+    sys.stderr.write(f"nuc serve: {why}\n")
+    if not launch.block.words[Word.SERVICE_DEATHS]:
+        launch.block.words[Word.REFUSED] = 1
+        os.eventfd_write(launch.to_supervisor, 1)
+    return EXIT_REFUSED
+
+
+def _ask(dump: threading.Event, to_service: int) -> None:
+    dump.set()
+    os.eventfd_write(to_service, 1)
+
+
+def _taken(dump: threading.Event) -> bool:
+    if not dump.is_set():
+        return False
+    dump.clear()
+    return True

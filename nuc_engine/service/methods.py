@@ -1,0 +1,128 @@
+"""The MessagePack methods: one table, and how a request is checked, carried out and answered.
+
+Request: {id, method, params}. Answer: {id, ok: true, result} or {id, ok: false, error: {kind, text, hint}}; `note` says
+that control came with the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, cast
+
+import msgpack
+
+from nuc_engine.service import methods_bout, methods_edits, methods_joints, methods_notes, methods_values
+from nuc_engine.service.clients import Client
+from nuc_engine.service.errors import Refused
+from nuc_engine.service.hub import Hub
+from nuc_engine.service.logger import LogRefused
+from nuc_engine.service.method import Method, authorise
+from nuc_engine.service.pack import pack_map
+from nuc_engine.service.params import check_params, is_whole
+from sccils_schemas.names import did_you_mean, shorten
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        method.name: method
+        for group in (methods_bout, methods_values, methods_edits, methods_joints, methods_notes)
+        for method in group.METHODS
+    }
+)
+"""Every method by name."""
+
+MAX_ID = 256
+_KEYS = frozenset({"id", "method", "params"})
+
+Reply = Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request, taken apart."""
+
+    id: int | str
+    method: str
+    params: Mapping[Any, Any]
+
+
+def read_request(payload: bytes) -> Request:
+    """Return the request in a payload. Raises Refused for anything that is none."""
+    try:
+        found: Any = msgpack.unpackb(
+            payload, strict_map_key=False, max_str_len=len(payload), max_array_len=100_000, max_map_len=100_000
+        )
+    except (ValueError, TypeError, msgpack.UnpackException, UnicodeDecodeError, RecursionError) as error:
+        hint = "expected a map {id, method, params}, or a SCCILS document beginning with <"
+        raise Refused("bad_request", f"this is no MessagePack ({type(error).__name__})", hint) from error
+    if not isinstance(found, dict):
+        raise Refused("bad_request", f"this is a {type(found).__name__}", "expected a map {id, method, params}")
+    request = cast(dict[Any, Any], found)
+    number, method, params = request.get("id"), request.get("method"), request.get("params")
+    if extra := [key for key in request if key not in _KEYS]:
+        raise Refused("bad_request", f"a request has no {shorten(repr(extra[0]))}", "expected id, method and params")
+    if not (is_whole(number) or (isinstance(number, str) and len(number) <= MAX_ID)):
+        raise Refused("bad_request", "id is missing or no whole number or short text")
+    if not isinstance(method, str):
+        raise Refused("bad_request", "method is missing or no text")
+    if params is not None and not isinstance(params, dict):
+        raise Refused("bad_request", "params is no map")
+    return Request(cast(Any, number), method, cast(dict[Any, Any], params or {}))
+
+
+def request_id(payload: bytes) -> int | str | None:
+    """Return the id of a request that is otherwise bad, where it has one, so that its error can be told apart."""
+    try:
+        found: Any = msgpack.unpackb(payload, strict_map_key=False)
+    except Exception:  # whatever it is, there is no id in it
+        return None
+    number: Any = cast(dict[Any, Any], found).get("id") if isinstance(found, dict) else None
+    return number if is_whole(number) or (isinstance(number, str) and len(number) <= MAX_ID) else None
+
+
+def serve(hub: Hub, client: Client, payload: bytes, reply: Reply) -> None:
+    """Carry out a request; `reply` gets exactly one answer, now or later. Raises nothing."""
+    try:
+        request = read_request(payload)
+    except Refused as error:
+        client.rubbish += 1
+        reply(_failure(request_id(payload), error))
+        return
+    note: list[str] = []
+
+    def done(result: Any, error: Exception | None) -> None:
+        reply(_answer(hub, request, result, error, note))
+
+    try:
+        method = METHODS.get(request.method)
+        if method is None:
+            hint = did_you_mean(request.method, METHODS) or "see docs/channel.md for all methods"
+            raise Refused("unknown_method", f"there is no method {shorten(request.method)!r}", hint)
+        params = check_params(method.name, method.params, request.params)
+        if authorise(hub, client, method):
+            note.append("you have control now")
+    except Refused as error:
+        reply(_failure(request.id, error))
+        return
+    hub.errands.start(method.run(hub, client, params), done)
+
+
+def _answer(hub: Hub, request: Request, result: Any, error: Exception | None, note: list[str]) -> bytes:
+    if isinstance(error, LogRefused):
+        error = Refused("refused", str(error))
+    if isinstance(error, Refused):
+        return _failure(request.id, error)
+    if error is not None:
+        hub.recent.add("service_error", f"{request.method}: {type(error).__name__}: {error}")
+        return _failure(request.id, Refused("failed", f"{request.method}: {type(error).__name__}: {error}"))
+    answer: dict[str, Any] = {"id": request.id, "ok": True, "result": result}
+    if note:
+        answer["note"] = note[0]
+    return pack_map(answer)
+
+
+def _failure(number: int | str | None, error: Refused) -> bytes:
+    text = error.text.encode("utf-8", "replace").decode()
+    said = {"kind": error.kind, "text": text, "hint": error.hint.encode("utf-8", "replace").decode()}
+    return pack_map({"id": number, "ok": False, "error": said})

@@ -1,0 +1,339 @@
+"""Methods around bouts: who is there, status, configuration, run, stop, arm, off, log; control; shutdown."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from typing import Any
+
+from nuc_engine.daemon.block import BlockError, Word
+from nuc_engine.daemon.modes import Input, Mode
+from nuc_engine.daemon.wire import Command, Kind
+from nuc_engine.describe import describe_model
+from nuc_engine.locations import list_configurations
+from nuc_engine.rulebook import Rulebook
+from nuc_engine.service.clients import Client
+from nuc_engine.service.configuration import Configuration, make_configuration, read_configuration
+from nuc_engine.service.errors import Refused
+from nuc_engine.service.folders import check_name
+from nuc_engine.service.hub import Hub
+from nuc_engine.service.method import Method
+from nuc_engine.service.params import Param, flag, number, one_of, text, texts
+from nuc_engine.service.values_in import store_in_force
+from sccils_schemas.problems import SccilsError
+from sccils_schemas.xmlread import MAX_BYTES
+
+_NS = 1_000_000_000
+_LONGEST_S = 1e8
+_OFF_S = 1.0
+_STOP_S = 2.0
+
+
+async def hello(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Say who one is."""
+    hub.clients.greet(client, params["name"].strip() or client.name, params["role"])
+    return {
+        "engine": f"nuc-engine {_version()}",
+        "configuration": "" if hub.plan is None else hub.plan.name,
+        "mode": hub.mode.name,
+        "name": client.name,
+        "author": client.author,
+        "verified": client.verified,
+        "role": client.role,
+        "control": hub.in_control,
+    }
+
+
+async def status(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
+    """Say how the daemon is."""
+    words = hub.block.words
+    rings = hub.block.rings
+    return {
+        "mode": hub.mode.name,
+        "configuration": "" if hub.plan is None else hub.plan.name,
+        "ready": hub.core.ready,
+        "bout": hub.bout,
+        "engine_time_s": hub.engine_time_s(hub.now_ns),
+        "cycle": words[Word.CYCLE],
+        "torque": bool(words[Word.TORQUE]),
+        "latched": bool(words[Word.LATCHED]),
+        "latch_reason": hub.latch_reason(),
+        "unconfirmed": hub.unconfirmed(),
+        "bus_lost": bool(words[Word.BUS_LOST]),
+        "buses": dict(hub.buses),
+        "control": hub.in_control,
+        "clients": [_about(hub, other) for other in hub.clients],
+        "losses": {kind.name.lower(): words[Word.LOST + kind] for kind in Kind if words[Word.LOST + kind]},
+        "rings": {name: {"waiting": ring.written - ring.kept, "lost": ring.lost} for name, ring in rings.items()},
+        "logging": dict(hub.logger.status()),
+        "deaths": {
+            "core": words[Word.CORE_DEATHS],
+            "guardian": words[Word.GUARDIAN_DEATHS],
+            "service": words[Word.SERVICE_DEATHS],
+        },
+        "latches": words[Word.LATCH_COUNT],
+        "guardian_acts": words[Word.GUARDIAN_ACTS],
+        "recording": "" if hub.book is None or hub.book.recording is None else hub.book.recording,
+        "undo": 0 if hub.book is None else hub.book.depth[0],
+        "redo": 0 if hub.book is None else hub.book.depth[1],
+        "privileges_missing": list(hub.recent.privileges_missing),
+        "tasks": _tasks(hub),
+    }
+
+
+async def tasks(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
+    """Say how punctual the tasks are."""
+    return _tasks(hub)
+
+
+def _tasks(hub: Hub) -> dict[str, Any]:
+    return {name: words.summary(hub.now_ns) for name, words in hub.block.statistics.items()}
+
+
+def _about(hub: Hub, client: Client) -> dict[str, Any]:
+    return {
+        "name": client.name,
+        "role": client.role,
+        "verified": client.verified,
+        "control": hub.in_control == client.name,
+        "silent_s": (hub.now_ns - client.seen_ns) / _NS,
+        "rubbish": client.rubbish,
+        "too_fast": client.refused,
+    }
+
+
+async def configurations(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
+    """Say which configurations can be chosen."""
+    found: list[dict[str, str]] = []
+    for name in list_configurations():
+        try:
+            configuration = read_configuration(name, hub.folders.find_configuration(name))
+        except Refused as error:
+            found.append({"name": name, "fullname": "", "description": "", "problem": error.text})
+            continue
+        joints = configuration.model.jointlist
+        found.append({"name": name, "fullname": joints.fullname or "", "description": _flat(joints.description)})
+    return found
+
+
+async def configure(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Put a configuration in force: one that is listed, or documents that are sent."""
+    hub.allows(Input.CONFIGURE)
+    name = check_name(params["name"])
+    if params["documents"] is None:
+        configuration = read_configuration(name, hub.folders.find_configuration(name))
+    else:
+        files = {file: content.encode("utf-8", "replace") for file, content in params["documents"].items()}
+        if large := [file for file, data in files.items() if len(data) > MAX_BYTES]:
+            raise Refused("bad_request", f"{large[0]} is larger than {MAX_BYTES} bytes")
+        configuration = make_configuration(name, files)
+    await put_in_force(hub, client.author, configuration)
+    return {"name": configuration.name, "warnings": list(configuration.warnings)}
+
+
+async def put_in_force(hub: Hub, author: str, configuration: Configuration) -> None:
+    """Start a core of a configuration and wait until it runs. Raises Refused."""
+    hub.allows(Input.CONFIGURE)
+    try:
+        hub.install(configuration)
+    except BlockError as error:
+        raise Refused("refused", str(error)) from error
+    hub.recent.add("configured", configuration.name, author=author)
+    await hub.core_of_newest_plan()
+
+
+async def documents(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
+    """Give the XML texts of the configuration in force."""
+    files = hub.need_configuration().files
+    return {name: data.decode("utf-8", "replace") for name, data in files.items()}
+
+
+async def model(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
+    """Give the model in force, explained."""
+    return describe_model(hub.need_configuration().model)
+
+
+async def run(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Begin a bout."""
+    return await begin_bout(
+        hub, client.author, params["delay_s"], params["stop_s"], params["labels"] or {}, params["notes"]
+    )
+
+
+async def begin_bout(
+    hub: Hub, author: str, delay_s: float, stop_s: float, labels: dict[str, str], notes: str | None
+) -> dict[str, Any]:
+    """Let the core begin a bout. Raises Refused."""
+    hub.allows(Input.RUN)
+    _check_rules(hub)
+    for key, value in labels.items():
+        hub.logger.tell_label(key, value, author)
+    bout = hub.next_bout()
+    stop_ns = round(stop_s * _NS) if stop_s >= 0 else -1
+    request, ack = hub.core.send(Command.RUN, author, round(delay_s * _NS), stop_ns, bout)
+    await ack
+    if notes:
+        hub.logger.tell_note(notes, author)
+    return {"bout": bout, "request": request, "folder": str(hub.logger.status().get("folder") or "")}
+
+
+def _check_rules(hub: Hub) -> None:
+    """Refuse to run rules that would read what nobody gave a value, unless a change that waits may give it."""
+    mirror = hub.need_mirror()
+    if any(edit.due_ns >= 0 for edit in hub.core.edits.values()):
+        return
+    store = store_in_force(mirror)
+    book = Rulebook(mirror.plan, store)
+    reasons: list[str] = []
+    for state in mirror.plan.states:
+        code = [int(value) for value in store.values(state.rule) or ()]
+        try:
+            unset = book.unset_operand(state.rule, code) if code else mirror.plan.hdsos[state.rule]
+        except SccilsError as error:
+            reasons.append(f"the rule of {state.name}: {error}")
+            continue
+        if unset is not None:
+            reasons.append(f"the rule of {state.name} uses HDSO {unset.id_num} ({unset.name}), which has no value")
+    if reasons:
+        raise Refused("refused", "; ".join(reasons), "set it, or send a script that does")
+
+
+async def stop(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """End the bout."""
+    return await end_bout(hub, client.author, params["policy"] or "")
+
+
+async def end_bout(hub: Hub, author: str, policy: str) -> dict[str, Any]:
+    """Let the core end the bout. Raises Refused."""
+    bout = hub.bout
+    _, ack = hub.core.send(Command.STOP, author, policy)
+    await ack
+    late = Refused("timeout", f"the bout has not ended after {_STOP_S:g} s", "take the torque off if it must")
+    await hub.errands.until(lambda: hub.mode is not Mode.RUNNING, _STOP_S, late)
+    return {"bout": bout, "mode": hub.mode.name, "policy": policy or hub.options.on_stop}
+
+
+async def arm(hub: Hub, client: Client, _params: dict[str, Any]) -> Any:
+    """Allow driving again after a fault."""
+    _, ack = hub.core.send(Command.ARM, client.author)
+    await ack
+    return {"mode": hub.mode.name, "latched": bool(hub.block.words[Word.LATCHED])}
+
+
+async def off(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Take the torque off at once, whoever asks."""
+    why = f"{params['why']} ({client.author})"
+    hub.recent.add("off", why, author=client.author)
+    words = hub.block.words
+    try:
+        # The reason first; should the core not see to it, the guardian sees the word.
+        _, ack = hub.core.send(Command.OFF, client.author, why)
+        await ack
+    except Refused:
+        words[Word.OFF_REQUEST] = hub.now_ns
+    late = Refused("timeout", f"not every servo has confirmed within {_OFF_S:g} s that its torque is off")
+    try:
+        await hub.errands.until(lambda: not words[Word.TORQUE], _OFF_S, late)
+    except Refused:
+        words[Word.OFF_REQUEST] = words[Word.OFF_REQUEST] or hub.now_ns
+    return {"mode": hub.mode.name, "torque": bool(words[Word.TORQUE]), "unconfirmed": hub.unconfirmed()}
+
+
+async def log(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
+    """Log in a window of engine time."""
+    return begin_log(hub, params["start_s"], params["stop_s"])
+
+
+def begin_log(hub: Hub, start_s: float, stop_s: float) -> dict[str, Any]:
+    """Ask the logger for a window of engine time. Raises Refused."""
+    if 0 <= stop_s <= start_s:
+        raise Refused("bad_request", f"logging would stop at {stop_s:g} s and start at {start_s:g} s")
+    hub.logger.tell_window(round(start_s * _NS), round(stop_s * _NS) if stop_s >= 0 else -1)
+    return dict(hub.logger.status())
+
+
+async def stoplog(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
+    """End logging on command."""
+    return end_log(hub, params["stop_s"])
+
+
+def end_log(hub: Hub, stop_s: float) -> dict[str, Any]:
+    """Ask the logger to end a window, at an engine time or (negative) at once."""
+    hub.logger.tell_window_end(round(stop_s * _NS) if stop_s >= 0 else -1)
+    return dict(hub.logger.status())
+
+
+async def take_control(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Take control."""
+    if params["force"]:
+        before = hub.control.take(client.key, hub.now_ns, force=True)
+        if before != client.key:
+            hub.recent.add("control", f"{client.author} took control by force", client=client.name)
+    else:
+        hub.take_control(client)
+    return {"control": hub.in_control}
+
+
+async def hand_over(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Hand control over."""
+    to = hub.clients.named(params["to"])
+    if not to.may("operate"):
+        raise Refused("not_allowed", f"{to.name} may only watch")
+    hub.control.hand_over(client.key, to.key, hub.now_ns)
+    hub.recent.add("control", f"{client.author} handed control over to {to.author}", client=to.name)
+    return {"control": hub.in_control}
+
+
+async def release_control(hub: Hub, client: Client, _params: dict[str, Any]) -> Any:
+    """Give control back."""
+    if hub.control.release(client.key):
+        hub.recent.add("control", f"{client.author} gave control back", client="")
+    return {"control": hub.in_control}
+
+
+async def shutdown(hub: Hub, client: Client, _params: dict[str, Any]) -> Any:
+    """End the daemon."""
+    hub.recent.add("shutdown", f"asked for by {client.author}", author=client.author)
+    hub.shut_down()
+    return {"mode": hub.mode.name}
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("nuc-engine")
+    except importlib.metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def _flat(text_of: str | None) -> str:
+    return " ".join((text_of or "").split())
+
+
+_TIME = Param(number(0, _LONGEST_S), 0.0)
+_STOP_TIME = Param(number(-_LONGEST_S, _LONGEST_S), -1.0)
+
+METHODS = (
+    Method("hello", hello, params={"name": Param(text), "role": Param(one_of("watch", "operate", "admin"), None)}),
+    Method("status", status),
+    Method("tasks", tasks),
+    Method("configurations", configurations),
+    Method("configure", configure, "operate", True, {"name": Param(text), "documents": Param(texts, None)}),
+    Method("documents", documents),
+    Method("model", model),
+    Method(
+        "run",
+        run,
+        "operate",
+        True,
+        {"delay_s": _TIME, "stop_s": _STOP_TIME, "labels": Param(texts, None), "notes": Param(text, None)},
+    ),
+    Method("stop", stop, "operate", True, {"policy": Param(one_of("off", "hold", "park"), None)}),
+    Method("arm", arm, "operate", True),
+    Method("off", off, params={"why": Param(text, "asked for")}),
+    Method("log", log, "operate", True, {"start_s": _TIME, "stop_s": _STOP_TIME}),
+    Method("stoplog", stoplog, "operate", True, {"stop_s": _STOP_TIME}),
+    Method("take_control", take_control, "operate", params={"force": Param(flag, False)}),
+    Method("hand_over", hand_over, "operate", params={"to": Param(text)}),
+    Method("release_control", release_control),
+    Method("shutdown", shutdown, "admin"),
+)
+"""The methods of this part."""

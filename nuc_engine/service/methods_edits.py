@@ -1,0 +1,112 @@
+"""Methods around edits: undo, redo, saving what is in force, recording."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nuc_engine.changes import Control, Write
+from nuc_engine.service.clients import Client
+from nuc_engine.service.configuration import PLANT
+from nuc_engine.service.core_link import AT_ONCE, Parts
+from nuc_engine.service.edits import Edited
+from nuc_engine.service.errors import Refused
+from nuc_engine.service.folders import check_name
+from nuc_engine.service.hub import Hub
+from nuc_engine.service.method import Method
+from nuc_engine.service.methods_values import outcome
+from nuc_engine.service.params import Param, flag, one_of, text
+from nuc_engine.service.save import configuration_files, recorded_script, store_script
+from nuc_engine.service.values_in import values_in_force
+from sccils_schemas.problems import SccilsError
+
+
+async def undo(hub: Hub, client: Client, _params: dict[str, Any]) -> Any:
+    """Take back the last edit, whoever made it."""
+    return await _send_back(hub, client, hub.need_book().undo(), undo=True)
+
+
+async def redo(hub: Hub, client: Client, _params: dict[str, Any]) -> Any:
+    """Repeat the edit that was undone last."""
+    return await _send_back(hub, client, hub.need_book().redo(), undo=False)
+
+
+async def _send_back(hub: Hub, client: Client, edited: Edited, *, undo: bool) -> dict[str, Any]:
+    plan = hub.need_plan()
+    writes = tuple(Write(part.index, part.after) for part in edited if part.what == "write")
+    controls = tuple(_control(part.what, part.index, part.after) for part in edited if part.what != "write")
+    names = [plan.hdsos[write.hdso].name for write in writes] + [plan.joints[c.joint].name for c in controls]
+    edit = hub.core.edit(client.author, AT_ONCE, names, Parts(writes, controls))
+    hub.need_book().sent_back(edit.request, undo=undo)
+    await edit.ack
+    return await outcome(hub, [edit])
+
+
+def _control(what: str, joint: int, value: Any) -> Control:
+    return Control(value[0], joint, value[1]) if what == "drive" else Control(what, joint, value)
+
+
+async def save(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Write the values in force as a configuration or as an hdsoscript."""
+    configuration = hub.need_configuration()
+    name, overwrite, description = check_name(params["name"]), params["overwrite"], params["description"]
+    held = values_in_force(hub.need_mirror())
+    try:
+        if params["kind"] == "script":
+            path = hub.folders.new_script(
+                name, store_script(configuration, held, name, description), overwrite=overwrite
+            )
+        else:
+            files = configuration_files(configuration, held, description)
+            if PLANT in configuration.files:
+                files[PLANT] = configuration.files[PLANT]
+            path = hub.folders.new_configuration(name, files, overwrite=overwrite)
+    except SccilsError as error:
+        raise Refused("failed", f"these values can not be written as documents: {error}") from error
+    hub.recent.add("saved", str(path), author=client.author)
+    return {"path": str(path), "kind": params["kind"]}
+
+
+async def record_start(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Begin to record edits."""
+    name = check_name(params["name"])
+    hub.need_book().record(name)
+    hub.recent.add("record_start", name, author=client.author)
+    return {"name": name}
+
+
+async def record_stop(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """End the recording and write it as a timed hdsoscript."""
+    book = hub.need_book()
+    if book.recording is None:
+        raise Refused("refused", "nothing is being recorded", "start a recording first")
+    name, recorded, left_out = book.recorded()
+    try:
+        data = recorded_script(book.plan, recorded, name)
+    except SccilsError as error:
+        raise Refused("failed", f"the recording can not be written: {error}") from error
+    path = hub.folders.new_script(name, data, overwrite=params["overwrite"])
+    # Only now: where the file could not be written the recording is still there.
+    book.end_recording()
+    hub.recent.add("record_stop", str(path), author=client.author)
+    return {"path": str(path), "writes": len(recorded), "left_out": left_out}
+
+
+METHODS = (
+    Method("undo", undo, "operate", True),
+    Method("redo", redo, "operate", True),
+    Method(
+        "save",
+        save,
+        "operate",
+        True,
+        {
+            "name": Param(text),
+            "kind": Param(one_of("configuration", "script"), "configuration"),
+            "description": Param(text, None),
+            "overwrite": Param(flag, False),
+        },
+    ),
+    Method("record_start", record_start, "operate", True, {"name": Param(text)}),
+    Method("record_stop", record_stop, "operate", True, {"overwrite": Param(flag, False)}),
+)
+"""The methods of this part."""

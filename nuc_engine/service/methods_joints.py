@@ -1,0 +1,119 @@
+"""Methods around joints: what drives them, tweak torques, poses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nuc_engine.changes import Control
+from nuc_engine.controls import refusal
+from nuc_engine.daemon.modes import Input
+from nuc_engine.daemon.wire import Command
+from nuc_engine.service.clients import Client
+from nuc_engine.service.core_link import AT_ONCE, Parts
+from nuc_engine.service.errors import Refused
+from nuc_engine.service.folders import check_name
+from nuc_engine.service.hub import Hub
+from nuc_engine.service.method import Method
+from nuc_engine.service.methods_values import outcome
+from nuc_engine.service.params import Param, number, numbers, ref, text
+
+_FASTEST_DEG_S = 10_000.0
+
+
+async def joint_mode(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Choose what drives a joint."""
+    return await _control(hub, client, [Control("mode", hub.need_joint(params["joint"]), params["mode"])])
+
+
+async def tweak(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Add a torque to a joint."""
+    return await _control(hub, client, [Control("tweak", hub.need_joint(params["joint"]), float(params["ticks"]))])
+
+
+async def pose(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Move joints to angles, slowly."""
+    hub.allows(Input.POSE)
+    angles = _angles(hub, params["angles"], params["name"])
+    joints = {hub.need_joint(name): angle for name, angle in angles.items()}
+    rate = params["rate_deg_s"]
+    controls = [Control("rate", joint, float(rate)) for joint in joints] if rate is not None else []
+    controls += [Control("target", joint, float(angle)) for joint, angle in joints.items()]
+    return await _control(hub, client, controls)
+
+
+async def park(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Choose the pose that a stop with the policy `park` moves to."""
+    angles = _angles(hub, params["angles"], params["name"])
+    joints = {hub.need_joint(name): float(angle) for name, angle in angles.items()}
+    _, ack = hub.core.send(Command.PARK, client.author, joints, float(params["rate_deg_s"]))
+    await ack
+    return {"angles": dict(angles), "rate_deg_s": params["rate_deg_s"]}
+
+
+def _angles(hub: Hub, angles: Mapping[str, float] | None, name: str | None) -> Mapping[str, float]:
+    if (angles is None) == (name is None):
+        raise Refused("bad_request", "a pose needs either angles or a name")
+    if angles is not None:
+        return angles
+    known = hub.folders.read_poses().get(hub.need_plan().name, {})
+    if name not in known:
+        raise Refused("not_found", f"there is no pose {name!r}", f"there are: {', '.join(known) or 'none'}")
+    return known[str(name)]
+
+
+async def pose_save(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
+    """Save the pose the leg is in."""
+    name = check_name(params["name"])
+    mirror, moment = hub.need_mirror(), hub.moment()
+    angles: dict[str, float] = {}
+    for motor in mirror.plan.motors:
+        joint = mirror.plan.joints[motor.joint].name
+        values = moment.values(motor.angle)
+        if values is None:
+            raise Refused("refused", f"the angle of {joint} has not been measured", "check the servo's power and cable")
+        angles[joint] = round(float(values[0]), 3)
+    poses = hub.folders.read_poses()
+    poses.setdefault(mirror.plan.name, {})[name] = angles
+    path = hub.folders.write_poses(poses)
+    return {"name": name, "angles": angles, "path": str(path)}
+
+
+async def poses(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
+    """Give the poses saved for the configuration in force."""
+    return hub.folders.read_poses().get(hub.need_plan().name, {})
+
+
+async def _control(hub: Hub, client: Client, controls: Sequence[Control]) -> dict[str, Any]:
+    plan = hub.need_plan()
+    if reasons := [reason for control in controls if (reason := refusal(control, plan))]:
+        raise Refused("refused", "; ".join(reasons))
+    names = [plan.joints[control.joint].name for control in controls]
+    edit = hub.core.edit(client.author, AT_ONCE, names, Parts(controls=tuple(controls)))
+    await edit.ack
+    return await outcome(hub, [edit])
+
+
+_RATE = number(0.1, _FASTEST_DEG_S)
+
+METHODS = (
+    Method("joint_mode", joint_mode, "operate", True, {"joint": Param(ref), "mode": Param(text)}),
+    Method("tweak", tweak, "operate", True, {"joint": Param(ref), "ticks": Param(number(-254, 254))}),
+    Method(
+        "pose",
+        pose,
+        "operate",
+        True,
+        {"angles": Param(numbers, None), "name": Param(text, None), "rate_deg_s": Param(_RATE, None)},
+    ),
+    Method(
+        "park",
+        park,
+        "operate",
+        True,
+        {"angles": Param(numbers, None), "name": Param(text, None), "rate_deg_s": Param(_RATE, 20.0)},
+    ),
+    Method("pose_save", pose_save, "operate", True, {"name": Param(text)}),
+    Method("poses", poses),
+)
+"""The methods of this part."""

@@ -1,0 +1,289 @@
+"""Methods around values: get, set, scripts and what waits for its time; subscriptions and events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nuc_engine.changes import Changeset, ScriptRefused, Write, prepare
+from nuc_engine.controls import JOINT_MODES
+from nuc_engine.plan import HdsoPlan, Plan
+from nuc_engine.planning import stored_values
+from nuc_engine.service.clients import Client
+from nuc_engine.service.core_link import AT_ONCE, Done, Edit, Parts
+from nuc_engine.service.errors import Refused
+from nuc_engine.service.hub import Hub
+from nuc_engine.service.method import Method
+from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs, text
+from nuc_engine.service.telemetry import MAX_RATE_HZ, describe
+from nuc_engine.store import refusal
+from nuc_engine.values import plain_value
+from sccils_schemas.documents import HdsoScript
+from sccils_schemas.model import check_script
+from sccils_schemas.parser import parse
+from sccils_schemas.problems import Problems, SccilsError
+
+MAX_CHANGESETS = 5000
+"""Changesets of one script that the core is given at most."""
+
+_NS = 1_000_000_000
+_LONGEST_S = 1e8
+_EFFECT_S = 3.0
+_MAX_REASONS = 20
+
+
+async def get(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
+    """Give values by name, all of one cycle."""
+    mirror, moment = hub.need_mirror(), hub.moment()
+    values: dict[str, Any] = {}
+    unknown: list[str] = []
+    for name in params["names"]:
+        field = mirror.field(name)
+        if field is None:
+            unknown.append(str(name))
+        else:
+            values[str(name)] = field.read(moment)
+    snapshot = moment.snapshot
+    return {
+        "values": values,
+        "unknown": unknown,
+        "cycle": 0 if snapshot is None else snapshot.cycle,
+        "time_s": None if snapshot is None else hub.engine_time_s(snapshot.time_ns),
+    }
+
+
+async def set_values(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Write values, together."""
+    writes = tuple(read_change(hub, item[0], item[1]) for item in params["changes"])
+    due_ns = AT_ONCE if params["time_s"] is None else round(params["time_s"] * _NS)
+    names = [hub.need_plan().hdsos[write.hdso].name for write in writes]
+    edit = hub.core.edit(client.author, due_ns, names, Parts(writes))
+    await edit.ack
+    return await outcome(hub, [edit])
+
+
+def read_change(hub: Hub, name: int | str, value: Any) -> Write:
+    """Return one write as the store takes it. Raises Refused with the reason where it can not be made."""
+    hdso = hub.need_hdso(name)
+    named = f"HDSO {hdso.id_num} ({hdso.name})"
+    if hdso.index in hub.closed and not _driven_by(hub, hdso):
+        raise Refused("refused", f"{named}: {hub.closed[hdso.index]}")
+    wants_text = hdso.kind == "boolstring" or (hdso.datatype == "char" and isinstance(value, str))
+    if isinstance(value, str) != wants_text:
+        expected = "a rule as text" if wants_text else f"numbers of type {hdso.datatype}"
+        raise Refused("bad_request", f"{named}: expected {expected}")
+    data = value if isinstance(value, str | list) else [value]
+    ids = {other.name: other.id_num for other in hub.need_plan().hdsos} if wants_text else {}
+    try:
+        values = stored_values(hdso, data, ids)
+    except (SccilsError, OverflowError) as error:
+        raise Refused("refused", f"{named}: {error}") from error
+    reason = refusal(hdso, values)
+    if reason is not None:
+        raise Refused("refused", f"{named}: {reason}")
+    return Write(hdso.index, values)
+
+
+def _driven_by(hub: Hub, hdso: HdsoPlan) -> bool:
+    """Say whether a command may be written now because its joint was switched to be driven by it."""
+    controls = hub.need_book().controls
+    for motor in hub.need_plan().motors:
+        for mode, index in (("position", motor.position_command), ("force", motor.force_command)):
+            if index == hdso.index and mode in JOINT_MODES and controls.mode(motor.joint) == mode:
+                return True
+    return False
+
+
+async def outcome(hub: Hub, edits: Sequence[Edit]) -> dict[str, Any]:
+    """Wait for edits that are to take effect at once, and say what became of all of them."""
+    late = Refused("timeout", "the change was taken but has not taken effect yet", "see `pending`")
+    answer: dict[str, Any] = {"cycle": 0, "time_s": None, "applied": [], "refused": []}
+    waiting: list[int] = []
+    for edit in edits:
+        if edit.due_ns > _elapsed_ns(hub):
+            waiting.append(edit.request)
+            tell_when_done(hub, edit)
+            continue
+        done = await hub.errands.within(edit.done, _EFFECT_S, late)
+        answer["request"], answer["cycle"] = done.request, done.cycle
+        answer["time_s"] = hub.engine_time_s(done.time_ns)
+        _add(answer, hub.need_plan(), done)
+    if waiting:
+        answer["pending"], answer["requests"] = waiting[-1], waiting
+    return answer
+
+
+def _elapsed_ns(hub: Hub) -> int:
+    """Return engine time in ns; before a bout nothing but what is to be at once is due."""
+    time_s = hub.engine_time_s(hub.now_ns)
+    return AT_ONCE if time_s is None else round(time_s * _NS)
+
+
+def _add(answer: dict[str, Any], plan: Plan, done: Done) -> None:
+    names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
+    for part in done.outcomes:
+        if part.what in ("write", "answer"):
+            hdso = plan.hdsos[part.index]
+            name, value = hdso.name, _plain(hdso, part.values, names)
+        else:
+            name, value = f"{part.what} of {plan.joints[part.index].name}", part.values[0]
+        if part.refused:
+            answer["refused"].append({"name": name, "reason": part.refused})
+        elif part.what == "answer":
+            answer.setdefault("answers", []).append({"name": name, "value": value})
+        else:
+            answer["applied"].append({"name": name, "value": value})
+
+
+def _plain(hdso: HdsoPlan, values: tuple[Any, ...], names: dict[int, str]) -> Any:
+    whole = len(values) == hdso.count or hdso.kind != "boolstring"
+    return plain_value(hdso, values, names) if whole and values else list(values)
+
+
+def tell_when_done(hub: Hub, edit: Edit) -> None:
+    """Let an edit that waits be told of once it took effect, or will not."""
+
+    def tell() -> None:
+        try:
+            done = edit.done.result()
+        except Refused as error:
+            hub.recent.add("not_done", error.text, request=edit.request, author=edit.author)
+            return
+        answer: dict[str, Any] = {"applied": [], "refused": []}
+        _add(answer, hub.need_plan(), done)
+        time_s = hub.engine_time_s(done.time_ns)
+        more = {"request": edit.request, "author": edit.author, "cycle": done.cycle, "time_s": time_s}
+        hub.recent.add("done", ", ".join(edit.names), **more, **answer)
+
+    edit.done.tell(tell)
+
+
+async def script(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Carry out an hdsoscript; its times count from the start of the bout, or from now."""
+    document = read_script(hub, params["text"].encode("utf-8", "replace"))
+    edits = submit(hub, client.author, document, from_now=params["offset"] == "now")
+    hub.logger.tell_script(document.name or "script", params["text"].encode("utf-8", "replace"))
+    for edit in edits:
+        await edit.ack
+    return await outcome(hub, edits)
+
+
+def read_script(hub: Hub, data: bytes) -> HdsoScript:
+    """Return an hdsoscript, checked against the model. Raises Refused with every reason."""
+    document, problems = parse(data, "script")
+    if document is None:
+        raise Refused("bad_request", reasons(problems))
+    if not isinstance(document, HdsoScript):
+        raise Refused("bad_request", "this is no hdsoscript", "expected <hdsoscript>")
+    return checked(hub, document)
+
+
+def checked(hub: Hub, document: HdsoScript) -> HdsoScript:
+    """Return an hdsoscript that can be carried out on the model. Raises Refused with every reason."""
+    problems = check_script(document, hub.need_configuration().model)
+    if not problems.ok:
+        raise Refused("refused", reasons(problems))
+    return document
+
+
+def reasons(problems: Problems) -> str:
+    """Return what is wrong, one line for each."""
+    lines = [str(problem) for problem in problems.errors]
+    more = len(lines) - _MAX_REASONS
+    return "\n".join(lines[:_MAX_REASONS] + ([f"... and {more} more"] if more > 0 else []))
+
+
+def submit(hub: Hub, author: str, document: HdsoScript, *, from_now: bool = False) -> list[Edit]:
+    """Hand a checked script to the core: one edit for each of its times. Raises Refused."""
+    plan = hub.need_plan()
+    try:
+        changesets = prepare(document, plan, hub.need_configuration().model.ids)
+    except ScriptRefused as refused:
+        raise Refused("refused", "\n".join(refused.reasons)) from refused
+    if len(changesets) > MAX_CHANGESETS:
+        raise Refused("refused", f"the script has {len(changesets)} different times", f"at most {MAX_CHANGESETS}")
+    elapsed = _elapsed_ns(hub)
+    if from_now and elapsed == AT_ONCE and any(changeset.time_ns for changeset in changesets):
+        raise Refused("refused", "no engine time runs that could be counted from", "run first, or count from the start")
+    edits: list[Edit] = []
+    for changeset in changesets:
+        time_ns = changeset.time_ns + elapsed if from_now and changeset.time_ns else changeset.time_ns
+        # What is due already, and time 0 before a bout, takes effect when it arrives.
+        due_ns = AT_ONCE if time_ns == 0 or time_ns <= elapsed else time_ns
+        edits.append(hub.core.edit(author, due_ns, _names(plan, changeset), _parts(changeset)))
+    return edits
+
+
+def _parts(changeset: Changeset) -> Parts:
+    return Parts(changeset.writes, changeset.controls, changeset.requests)
+
+
+def _names(plan: Plan, changeset: Changeset) -> list[str]:
+    return [plan.hdsos[write.hdso].name for write in changeset.writes]
+
+
+async def pending(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
+    """Say what waits for its time."""
+    waiting = [edit for edit in hub.core.edits.values() if edit.due_ns != AT_ONCE]
+    return [
+        {"request": edit.request, "author": edit.author, "time_s": edit.due_ns / _NS, "names": list(edit.names)}
+        for edit in sorted(waiting, key=lambda edit: edit.due_ns)
+    ]
+
+
+async def forget(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Withdraw what waits for its time."""
+    request = params["request"]
+    if request != "all" and not isinstance(request, int):
+        raise Refused("bad_request", f"request is {request!r}", "expected a request's number or 'all'")
+    if request != "all" and request not in hub.core.edits:
+        raise Refused("not_found", f"no change of request {request} waits", "see `pending`")
+    ack = await hub.core.forget(client.author, -1 if request == "all" else int(request))
+    return {"forgotten": ack.detail}
+
+
+async def subscribe(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
+    """Begin a stream of values."""
+    recipe = hub.recipes.subscribe(params["names"], params["rate_hz"], hub.now_ns)
+    return {
+        "topic": recipe.topic,
+        "rate_hz": _NS / recipe.period_ns,
+        "fields": describe(recipe, hub.mirror),
+        "address": hub.options.telemetry,
+    }
+
+
+async def unsubscribe(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
+    """End a stream."""
+    hub.recipes.unsubscribe(params["topic"])
+    return {"topic": params["topic"]}
+
+
+async def events(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
+    """Say what happened lately."""
+    return hub.recent.since(int(params["since"]))
+
+
+METHODS = (
+    Method("get", get, params={"names": Param(refs)}),
+    Method(
+        "set",
+        set_values,
+        "operate",
+        True,
+        {"changes": Param(changes), "time_s": Param(number(0, _LONGEST_S), None)},
+    ),
+    Method(
+        "script",
+        script,
+        "operate",
+        True,
+        {"text": Param(long_text), "offset": Param(one_of("start", "now"), "start")},
+    ),
+    Method("pending", pending),
+    Method("forget", forget, "operate", True, {"request": Param(ref)}),
+    Method("subscribe", subscribe, params={"names": Param(refs), "rate_hz": Param(number(0.01, MAX_RATE_HZ), 30.0)}),
+    Method("unsubscribe", unsubscribe, params={"topic": Param(text)}),
+    Method("events", events, params={"since": Param(number(0), 0)}),
+)
+"""The methods of this part."""

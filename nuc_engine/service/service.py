@@ -1,0 +1,171 @@
+"""The loop of the service: sockets, the core's records, errands and telemetry, one step at a time on one thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.launch import Launch
+from nuc_engine.daemon.wire import Command
+from nuc_engine.service.access import Access, read_datagram_address
+from nuc_engine.service.channel import Message, Sockets
+from nuc_engine.service.clients import Client, Clients
+from nuc_engine.service.control import Control
+from nuc_engine.service.core_link import CoreLink
+from nuc_engine.service.errands import Errands
+from nuc_engine.service.errors import Refused
+from nuc_engine.service.folders import Folders
+from nuc_engine.service.hub import DataLogger, Hub, wake
+from nuc_engine.service.logger import LogRefused
+from nuc_engine.service.methods import serve
+from nuc_engine.service.pack import pack_map
+from nuc_engine.service.recent import Recent
+from nuc_engine.service.sccils import Session, response
+from nuc_engine.service.telemetry import Datagrams, Recipes
+
+LONGEST_MS = 50
+"""Longest wait for anything: the service's heart beats at least this often."""
+
+WATCHING_MS = 2
+_HOUSEKEEPING_NS = 1_000_000_000
+
+
+class Service:
+    """Answers clients, sends telemetry, follows the core. Raises ServiceError when it can not be opened.
+
+    `now_ns` is CLOCK_MONOTONIC, `wall_s` seconds since 1970. `dump_wanted` says that the data logger wants a STORE
+    record; it is asked in every step.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        logger: DataLogger,
+        *,
+        now_ns: Callable[[], int],
+        wall_s: Callable[[], float],
+        folders: Folders | None = None,
+        dump_wanted: Callable[[], bool] = bool,
+    ) -> None:
+        options, self._words = launch.options, launch.block.words
+        self._to_service, self._now_ns, self._dump_wanted = launch.to_service, now_ns, dump_wanted
+        self._housekeeping_ns = 0
+        udp = read_datagram_address(options.udp) if options.udp else None
+        self._access = Access(options.keys)
+        self.sockets = Sockets(options.commands, options.telemetry, self._access)
+        self.sockets.poller.register(launch.to_service, 1)
+        self._datagrams = None if udp is None else Datagrams(*udp)
+        errands = Errands(now_ns)
+        core = CoreLink(launch.block, wake(launch.to_core), errands, self._words[Word.SERVICE_DEATHS])
+        recipes = Recipes(self.sockets, wall_s, options.telemetry_rate_hz, self._datagrams)
+        self.hub = hub = Hub(
+            block=launch.block,
+            options=options,
+            buses={line.name: line.url for line in launch.buses},
+            errands=errands,
+            core=core,
+            clients=Clients(),
+            control=Control(options.control_timeout_s),
+            folders=folders if folders is not None else Folders(options.data),
+            logger=logger,
+            recent=Recent(wall_s, self._words[Word.BOUT_START] if self._words[Word.BOUT] else None),
+            recipes=recipes,
+            wake_supervisor=wake(launch.to_supervisor),
+        )
+        core.announce = self._announce
+        core.listeners += [self._follow, hub.recent.take]
+        hub.recent.listeners.append(recipes.happened)
+        self._overtaken = 0
+        hub.resume()
+
+    def step(self, timeout_ms: int = 0) -> None:
+        """Do everything that there is to do, waiting for it at most this long."""
+        ready = self.sockets.poll(min(timeout_ms, self._patience_ms()))
+        self._words[Word.SERVICE_BEAT] = self._now_ns()
+        if self._to_service in ready:
+            os.eventfd_read(self._to_service)
+        hub = self.hub
+        hub.core.pump()
+        hub.follow()
+        if hub.core.overtaken != self._overtaken:
+            self._overtaken = hub.core.overtaken
+            hub.overtaken()
+        for message in self.sockets.messages(ready):
+            self._take(message)
+        hub.errands.step()
+        self.sockets.step(ready)
+        now_ns = self._now_ns()
+        if hub.mirror is not None and hub.recipes.next_ns() <= now_ns:
+            hub.recipes.step(hub.moment(), now_ns)
+        if now_ns - self._housekeeping_ns >= _HOUSEKEEPING_NS:
+            self._housekeeping_ns = now_ns
+            self._keep_house(now_ns)
+        if self._dump_wanted():
+            with suppress(Refused):
+                hub.core.send(Command.DUMP, "the logger")
+
+    def close(self) -> None:
+        """Close the sockets."""
+        self.sockets.close()
+        if self._datagrams is not None:
+            self._datagrams.close()
+
+    def _patience_ms(self) -> int:
+        hub, now_ns = self.hub, self._now_ns()
+        due = [hub.errands.next_ns(), hub.recipes.next_ns() if hub.mirror is not None else None]
+        soonest = min((moment for moment in due if moment is not None), default=now_ns + LONGEST_MS * 1_000_000)
+        longest = WATCHING_MS if hub.errands.watching else LONGEST_MS
+        return max(0, min(longest, -((now_ns - soonest) // 1_000_000)))
+
+    def _take(self, message: Message) -> None:
+        now_ns = self._now_ns()
+        hub = self.hub
+        client = hub.clients.heard(message.key, message.address, message.who, now_ns)
+        if not client.spend(now_ns):
+            if client.refused % 1000 == 1:
+                self._complain(client, Refused("too_fast", "too many messages", "wait for answers"))
+            return
+        hub.control.heard(client.key, now_ns)
+        if message.payload is None:
+            client.rubbish += 1
+            self._complain(client, Refused("bad_request", "a message is one frame", "send the payload as one frame"))
+        elif message.payload.lstrip()[:1] == b"<" or message.payload.startswith(b"\xef\xbb\xbf<"):
+            self._session(client).take(message.payload)
+        else:
+            address = list(client.address)
+            serve(hub, client, message.payload, lambda answer: self.sockets.send(client.key, address, answer))
+
+    def _session(self, client: Client) -> Session:
+        if client.session is None:
+            client.session = Session(
+                self.hub, client, lambda payload: self.sockets.send(client.key, client.address, payload)
+            )
+        session: Session = client.session
+        return session
+
+    def _complain(self, client: Client, error: Refused) -> None:
+        if client.session is not None:
+            self.sockets.send(client.key, client.address, response("fail", text=str(error)))
+            return
+        said: dict[str, Any] = {"kind": error.kind, "text": error.text, "hint": error.hint}
+        self.sockets.send(client.key, client.address, pack_map({"id": None, "ok": False, "error": said}))
+
+    def _announce(self, request: int, author: str) -> None:
+        try:
+            self.hub.logger.tell_request(request, author)
+        except LogRefused as error:
+            # What the leg does must not wait for a disk.
+            self.hub.recent.add("author_not_logged", str(error), request=request, author=author)
+
+    def _follow(self, kind: int, fields: list[Any]) -> None:
+        if self.hub.book is not None:
+            self.hub.book.take(kind, fields)
+
+    def _keep_house(self, now_ns: int) -> None:
+        hub = self.hub
+        hub.clients.forget_idle(now_ns, hub.control.holder(now_ns))
+        if hub.configuration is None:
+            hub.find_documents()

@@ -1,0 +1,200 @@
+"""A service on its own thread of nothing: real sockets, a clock of paper, a fake core, pumped by the test."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import zmq
+
+from nuc_engine.daemon.block import Block, Word
+from nuc_engine.daemon.launch import BusLine, Launch, ServeOptions
+from nuc_engine.service.configuration import read_configuration
+from nuc_engine.service.folders import Folders
+from nuc_engine.service.service import Service
+from tests.service.fake_core import FakeCore
+from tests.sccils.small import SMALL
+from nuc_engine.locations import find_configuration
+
+_TURNS = 2000
+
+
+class FakeLogger:
+    """Remembers what it was told; its documents outlive a service."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[Any, ...]] = []
+        self.kept: tuple[str, dict[str, bytes]] | None = None
+        self.folder = None
+
+    def documents(self):
+        return self.kept
+
+    def tell_documents(self, name, files):
+        self.kept = (name, dict(files))
+
+    def status(self):
+        return {"state": "off", "folder": self.folder}
+
+    def __getattr__(self, name: str):
+        if not name.startswith("tell_"):
+            raise AttributeError(name)
+        return lambda *args: self.told.append((name.removeprefix("tell_"), *args))
+
+
+class Refusal(Exception):
+    def __init__(self, error: dict[str, str]) -> None:
+        super().__init__(f"{error['kind']}: {error['text']} ({error['hint']})")
+        self.kind, self.text, self.hint = error["kind"], error["text"], error["hint"]
+
+
+class Bench:
+    def __init__(self, tmp_path: Path, **options: Any) -> None:
+        self.tmp = tmp_path
+        self.now = 5_000_000_000
+        self.block = Block.create()
+        self.logger = FakeLogger()
+        given = {
+            "data": tmp_path / "data",
+            "commands": (f"ipc://{tmp_path}/c.sock",),
+            "telemetry": f"ipc://{tmp_path}/t.sock",
+            **options,
+        }
+        fds = [os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC) for _ in range(3)]
+        self.fds = fds
+        self.launch = Launch(self.block, *fds, (BusLine("", "aimotor:///dev/null", -1),), ServeOptions(**given))
+        self.folders = Folders(tmp_path / "data", tmp_path / "configs", tmp_path / "scripts")
+        self.core = FakeCore(self.block, self.now_ns)
+        self.context = zmq.Context()
+        self.sockets: list[Any] = []
+        self.dump = False
+        self.service = self.open()
+
+    def now_ns(self) -> int:
+        return self.now
+
+    def open(self) -> Service:
+        return Service(
+            self.launch,
+            self.logger,
+            now_ns=self.now_ns,
+            wall_s=lambda: 1_700_000_000.0 + self.now / 1e9,
+            folders=self.folders,
+            dump_wanted=self._dump_wanted,
+        )
+
+    def _dump_wanted(self) -> bool:
+        wanted, self.dump = self.dump, False
+        return wanted
+
+    def restart(self) -> None:
+        """Let the service die and a new one come."""
+        self.service.close()
+        self.block.words[Word.SERVICE_DEATHS] += 1
+        self.service = self.open()
+
+    def close(self) -> None:
+        for socket in self.sockets:
+            socket.close(0)
+        self.service.close()
+        self.context.term()
+        for fd in self.fds:
+            os.close(fd)
+
+    def turn(self, times: int = 1) -> None:
+        for _ in range(times):
+            self.service.step(0)
+            self.core.step()
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += round(seconds * 1e9)
+        self.turn(3)
+
+    def configured(self, folder: Path | str = SMALL) -> Bench:
+        folder = find_configuration(str(folder))
+        self.service.hub.install(read_configuration(folder.name, folder))
+        self.turn(4)
+        self.core.cycle()
+        self.turn(2)
+        return self
+
+    def client(self, name: str | None = None, *, kind: int = zmq.DEALER, address: str | None = None) -> Talker:
+        socket = self.context.socket(kind)
+        socket.linger = 0
+        self.sockets.append(socket)
+        socket.connect(address or self.launch.options.commands[0])
+        talker = Talker(self, socket)
+        if name is not None:
+            talker.ask("hello", name=name)
+        return talker
+
+    def listener(self, topic: str = "", address: str | None = None) -> Any:
+        socket = self.context.socket(zmq.SUB)
+        socket.linger = 0
+        self.sockets.append(socket)
+        socket.connect(address or self.launch.options.telemetry)
+        socket.subscribe(topic)
+        for _ in range(_TURNS):
+            self.turn()
+            if self.service.sockets.listened(topic or "nuc"):
+                return socket
+            socket.poll(1)
+        raise AssertionError("nobody heard the subscription")
+
+
+class Talker:
+    """One client of the command socket."""
+
+    def __init__(self, bench: Bench, socket: Any) -> None:
+        self.bench, self.socket = bench, socket
+        self.number = 0
+        self.answers: dict[Any, dict[str, Any]] = {}
+
+    def send(self, method: str, **params: Any) -> int:
+        self.number += 1
+        self.raw(msgpack.packb({"id": self.number, "method": method, "params": params}))
+        return self.number
+
+    def raw(self, *frames: bytes) -> None:
+        self.socket.send_multipart(frames)
+
+    def recv(self, turns: int = _TURNS) -> bytes:
+        for _ in range(turns):
+            self.bench.turn()
+            if self.socket.poll(1):
+                return self.socket.recv_multipart()[-1]
+        raise AssertionError("no answer")
+
+    def answer(self, number: Any) -> Any:
+        while number not in self.answers:
+            found = msgpack.unpackb(self.recv(), strict_map_key=False)
+            self.answers[found["id"]] = found
+        found = self.answers.pop(number)
+        if not found["ok"]:
+            raise Refusal(found["error"])
+        return found["result"]
+
+    def ask(self, method: str, **params: Any) -> Any:
+        return self.answer(self.send(method, **params))
+
+    def silent(self, turns: int = 20) -> bool:
+        for _ in range(turns):
+            self.bench.turn()
+            if self.socket.poll(1):
+                return False
+        return True
+
+
+@contextmanager
+def bench(tmp_path: Path, **options: Any):
+    made = Bench(tmp_path, **options)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+__all__ = ["Bench", "Refusal", "Talker", "bench"]
