@@ -52,8 +52,8 @@ class Processes(Protocol):
         """Send a signal; nothing happens when the process has ended."""
         ...
 
-    def close(self, pidfd: int) -> None:
-        """Let go of it."""
+    def close(self, pidfd: int | None) -> None:
+        """Let go of it; there may be nothing to let go of."""
         ...
 
 
@@ -75,9 +75,10 @@ class LinuxProcesses:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, number)
 
-    def close(self, pidfd: int) -> None:
-        """Let go of it."""
-        os.close(pidfd)
+    def close(self, pidfd: int | None) -> None:
+        """Let go of it; there may be nothing to let go of."""
+        if pidfd is not None:
+            os.close(pidfd)
 
 
 class Guardian:
@@ -104,28 +105,26 @@ class Guardian:
         self._watch = Watch(words)
         self._release = Release(lines, words, clock, self._beat)
         self._core: int | None = None
-        # Generation of the last core that is watched or has been dealt with.
-        self._known = 0
+        # Generation of the last core that is watched or has been dealt with, and of one a dead guardian left behind.
+        self._known = self._heritage = 0
         self._due_ns = clock.now_ns
 
-    def be_born(self, fault: str = "") -> bool:
-        """Take the torque off unless a core drives already; False when a port is gone.
+    def be_born(self) -> bool:
+        """Take over from whoever was guardian before, or begin; False when a port is gone.
 
-        `fault` is why there is no core, empty for a start at which nothing is wrong.
+        `Word.GUARDIAN_WATCHES` names the core that drives, or drove and has not been dealt with. Unless that one lives
+        still, the torque is taken off first of all.
         """
         words = self._words
-        generation, pid = words[Word.CORE_GENERATION], words[Word.CORE_PID]
-        if pid and words[Word.BUS_OWNER] == OWNER_CORE:
+        generation, pid, watched = words[Word.CORE_GENERATION], words[Word.CORE_PID], words[Word.GUARDIAN_WATCHES]
+        if pid and words[Word.BUS_OWNER] == OWNER_CORE and watched in (0, generation):
+            self._heritage = watched
             self._beat()
             return True
-        if not pid and words[Word.BUS_OWNER] == OWNER_CORE:
-            # There was a core when this guardian was forked.
-            fault = "core_dead"
-        if fault:
-            self._latch(Finding(fault, "there was neither core nor guardian"))
-        # Whatever a guardian watched is dealt with here; a core that nobody watched yet waits, and is watched later.
-        self._known = words[Word.GUARDIAN_WATCHES]
-        if pid and self._known == generation:
+        if watched and not words[Word.LATCHED]:
+            self._latch(Finding("core_dead", f"core {watched} and the guardian are dead"))
+        self._known = watched
+        if pid and watched == generation:
             # The guardian before this one died while it was taking over from that core.
             self._core = self._processes.open(pid)
         return self._take_off()
@@ -167,25 +166,23 @@ class Guardian:
         return False
 
     def _follow(self) -> Finding | None:
-        """Watch the newest core from the moment its heart beats. A finding when it drove and is dead already."""
+        """Watch the newest core from the moment its heart beats. A finding when an inherited one is dead already."""
         words = self._words
         generation, pid = words[Word.CORE_GENERATION], words[Word.CORE_PID]
         if generation == self._known:
             return None
         pidfd = self._processes.open(pid) if pid else None
         if words[Word.CORE_PID] != pid or words[Word.CORE_GENERATION] != generation:
-            if pidfd is not None:
-                self._processes.close(pidfd)
-            return None
-        if pidfd is None:
-            if words[Word.GUARDIAN_WATCHES] != generation:
-                return None
-            self._known = generation
-            return Finding("core_dead", f"core {generation} died while nobody watched it")
-        if not words[Word.CORE_BEAT]:
             self._processes.close(pidfd)
             return None
-        self._core, self._known = pidfd, generation
+        if self._heritage and (pidfd is None or generation != self._heritage):
+            self._processes.close(pidfd)
+            self._known, self._heritage = self._heritage, 0
+            return Finding("core_dead", f"core {self._known} died while there was no guardian")
+        if pidfd is None or not words[Word.CORE_BEAT]:
+            self._processes.close(pidfd)
+            return None
+        self._core, self._known, self._heritage = pidfd, generation, 0
         self._watch.begin(generation)
         words[Word.GUARDIAN_WATCHES] = generation
         return None
@@ -222,7 +219,7 @@ class Guardian:
             self._tell("torque_off", "every servo has confirmed that its torque is off")
         else:
             self._tell("torque_unconfirmed", f"no answer from {', '.join(self._unconfirmed())}; they are asked again")
-        words[Word.OFF_REQUEST] = 0
+        words[Word.OFF_REQUEST] = words[Word.GUARDIAN_WATCHES] = 0
         words[Word.BUS_OWNER] = OWNER_CORE
         return True
 
@@ -239,8 +236,8 @@ class Guardian:
         return [name for motor, name in enumerate(self._motors) if self._words[Word.UNCONFIRMED] >> motor & 1]
 
 
-def run(launch: Launch, fault: str = "", ends: Sequence[int] = ()) -> int:
-    """Be the guardian of `launch` until the main process or a port is gone; `fault` and `ends` as in Guardian.
+def run(launch: Launch, ends: Sequence[int] = ()) -> int:
+    """Be the guardian of `launch` until the main process or a port is gone; `ends` as in Guardian.
 
     Returns 0, or 1 when a port is gone. Raises BlockError without a plan, BusUrlError for buses that do not fit it.
     """
@@ -268,7 +265,7 @@ def run(launch: Launch, fault: str = "", ends: Sequence[int] = ()) -> int:
         ends=ends,
         motors=[motor.name for motor in plan.motors],
     )
-    if not guardian.be_born(fault):
+    if not guardian.be_born():
         return 1
     for missing in acquire(RealtimePolicy(priority=priority, latency_us=None)).missing:
         tell("privilege_missing", f"guardian: {missing}")

@@ -24,8 +24,8 @@ class Programs(Protocol):
         """Run the tasks."""
         ...
 
-    def guardian(self, launch: Launch, fault: str, ends: Sequence[int]) -> int:
-        """Watch over the core. `fault`: why there is none; `ends`: pidfds of what must not outlive this process."""
+    def guardian(self, launch: Launch, ends: Sequence[int]) -> int:
+        """Watch over the core. `ends`: pidfds of what must not outlive this process."""
         ...
 
     def service(self, launch: Launch) -> int:

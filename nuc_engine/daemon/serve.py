@@ -34,9 +34,9 @@ class DaemonPrograms:
         """Run the tasks."""
         return core.run(launch)
 
-    def guardian(self, launch: Launch, fault: str, ends: Sequence[int]) -> int:
+    def guardian(self, launch: Launch, ends: Sequence[int]) -> int:
         """Watch over the core."""
-        return guardian.run(launch, fault, ends)
+        return guardian.run(launch, ends)
 
     def service(self, launch: Launch) -> int:
         """Talk and write."""

@@ -73,7 +73,6 @@ class Supervisor:
         self._service, self._guardian, self._core = Post("service"), Post("guardian", eager=5), Post("core")
         self._emulators = [(Post(name), program) for name, program in emulators]
         self._posts = (*(post for post, _ in self._emulators), self._service, self._guardian, self._core)
-        self._fault = ""
         self._lost_ns = self._ticked_ns = clock.now_ns
         self._status: int | None = None
         self._stage = ""
@@ -127,7 +126,6 @@ class Supervisor:
             # Before it is buried: its number may mean another process then.
             self._words[Word.CORE_PID] = 0
             self._died(self._core, Word.CORE_DEATHS, now_ns)
-            self._fault = "core_dead"
         if self._guardian.child is not None and self._guardian.child.dead():
             self._words[Word.GUARDIAN_PID] = 0
             self._died(self._guardian, Word.GUARDIAN_DEATHS, now_ns)
@@ -191,8 +189,7 @@ class Supervisor:
         # The guardian first: the core's end is no fault then.
         self._guardian.end()
         self._core.end()
-        self._words[Word.CORE_PID] = self._words[Word.GUARDIAN_PID] = 0
-        self._fault = ""
+        self._words[Word.CORE_PID] = self._words[Word.GUARDIAN_PID] = self._words[Word.GUARDIAN_WATCHES] = 0
 
     def _start_missing(self, now_ns: int) -> None:
         words = self._words
@@ -216,15 +213,13 @@ class Supervisor:
         words = self._words
         if not self._guardian.missing(now_ns):
             return
-        fault = ""
         if self._core.child is None:
             # No core may begin before the guardian has let go of the bus.
             words[Word.BUS_OWNER] = OWNER_GUARDIAN
-            fault = self._fault
         words[Word.GUARDIAN_BEAT] = 0
         self._hearts.guardian.begin()
         ends = [post.child.pidfd for post, _ in self._emulators if post.child is not None]
-        child = self._fork("nuc-guardian", partial(self._programs.guardian, self._launch, fault, ends))
+        child = self._fork("nuc-guardian", partial(self._programs.guardian, self._launch, ends))
         self._guardian.fill(child, now_ns)
         words[Word.GUARDIAN_PID] = child.pid
 
@@ -238,7 +233,6 @@ class Supervisor:
         child = self._fork("nuc-core", partial(self._programs.core, self._launch))
         self._core.fill(child, now_ns)
         words[Word.CORE_PID] = child.pid
-        self._fault = ""
 
     def _end_stalled(self) -> None:
         for post, heart, limit_ns in (
