@@ -33,8 +33,8 @@ _PRIORITY = 60
     cls=Command,
     examples=(
         (
-            "nuc emulate lin_roach --pty /tmp/leg",
-            "then, in another terminal: nuc serve lin_roach --bus aimotor:///tmp/leg",
+            "nuc emulate lin_roach --pty /run/nuc/leg",
+            "then, in another terminal: nuc serve lin_roach --bus aimotor:///run/nuc/leg",
         ),
         (
             "nuc emulate lin_roach --pty leg --baud 115200 --control leg.control --byte-log leg.bytes",
@@ -42,7 +42,7 @@ _PRIORITY = 60
         ),
         (
             "nuc emulate lin_roach --pty leg --fault drop=0.01 --fault flip=0.01",
-            "one message in a hundred lost, one garbled",
+            "of a hundred messages one is lost, and one has a bit turned over",
         ),
         ("nuc emulate null_roach --pty leg --plant loopback", "servos without a leg"),
     ),
