@@ -48,7 +48,7 @@ class AsyncClient(Methods):
         identity: bytes = b"",
         now_s: Callable[[], float] = monotonic_s,
     ) -> None:
-        self._keys, self._telemetry = keys, telemetry or telemetry_address(address)
+        self._address, self._keys, self._telemetry = address, keys, telemetry
         self._talk = Conversation(address, name, role, timeout_s, now_s)
         self._context = zmq.asyncio.Context()
         try:
@@ -100,7 +100,7 @@ class AsyncClient(Methods):
         self.close()
 
     def _stream(self, what: Recipe) -> AsyncSubscription:
-        address = what.address or self._telemetry
+        address = self._telemetry or telemetry_address(self._address, what.address)
         stream = AsyncSubscription(what, open_telemetry(self._context, address, what.topic, self._keys), address)
         self._streams.append(stream)
         return stream

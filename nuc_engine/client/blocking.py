@@ -50,7 +50,7 @@ class Client(Methods):
         identity: bytes = b"",
         now_s: Callable[[], float] = monotonic_s,
     ) -> None:
-        self._keys, self._telemetry = keys, telemetry or telemetry_address(address)
+        self._address, self._keys, self._telemetry = address, keys, telemetry
         self._talk = Conversation(address, name, role, timeout_s, now_s)
         self._context: zmq.Context[Any] = zmq.Context()
         try:
@@ -64,6 +64,11 @@ class Client(Methods):
     def greeting(self) -> Greeting | None:
         """What the daemon said at the beginning of this connection; None before the first request."""
         return self._talk.greeting
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the daemon said beside its results so far, such as that control came with a request."""
+        return self._talk.remarks
 
     def greet(self, within_s: float) -> Greeting:
         """Say hello, on a connection that is new, and return what was answered. Raises NotAnswered."""
@@ -105,7 +110,7 @@ class Client(Methods):
         self.close()
 
     def _stream(self, what: Recipe) -> Subscription:
-        address = what.address or self._telemetry
+        address = self._telemetry or telemetry_address(self._address, what.address)
         stream = Subscription(what, open_telemetry(self._context, address, what.topic, self._keys), address)
         self._streams.append(stream)
         return stream

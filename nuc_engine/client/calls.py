@@ -33,7 +33,7 @@ Change = tuple[Ref, Value | Sequence[int | float]]
 _SLOW_S = 20.0
 """Documents are checked whole and a new core is started: that takes seconds on a small machine."""
 
-_EDIT_S = 4.0
+_EDIT_S = 6.0
 """The daemon itself waits for its core, and says so when that does not answer: that is the better message."""
 
 
@@ -95,17 +95,17 @@ def run(
 
 def stop(policy: Literal["off", "hold", "park"] | None = None) -> Call[Data]:
     """End the bout; without a policy, as the daemon was told to when it was started."""
-    return Call("stop", read_map, _given(policy=policy))
+    return Call("stop", read_map, _given(policy=policy), _EDIT_S)
 
 
 def arm() -> Call[Data]:
     """Take back a latched fault: the joints start from where they are."""
-    return Call("arm", read_map)
+    return Call("arm", read_map, at_least_s=_EDIT_S)
 
 
 def off(why: str = "asked for") -> Call[Data]:
     """Take the torque off at once, latched until `arm`. Everybody may, whoever has control."""
-    return Call("off", read_map, {"why": why})
+    return Call("off", read_map, {"why": why}, _EDIT_S)
 
 
 def log(start_s: float = 0.0, stop_s: float | None = None) -> Call[Data]:
@@ -132,7 +132,7 @@ def set_values(changes: Sequence[Change] | Mapping[str, Any], time_s: float | No
 
 def script(text: str, offset: Literal["start", "now"] = "start") -> Call[Acknowledgement]:
     """Send an hdsoscript; its times count from the bout's start, or from now."""
-    return Call("script", Acknowledgement.read, {"text": text, "offset": offset}, 5.0)
+    return Call("script", Acknowledgement.read, {"text": text, "offset": offset}, 10.0)
 
 
 def pending() -> Call[tuple[Any, ...]]:
@@ -142,7 +142,7 @@ def pending() -> Call[tuple[Any, ...]]:
 
 def forget(request: int | Literal["all"]) -> Call[Data]:
     """Withdraw an edit that waits for its time, or all of them."""
-    return Call("forget", read_map, {"request": request})
+    return Call("forget", read_map, {"request": request}, _EDIT_S)
 
 
 def undo() -> Call[Acknowledgement]:
@@ -167,12 +167,19 @@ def tweak(joint: Ref, ticks: float) -> Call[Acknowledgement]:
 
 def pose(angles: Mapping[str, float], rate_deg_s: float | None = None) -> Call[Acknowledgement]:
     """Move joints to these angles, slowly."""
-    return Call("pose", Acknowledgement.read, _given(angles=dict(angles), rate_deg_s=rate_deg_s), 5.0)
+    return Call("pose", Acknowledgement.read, _given(angles=dict(angles), rate_deg_s=rate_deg_s), _EDIT_S)
 
 
 def pose_named(name: str, rate_deg_s: float | None = None) -> Call[Acknowledgement]:
     """Move joints to a pose that was saved, slowly."""
-    return Call("pose", Acknowledgement.read, _given(name=name, rate_deg_s=rate_deg_s), 5.0)
+    return Call("pose", Acknowledgement.read, _given(name=name, rate_deg_s=rate_deg_s), _EDIT_S)
+
+
+def park(
+    angles: Mapping[str, float] | None = None, name: str | None = None, rate_deg_s: float | None = None
+) -> Call[Data]:
+    """Choose the pose that a stop with the policy `park` moves to: angles, or a pose that was saved."""
+    return Call("park", read_map, _given(angles=angles, name=name, rate_deg_s=rate_deg_s), _EDIT_S)
 
 
 def pose_save(name: str) -> Call[Data]:
@@ -186,10 +193,14 @@ def poses() -> Call[Data]:
 
 
 def save(
-    name: str, kind: Literal["configuration", "script"] = "configuration", description: str | None = None
+    name: str,
+    kind: Literal["configuration", "script"] = "configuration",
+    description: str | None = None,
+    overwrite: bool = False,
 ) -> Call[Data]:
     """Write the values in force as a configuration or as an hdsoscript; answers with where."""
-    return Call("save", read_map, _given(name=name, kind=kind, description=description), 10.0)
+    params = _given(name=name, kind=kind, description=description, overwrite=overwrite or None)
+    return Call("save", read_map, params, 10.0)
 
 
 def record_start(name: str) -> Call[Data]:
@@ -197,9 +208,9 @@ def record_start(name: str) -> Call[Data]:
     return Call("record_start", read_map, {"name": name})
 
 
-def record_stop() -> Call[Data]:
+def record_stop(overwrite: bool = False) -> Call[Data]:
     """End it; answers with the hdsoscript's path."""
-    return Call("record_stop", read_map, at_least_s=10.0)
+    return Call("record_stop", read_map, _given(overwrite=overwrite or None), 10.0)
 
 
 def mark(text: str) -> Call[Data]:
@@ -227,8 +238,8 @@ def unsubscribe(topic: str) -> Call[None]:
     return Call("unsubscribe", read_nothing, {"topic": topic})
 
 
-def events(since: int | float | None = None) -> Call[tuple[Any, ...]]:
-    """Ask for the last events, or for those after one."""
+def events(since: int | None = None) -> Call[tuple[Any, ...]]:
+    """Ask for the last events, or for those after the one with this number (`seq`)."""
     return Call("events", read_list, _given(since=since))
 
 

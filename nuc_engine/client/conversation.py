@@ -67,6 +67,7 @@ class Conversation:
     def __init__(self, address: str, name: str, role: str | None, timeout_s: float, now_s: Callable[[], float]) -> None:
         self.address = address
         self.greeting: Greeting | None = None
+        self.remarks: list[str] = []
         self._hello = calls.hello(name, role)
         self._timeout_s = timeout_s
         self._now_s = now_s
@@ -118,6 +119,8 @@ class Conversation:
         while True:
             answer = _answer((yield from self._message(end_s, call.method)), number)
             if answer is not None:
+                # For instance that control came with the request.
+                self.remarks += [str(answer["note"])] if answer.get("note") else []
                 return call.read(_result(call.method, answer))
 
     def _room(self, end_s: float) -> Steps[None]:

@@ -90,6 +90,7 @@ class Methods:
     pose = Method(calls.pose)
     pose_named = Method(calls.pose_named)
     pose_save = Method(calls.pose_save)
+    park = Method(calls.park)
     poses = Method(calls.poses)
     save = Method(calls.save)
     record_start = Method(calls.record_start)

@@ -78,6 +78,8 @@ class Greeting:
     author: str
     verified: bool
     control: str
+    name: str = ""
+    role: str = ""
 
     @classmethod
     def read(cls, data: object) -> Greeting:
@@ -88,7 +90,14 @@ class Greeting:
             who = cast(Data, author)
             author, verified = who.get("name"), bool(who.get("verified"))
         return cls(
-            f.text("engine", ""), f.text("configuration", ""), f.text("mode"), str(author or ""), verified, _who(f.data)
+            engine=f.text("engine", ""),
+            configuration=f.text("configuration", ""),
+            mode=f.text("mode"),
+            author=str(author or ""),
+            verified=verified,
+            control=_who(f.data),
+            name=f.text("name", str(author or "")),
+            role=f.text("role", ""),
         )
 
 
@@ -179,9 +188,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """What became of an edit. `pending` is its request number while it waits for its time, 0 once it is in effect.
+    """What became of an edit. `pending` is a request number while it waits for its time, 0 once it is in effect.
 
-    `cycle` and `time_s` are when it took effect. `refused` says what was not written, and why.
+    `cycle` and `time_s` are when it took effect. `refused` says what was not written, and why. A script of several
+    times is as many requests; what of it is not yet due is in `requests`.
     """
 
     cycle: int
@@ -189,6 +199,7 @@ class Acknowledgement:
     applied: tuple[Any, ...] = ()
     refused: tuple[str, ...] = ()
     pending: int = 0
+    requests: tuple[int, ...] = ()
 
     @classmethod
     def read(cls, data: object) -> Acknowledgement:
@@ -201,6 +212,7 @@ class Acknowledgement:
             applied=f.list("applied", ()),
             refused=tuple(_sentence(item) for item in f.list("refused", ())),
             pending=pending if isinstance(pending, int) else 0,
+            requests=f.list("requests", (pending,) if isinstance(pending, int) else ()),
         )
 
 

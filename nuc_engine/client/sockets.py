@@ -18,6 +18,7 @@ from nuc_engine.service import keys
 
 DEFAULT_ADDRESS = "tcp://127.0.0.1:44106"
 TELEMETRY_PORT = 9872
+_OWN_MACHINE = frozenset({"127.0.0.1", "localhost", "[::1]", "*", "0.0.0.0", "[::]"})  # noqa: S104  compared only
 
 _LINKS: Mapping[int, Link] = MappingProxyType(
     {
@@ -119,11 +120,16 @@ def _connect(socket: Any, address: str, own: Keys | None) -> Any:
     return socket
 
 
-def telemetry_address(address: str) -> str:
-    """Return where the telemetry of a daemon is by default: the same machine, its own port."""
-    if address.startswith("tcp://"):
-        return f"{address.rpartition(':')[0]}:{TELEMETRY_PORT}"
-    return f"tcp://127.0.0.1:{TELEMETRY_PORT}"
+def telemetry_address(commands: str, told: str = "") -> str:
+    """Return where to listen to the telemetry of a daemon whose command socket is at `commands`.
+
+    `told` is the address as the daemon was given it, which may be one that only its own machine can use.
+    """
+    host = commands.removeprefix("tcp://").rpartition(":")[0] if commands.startswith("tcp://") else "127.0.0.1"
+    if not told:
+        return f"tcp://{host}:{TELEMETRY_PORT}"
+    at, _, port = told.removeprefix("tcp://").rpartition(":")
+    return f"tcp://{host}:{port}" if told.startswith("tcp://") and at in _OWN_MACHINE else told
 
 
 def monotonic_s() -> float:

@@ -6,8 +6,8 @@ counter: every request that changes something takes one cycle of 5 ms.
 
 from __future__ import annotations
 
-import json
 import struct
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -209,7 +209,7 @@ class FakeDaemon:
 
     def do_off(self, why: str) -> Any:
         self.mode = "FAULT"
-        return {}
+        return {"mode": self.mode, "torque": False, "unconfirmed": []}
 
     def do_log(self, start_s: float, stop_s: float) -> Any:
         return {"folder": "data/log_1"}
@@ -236,17 +236,17 @@ class FakeDaemon:
         for name, (_, value) in zip(names, changes, strict=True):
             valid = self.leg.hdsos[name]["ranges"].get("valid")
             if valid and isinstance(value, int | float) and valid["upper"] is not None and value > valid["upper"]:
-                return self._done([], [[name, f"above its valid range, which ends at {valid['upper']}"]])
+                return self._done([], [{"name": name, "reason": f"above its valid range, to {valid['upper']:g}"}])
         for name, (_, value) in zip(names, changes, strict=True):
             self.edits.append((name, self.leg.values[name]))
             self.leg.values[name] = value
-        return self._done(names, [])
+        return self._done([{"name": n, "value": self.leg.values[n]} for n in names], [])
 
     def do_script(self, text: str, offset: str) -> Any:
         return {"pending": 8}
 
     def do_pending(self) -> Any:
-        return [{"request": 7, "time_s": 12.5, "author": "alice", "what": ["CTr_lev_TC1_load"]}]
+        return [{"request": 7, "time_s": 12.5, "author": "alice", "names": ["CTr_lev_TC1_load"]}]
 
     def do_forget(self, request: Any) -> Any:
         return {"forgotten": 1}
@@ -257,40 +257,43 @@ class FakeDaemon:
         name, value = self.edits.pop()
         self.undone.append((name, self.leg.values[name]))
         self.leg.values[name] = value
-        return self._done([name], [])
+        return self._done([{"name": name, "value": value}], [])
 
     def do_redo(self) -> Any:
         name, value = self.undone.pop()
         self.edits.append((name, self.leg.values[name]))
         self.leg.values[name] = value
-        return self._done([name], [])
+        return self._done([{"name": name, "value": value}], [])
 
     def do_joint_mode(self, joint: str, mode: str) -> Any:
-        return self._done([joint], [])
+        return self._done([{"name": f"control of {joint}", "value": 0}], [])
 
     def do_tweak(self, joint: str, ticks: float) -> Any:
-        return self._done([joint], [])
+        return self._done([{"name": f"control of {joint}", "value": 0}], [])
 
     def do_pose(self, angles: Any = None, name: str = "", rate_deg_s: float | None = None) -> Any:
         if name and name not in self.poses:
             raise Refusal("not_found", f"there is no pose {name!r}", "nuc ctl pose list shows those there are")
-        return self._done(list(angles or self.poses[name]), [])
+        return self._done([{"name": f"target of {j}", "value": a} for j, a in (angles or self.poses[name]).items()], [])
 
     def do_pose_save(self, name: str) -> Any:
         self.poses[name] = {"Femur-Tibia": 90.0}
-        return self.poses[name]
+        return {"name": name, "angles": self.poses[name], "path": "data/poses.json"}
 
     def do_poses(self) -> Any:
         return self.poses
 
-    def do_save(self, name: str, kind: str, description: str = "") -> Any:
-        return {"paths": [f"configs/{name}/joints.xml"] if kind == "configuration" else [f"scripts/{name}.xml"]}
+    def do_park(self, angles: Any = None, name: str = "", rate_deg_s: float = 20.0) -> Any:
+        return {"angles": angles or self.poses[name], "rate_deg_s": rate_deg_s}
+
+    def do_save(self, name: str, kind: str, description: str = "", overwrite: bool = False) -> Any:
+        return {"path": f"configs/{name}" if kind == "configuration" else f"scripts/{name}.xml", "kind": kind}
 
     def do_record_start(self, name: str) -> Any:
         self.recording = name
         return {}
 
-    def do_record_stop(self) -> Any:
+    def do_record_stop(self, overwrite: bool = False) -> Any:
         name, self.recording = self.recording, ""
         if not name:
             raise Refusal("state", "nothing is being recorded", "nuc ctl record start NAME")
@@ -303,7 +306,7 @@ class FakeDaemon:
 
     def do_labels(self, labels: dict[str, str]) -> Any:
         self.labels.update(labels)
-        return self.labels
+        return {"labels": labels}
 
     def do_subscribe(self, names: list[Any], rate_hz: float) -> Any:
         fields = {}
@@ -316,7 +319,8 @@ class FakeDaemon:
         return {}
 
     def do_events(self, since: Any = None) -> Any:
-        return [{"time_s": 1.25, "name": "rule_overlap", "text": "two rules of Coxa-Trochanter were true"}]
+        text = "two rules of Coxa-Trochanter were true"
+        return [{"seq": 3, "wall_s": 1e9, "time_s": 1.25, "name": "rule_overlap", "text": text}] if not since else []
 
     def do_take_control(self, force: bool = False) -> Any:
         if self.control not in ("", self.greeted[-1]) and not force:
@@ -438,10 +442,9 @@ def main(address: str) -> None:
 
     daemon.answers["get"] = moving
     with serving(daemon, address):
-        input(json.dumps({"address": address}) + "\n")
+        sys.stdout.write(f"{address}\n")
+        threading.Event().wait()
 
 
 if __name__ == "__main__":
-    import sys
-
     main(sys.argv[1])

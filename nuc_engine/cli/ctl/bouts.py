@@ -9,6 +9,7 @@ import click
 
 from nuc_engine.cli.ctl.base import Group, answer, subcommand
 from nuc_engine.cli.ctl.link import Target, act, daemon
+from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import note
 from nuc_engine.cli.params import Pair, as_json
 from nuc_engine.client import calls
@@ -117,7 +118,13 @@ def register(group: Group) -> None:
     def off(target: Target, why: str, as_json: bool) -> int:
         """Take the torque off at once. It stays off until arm."""
         with daemon(target) as leg:
-            return answer(as_json, leg.off(why), "torque is off; nuc ctl arm takes it back")
+            data = leg.off(why)
+        if data.get("torque"):
+            if as_json:
+                return answer(True, {**data, "ok": False}) or 1
+            motors = ", ".join(data.get("unconfirmed", ())) or "the servos"
+            raise Refused(f"nuc ctl off: not confirmed by {motors}: the daemon goes on trying; cut their power")
+        return answer(as_json, data, "torque is off; nuc ctl arm takes it back")
 
     _register_logs(group)
 

@@ -60,7 +60,7 @@ def told(as_json: bool, what: str, result: Acknowledgement) -> int:
 
 
 def _plain(result: Acknowledgement) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in ("cycle", "time_s", "applied", "refused", "pending")}
+    return {name: getattr(result, name) for name in result.__slots__}
 
 
 def _register_values(group: Group) -> None:
@@ -122,7 +122,7 @@ def _register_undo(group: Group, name: str, call: Any, what: str) -> None:
     def undo(target: Target, as_json: bool) -> int:
         with daemon(target) as leg:
             result = act(leg, target, call())
-        edited = ", ".join(str(item[0] if isinstance(item, list | tuple) else item) for item in result.applied)
+        edited = ", ".join(f"{item['name']} = {shown(item['value'])}" for item in result.applied)
         return told(as_json, f"{what} {edited}".strip(), result)
 
     undo.help = meaning[name]
@@ -262,7 +262,8 @@ def _register_poses(group: Group) -> None:
     def save(target: Target, name: str, as_json: bool) -> int:
         """Save the pose the leg is in. A name that exists is written anew."""
         with daemon(target) as leg:
-            return answer(as_json, act(leg, target, calls.pose_save(name)), f"saved {name}")
+            data = act(leg, target, calls.pose_save(name))
+        return answer(as_json, data, f"saved {name}: {_angles(data.get('angles'))}")
 
     @subcommand(
         pose,
@@ -275,12 +276,26 @@ def _register_poses(group: Group) -> None:
     @as_json
     def go(target: Target, where: tuple[str, ...], rate_deg_s: float | None, as_json: bool) -> int:
         """Move to a pose, at a bounded rate, from wherever the leg is."""
-        if len(where) == 1 and "=" not in where[0]:
-            call = calls.pose_named(where[0], rate_deg_s)
-        else:
-            call = calls.pose(dict(_angle(word) for word in where), rate_deg_s)
+        name, angles = _where(where)
+        call = calls.pose_named(name, rate_deg_s) if name else calls.pose(angles, rate_deg_s)
         with daemon(target) as leg:
             return told(as_json, f"moving to {' '.join(where)}", act(leg, target, call))
+
+    @subcommand(
+        pose,
+        "park",
+        (("pose park lying --rate 20", "what `nuc ctl stop --policy park` moves to, and how fast"),),
+        "Nothing but that it was done. Needs control.",
+    )
+    @click.argument("where", metavar="NAME | JOINT=DEG...", nargs=-1, required=True)
+    @click.option("--rate", "rate_deg_s", metavar="DEG/S", type=click.FloatRange(0, min_open=True), help="How fast.")
+    @as_json
+    def park(target: Target, where: tuple[str, ...], rate_deg_s: float | None, as_json: bool) -> int:
+        """Choose the pose in which a stop with the policy park leaves the leg."""
+        name, angles = _where(where)
+        call = calls.park(None if name else angles, name or None, rate_deg_s)
+        with daemon(target) as leg:
+            return answer(as_json, act(leg, target, call), f"parks at {' '.join(where)}")
 
     @subcommand(pose, "list", (("pose list", "all of them"),), "One line per pose.")
     @as_json
@@ -288,9 +303,15 @@ def _register_poses(group: Group) -> None:
         """List the poses that were saved."""
         with daemon(target) as leg:
             found = leg.poses()
-        poses = found.get("poses") if isinstance(found.get("poses"), dict) else found
-        lines = [f"{name}: {_angles(angles)}" for name, angles in (poses or {}).items()]
-        return answer(as_json, {"poses": poses}, *(lines or ["no pose was saved"]))
+        lines = [f"{name}: {_angles(angles)}" for name, angles in found.items()]
+        return answer(as_json, {"poses": found}, *(lines or ["no pose was saved for this configuration"]))
+
+
+def _where(words: tuple[str, ...]) -> tuple[str, dict[str, float]]:
+    """Return the name of a pose, or angles by joint."""
+    if len(words) == 1 and "=" not in words[0]:
+        return words[0], {}
+    return "", dict(_angle(word) for word in words)
 
 
 def _angle(word: str) -> tuple[str, float]:

@@ -36,10 +36,15 @@ def edit_text(what: str, result: Acknowledgement) -> str:
     """Return what became of an edit: refused, waiting, or in effect since when."""
     if result.refused:
         return f"refused: {'; '.join(result.refused)}"
-    if result.pending:
-        return f"{what}: waits for its time (request {result.pending})"
     at = "" if result.time_s is None else f", {result.time_s:.3f} s"
-    return f"{what}: in effect since cycle {result.cycle}{at}"
+    since = f"in effect since cycle {result.cycle}{at}"
+    if not result.pending:
+        return f"{what}: {since}"
+    waits = result.requests or (result.pending,)
+    text = (
+        f"waits for its time (request {waits[0]})" if len(waits) == 1 else f"{len(waits)} changes wait for their time"
+    )
+    return f"{what}: {text}" + (f", what was due is {since}" if result.applied else "")
 
 
 def number(value: Any, digits: int = 2) -> str:
@@ -106,7 +111,7 @@ def task_rows(tasks: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return [(name, *_task(data)) for name, data in tasks.items() if isinstance(data, dict)]
 
 
-TASK_HEAD = ("task", "period us", "late p50", "p99", "max", "takes p99", "max", "overruns", "skipped")
+TASK_HEAD = ("task (us)", "period", "late p50", "p99", "max", "run p99", "max", "over", "skip")
 
 
 def _task(data: dict[str, Any]) -> tuple[str, ...]:

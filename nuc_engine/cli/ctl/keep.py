@@ -13,6 +13,8 @@ from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.params import as_json
 from nuc_engine.client import calls
 
+_overwrite = click.option("--overwrite", is_flag=True, help="Also where there is one of that name already.")
+
 
 def register(group: Group) -> None:
     """Add the subcommands."""
@@ -31,11 +33,12 @@ def register(group: Group) -> None:
         "--as", "kind", type=click.Choice(("configuration", "script")), default="configuration", show_default=True
     )
     @click.option("--description", metavar="TEXT", help="What it is good for; stands in the document.")
+    @_overwrite
     @as_json
-    def save(target: Target, name: str, kind: Any, description: str | None, as_json: bool) -> int:
+    def save(target: Target, name: str, kind: Any, description: str | None, overwrite: bool, as_json: bool) -> int:
         """Write the values in force, so that what was found at the bench is kept."""
         with daemon(target) as leg:
-            data = act(leg, target, calls.save(name, kind, description))
+            data = act(leg, target, calls.save(name, kind, description, overwrite))
         return answer(as_json, data, *(f"saved {path}" for path in _paths(data)))
 
     @group.group(
@@ -60,11 +63,12 @@ def register(group: Group) -> None:
             return answer(as_json, act(leg, target, calls.record_start(name)), f"recording edits as {name}")
 
     @subcommand(record, "stop", (("record stop", "and save it"),), "The hdsoscript, on the daemon's machine.")
+    @_overwrite
     @as_json
-    def stop(target: Target, as_json: bool) -> int:
+    def stop(target: Target, overwrite: bool, as_json: bool) -> int:
         """End the recording and save it as an hdsoscript."""
         with daemon(target) as leg:
-            data = act(leg, target, calls.record_stop())
+            data = act(leg, target, calls.record_stop(overwrite))
         return answer(as_json, data, *(f"recorded {path}" for path in _paths(data)))
 
     @subcommand(

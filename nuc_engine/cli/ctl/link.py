@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from nuc_engine.cli.errors import Refused
+from nuc_engine.cli.output import note
 
 if TYPE_CHECKING:
     from nuc_engine.client import Client
@@ -67,6 +68,8 @@ def daemon(target: Target) -> Generator[Client]:
             client = connect(target)
         with client:
             yield client
+            for remark in client.remarks:
+                note(remark)
     except ClientError as error:
         raise Refused(f"nuc ctl: {error}") from error
 

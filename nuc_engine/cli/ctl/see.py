@@ -63,13 +63,15 @@ def register(group: Group) -> None:
         "One line per event: engine time, name, text.",
     )
     @click.option("--follow", "-f", is_flag=True, help="Go on until Ctrl-C.")
+    @click.option("--last", metavar="N", type=click.IntRange(0), default=30, show_default=True, help="How many.")
     @as_json
-    def events(target: Target, follow: bool, as_json: bool) -> int:
+    def events(target: Target, follow: bool, last: int, as_json: bool) -> int:
         """Print what happened: faults, overlapping rules, losses, who edited what."""
         from nuc_engine.cli.ctl.sessions import event_text
 
         with daemon(target) as leg:
             told = leg.events()
+            told = told[len(told) - min(last, len(told)) :]
             if as_json and not follow:
                 return answer(True, {"events": told})
             for event in told:
@@ -192,7 +194,7 @@ def _register_screens(group: Group) -> None:
                 if plain or not screen.usable():
                     rows = len(session.screen.rows) + 40
                     lines = tune_lines(session.screen, 100, rows)
-                    say("\n".join(lines[:-2]).rstrip())
+                    say("\n".join(line.rstrip() for line in lines[:-3]).rstrip())
                     return 0
                 ink = screen.ink(ctx.find_root().color)
                 with screen.terminal() as term:

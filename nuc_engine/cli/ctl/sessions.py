@@ -79,6 +79,7 @@ class Watch:
         self._client = client
         self._configuration: str | None = None
         self._refreshes = 0
+        self._seen = 0
         self._told: deque[str] = deque(maxlen=_TOLD)
         self.view = View()
 
@@ -104,8 +105,12 @@ class Watch:
         if status.configuration != self._configuration or view.offline:
             known = status.configuration and status.mode != "UNCONFIGURED"
             view = replace(view, joints=look(self._client.model()) if known else (), values={})
+            # Another daemon counts its events from 1 again.
+            self._seen = 0 if view.offline else self._seen
             self._configuration = status.configuration
-        self._told = deque((event_text(event) for event in self._client.events()), maxlen=_TOLD)
+        for event in self._client.events(self._seen):
+            self._told.append(event_text(event))
+            self._seen = int(event.get("seq", self._seen))
         return replace(view, status=status, told=tuple(self._told))
 
 
@@ -113,9 +118,9 @@ def event_text(event: Any) -> str:
     """Return an event in one line, however much the daemon tells of it."""
     if not isinstance(event, Mapping):
         return str(event)
-    time_s, what = event.get("time_s"), event.get("name", event.get("event", ""))
+    time_s, what = event.get("time_s"), event.get("name", "")
     at = f"{time_s:9.3f} s  " if isinstance(time_s, int | float) else " " * 13
-    known = ("time_s", "name", "event", "text", "number", "id", "time_ns", "wall_s")
+    known = ("seq", "time_s", "wall_s", "name", "text", "applied", "refused", "request", "cycle")
     more = "".join(f"  {key}={value}" for key, value in event.items() if key not in known and value not in (None, ""))
     return f"{at}{what}: {event.get('text', '')}{more}".rstrip(": ")
 

@@ -25,6 +25,7 @@ _HELP = (
     "A value marked * is sent and not yet in effect. Any key goes back.",
 )
 _VALUE, _STEP = 10, 14
+_WIDE = 100
 
 
 def tune_lines(screen: Screen, columns: int, rows: int, ink: Ink = PLAIN) -> list[str]:
@@ -36,6 +37,7 @@ def tune_lines(screen: Screen, columns: int, rows: int, ink: Ink = PLAIN) -> lis
         body = [cut(line, columns) for line in _HELP]
     else:
         body, chosen = _body(screen, columns, ink)
+        # Half a screen around what is chosen; the last lines at the bottom.
         start = max(0, min(chosen - room // 2, len(body) - room))
         body = body[start:]
     body = [*body[:room], *[""] * (room - len(body))]
@@ -82,8 +84,10 @@ def _about(screen: Screen) -> str:
     row = screen.row
     if row is None or row.knob is None:
         return "" if row is None else row.rule
-    hdso = screen.sheet.hdsos[row.knob.hdso]
-    return f"{hdso['id']} {row.knob.label}: {hdso['fullname'] or hdso['description']}"
+    knob = row.knob
+    hdso = screen.sheet.hdsos[knob.hdso]
+    step = f"step {shown(float(knob.quantum))}{' (none given)' if knob.guessed else ''}{_unit(knob.unit)}"
+    return f"{hdso['id']} {knob.label}, {step}: {hdso['fullname'] or hdso['description']}"
 
 
 def _body(screen: Screen, columns: int, ink: Ink) -> tuple[list[str], int]:
@@ -135,10 +139,12 @@ def _value_text(screen: Screen, row: Row, columns: int) -> str:
 
 
 def _columns(label: str, operand: str, value: str, name: str, step: str, columns: int) -> str:
-    """Return one line; where it is narrow the step goes first, then the name gets what room there is."""
+    """Return one line; where it is narrow the step goes first, then the end of the name: both stand below, too."""
     wide = max(16, min(26, columns // 4))
     text = f"{cut(label, wide):<{wide}} {operand:>9} {value:>{_VALUE}}  {name}"
-    return f"{cut(text, columns - _STEP - 1):<{columns - _STEP - 1}} {cut(step, _STEP)}" if columns >= 68 else text
+    if columns < _WIDE:
+        return text
+    return f"{cut(text, columns - _STEP - 1):<{columns - _STEP - 1}} {cut(step, _STEP)}"
 
 
 def _knob_value(screen: Screen, knob: Knob) -> str:

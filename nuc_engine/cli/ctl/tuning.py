@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -212,6 +213,8 @@ def _enter_value(screen: Screen, text: str) -> tuple[Screen, Calls]:
     try:
         value = int(text) if whole else float(text)
     except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
         return replace(screen, message=f"{text!r} is no {'whole number' if whole else 'number'}"), ()
     kept = row.knob.kept(value)
     if kept != value:
@@ -240,9 +243,7 @@ def _what(call: Call[Any], sent: Mapping[str, Any], result: Acknowledgement) -> 
 
 
 def _applied(item: Any) -> str:
-    if isinstance(item, list | tuple) and len(item) == 2:
-        return f"{item[0]} = {shown(item[1])}"
-    return str(item)
+    return f"{item['name']} = {shown(item.get('value'))}" if isinstance(item, Mapping) and "name" in item else str(item)
 
 
 def _paths(result: object, before: str = "") -> str:

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nuc_engine.cli.ctl.ink import Ink
+from nuc_engine.cli.ctl.screen import Keys
+from nuc_engine.cli.ctl.sessions import Watch, event_text
+from nuc_engine.cli.ctl.watchview import View, plain_line, watch_lines
+from tests.cli.test_ctl_tune import Paper
+from tests.client.fake_daemon import TASKS, FakeDaemon, Leg
+
+
+@pytest.fixture
+def daemon() -> FakeDaemon:
+    daemon = FakeDaemon(Leg())
+    daemon.leg.values |= {name: 88.4 for name in daemon.leg.values if name.endswith("_angle")}
+    daemon.leg.values |= {name: -0.42 for name in daemon.leg.values if name.endswith("_current")}
+    daemon.mode, daemon.bout, daemon.control = "RUNNING", 3, "bob"
+    return daemon
+
+
+@pytest.fixture
+def view(daemon: FakeDaemon) -> View:
+    watch = Watch(Paper(daemon))
+    watch.refresh()
+    return watch.view
+
+
+def test_a_common_terminal_shows_joints_rules_tasks_and_events(view: View) -> None:
+    lines = watch_lines(view, 79, 24)
+    text = "\n".join(lines)
+    assert lines[0].startswith("lin_roach  RUNNING  bout 3  0.50 s  cycle 100  torque on")
+    assert lines[0].endswith("control: bob")
+    joint = next(line for line in lines if line.startswith("Coxa-Tr"))
+    assert joint.split()[2:] == ["88.4", "-0.42", "127", "0.01", "0.85", "T", "f"]
+    assert "motor_action" in text
+    assert "state_transition" in text
+    assert "rule_overlap" in text
+    assert "log on data/bout_1" in text
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(20, 160), st.integers(4, 50))
+def test_it_fits_whatever_the_terminal_is(columns: int, rows: int) -> None:
+    for state in ("RUNNING", "FAULT", "UNCONFIGURED"):
+        lines = watch_lines(_VIEWS[state], columns, rows)
+        assert len(lines) == rows
+        assert max(map(len, lines)) <= columns
+        assert state in lines[0][:columns] or columns < 40
+
+
+def test_what_is_low_gives_up_the_tasks_before_the_joints(view: View) -> None:
+    text = "\n".join(watch_lines(view, 79, 11))
+    assert "Femur-Tibia" in text
+    assert "motor_action" not in text
+
+
+def test_a_fault_is_told_before_anything_else(daemon: FakeDaemon) -> None:
+    daemon.mode = "FAULT"
+    watch = Watch(Paper(daemon))
+    watch.refresh()
+    assert "FAULT core_stalled" in watch_lines(watch.view, 79, 24)[1]
+    alarms: list[str] = []
+    ink = Ink(str, str, str, str, str, lambda text: alarms.append(text) or text)
+    watch_lines(watch.view, 79, 24, ink)
+    assert any("core_stalled" in text for text in alarms)
+
+
+def test_losses_and_deaths_are_alarms_only_when_there_are_any(daemon: FakeDaemon, view: View) -> None:
+    assert not any("lost" in line or "died" in line for line in watch_lines(view, 79, 24))
+    status = replace(view.status, losses={"motor": 12}, deaths={"core": 1, "service": 0}, unconfirmed=("FT_motor",))
+    text = "\n".join(watch_lines(replace(view, status=status), 79, 24))
+    assert "records lost: motor 12" in text
+    assert "died: core 1\n" in text
+    assert "not confirmed off: FT_motor" in text
+
+
+def test_it_goes_on_when_the_daemon_goes_and_comes(daemon: FakeDaemon) -> None:
+    client = Paper(daemon)
+    watch = Watch(client)
+    client.away = True
+    watch.refresh()
+    assert "nobody there" in watch_lines(watch.view, 79, 24)[0]
+    client.away = False
+    watch.refresh()
+    known = watch.view
+    client.away = True
+    watch.refresh()
+    text = "\n".join(watch_lines(watch.view, 79, 24))
+    assert "nobody there; below is what was known last" in text
+    assert "Femur-Tibia" in text
+    client.away = False
+    daemon.leg = Leg("lin_stickmiddle")
+    watch.refresh()
+    assert watch.view.offline == ""
+    assert watch.view.joints != known.joints
+
+
+def test_before_a_configuration_it_says_so_and_waits(daemon: FakeDaemon) -> None:
+    daemon.mode = "UNCONFIGURED"
+    watch = Watch(Paper(daemon))
+    watch.refresh()
+    assert "no configuration  UNCONFIGURED" in watch_lines(watch.view, 79, 24)[0]
+    daemon.mode = "CONFIGURED"
+    for _ in range(5):
+        watch.refresh()
+    assert "Femur-Tibia" in "\n".join(watch_lines(watch.view, 79, 24))
+
+
+def test_events_are_asked_for_from_the_last_on(daemon: FakeDaemon) -> None:
+    asked: list[Any] = []
+    events = daemon.do_events
+    daemon.answers["events"] = lambda since=None: asked.append(since) or events(since)
+    watch = Watch(Paper(daemon))
+    for _ in range(11):
+        watch.refresh()
+    assert asked == [0, 3, 3]
+    assert len(watch.view.told) == 1
+
+
+def test_the_plain_line_has_it_all(view: View) -> None:
+    line = plain_line(view)
+    assert "\n" not in line
+    assert "RUNNING  bout 3" in line
+    assert "Coxa-Trochanter CTr_LevationPRO 88.4 deg" in line
+
+
+def test_an_event_tells_its_author_and_not_its_number() -> None:
+    event = {"seq": 7, "wall_s": 1e9, "name": "mark", "text": "slip", "author": "alice", "time_s": 2.5}
+    assert event_text(event) == "    2.500 s  mark: slip  author=alice"
+    assert event_text({"name": "mode", "text": "", "time_s": None}).strip() == "mode"
+
+
+def test_a_task_that_never_ran_is_in_the_table(view: View) -> None:
+    never = {"runs": 0, "overruns": 0, "skipped": 0, "period_ns": None, "since_start": None, "last_second": None}
+    status = replace(view.status, tasks={**TASKS, "script": never})
+    line = next(line for line in watch_lines(replace(view, status=status), 79, 30) if line.startswith("script"))
+    assert line.split() == ["script", *"------", "0", "0"]
+
+
+def _view(mode: str) -> View:
+    daemon = FakeDaemon(Leg())
+    daemon.mode = mode
+    watch = Watch(Paper(daemon))
+    watch.refresh()
+    return watch.view
+
+
+_VIEWS = {mode: _view(mode) for mode in ("RUNNING", "FAULT", "UNCONFIGURED")}
+
+SEQUENCES = {
+    b"\x1b[A": "up",
+    b"\x1bOB": "down",
+    b"\x1b[1;2C": "shift-right",
+    b"\x1b[1;2D": "shift-left",
+    b"\x1b[5~": "page-up",
+    b"\r": "enter",
+    b"\x7f": "backspace",
+    b"\t": "tab",
+    b"q": "q",
+    "\u00e9".encode(): "\u00e9",
+}
+
+
+@pytest.mark.parametrize(("data", "key"), SEQUENCES.items())
+def test_a_key_is_known_whole_and_in_pieces(data: bytes, key: str) -> None:
+    assert Keys().feed(data) == [key]
+    pieces = Keys()
+    assert [k for at in range(len(data)) for k in pieces.feed(data[at : at + 1], more=True)] == [key]
+    assert Keys().feed(data + b"\x1b[C" + data) == [key, "right", key]
+
+
+def test_a_lone_escape_is_a_key_once_nothing_follows() -> None:
+    keys = Keys()
+    assert keys.feed(b"\x1b", more=True) == []
+    assert keys.unfinished
+    assert keys.feed(b"") == ["escape"]
+    assert Keys().feed(b"\x1bx") == ["escape", "x"]
+
+
+def test_sequences_nobody_knows_are_no_keys() -> None:
+    assert Keys().feed(b"\x1b[200~a\x1b[99;9Zb\xff") == ["a", "b"]
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(st.binary(max_size=30), st.integers(1, 5))
+def test_no_bytes_break_it_and_nothing_is_kept_for_ever(data: bytes, size: int) -> None:
+    keys = Keys()
+    for at in range(0, len(data), size):
+        keys.feed(data[at : at + size], more=True)
+    keys.feed(b"")
+    assert not keys.unfinished
