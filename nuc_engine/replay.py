@@ -183,11 +183,11 @@ def _replay_real(folder: Path, record: Witness, reach: Reach, entries: Sequence[
             raise ReplayRefused(str(error)) from error
         finally:
             again.recorder.close()
-        # What was lost is missing from the script log as well, whose lines carry no time.
-        names = _TASK_FILES if lost_ns is None else [name for name in _TASK_FILES if name != "Scriptlog.xml"]
+        if record.torn and lost_ns is None:
+            # Logs are written one after another: a kill may have left the others further ahead.
+            lost_ns = max(entry[2] for entry in entries if entry[0] in ("cycle", "ran"))
         whole = record.state == "complete" and lost_ns is None
-        until_ns = lost_ns if lost_ns is not None else _end_ns(record, reach, entries) if record.torn else None
-        return _report(folder, record, out, names, whole=whole, until_ns=until_ns)
+        return _report(folder, record, out, _TASK_FILES, whole=whole, until_ns=lost_ns)
 
 
 def _served(folder: Path, record: Witness) -> _Served:

@@ -8,6 +8,8 @@ inputs.py     the input record: raw replies and edits by cycle
 manifest.py   manifest.json: what makes the bout a witness
 compare.py    where two data directories first differ
 reach.py      how far a bout came, by its own records
+recover.py    mending a directory whose bout was cut off
 playback.py   the input record as the tasks take it
+repetition.py a bout in real time again, from its input record
 directory.py  making, overwriting and finishing a data directory
 """

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from nuc_engine.recording import columns, inputs
 from nuc_engine.recording.logs import line_ns
+from sccils_schemas.numbers import nanoseconds
+
+_SCRIPT_TIME = re.compile(r'<hdsoMod [^>]* time="([0-9]{1,9}(?:\.[0-9]{1,9})?)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,8 @@ def compare_file(
         return _first_record(then, now) or _bytes(name, a, b)
     old, new = _lines(a), _lines(b)
     if not whole:
+        # The end of a script log that was cut off is that of who mended it.
+        old, new = ([line for line in lines if line != "</hdsoscript>"] for lines in (old, new))
         old = _kept(old if a.endswith(b"\n") else old[:-1], until_ns)
         new = new[: len(old)]
     found = _first_line(name, old, new, _column_names(folder, name))
@@ -64,7 +71,16 @@ def _lines(data: bytes) -> list[str]:
 def _kept(lines: list[str], until_ns: int | None) -> list[str]:
     if until_ns is None:
         return lines
-    return [line for line in lines if (time := line_ns(line)) is None or time < until_ns]
+    kept: list[str] = []
+    for line in lines:
+        time = line_ns(line)
+        if time is None and (found := _SCRIPT_TIME.search(line)):
+            time = nanoseconds(Decimal(found[1]))
+        if time is None or time < until_ns:
+            kept.append(line)
+        elif kept and kept[-1].startswith("  <!-- cycle"):
+            kept.pop()
+    return kept
 
 
 def _bytes(name: str, a: bytes, b: bytes) -> Difference:

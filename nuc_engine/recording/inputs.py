@@ -124,7 +124,7 @@ def read_inputs(path: Path) -> Iterator[list[Any]]:
     for number, record in enumerate(_unpacked(path), 1):
         if motors is None:
             motors = _motors(path, record)
-        elif not _is_record(record, motors):
+        elif not is_record(record, motors):
             raise InputRecordError(f"{path}: record {number} is no cycle of {motors} motors and no edit")
         yield record
 
@@ -145,7 +145,17 @@ def _motors(path: Path, record: Any) -> int:
     return record[2]
 
 
-def _is_record(record: Any, motors: int) -> bool:
+def motors_of(head: Any) -> int | None:
+    """Return how many motors a record is of by its head, None for what is no head of this format."""
+    match head:
+        case ["head", 1, motors] if _whole(motors) and motors >= 0:
+            return motors
+        case _:
+            return None
+
+
+def is_record(record: Any, motors: int) -> bool:
+    """Say whether this is a record, but the head, of so many motors."""
     match record:
         case ["cycle", cycle, time_ns, *columns]:
             fits = _whole(cycle) and len(columns) == 4 and all(_row(c, motors) for c in columns)
