@@ -105,7 +105,7 @@ def test_before_a_configuration_it_says_so_and_waits(daemon: FakeDaemon) -> None
     daemon.mode = "UNCONFIGURED"
     watch = Watch(Paper(daemon))
     watch.refresh()
-    assert "no configuration  UNCONFIGURED" in watch_lines(watch.view, 79, 24)[0]
+    assert "lin_roach  UNCONFIGURED" in watch_lines(watch.view, 79, 24)[0]
     daemon.mode = "CONFIGURED"
     for _ in range(5):
         watch.refresh()

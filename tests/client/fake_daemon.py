@@ -155,7 +155,7 @@ class FakeDaemon:
         running = self.mode == "RUNNING"
         return {
             "mode": self.mode,
-            "configuration": self.leg.data["name"] if self.mode != "UNCONFIGURED" else "",
+            "configuration": self.leg.data["name"],
             "bout": self.bout if running else 0,
             "engine_time_s": self.cycle * 0.005 if running else None,
             "cycle": self.cycle,
@@ -212,10 +212,10 @@ class FakeDaemon:
         return {"mode": self.mode, "torque": False, "unconfirmed": []}
 
     def do_log(self, start_s: float, stop_s: float) -> Any:
-        return {"folder": "data/log_1"}
+        return {"state": "logging", "folder": "data/log_1"}
 
     def do_stoplog(self, stop_s: float | None = None) -> Any:
-        return {"folder": "data/log_1"}
+        return {"state": "logging", "folder": "data/log_1"}
 
     def do_get(self, names: list[Any]) -> Any:
         if self.mode == "UNCONFIGURED":

@@ -146,7 +146,7 @@ def _register_logs(group: Group) -> None:
         """Log, where the daemon does not log every bout by itself."""
         with daemon(target) as leg:
             data = act(leg, target, calls.log(start, stop))
-        return answer(as_json, data, f"logging {data.get('folder') or ''}".rstrip())
+        return answer(as_json, data, f"log {data.get('state', '')} {data.get('folder') or ''}".rstrip())
 
     @subcommand(
         group, "stoplog", (("stoplog", "now"), ("stoplog --at 30", "at this engine time")), "The data directory."
@@ -157,7 +157,7 @@ def _register_logs(group: Group) -> None:
         """End what log began."""
         with daemon(target) as leg:
             data = act(leg, target, calls.stoplog(at_s))
-        return answer(as_json, data, f"logged {data.get('folder') or ''}".rstrip())
+        return answer(as_json, data, f"log {data.get('state', '')} {data.get('folder') or ''}".rstrip())
 
     @subcommand(group, "mark", (("mark 'foot slipped'", "this moment"),), "Nothing but that it was done.")
     @click.argument("text")

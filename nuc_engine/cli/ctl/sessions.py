@@ -102,8 +102,9 @@ class Watch:
 
     def _state(self, view: View) -> View:
         status = self._client.status()
-        if status.configuration != self._configuration or view.offline:
-            known = status.configuration and status.mode != "UNCONFIGURED"
+        # A daemon that has just been started knows its configuration before it has a core that runs it.
+        known = bool(status.configuration) and status.mode != "UNCONFIGURED"
+        if status.configuration != self._configuration or view.offline or known is not bool(view.joints):
             view = replace(view, joints=look(self._client.model()) if known else (), values={})
             # Another daemon counts its events from 1 again.
             self._seen = 0 if view.offline else self._seen

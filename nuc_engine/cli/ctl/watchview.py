@@ -42,7 +42,8 @@ def needed(joints: Sequence[JointNames]) -> list[str]:
     """Return the names to ask the daemon for."""
     names: list[str] = []
     for j in joints:
-        names += [f"joint.{j.joint}.action", f"joint.{j.joint}.mode", *filter(None, (j.angle, j.load))]
+        names += [f"joint.{j.joint}.action"] if j.rules else []
+        names += [f"joint.{j.joint}.mode", *filter(None, (j.angle, j.load))]
         names += [f"motor.{j.motor}.{what}" for what in ("sent_raw", "position_raw")] if j.motor else []
         names += [f"muscle.{muscle}.activation" for muscle in j.muscles]
         names += [f"rule.{rule}" for _, rule in j.rules]
@@ -114,7 +115,8 @@ def _joint_lines(view: View, columns: int, ink: Ink) -> list[str]:
     v = view.values
     cells: list[tuple[str, ...]] = [("joint", "action", "angle", "load", "sent", "activations")]
     for j in view.joints:
-        action = str(v.get(f"joint.{j.joint}.action") or v.get(f"joint.{j.joint}.mode") or "-")
+        now = v.get(f"joint.{j.joint}.action") if j.rules else None
+        action = str(now or v.get(f"joint.{j.joint}.mode") or "-")
         activations = " ".join(number(v.get(f"muscle.{muscle}.activation")) for muscle in j.muscles)
         sent = v.get(f"motor.{j.motor}.sent_raw")
         sent_text = {-1: "read", -2: "limp"}.get(sent, number(sent)) if isinstance(sent, int) else number(sent)
