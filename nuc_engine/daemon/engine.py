@@ -125,24 +125,30 @@ class Engine:
 
     def turn(self) -> None:
         """Do the most urgent thing, or wait until there is one."""
-        clock, live = self.clock, self.live
-        now = clock.now_ns
+        now = self.clock.now_ns
         self.words[Word.CORE_BEAT] = now
+        # Tasks that leave no time for anything else must not keep a hand from stopping them.
+        crowded = now - self._watch_ns > WATCH_NS
         try:
-            if live.dispatch(now):
+            if not crowded and self.live.dispatch(now):
                 return
         except EngineFault as fault:
             self.fault(fault.name, str(fault))
             return
-        if now >= self._watch_ns:
+        if crowded:
+            self._watch(now)
+            self._obey_one()
+            if self._due(now):
+                self._begin_or_end(now)
+        elif now >= self._watch_ns:
             self._watch(now)
         elif self.commands.written != self.commands.kept:
             self._obey_one()
         elif self._due(now):
             self._begin_or_end(now)
         else:
-            deadline = min(live.next_ns, self._watch_ns, self.run_at_ns, self.stop_at_ns)
-            if clock.wait(deadline, self._filenos):
+            deadline = min(self.live.next_ns, self._watch_ns, self.run_at_ns, self.stop_at_ns)
+            if self.clock.wait(deadline, self._filenos):
                 self._woken()
 
     def _woken(self) -> None:

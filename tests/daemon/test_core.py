@@ -539,3 +539,29 @@ def test_the_wait_is_never_longer_than_a_heartbeat():
     # A long pause between the exchanges leaves nothing to do for a second.
     bench.core.store.write(bench.plan.motor_control_delay, (S,))
     bench.run(3.0)
+
+
+def test_tasks_that_leave_no_time_can_still_be_stopped():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.1)
+    transition = bench.core.live.transition
+    real = transition.run
+
+    def slow(now):
+        real(now)
+        bench.clock.now_ns += 3 * MS
+        bench._meanwhile(bench.clock.now_ns)
+
+    bench.core.store.write(bench.plan.statetrans_period, (MS,))
+    transition.run = slow
+    bench.core.live._transition_entry.release_ns = bench.clock.now_ns
+    for _ in range(50):
+        bench.core.turn()
+    assert bench.core.live._transition_entry.overruns > 5
+    bench.order(Command.STOP, "")
+    before = bench.clock.now_ns
+    while bench.mode is Mode.RUNNING and bench.clock.now_ns < before + S:
+        bench.core.turn()
+    assert bench.mode is Mode.STOPPED
+    assert bench.clock.now_ns - before <= 20 * MS
