@@ -117,6 +117,17 @@ def test_busy_time_stays_below_the_throttle_in_every_second(spin_us: int, work_n
     assert clock.spun_ns > 0
 
 
+def test_a_process_with_time_to_spare_never_stops_polling() -> None:
+    machine = FakeMachine(late_ns=60_000)
+    clock = clock_of(machine, spin_us=100, share=0.95)
+    deadline = machine.time_ns
+    for _ in range(3000):
+        deadline += MS
+        machine.work(400_000)
+        clock.wait(deadline, ())
+        assert machine.time_ns - deadline < 1_000
+
+
 def test_work_alone_above_the_share_leaves_nothing_to_spin() -> None:
     machine = FakeMachine()
     clock = clock_of(machine, spin_us=100, share=0.95)

@@ -43,6 +43,7 @@ def test_beyond_the_last_bucket_only_the_maximum_is_exact() -> None:
     assert found["lateness_ns"]["max"] == 100 * S
     assert found["execution_ns"]["max"] == 200 * S
     assert found["execution_ns"]["p50"] > 15 * S
+    assert found["lateness_ns"]["p50"] > 15 * S
 
 
 def since_start(statistics: TaskStatistics, now_ns: int = START) -> Any:
