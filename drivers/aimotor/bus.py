@@ -27,11 +27,12 @@ from drivers.aimotor.codec import (
     REQUEST_BYTES,
     encode_passive,
     encode_read,
+    is_passive_reply,
     request_table,
 )
 from drivers.aimotor.readings import Readings
 from drivers.aimotor.table import DEFAULT_BAUD, DEFAULT_TIMEOUT_NS, SERVO_DELAY_NS, TICK_DEG, V_MAX_DEG_S
-from drivers.bus import LIMP
+from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import BusError, FrameError
 from drivers.port import NEVER, Port, wire_ns
 from drivers.servo import ReplyStatus, ServoAddress
@@ -126,6 +127,8 @@ class AiMotorBus:
             raise FrameError(f"goals {goals}: expected {self._n} of 0 to {MAX_RAW}, or -1 to read, -2 for torque off")
         self._requests = [table[goal] for table, goal in zip(self._send, goals, strict=True)]
         self._limp = [goal == LIMP for goal in goals] if lowest == LIMP else None
+        if lowest < 0:
+            self._aim_reads(goals)
         self._begin(_Job.EXCHANGE, now_ns)
 
     def torque_off(self, now_ns: int) -> None:
@@ -215,9 +218,15 @@ class AiMotorBus:
             self._step(instant_ns)
         return instant_ns if self._job is _Job.IDLE else NEVER
 
+    def _aim_reads(self, goals: list[int]) -> None:
+        """Let reads name the place where the shaft is, for a servo that hears a send."""
+        for k, (goal, position) in enumerate(zip(goals, self.position_raw, strict=True)):
+            if goal == READ_ONLY and position > 0:
+                self._requests[k] = encode_read(self.servos[k].bus_id, position)
+
     def _start_torque_off(self, now_ns: int) -> None:
         self._next_job = _Job.IDLE
-        self._requests = self._passives
+        self._requests, self._limp = self._passives, None
         self._begin(_Job.TORQUE_OFF, now_ns)
 
     def _begin(self, job: _Job, now_ns: int) -> None:
@@ -369,10 +378,12 @@ class AiMotorBus:
             readings.refuse(k)
             self._dirty = True
         else:
+            limp = self._limp is not None and self._limp[k]
+            if (limp or self._job is _Job.TORQUE_OFF) and not readings.confirms_passive(k, is_passive_reply(heard)):
+                self._dirty = True
+                return
             # The first reply byte of a torque-off is no current.
-            current = heard[0] if self._job is _Job.EXCHANGE else None
-            if current and self._limp and self._limp[k]:
-                current = 0
+            current = 0 if limp else heard[0] if self._job is _Job.EXCHANGE else None
             self._dirty = not readings.take(k, current, heard[1], at_ns)
 
     def _miss(self) -> None:

@@ -81,14 +81,27 @@ def encode_position(bus_id: int, level: int, target_raw: int) -> bytes:
     return _operation(d1, _check("target", target_raw, 0, MAX_RAW))
 
 
-def encode_read(bus_id: int) -> bytes:
-    """Return the request "report current and position, change nothing"."""
-    return _operation(_MODE_READ << 5 | _check("bus id", bus_id, 0, MAX_ID), 0)
+def encode_read(bus_id: int, aim_raw: int = 0) -> bytes:
+    """Return the request "report current and position, change nothing".
+
+    The second byte means nothing. But the checksum does not cover bit 7: without it the first byte is a send with
+    level 1, to what stands in the second, so `aim_raw` is best where the shaft is.
+    """
+    d1 = _MODE_READ << 5 | _check("bus id", bus_id, 0, MAX_ID)
+    return _operation(d1, _check("aim", aim_raw, 0, MAX_RAW))
 
 
 def encode_passive(bus_id: int) -> bytes:
     """Return the request "torque off": of the reply only the position byte has a sure meaning."""
     return _operation(_MODE_PASSIVE << 5 | _check("bus id", bus_id, 0, MAX_ID), _PASSIVE)
+
+
+def is_passive_reply(reply: bytes) -> bool:
+    """Whether two reply bytes are what sources say a torque-off is answered with: the position twice, or 10 and it.
+
+    A torque-off that lost bit 7 of its first byte is a send to 16, answered with the current first.
+    """
+    return reply[0] in (_PASSIVE, reply[1])
 
 
 def encode_wheel(bus_id: int, *, clockwise: bool, speed: int) -> bytes:

@@ -8,6 +8,7 @@ from drivers.servo import ReplyStatus
 
 _OK, _MISSED, _IMPLAUSIBLE = int(ReplyStatus.OK), int(ReplyStatus.MISSED), int(ReplyStatus.IMPLAUSIBLE)
 _ROUNDING_TICKS: Final = 1
+_ODD_PASSIVES: Final = 3
 
 
 class Readings:
@@ -19,6 +20,7 @@ class Readings:
     __slots__ = (
         "_before",
         "_doubtful",
+        "_odd_passives",
         "_tick_per_ns",
         "current_raw",
         "implausible",
@@ -40,6 +42,7 @@ class Readings:
         self._tick_per_ns = ticks_per_s * 1e-9
         # Per servo the refused (position, stamp) that a second reply may confirm.
         self._doubtful: list[tuple[int, int] | None] = [None] * count
+        self._odd_passives = [0] * count
         self._before = (self.position_raw, self.current_raw, self.stamp_ns, self.misses)
 
     def begin(self) -> None:
@@ -58,6 +61,18 @@ class Readings:
             self.current_raw[k] = current
         self.settle(k)
         return True
+
+    def confirms_passive(self, k: int, looks_right: bool) -> bool:
+        """Whether servo `k` has confirmed that its torque is off; refuses the reply if not.
+
+        What a real servo says is not established. One that never says what the sources expect is believed at the third
+        time in a row.
+        """
+        self._odd_passives[k] = 0 if looks_right else self._odd_passives[k] + 1
+        if self._odd_passives[k] % _ODD_PASSIVES == 0:
+            return True
+        self.refuse(k)
+        return False
 
     def settle(self, k: int) -> None:
         """Note that servo `k` has given a good reply."""

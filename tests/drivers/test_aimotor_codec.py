@@ -23,6 +23,7 @@ GOLDEN = [
     (codec.encode_position(0, 0, 127), "FF 00 7F 7F"),
     (codec.encode_position(5, 2, 200), "FF 45 C8 0D"),
     (codec.encode_read(5), "FF A5 00 25"),
+    (codec.encode_read(5, 200), "FF A5 C8 6D"),
     (codec.encode_passive(5), "FF C5 10 55"),
     (codec.encode_wheel(5, clockwise=False, speed=10), "FF C5 3A 7F"),
     (codec.encode_wheel(5, clockwise=True, speed=10), "FF C5 4A 0F"),

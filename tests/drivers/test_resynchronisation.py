@@ -41,7 +41,8 @@ class Mouth:
     def receive(self, data, now_ns):
         bus_id = data[1] & 31
         self.sent.append((now_ns, bus_id))
-        truth = bytes((10, TRUTH[bus_id]))
+        # A torque-off is answered with the position twice.
+        truth = bytes((TRUTH[bus_id] if data[1] >> 5 == 6 else 10, TRUTH[bus_id]))
         scripted = bool(self._script)
         chunks = self._script.pop(0)(truth) if scripted else [(0, truth)]
         for delay_ns, chunk in chunks:
@@ -304,3 +305,49 @@ def test_torque_off_does_not_wait_for_a_line_that_talks():
     assert len(mouth.sent) == 1
     bus.torque_off(EXCHANGE_NS + 1000)
     assert mouth.sent[1:] == [(EXCHANGE_NS + 1000, 0)]
+
+
+def test_a_read_names_the_place_where_the_shaft_is_because_bit_7_is_not_protected():
+    mouth = Mouth([])
+    bus = AiMotorBus(InProcessPort(mouth, BAUD), addresses(0, 1), baud=BAUD)
+    heard = []
+    receive = mouth.receive
+    mouth.receive = lambda data, now_ns: (heard.append(bytes(data)), receive(data, now_ns))
+    now = 0
+    for goals in ([-1, -1], [-1, 50], [-1, -1]):
+        bus.start(now, goals)
+        now = bus.run_until(FAR)
+    assert heard[0:2] == [codec.encode_read(0), codec.encode_read(1)]
+    assert heard[2:4] == [codec.encode_read(0, 100), codec.encode_position(1, 3, 50)]
+    assert heard[4:6] == [codec.encode_read(0, 100), codec.encode_read(1, 101)]
+    # The same bytes without that bit: go to where you are.
+    flipped = bytes((0xFF, heard[2][1] ^ 0x80, *heard[2][2:]))
+    ((_, request),) = codec.RequestParser().feed(flipped)
+    assert (request.op, request.value) == (codec.Op.POSITION_SEND, 100)
+
+
+def test_a_torque_off_that_was_heard_as_a_send_is_not_confirmed():
+    # That is what comes of it without bit 7, and a send is answered with the current first.
+    passive = codec.encode_passive(0)
+    ((_, request),) = codec.RequestParser().feed(bytes((0xFF, passive[1] ^ 0x80, *passive[2:])))
+    assert (request.op, request.value) == (codec.Op.POSITION_SEND, 0x10)
+
+    def as_a_send(truth):
+        return [(0, bytes((10, TRUTH[0])))]
+
+    def echo(truth):
+        return [(0, bytes((0x10, TRUTH[0])))]
+
+    for limp in (False, True):
+        mouth = Mouth([as_a_send, as_a_send, echo, as_a_send, as_a_send, as_a_send, as_a_send])
+        bus = AiMotorBus(InProcessPort(mouth, BAUD), addresses(0), baud=BAUD)
+        now, seen = 0, []
+        for _ in range(8):
+            if limp:
+                bus.start(now, [LIMP])
+            else:
+                bus.torque_off(now)
+            now = bus.run_until(FAR)
+            seen.append(bus.status[0])
+        # A servo that answers so three times in a row just answers so.
+        assert seen == [IMPLAUSIBLE, IMPLAUSIBLE, OK, IMPLAUSIBLE, IMPLAUSIBLE, OK, IMPLAUSIBLE, OK]
