@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from drivers.bus import Bus
 from drivers.errors import BusUrlError, PortError
@@ -79,7 +79,7 @@ def open_lines(buses: Sequence[BusLine], plan: Plan) -> tuple[Line, ...]:
         port = _port(bus.fd, spec.baud)
         servos = servos_of(plan, motors)
         built = bus_on_port(spec, port, servos)
-        lines.append(Line(bus.name, spec.baud, port, built, motors, volley_of(spec, servos), _discard(port)))
+        lines.append(Line(bus.name, spec.baud, port, built, motors, volley_of(spec, servos), port.flush_output))
     return tuple(lines)
 
 
@@ -100,11 +100,3 @@ def _port(fd: int, baud: int) -> SerialPort:
     except PortError:
         # Gone already: whoever uses it finds out, and can go on with the other buses.
         return SerialPort(fd, baud, latency=Latency(asked=False, verified=None, timer_ms=None, remark="not asked"))
-
-
-def _discard(port: SerialPort) -> Callable[[], None]:
-    def discard() -> None:
-        port.flush_output()
-        port.flush_input(0)
-
-    return discard

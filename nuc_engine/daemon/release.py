@@ -49,8 +49,9 @@ class Clock(Protocol):
 class Line:
     """One bus as the guardian uses it. `motors` are the plan's numbers of the bus's servos, in their order.
 
-    `volley` is the bytes that take the torque off all of them; `discard` throws away what waits in the port in either
-    direction. Both it and the port raise PortError when the device is gone.
+    `volley` is the bytes that take the torque off all of them; `discard` throws away what waits to be sent. What came
+    in is left for later: reading may have to wait for a worker of the kernel. Both raise PortError when the device is
+    gone.
     """
 
     name: str
