@@ -1,0 +1,46 @@
+"""What else the machine is given to do while something is measured."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time  # noqa: TID251  benchmarks are about real time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.realtime.children import Broken, Child
+
+HOW_TO_GET = "stress-ng is not installed (Debian, Ubuntu: `apt install stress-ng`)"
+_SETTLE_S = 0.5
+
+
+def there() -> bool:
+    return shutil.which("stress-ng") is not None
+
+
+def stressors(kind: str) -> list[str]:
+    """Return the options of stress-ng for `cpu`, `memory`, `disk` or `light` (some CPU and disk for hours)."""
+    cores = str(os.cpu_count())
+    return {
+        "cpu": ["--cpu", cores],
+        "memory": ["--vm", cores, "--vm-bytes", "256M", "--vm-method", "flip"],
+        "disk": ["--hdd", cores, "--hdd-bytes", "64M", "--hdd-opts", "sync"],
+        "light": ["--cpu", "1", "--cpu-load", "30", "--hdd", "1", "--hdd-bytes", "32M", "--hdd-ops", "0"],
+    }[kind]
+
+
+@contextmanager
+def load(kind: str, folder: Path, most_s: float) -> Generator[None]:
+    """Have a load while the context lasts, and for `most_s` at the longest, whatever becomes of this process."""
+    if not kind:
+        yield
+        return
+    if not there():
+        raise Broken(HOW_TO_GET)
+    words = ["stress-ng", "--quiet", "--temp-path", folder, "--timeout", f"{round(most_s)}s", *stressors(kind)]
+    with Child(words, folder / f"stress-{kind}.out") as child:
+        time.sleep(_SETTLE_S)
+        yield
+        if not child.running:
+            raise Broken(f"the load ended too early: {child.said()}")
