@@ -7,6 +7,8 @@
     addresses.py  which servos there can be
     family.py     URLs, and a bus on an open port
     emulator.py   the servos' side, in front of a plant
+    troubles.py   what can be wrong with emulated servos
+    damage.py     faults done to a line beside faults noticed
     emulated.py   emulator and bus from a URL
 
 `FAMILY` is what the entry point names. The emulator needs numpy and is loaded only when it is asked for.

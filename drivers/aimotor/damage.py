@@ -22,23 +22,29 @@ class LineRecord:
     `visible`: no reply, or one that can be seen to be none (another length, a byte of 255). `late`: a good reply, by
     how many nanoseconds it was held back. `position`: a reply that is wrong in its position only, by how many ticks.
     `current`: wrong in its current. `command`: the servo obeyed something else than what was sent, and answered.
+    `beside`: bytes came beside a request that was whole, and nothing more.
     """
 
     exchanges: int = 0
     visible: int = 0
     current: int = 0
     command: int = 0
+    beside: int = 0
     late: Counter[int] = field(default_factory=Counter[int])
     position: Counter[int] = field(default_factory=Counter[int])
 
     @property
     def touched(self) -> int:
         """Exchanges that anything happened to."""
-        return self.visible + self.current + self.command + self.late.total() + self.position.total()
+        return self.visible + self.current + self.command + self.beside + self.late.total() + self.position.total()
 
-    def note(self, *, request_touched: bool, meant: bytes, sent: bytes, delay_ns: int) -> None:
-        """Note one exchange: the reply that was `meant`, what left of it and when. Nothing is meant by silence."""
+    def note(self, *, asked: bytes, heard: bytes, meant: bytes, sent: bytes, delay_ns: int) -> None:
+        """Note one exchange: its request, what was heard of it, the reply that was `meant`, what left of it, how late.
+
+        Nothing is meant by silence.
+        """
         self.exchanges += 1
+        request_touched = heard != asked
         clean = len(sent) == REPLY_BYTES and HEADER not in sent
         if not clean and (request_touched or sent != meant):
             self.visible += 1
@@ -46,8 +52,10 @@ class LineRecord:
             self.late[delay_ns] += 1
         elif clean and sent[1] != meant[1]:
             self.position[abs(sent[1] - meant[1])] += 1
-        elif clean and request_touched:
+        elif clean and asked not in heard:
             self.command += 1
+        elif clean and request_touched and sent == meant:
+            self.beside += 1
         elif clean and sent != meant:
             self.current += 1
 
@@ -56,7 +64,8 @@ class LineRecord:
 class FaultTable:
     """Faults of a line in numbers of exchanges; `injected` in numbers of faults, by kind.
 
-    `detectable` exchanges could be told to be wrong, `undetectable` ones could not, `harmless` ones were a little late.
+    `detectable` exchanges could be told to be wrong, `undetectable` ones could not; of `harmless` ones the reply was a
+    little late, or a byte stood beside the request.
     `missed`, `implausible` and `stray_bytes` are the bus's. `unnoticed`: detectable ones the bus has no count for. A
     fault may be counted more than once, since its remains may spoil the next exchange too.
     """
@@ -96,7 +105,7 @@ def fault_table(
         injected=dict(injected),
         detectable=record.visible + far + too_late,
         undetectable=record.current + record.command + record.position.total() - far,
-        harmless=record.late.total() - too_late,
+        harmless=record.beside + record.late.total() - too_late,
         missed=bus.missed,
         implausible=bus.implausible,
         stray_bytes=bus.stray_bytes,

@@ -267,7 +267,7 @@ class AiMotorEmulator:
             self._obey(request, start_ns + wire_ns(index + 1, self.baud))
         if self._faults is not None:
             meant, sent, delay_ns = self._last
-            self.record.note(request_touched=heard != data, meant=meant, sent=sent, delay_ns=delay_ns)
+            self.record.note(asked=data, heard=heard, meant=meant, sent=sent, delay_ns=delay_ns)
         elif len(requests) == 1 and len(data) == REQUEST_BYTES:
             self._remember(data, requests[0][1])
         self._choose_path()

@@ -250,14 +250,25 @@ def test_a_bus_that_noticed_nothing_is_found_out():
 
     record = LineRecord()
     note = lambda **more: record.note(  # noqa: E731
-        **({"request_touched": False, "meant": b"\x0a\x64", "sent": b"\x0a\x64", "delay_ns": 0} | more)
+        **(
+            {
+                "asked": b"\xff\xa5\x00\x25",
+                "heard": b"\xff\xa5\x00\x25",
+                "meant": b"\x0a\x64",
+                "sent": b"\x0a\x64",
+                "delay_ns": 0,
+            }
+            | more
+        )
     )
     note()
     note(sent=b"")
     note(sent=b"\x0a\xff")
     note(sent=b"\x0a\x64\x64")
-    note(request_touched=True, meant=b"", sent=b"")
-    note(request_touched=True)
+    note(heard=b"", meant=b"", sent=b"")
+    note(heard=b"\xff\x25\x00\x25")
+    note(heard=b"\xff\xa5\x00\x25\x07")
+    note(heard=b"\xff\xa5\x00\x25\x07", sent=b"\x0b\x64")
     note(sent=b"\x0b\x64")
     note(sent=b"\x0a\x66")
     note(sent=b"\x0a\x24")
@@ -265,7 +276,7 @@ def test_a_bus_that_noticed_nothing_is_found_out():
     note(delay_ns=9 * MS)
     note(meant=b"", sent=b"")
     table = fault_table(record, {"drop": 1}, Blind(), reach_ticks=3, margin_ns=4 * MS)
-    assert table.exchanges == 12
-    assert (table.detectable, table.undetectable, table.harmless) == (4 + 1 + 1, 3, 1)
+    assert table.exchanges == 14
+    assert (table.detectable, table.undetectable, table.harmless) == (4 + 1 + 1, 4, 2)
     assert table.unnoticed == 6
     assert table.injected == {"drop": 1}
