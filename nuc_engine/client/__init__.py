@@ -5,7 +5,7 @@ methods       the methods of both clients, from one description
 results       what comes back, typed        errors   what can go wrong
 conversation  hello, requests, answers and time limits, without any socket
 sockets       ZeroMQ: options, keys, the state of the connection
-blocking, aio the two clients               sccils   the end of a SCCILS dialogue
+blocking, aio the two clients               sccils   the client's part of a SCCILS dialogue
 
     with Client(name="rutter") as leg:
         leg.set({"CTr_lev_TC1_load": -0.2})

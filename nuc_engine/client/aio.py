@@ -14,7 +14,6 @@ from nuc_engine.client.calls import Call, Ref, recipe
 from nuc_engine.client.conversation import Conversation, Effect, Happened, Link, Send, Steps, decode_sample
 from nuc_engine.client.methods import Methods
 from nuc_engine.client.results import Greeting, Recipe, Sample
-from nuc_engine.client.sccils import is_last
 from nuc_engine.client.sockets import (
     DEFAULT_ADDRESS,
     Keys,
@@ -70,9 +69,9 @@ class AsyncClient(Methods):
             return await self._drive(self._talk.ask(call))
 
     async def sccils(self, text: str, wait_s: float = 10.0) -> list[str]:
-        """Send a SCCILS document and return the answers: any number of conditional ones, then one that is final."""
+        """Send a SCCILS document and return the documents that come back, once all of it is answered."""
         async with self._turn:
-            answers = await self._drive(self._talk.sccils(text.encode(), wait_s, is_last))
+            answers = await self._drive(self._talk.sccils(text.encode(), wait_s))
         return [answer.decode(errors="replace") for answer in answers]
 
     async def subscribe(self, names: Sequence[Ref], rate_hz: float = 10.0) -> AsyncSubscription:

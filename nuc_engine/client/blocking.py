@@ -13,7 +13,6 @@ from nuc_engine.client.conversation import Conversation, Effect, Happened, Link,
 from nuc_engine.client.errors import NotAnswered
 from nuc_engine.client.methods import Methods
 from nuc_engine.client.results import Greeting, Recipe, Sample
-from nuc_engine.client.sccils import is_last
 from nuc_engine.client.sockets import (
     DEFAULT_ADDRESS,
     Keys,
@@ -79,13 +78,12 @@ class Client(Methods):
         return self._drive(self._talk.ask(call))
 
     def sccils(self, text: str, wait_s: float = 10.0) -> list[str]:
-        """Send a SCCILS document and return the answers: any number of conditional ones, then one that is final.
+        """Send a SCCILS document and return the documents that come back, once all of it is answered.
 
-        `wait_s` is how long the last may take; a script that is timed answers when its last change has been made.
+        `wait_s` is how long that may take: a timed script is answered when its last change has been made. Documents of
+        a configuration that is being started are acknowledged.
         """
-        return [
-            answer.decode(errors="replace") for answer in self._drive(self._talk.sccils(text.encode(), wait_s, is_last))
-        ]
+        return [answer.decode(errors="replace") for answer in self._drive(self._talk.sccils(text.encode(), wait_s))]
 
     def subscribe(self, names: Sequence[Ref], rate_hz: float = 10.0) -> Subscription:
         """Ask for a stream of these values and open it."""

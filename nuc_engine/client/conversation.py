@@ -18,11 +18,14 @@ from nuc_engine.client import calls
 from nuc_engine.client.calls import Call
 from nuc_engine.client.errors import BadAnswer, NotAnswered, Refused
 from nuc_engine.client.results import Greeting, Sample
+from nuc_engine.client.sccils import Dialogue
 
 T = TypeVar("T")
 
 MAX_PAYLOAD = 4 << 20
 """Bytes the daemon reads in one message."""
+
+_BEHIND_S = 0.1
 
 
 class Link(Enum):
@@ -86,18 +89,24 @@ class Conversation:
             raise BadAnswer("hello: no answer was kept")
         return self.greeting
 
-    def sccils(self, document: bytes, wait_s: float, last: Callable[[bytes], bool]) -> Steps[list[bytes]]:
-        """Send a SCCILS document and collect the documents that come back, up to the one that `last` says is it."""
+    def sccils(self, document: bytes, wait_s: float) -> Steps[list[bytes]]:
+        """Send a SCCILS document; collect the documents that come back until all of it is answered."""
         yield from self._ready()
         yield Send(document)
+        dialogue = Dialogue(document)
         answers: list[bytes] = []
         end_s = self._now_s() + max(wait_s, self._timeout_s)
-        while True:
+        while not dialogue.over:
             payload = yield from self._message(end_s, "the SCCILS document")
             if payload.lstrip().startswith(b"<"):
                 answers.append(payload)
-                if last(payload):
-                    return answers
+                reply = dialogue.take(payload)
+                if reply is not None:
+                    yield Send(reply)
+        # Data come right behind the answer they belong to.
+        while (happened := (yield Wait(_BEHIND_S))) is not None and happened.payload is not None:
+            answers += [happened.payload] if happened.payload.lstrip().startswith(b"<") else []
+        return answers
 
     def _ready(self, within_s: float | None = None) -> Steps[None]:
         """Wait for a connection, and say hello on one that is new: the daemon knows each connection anew."""

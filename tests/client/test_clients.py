@@ -8,7 +8,8 @@ import pytest
 
 from nuc_engine.client import AsyncClient, Client, ClientError, NotAnswered, Refused
 from nuc_engine.client.methods import Methods
-from tests.client.fake_daemon import FakeDaemon, Serving, serving
+from nuc_engine.client.sccils import Dialogue
+from tests.client.fake_daemon import CONFIGS, FakeDaemon, Serving, serving
 
 
 def test_it_says_hello_once_and_reads_and_writes(served: Serving, daemon: FakeDaemon, address: str) -> None:
@@ -74,13 +75,13 @@ def test_a_request_given_up_is_not_sent_when_a_daemon_comes(daemon: FakeDaemon, 
 
 
 def test_a_silent_daemon_may_have_done_it(served: Serving, daemon: FakeDaemon, address: str) -> None:
-    daemon.silent = {"arm"}
+    daemon.silent = {"mark"}
     with Client(address, name="rutter", timeout_s=0.05) as leg:
         with pytest.raises(NotAnswered, match="may or may not have taken effect") as caught:
-            leg.arm()
+            leg.mark("slipped")
         assert caught.value.sent
         leg.status()
-    assert [method for method, _ in daemon.sent] == ["arm", "status"]
+    assert [method for method, _ in daemon.sent] == ["mark", "status"]
 
 
 def test_a_late_answer_is_not_taken_for_another(served: Serving, daemon: FakeDaemon, address: str) -> None:
@@ -130,19 +131,67 @@ def test_asyncio_subscribes_too(served: Serving, address: str) -> None:
     assert asyncio.run(listen()) == {"CTr_angle": 88.5}
 
 
-def test_sccils_answers_are_collected_to_the_final_one(served: Serving, daemon: FakeDaemon, address: str) -> None:
-    def response(status: str) -> bytes:
-        return (
-            b'<sccils_commandscript><sccils_command_response responsestatus="%s"/></sccils_commandscript>'
-            % status.encode()
-        )
-
-    daemon.sccils = [response("conditional"), response("success"), response("fail")]
+def test_sccils_answers_are_collected_with_the_data_behind_them(
+    served: Serving, daemon: FakeDaemon, address: str
+) -> None:
+    daemon.sccils = [response("conditional"), response("success"), b"<hdsoscript/>"]
     document = '<sccils_commandscript><sccils_command commandtype="run"/></sccils_commandscript>'
     with Client(address, name="rutter") as leg:
         answers = leg.sccils(document)
-    assert answers == [response("conditional").decode(), response("success").decode()]
-    assert daemon.payloads[-1].decode() == document
+        assert leg.status().mode == "CONFIGURED"
+    assert [answer.encode() for answer in answers] == daemon.sccils
+    assert document.encode() in daemon.payloads
+
+
+def test_sccils_that_stays_conditional_is_not_answered(served: Serving, daemon: FakeDaemon, address: str) -> None:
+    daemon.sccils = [response("conditional")]
+    with Client(address, name="rutter", timeout_s=0.05) as leg, pytest.raises(NotAnswered) as caught:
+        leg.sccils("<hdsoscript><hdsoMod idNum='1' NumElts='1'>1</hdsoMod></hdsoscript>", wait_s=0.05)
+    assert caught.value.sent
+
+
+def response(status: str) -> bytes:
+    text = f'<sccils_commandscript><sccils_command_response responsestatus="{status}"/></sccils_commandscript>'
+    return text.encode()
+
+
+def script(*entries: str) -> bytes:
+    return f"<sccils_commandscript>{''.join(entries)}</sccils_commandscript>".encode()
+
+
+RUN, LOG = '<sccils_command commandtype="run"/>', '<sccils_command commandtype="log"/>'
+OFFER = '<sccils_config_command configtype="available" configname="lin_roach"/>'
+
+
+@pytest.mark.parametrize(
+    ("sent", "answers"),
+    [
+        (script(RUN), [response("success")]),
+        (script(RUN), [response("conditional"), response("fail")]),
+        (script(RUN, LOG), [response("success"), response("success")]),
+        (script(), [script(OFFER)]),
+        (script(), [script()]),
+        (script(OFFER.replace("available", "start")), [response("conditional"), response("success")]),
+        (b"<nonsense", [response("fail")]),
+        (response("success"), []),
+    ],
+)
+def test_a_dialogue_is_over_with_the_last_final_answer(sent: bytes, answers: list[bytes]) -> None:
+    dialogue = Dialogue(sent)
+    for answer in answers:
+        assert not dialogue.over
+        assert dialogue.take(answer) is None
+    assert dialogue.over
+
+
+def test_documents_of_a_start_are_acknowledged_and_streams_are_not() -> None:
+    dialogue = Dialogue(script(OFFER.replace("available", "start")))
+    parameter = '<sccils_config_command configtype="parameter" configname="{}"/>'
+    sensors = (CONFIGS / "lin_roach" / "sensors.xml").read_bytes()
+    for document in (script(parameter.format("lin_roach")), sensors):
+        assert b'"success"' in (dialogue.take(document) or b"")
+    assert dialogue.take(script(parameter.format("dataport"))) is None
+    assert not dialogue.over
 
 
 def test_an_address_that_is_none_is_said_at_once() -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MODES = ("muscle", "force", "position", "hold", "limp")
 _NUMBERS = re.compile(r"[-+0-9.eE,\s]+")
+_NAMES = 3
 _ACKNOWLEDGED = "Cycle and engine time since when it is in effect. Needs control; logged with your name."
 
 
@@ -185,7 +186,10 @@ def _waiting(item: Any) -> str:
 
 
 def _joined(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if not isinstance(value, list | tuple):
+        return str(value)
+    more = f" and {len(value) - _NAMES} more" if len(value) > _NAMES else ""
+    return ", ".join(map(str, value[:_NAMES])) + more
 
 
 def _register_joints(group: Group) -> None:

@@ -12,6 +12,7 @@ from nuc_engine.cli.ctl.link import Target, act, daemon
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.params import as_json
 from nuc_engine.client import calls
+from nuc_engine.client.sccils import failed
 
 _overwrite = click.option("--overwrite", is_flag=True, help="Also where there is one of that name already.")
 
@@ -79,7 +80,7 @@ def register(group: Group) -> None:
             ("sccils - < commands.xml", "or from standard input"),
             ("sccils long.xml --wait 60", "one that is done only after its last change"),
         ),
-        "The documents the daemon answers with, as they come. Exit status 1 when the last says fail.",
+        "The documents the daemon answers with, as they come. Exit status 1 when one says fail.",
     )
     @click.argument("file", metavar="FILE|-", type=click.File("r", encoding="utf-8"))
     @click.option("--wait", "wait_s", metavar="S", type=click.FloatRange(0), default=10.0, show_default=True)
@@ -91,10 +92,9 @@ def register(group: Group) -> None:
             raise Refused(f"nuc ctl: {Path(file.name).name} is no SCCILS document: it does not begin with '<'")
         with daemon(target) as leg:
             answers = leg.sccils(text.lstrip(), wait_s)
-        failed = 'responsestatus="fail"' in answers[-1].replace("'", '"')
-        if as_json:
-            return answer(True, {"ok": not failed, "answers": answers}) or int(failed)
-        return answer(False, None, *answers) or int(failed)
+        bad = any(failed(document.encode()) for document in answers)
+        answer(as_json, {"ok": not bad, "answers": answers}, *answers)
+        return int(bad)
 
 
 def _paths(data: Any) -> list[str]:

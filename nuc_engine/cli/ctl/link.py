@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEFAULT_ADDRESS = "tcp://127.0.0.1:44106"
-_HELLO_S = 0.5
+_HELLO_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +55,34 @@ def daemon(target: Target) -> Generator[Client]:
     One command after another is the same client to the daemon, so that control taken by one serves the next. Where two
     run at once, the second is a client of its own.
     """
-    from nuc_engine.client import ClientError, NotAnswered
+    from nuc_engine.client import ClientError
 
     try:
-        client = connect(target, identity=f"nuc ctl {target.name}".encode()[:200])
-        try:
-            client.greet(_HELLO_S)
-        except NotAnswered as error:
-            client.close()
-            if not error.sent:
-                raise
-            client = connect(target)
-        with client:
+        with _greeted(target) as client:
             yield client
             for remark in client.remarks:
                 note(remark)
     except ClientError as error:
         raise Refused(f"nuc ctl: {error}") from error
+
+
+def _greeted(target: Target) -> Client:
+    """Return a client that has said hello, the same as of the command before if it can be. Raises ClientError."""
+    from nuc_engine.client import NotAnswered
+
+    same = f"nuc ctl {target.name}".encode()[:200]
+    # The daemon hears nothing of a second client that claims to be one it has. The first may just be on its way out.
+    for _ in range(2):
+        client = connect(target, identity=same)
+        try:
+            client.greet(min(_HELLO_S, target.timeout_s))
+        except NotAnswered as error:
+            client.close()
+            if not error.sent:
+                raise
+        else:
+            return client
+    return connect(target)
 
 
 def connect(target: Target, *, identity: bytes = b"", timeout_s: float | None = None) -> Client:

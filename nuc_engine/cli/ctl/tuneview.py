@@ -24,7 +24,7 @@ _HELP = (
     "",
     "A value marked * is sent and not yet in effect. Any key goes back.",
 )
-_VALUE, _STEP = 10, 14
+_OPERAND, _VALUE, _STEP = 9, 10, 14
 _WIDE = 100
 
 
@@ -48,20 +48,22 @@ def _head(screen: Screen, columns: int, ink: Ink) -> list[str]:
     sheet, values, status = screen.sheet, screen.shown, screen.status
     state = sheet.configuration if status is None else headline(status)
     right = f"REC {screen.recording}" if screen.recording else ""
-    title = cut(f"tune {sheet.joint}   {state}", columns - len(right) - 1)
+    title = cut(f"{sheet.joint}   {state}", columns - len(right) - 1)
     lines = [ink.title(f"{title:<{columns - len(right)}}") + ink.alarm(right)]
-    parts = [f"action {values.get(f'joint.{sheet.joint}.action') or '-'}"]
+    action = values.get(f"joint.{sheet.joint}.action") if sheet.states else None
+    parts = [f"action {action or '-'}"]
+    mode = values.get(f"joint.{sheet.joint}.mode")
+    parts += [f"mode {mode}"] if mode else []
     sensors = [name for name in (sheet.angle, sheet.load) if name]
     parts += [f"{name} {number(values.get(name))}{_unit(str(sheet.hdsos[name]['unit']))}" for name in sensors]
     if sheet.motor:
         parts.append(f"sent {number(values.get(f'motor.{sheet.motor}.sent_raw'))}")
-    mode = values.get(f"joint.{sheet.joint}.mode")
-    lines.append(cut("  ".join([*parts, *([f"mode {mode}"] if mode else [])]), columns))
+    lines.append(cut("  ".join(parts), columns))
     muscles = [
-        f"{name} {number(values.get(f'muscle.{name}.activation'))} (force {number(values.get(f'muscle.{name}.force'))})"
+        f"{name} {number(values.get(f'muscle.{name}.activation'))} ({number(values.get(f'muscle.{name}.force'))})"
         for name, _ in sheet.muscles
     ]
-    lines.append(cut("activations: " + ", ".join(muscles), columns) if muscles else "")
+    lines.append(cut("activation (force): " + ", ".join(muscles), columns) if muscles else "")
     return [*lines, ""]
 
 
@@ -141,7 +143,10 @@ def _value_text(screen: Screen, row: Row, columns: int) -> str:
 def _columns(label: str, operand: str, value: str, name: str, step: str, columns: int) -> str:
     """Return one line; where it is narrow the step goes first, then the end of the name: both stand below, too."""
     wide = max(16, min(26, columns // 4))
-    text = f"{cut(label, wide):<{wide}} {operand:>9} {value:>{_VALUE}}  {name}"
+    # A label without an operand beside it may take that one's place.
+    room = wide if operand else wide + _OPERAND + 1
+    beside = f" {operand:>{_OPERAND}}" if operand else ""
+    text = f"{cut(label, room):<{room}}{beside} {value:>{_VALUE}}  {name}"
     if columns < _WIDE:
         return text
     return f"{cut(text, columns - _STEP - 1):<{columns - _STEP - 1}} {cut(step, _STEP)}"

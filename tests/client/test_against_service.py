@@ -1,0 +1,260 @@
+"""The client and the daemon's own service, with a core of paper behind it: that both mean the same by every word."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nuc_engine.cli.ctl.link import Target, act, daemon
+from nuc_engine.cli.ctl.sessions import Tune, Watch
+from nuc_engine.cli.ctl.tuneview import tune_lines
+from nuc_engine.cli.ctl.watchview import watch_lines
+from nuc_engine.client import Client, Refused, calls
+from nuc_engine.client.sccils import failed
+from sccils_schemas.documents import HdsoScript
+from sccils_schemas.parser import parse
+from tests.client.fake_daemon import CONFIGS
+from tests.service.bench import Bench, bench
+
+LEV = "CTr_lev_TC1_load"
+
+
+class Pumped:
+    """A bench whose service and core are kept going by a thread: 2 ms of its clock and one cycle each turn."""
+
+    def __init__(self, made: Bench) -> None:
+        self.bench = made
+        self.address = made.launch.options.commands[0]
+        self.going = True
+        self.lock = threading.Lock()
+        self._thread = threading.Thread(target=self._pump)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self.going = False
+        self._thread.join()
+
+    def _pump(self) -> None:
+        while self.going:
+            with self.lock:
+                self.bench.now += 2_000_000
+                self.bench.service.step(1)
+                self.bench.core.step()
+                if self.bench.core.plan is not None:
+                    self.bench.core.cycle()
+
+
+@pytest.fixture
+def pumped(tmp_path: Path) -> Iterator[Pumped]:
+    with _pumping(tmp_path, configured=True) as found:
+        yield found
+
+
+@contextmanager
+def _pumping(tmp_path: Path, *, configured: bool) -> Iterator[Pumped]:
+    with bench(tmp_path) as made:
+        if configured:
+            made.configured(CONFIGS / "lin_roach")
+        found = Pumped(made)
+        try:
+            yield found
+        finally:
+            found.stop()
+
+
+@pytest.fixture
+def leg(pumped: Pumped) -> Iterator[Client]:
+    with Client(pumped.address, name="alice") as client:
+        yield client
+
+
+def test_every_method_is_understood(leg: Client, pumped: Pumped) -> None:
+    asked = [
+        calls.tasks(),
+        calls.configurations(),
+        calls.documents(),
+        calls.take_control(),
+        calls.labels({"surface": "carpet"}),
+        calls.notes("a note"),
+        calls.record_start("first"),
+        calls.set_values({LEV: -0.5}),
+        calls.set_values([(102, 0.5)], time_s=50.0),
+        calls.pending(),
+        calls.forget("all"),
+        calls.undo(),
+        calls.redo(),
+        calls.record_stop(),
+        calls.tweak("Femur-Tibia", 3),
+        calls.pose_save("standing"),
+        calls.poses(),
+        calls.park(name="standing"),
+        calls.save("gentle"),
+        calls.save("gentle", "script", "a description"),
+        calls.save("gentle", "script", overwrite=True),
+        calls.run(stop_s=1000.0, labels={"repetition": "1"}, notes="one more"),
+        calls.joint_mode("Femur-Tibia", "limp"),
+        calls.pose({"Femur-Tibia": 90.0}, 20.0),
+        calls.mark("slipped"),
+        calls.log(),
+        calls.stoplog(),
+        calls.script((CONFIGS.parent / "scripts" / "experiment_a.xml").read_text(), "now"),
+        calls.events(),
+        calls.stop("hold"),
+        calls.off("enough"),
+        calls.arm(),
+        calls.hand_over("alice"),
+        calls.release_control(),
+        calls.shutdown(),
+    ]
+    for call in asked:
+        leg.do(call)
+    # What is not asked above has a test of its own below.
+    done = {call.method for call in asked} | {"hello", "status", "configure", "model", "get", "subscribe"}
+    every = {build.method for build in _every_call()}
+    assert every - done == {"unsubscribe"}
+
+
+def _every_call() -> list[calls.Call[Any]]:
+    given: dict[str, tuple[Any, ...]] = {
+        "hello": ("a",),
+        "configure": ("a",),
+        "get": ([],),
+        "set_values": ([],),
+        "script": ("",),
+        "forget": ("all",),
+        "joint_mode": ("a", "limp"),
+        "tweak": ("a", 1),
+        "pose": ({},),
+        "pose_named": ("a",),
+        "pose_save": ("a",),
+        "save": ("a",),
+        "record_start": ("a",),
+        "mark": ("a",),
+        "notes": ("a",),
+        "labels": ({},),
+        "recipe": ([], 1.0),
+        "unsubscribe": ("a",),
+        "hand_over": ("a",),
+    }
+    names = [name for name, found in vars(calls).items() if getattr(found, "__module__", "") == calls.__name__]
+    functions = [name for name in names if name.islower() and not name.startswith("_")]
+    return [getattr(calls, name)(*given.get(name, ())) for name in functions]
+
+
+def test_status_and_values_are_read(leg: Client, pumped: Pumped) -> None:
+    status = leg.status()
+    assert (status.mode, status.configuration, status.bout, status.latched) == ("CONFIGURED", "lin_roach", 0, False)
+    assert status.clients[0]["name"] == "alice"
+    reading = leg.get(["CTr_angle", 101, "joint.Coxa-Trochanter.mode", "rule.Enter_CTr_LevationPRO", "nonsense"])
+    assert reading.values == {
+        "CTr_angle": 12.0,
+        "101": 0,
+        "joint.Coxa-Trochanter.mode": "limp",
+        "rule.Enter_CTr_LevationPRO": False,
+    }
+    assert reading.unknown == ("nonsense",)
+    assert reading.cycle > 0
+    assert leg.greeting is not None
+    assert (leg.greeting.author, leg.greeting.verified) == ("alice (unverified)", False)
+
+
+def test_edits_tell_what_became_of_them(leg: Client) -> None:
+    done = leg.set({LEV: -0.5})
+    assert done.applied == ({"name": LEV, "value": -0.5},)
+    assert (done.pending, done.refused) == (0, ())
+    assert leg.remarks == ["you have control now"]
+    waiting = leg.set({LEV: -0.7}, time_s=50.0)
+    assert waiting.requests == (waiting.pending,)
+    assert [item["request"] for item in leg.pending()] == [waiting.pending]
+    with pytest.raises(Refused, match="valid range"):
+        leg.set({LEV: 99})
+    assert leg.undo().applied == ({"name": LEV, "value": 0},)
+
+
+def test_control_is_one_persons_on_two_terminals(leg: Client, pumped: Pumped) -> None:
+    leg.take_control()
+    with Client(pumped.address, name="alice") as second, Client(pumped.address, name="bob") as bob:
+        with pytest.raises(Refused, match="has control"):
+            act(bob, Target(given_name="bob"), calls.set_values({LEV: 0.5}))
+        act(second, Target(given_name="alice"), calls.set_values({LEV: 0.5}))
+        assert second.status().control == "alice#2"
+
+
+def test_commands_that_follow_one_another_keep_control(pumped: Pumped) -> None:
+    target = Target(pumped.address, "alice")
+    with daemon(target) as first:
+        first.take_control()
+    with daemon(target) as second:
+        second.set({LEV: 0.5})
+        assert second.remarks == []
+
+
+def test_two_commands_at_once_are_two_clients(pumped: Pumped) -> None:
+    target = Target(pumped.address, "alice")
+    with daemon(target) as first, daemon(target) as second:
+        assert {client["name"] for client in second.status().clients} == {"alice", "alice#2"}
+        assert first.status().mode == "CONFIGURED"
+
+
+def test_the_screens_show_what_the_service_says(leg: Client, pumped: Pumped) -> None:
+    tune = Tune(leg, Target(given_name="alice"), "Coxa-Trochanter")
+    for key in ("down", "right"):
+        tune.key(key)
+    assert "in effect since cycle" in tune.screen.message
+    assert tune.screen.shown[LEV] == 0.1
+    tune.refresh()
+    text = "\n".join(tune_lines(tune.screen, 100, 30))
+    assert "CTr_angle 12.00 deg" in text
+    assert "1.50 <" in text
+    tune.key("u")
+    tune.refresh()
+    assert tune.screen.shown[LEV] == 0
+    watch = Watch(leg)
+    watch.refresh()
+    assert watch.view.offline == ""
+    assert "12.0" in next(line for line in watch_lines(watch.view, 79, 24) if line.startswith("Coxa-T"))
+
+
+def test_before_a_configuration_and_after_one_is_sent(tmp_path: Path) -> None:
+    with _pumping(tmp_path, configured=False) as pumped, Client(pumped.address, name="alice") as leg:
+        watch = Watch(leg)
+        watch.refresh()
+        assert watch.view.offline == ""
+        assert "UNCONFIGURED" in watch_lines(watch.view, 79, 24)[0]
+        folder = CONFIGS / "lin_roach"
+        documents = {name: (folder / name).read_text() for name in ("joints.xml", "parameters.xml", "sensors.xml")}
+        assert leg.configure("mine", documents)["name"] == "mine"
+        assert leg.status().configuration == "mine"
+        assert Tune(leg, Target(given_name="alice"), "3").screen.sheet.joint == "Coxa-Trochanter"
+
+
+def test_a_stream_comes(leg: Client) -> None:
+    stream = leg.subscribe(["CTr_angle", "nonsense"], rate_hz=50)
+    assert stream.fields["nonsense"] is None
+    assert (stream.fields["CTr_angle"] or {})["unit"] == "deg"
+    sample = stream.receive(5.0)
+    assert sample is not None
+    assert sample.values == {"CTr_angle": 12.0}
+    leg.unsubscribe(stream.topic)
+
+
+def test_the_sccils_dialogue_is_held_to_its_end(leg: Client) -> None:
+    start = '<sccils_config_command configtype="start" configname="lin_stickmiddle"/>'
+    answers = leg.sccils(f"<sccils_commandscript>{start}</sccils_commandscript>")
+    assert not any(failed(answer.encode()) for answer in answers)
+    assert sum("<jointlist" in answer or "<hdsolist" in answer for answer in answers) == 3
+    assert leg.status().configuration == "lin_stickmiddle"
+    poll = (
+        '<sccils_command commandtype="log" extendedcommand="poll"><hdsoscript>'
+        '<hdsoSpec idNum="0" NumElts="1"/></hdsoscript></sccils_command>'
+    )
+    response, values = leg.sccils(f"<sccils_commandscript>{poll}</sccils_commandscript>")
+    assert 'responsestatus="success"' in response
+    assert isinstance(parse(values.encode())[0], HdsoScript)
+    assert "lin_roach" in leg.sccils("<sccils_commandscript/>")[0]
+    assert failed(leg.sccils("<nonsense/>")[0].encode())
