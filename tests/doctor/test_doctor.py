@@ -231,6 +231,7 @@ def test_the_latency_timer_of_the_adapter_behind_a_name(paper: PaperMachine) -> 
         check = paper.check("latency timer", ports=[path])
         assert (check.level, check.found) == (Level.BAD, f"{path}: 16 ms")
         assert "99-nuc.rules" in check.remedy
+        assert paper.check("port", ports=[path]).level is Level.OK
 
 
 def test_an_adapter_without_a_latency_timer_has_no_such_check(paper: PaperMachine) -> None:

@@ -69,6 +69,13 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path, which: int) -> No
     assert not paths[1 - which].exists()
 
 
+def test_a_secret_is_never_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "bench.key_secret").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(KeysError, match="can not be made"):
+        make_pair(tmp_path, "bench")
+    assert not (tmp_path / "elsewhere").exists()
+
+
 @pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "-x", "a b", "ä", "x" * 65, 'a"b', "a\n"])
 def test_a_name_that_is_no_plain_word_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(KeysError, match="expected up to 64 letters"):
