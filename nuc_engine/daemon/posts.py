@@ -60,10 +60,12 @@ class Post:
     deaths: int = 0
     eager: int = 1
     """How many deaths in a row are answered at once."""
+    condemned: bool = False
+    """The child shows no life and has been killed."""
 
     def fill(self, child: Child, now_ns: int) -> None:
         """Take a new child."""
-        self.child, self.born_ns = child, now_ns
+        self.child, self.born_ns, self.condemned = child, now_ns, False
 
     def died(self, now_ns: int) -> str:
         """Bury the child; return how it ended."""

@@ -241,10 +241,10 @@ class Supervisor:
             # A core that lives is the guardian's to judge.
             (self._core, self._hearts.core, SERVICE_NS),
         ):
-            if post.child is not None and heart.stopped(limit_ns):
+            if post.child is not None and not post.condemned and heart.stopped(limit_ns):
                 self._event("process_stalled", f"{post.name} shows no life; it is ended")
                 post.child.send(signal.SIGKILL)
-                heart.begin()
+                post.condemned = True
 
     # --- the end ---
 
