@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivers.bus import Bus
+from drivers.bus import LIMP, Bus
 from drivers.port import NEVER
-from drivers.servo import ReplyStatus
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ringrecorder import RingRecorder
 from nuc_engine.dispatcher import MISS_LIMIT, Clock, Dispatcher, Entry
@@ -14,7 +13,6 @@ from nuc_engine.plan import Plan
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Drive
 
-_OK = int(ReplyStatus.OK)
 _STILL = (Drive.LIMP, Drive.NONE)
 
 
@@ -53,7 +51,6 @@ class LiveExecutive(Dispatcher):
         statistics = block.statistics
         self._timed = tuple((entry, statistics[entry.name], Word.TASK_LAST + k) for k, entry in enumerate(self.entries))
         self._releasing = False
-        self._limp_since = 0
         self.running = running
         self.quiet = False
         self.failing: list[tuple[int, int]] = []
@@ -74,14 +71,9 @@ class LiveExecutive(Dispatcher):
 
     @property
     def limp(self) -> bool:
-        """Whether every motor has been told to be limp, and has answered since."""
+        """Whether every servo has confirmed that its torque is off."""
         board = self.board
-        return (
-            all(drive is Drive.LIMP for drive in board.drives)
-            and not self._releasing
-            and board.cycle > self._limp_since
-            and all(status == _OK for status in board.status)
-        )
+        return not self._releasing and all(board.limp) and all(drive is Drive.LIMP for drive in board.drives)
 
     def dispatch(self, now_ns: int) -> bool:
         """Run the most urgent task that is due; False when none is. Raises EngineFault and the port's PortError."""
@@ -122,8 +114,8 @@ class LiveExecutive(Dispatcher):
     def release(self, now_ns: int) -> None:
         """Take the torque off every servo now: what is left of the exchange under way is dropped."""
         self.rest(Drive.LIMP)
-        self._limp_since = self.board.cycle
         self._releasing = self._exchanging = True
+        self.board.limp = [False] * len(self.board.limp)
         self._start_entry.release_ns = NEVER
         self._live_bus.torque_off(now_ns)
         self._complete_entry.release_ns = self._live_bus.wake_ns
@@ -143,7 +135,9 @@ class LiveExecutive(Dispatcher):
             self._complete_entry.release_ns = self._live_bus.wake_ns
             return
         self._complete_entry.release_ns = NEVER
-        self._releasing = False
+        if self._releasing:
+            self._releasing = False
+            self.board.sent_raw = [LIMP] * len(self.board.sent_raw)
         self.failing = []
         self._cycle_complete(now_ns)
         self._words[Word.CYCLE] = self.board.cycle

@@ -44,6 +44,7 @@ class Board:
         self.status = [0] * motors  # motor_action: ReplyStatus of the last exchange
         self.stamp_ns = [0] * motors  # motor_action: instant of the last good reply
         self.sent_raw = [-1] * motors  # motor_action: what the guard let through, -1 = position read
+        self.limp = [False] * motors  # motor_action: torque off, confirmed by the servo and nothing sent since
         self.drive_sign = [0] * motors  # motor_action: sign of the raw delta in force when the current was measured
         self.deltas = [0.0] * motors  # muscle_conversion: servo delta in ticks (eq. 6-5)
         self.velocity_rad_s = [0.0] * motors  # motor_conversion: filtered joint velocity

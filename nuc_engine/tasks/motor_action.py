@@ -14,6 +14,10 @@ from nuc_engine.tasks.board import Board, Drive
 _OK = int(ReplyStatus.OK)
 _MUSCLE, _LIMP = Drive.MUSCLE, Drive.LIMP
 
+LIMP_CYCLES = 200
+"""How often a limp servo is told so again. In between it is read: a read that a line garbles into a send names the
+place where the shaft is, a garbled torque-off a fixed one."""
+
 
 class ServoBus(Protocol):
     """The part of a bus that motor action needs; lists are in the order the servos were given."""
@@ -37,9 +41,9 @@ class MotorAction:
 
     What drives each motor stands on the board (reading B20). Muscles: measured + dir x round(servo delta); force:
     measured + dir x round(force command); position: the position command; target: a raw position of the board; limp:
-    the torque is taken off; none: read only. A tweak is added to a delta. A motor whose last reply was missed or
-    implausible is read, not driven: stale data never moves it. Positions are approached from the measured one at the
-    board's rate, where it has one.
+    the torque is taken off until the servo confirms, and again every LIMP_CYCLES; none: read only. A tweak is added to
+    a delta. A motor whose last reply was missed or implausible is read, not driven: stale data never moves it.
+    Positions are approached from the measured one at the board's rate, where it has one.
     """
 
     def __init__(self, plan: Plan, store: Store, board: Board, bus: ServoBus, guard: Guard) -> None:
@@ -55,6 +59,7 @@ class MotorAction:
         self._level = -1
         self._pushing = [0] * len(plan.motors)
         self._approached_ns = [0] * len(plan.motors)
+        self._since_limp = [0] * len(plan.motors)
 
     def start(self, now_ns: int) -> None:
         """Compute every command from the last reply, pass it through the guard and begin the exchange."""
@@ -71,9 +76,13 @@ class MotorAction:
             sent[k] = READ_ONLY
             drive = drives[k]
             if drive is _LIMP:
-                sent[k] = LIMP
                 pushing[k] = 0
+                self._since_limp[k] += 1
+                if not board.limp[k] or self._since_limp[k] >= LIMP_CYCLES:
+                    sent[k] = LIMP
+                    self._since_limp[k] = 0
                 continue
+            board.limp[k] = False
             if status[k] != _OK:
                 board.approach_raw[k] = None
                 continue
@@ -134,7 +143,11 @@ class MotorAction:
         status = bus.status
         board.status = status = status.copy()
         for k in self._motors:
-            if status[k] == _OK:
+            if status[k] != _OK:
+                board.limp[k] = False
+            else:
+                if board.sent_raw[k] == LIMP:
+                    board.limp[k] = True
                 board.position_raw[k] = bus.position_raw[k]
                 board.current_raw[k] = bus.current_raw[k]
                 board.stamp_ns[k] = bus.stamp_ns[k]

@@ -57,9 +57,13 @@ class Tap:
 class Bench:
     """A core and everything around it; `records()` are those since the last call as (kind, content)."""
 
-    def __init__(self, config="lin_roach", bus="loopback:", latched=False, script=None, **options) -> None:
+    def __init__(self, config="lin_roach", bus="loopback:", latched=False, script=None, wiring=None, **options) -> None:
         self.prepared = prepare_bout(config, script)
         self.plan = self.prepared.plan
+        if wiring is None:
+            self.plant, real = open_leg(self.plan, find_configuration(config), bus, 1)
+        else:
+            self.plan, real = wiring(self.plan)
         self.block = Block.create()
         self.block.write_plan(self.plan)
         self.words = self.block.words
@@ -68,7 +72,6 @@ class Bench:
         self.words[Word.LATCHED] = latched
         self.clock = PaperClock()
         self.clock.on_wait = self._meanwhile
-        self.plant, real = open_leg(self.plan, find_configuration(config), bus, 1)
         self.bus = Tap(real, self.clock)
         self.wakes = 0
         self.asleep_ns = 0

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.bus import LIMP
+from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import PortError
+from drivers.factory import open_bus
+from drivers.group import BusGroup
 from nuc_engine.bout import open_leg
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_CRASH, EXIT_SHUTDOWN
+from nuc_engine.daemon.lines import assign_motors, servos_of
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import FAULT_NAMES, Command, Kind, pack
 from nuc_engine.executive import Executive
 from nuc_engine.locations import find_configuration
+from nuc_engine.plants.loopback import LoopbackPlant
 from tests.daemon.cores import MS, Bench, S, driven
 from tests.engine.models import Trace
 
@@ -26,7 +31,11 @@ def test_a_configured_engine_reads_its_servos_and_drives_none():
     bench.run(0.2)
     assert bench.mode is Mode.CONFIGURED
     assert len(bench.bus.sent) > 30
-    assert {goal for _, goals, _ in bench.bus.sent for goal in goals} == {LIMP}
+    assert bench.bus.sent[0][1] == [LIMP] * 4
+    # Once confirmed they are only read: a garbled read can not send a servo anywhere.
+    assert {goal for _, goals, _ in bench.bus.sent[1:] for goal in goals} == {READ_ONLY}
+    bench.run(1.2)
+    assert [goals for _, goals, _ in bench.bus.sent].count([LIMP] * 4) == 2
     assert bench.words[Word.UNCONFIRMED] == bench.words[Word.TORQUE] == 0
     angles = bench.core.store.values_in(bench.core.store.snapshot(), bench.plan.motors[0].angle)
     assert angles is not None
@@ -37,7 +46,7 @@ def test_a_bout_in_real_time_computes_what_a_virtual_one_does():
     bench.run(0.05)
     # The same plant for both: fresh at the moment the bout begins.
     bench.obeyed(Command.RUN, 0, -1, 1)
-    first = next(time for time, goals, _ in bench.bus.sent if goals[0] != LIMP)
+    first = bench.words[Word.BOUT_START]
     virtual = Bench()
     _, bus = open_leg(virtual.plan, find_configuration("lin_roach"), "loopback:", 1)
     trace = Trace()
@@ -156,9 +165,8 @@ def test_a_silent_motor_takes_the_torque_off_until_it_answers_and_somebody_arms(
     assert bench.mode is Mode.STOPPED
     bench.bus.sent.clear()
     bench.start(0.5)
-    exchanges = bench.bus.sent
-    fresh = next(k for k, (_, goals, _) in enumerate(exchanges) if goals[0] != LIMP)
-    assert exchanges[fresh][1] == [-1] * 4, "first of all it looks where the leg is"
+    first = next(goals for time, goals, _ in bench.bus.sent if time >= bench.words[Word.BOUT_START])
+    assert first == [READ_ONLY] * 4, "first of all it looks where the leg is"
 
 
 def test_after_a_rearm_positions_are_approached_from_where_the_leg_is():
@@ -433,7 +441,8 @@ def test_joints_change_their_mode_in_a_bout():
         assert ok, why
 
     switch("mode", "limp")
-    assert set(goals()) == {LIMP}
+    assert set(goals()) == {READ_ONLY}
+    assert bench.core.live.board.limp[k]
     switch("mode", "hold")
     assert len(set(goals())) == 1
     switch("rate", 50.0)
@@ -472,11 +481,8 @@ def test_a_pose_is_reached_slowly_before_anything_runs():
     goal = round(motor.cal1 + motor.cal2 * 75.0)
     assert bench.bus.sent[-1][1][1] == goal
     moves = [(time, goals[1]) for time, goals, _ in bench.bus.sent if goals[1] >= 0]
-    assert all(
-        abs(b - a) <= 20 * abs(motor.cal2) * (t1 - t0) * 1e-9 + 1.001
-        for (t0, a), (t1, b) in pairwise(moves)
-    )
-    assert {goals[0] for _, goals, _ in bench.bus.sent} == {LIMP}
+    assert all(abs(b - a) <= 20 * abs(motor.cal2) * (t1 - t0) * 1e-9 + 1.001 for (t0, a), (t1, b) in pairwise(moves))
+    assert {goals[0] for _, goals, _ in bench.bus.sent} == {LIMP, READ_ONLY}
 
 
 def test_records_without_room_are_counted_and_told():
@@ -565,3 +571,31 @@ def test_tasks_that_leave_no_time_can_still_be_stopped():
         bench.core.turn()
     assert bench.mode is Mode.STOPPED
     assert bench.clock.now_ns - before <= 20 * MS
+
+
+def two_buses(plan):
+    """Return the plan with its motors on two buses by turns, and both buses as one."""
+    motors = tuple(replace(motor, bus=("left", "right")[motor.index % 2]) for motor in plan.motors)
+    plan = replace(plan, motors=motors)
+    buses, slots = [], [(0, 0)] * len(motors)
+    for b, members in enumerate(assign_motors(["left", "right"], plan)):
+        plant = LoopbackPlant(replace(plan, motors=tuple(motors[k] for k in members)))
+        buses.append(open_bus("emulated:", servos_of(plan, members), plant, seed=b))
+        for k, motor in enumerate(members):
+            slots[motor] = (b, k)
+    return plan, BusGroup(buses, slots)
+
+
+def test_several_buses_are_exchanged_with_side_by_side():
+    alone = Bench()
+    alone.run(0.5)
+    both = Bench(wiring=two_buses)
+    both.run(0.5)
+    assert both.mode is Mode.CONFIGURED
+    assert len(both.bus.sent) == pytest.approx(2 * len(alone.bus.sent), rel=0.02)
+    both.start(0.3)
+    (record, *_) = [content for kind, content in both.records() if kind is Kind.MOTOR]
+    assert record.status == [1] * 4
+    both.words[Word.OFF_REQUEST] = both.clock.now_ns
+    both.run(0.06)
+    assert both.words[Word.TORQUE] == both.words[Word.UNCONFIRMED] == 0
