@@ -1,0 +1,133 @@
+"""Motors and buses, ports that go away, and emulated buses as processes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from drivers.aimotor.codec import Op, RequestParser
+from drivers.errors import BusUrlError, PortError
+from drivers.factory import parse_line
+from drivers.servo import ServoAddress
+from nuc_engine.bout import prepare_bout
+from nuc_engine.daemon.emulated import emulator_words, line_url
+from nuc_engine.daemon.lines import assign_motors, open_lines, servos_of, volley_of
+from nuc_engine.daemon.ports import BusPort
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return prepare_bout("lin_roach", None).plan
+
+
+@pytest.fixture
+def pty(tmp_path):
+    """A pseudo-terminal with a name; closed at the end, unless the test does it."""
+    master, slave = os.openpty()
+    link = tmp_path / "bus"
+    link.symlink_to(os.ttyname(slave))
+    ends = [master, slave]
+    yield link, ends
+    for end in ends:
+        os.close(end)
+
+
+def on_buses(plan, *names):
+    motors = tuple(replace(motor, bus=name) for motor, name in zip(plan.motors, names, strict=True))
+    return replace(plan, motors=motors)
+
+
+def test_the_only_bus_has_all_motors(plan):
+    assert assign_motors([""], plan) == ((0, 1, 2, 3),)
+    assert assign_motors([""], on_buses(plan, "a", "b", "a", "b")) == ((0, 1, 2, 3),)
+
+
+def test_motors_name_their_bus(plan):
+    assert assign_motors(["b", "a"], on_buses(plan, "a", "b", "a", "a")) == ((1,), (0, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("names", "motors", "text"),
+    [
+        (["a", "b"], ("a", "b", "", "a"), "names no bus by name"),
+        (["a", "b"], ("a", "b", "c", "a"), "names bus 'c'"),
+        (["a", "b"], ("a", "a", "a", "a"), "no motor of"),
+    ],
+)
+def test_a_motor_without_a_bus_and_a_bus_without_a_motor_are_refused(plan, names, motors, text):
+    with pytest.raises(BusUrlError, match=text):
+        assign_motors(names, on_buses(plan, *motors))
+
+
+def test_the_volley_takes_the_torque_off_every_servo_and_nothing_else(plan):
+    servos = (*servos_of(plan, (0, 1, 2, 3)), ServoAddress(17, "x"), ServoAddress(30, "y"))
+    volley = volley_of(parse_line("aimotor:///dev/x"), servos)
+    requests = [request for _, request in RequestParser().feed(volley)]
+    assert [(request.op, request.bus_id) for request in requests] == [(Op.PASSIVE, s.bus_id) for s in servos]
+    assert len(volley) == 4 * len(servos)
+
+
+def test_a_port_is_found_again_under_its_name(pty):
+    link, _ends = pty
+    port = BusPort("", f"aimotor://{link}")
+    port.open()
+    assert port.line.fd >= 0
+    assert "no latency timer" in port.remark
+    port.close()
+    port.close()
+    assert port.line.fd == -1
+    target = os.readlink(link)
+    link.unlink()
+    assert not port.try_open()
+    assert port.trouble == ""
+    link.symlink_to(target)
+    assert port.try_open()
+    assert port.is_open
+    port.close()
+
+
+def test_a_port_that_is_there_and_cannot_be_opened_says_why(pty):
+    link, _ = pty
+    link.unlink()
+    link.write_text("no terminal")
+    port = BusPort("", f"aimotor://{link}")
+    assert not port.try_open()
+    assert "serial port" in port.trouble
+    with pytest.raises(PortError):
+        port.open()
+
+
+def test_a_line_whose_port_is_gone_is_made_all_the_same(plan, pty):
+    link, ends = pty
+    port = BusPort("", f"aimotor://{link}")
+    port.open()
+    while ends:
+        os.close(ends.pop())
+    (line,) = open_lines([port.line], plan)
+    with pytest.raises(PortError):
+        line.port.write(line.volley, 0)
+    port.close()
+
+
+def test_options_of_an_emulated_bus_go_where_they_belong():
+    url = "emulated:aimotor?baud=115200&timeout_us=9000&turnaround_us=100&drop=0.01"
+    assert line_url(url, Path("/run/x/bus")) == "aimotor:///run/x/bus?baud=115200&timeout_us=9000"
+    words = emulator_words(url, "lin_roach", Path("/run/x/bus"), 7)
+    assert words[:2] == ["emulate", "lin_roach"]
+    pairs = list(itertools.pairwise(words))
+    for pair in (("--seed", "7"), ("--baud", "115200"), ("--turnaround-us", "100"), ("--fault", "drop=0.01")):
+        assert pair in pairs
+    assert "timeout_us" not in " ".join(words)
+
+
+@pytest.mark.parametrize(
+    ("url", "configuration", "text"),
+    [("emulated:", "", "which leg"), ("emulated:dynamixel", "x", "aimotor only"), ("emulated:?drop", "x", "no option")],
+)
+def test_an_emulated_bus_that_cannot_be_is_refused(url, configuration, text):
+    with pytest.raises(BusUrlError, match=text):
+        emulator_words(url, configuration, Path("/x"), 0)
