@@ -165,7 +165,10 @@ def list_command(folder: Path | None, as_json: bool) -> int:
     name="revoke",
     cls=Command,
     examples=(("nuc keys revoke bench", "bench is not on the list any more"),),
-    output=("To stdout: one line, or with --json one object. The client's own files are left alone.",),
+    output=(
+        "To stdout: one line, or with --json one object. The client's own files are left alone, and a connection it has"
+        " open lasts; it gets no other.",
+    ),
 )
 @click.argument("name", metavar="NAME")
 @_folder
