@@ -17,10 +17,12 @@ import mmap
 import os
 import pickle
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Any
 
+from nuc_engine import plan as plan_module
 from nuc_engine.daemon.ring import HEADER, Ring
 from nuc_engine.plan import Plan
 from nuc_engine.realtime.stats import TaskStatistics
@@ -85,9 +87,7 @@ RING_BYTES: Mapping[str, int] = MappingProxyType(
 )
 """Data bytes of each ring. Four motors at 200 Hz write about 0.2 MiB/s; 24 at 200 Hz, with rules at 1 kHz, about 3."""
 
-_PLAN_CLASSES = frozenset(
-    ["Plan", "Slot", "HdsoPlan", "MotorPlan", "FunctionPlan", "MusclePlan", "ActivationPlan", "StatePlan", "JointPlan", "InitialWrite"]
-)
+_PLAN_CLASSES = frozenset(name for name, thing in vars(plan_module).items() if is_dataclass(thing))
 
 
 class BlockError(Exception):

@@ -153,7 +153,8 @@ class Command(IntEnum):
     request number. Engine times are ns since the bout's start; -1 stands for "at once".
     """
 
-    CHANGESET = 0  # [request, engine time or -1, [[hdso, [values]]...], [[hdso or -1, count]...], [[what, joint, value]..]]
+    # [request, engine time or -1, [[hdso, [values]]...], [[hdso or -1, count]...], [[what, joint index, value]...]]
+    CHANGESET = 0
     RUN = 1  # [request, delay ns, stop at engine time ns or -1, bout number]
     STOP = 2  # [request, policy "" (the configured one), "off", "hold" or "park"]
     ARM = 3  # [request]
