@@ -95,6 +95,7 @@ class Served(Child):
         """Begin a bout as soon as that is possible; what is latched is armed, and counted in `interrupted`."""
         deadline = time.monotonic() + within_s
         self.await_client()
+        self.client.take_control(force=True)
         while True:
             try:
                 self.client.run()
@@ -153,6 +154,9 @@ class Served(Child):
         pids = self.processes()
         names = ["nuc-supervisor", "nuc-guardian", *(["nuc-service"] if service else []), "nuc-core"]
         for name in names:
+            if name not in pids:
+                self._continue()
+                raise Interrupted(f"{name} is dead: {self.said()[-_TAIL:]}")
             os.kill(pids[name], signal.SIGSTOP)
         if leg:
             os.kill(self.leg.pid, signal.SIGSTOP)
@@ -162,19 +166,21 @@ class Served(Child):
         if leg:
             os.kill(self.leg.pid, signal.SIGCONT)
             time.sleep(_CATCH_UP_S)
+        self._continue()
+        time.sleep(settle_s)
+        self.check()
+
+    def _continue(self) -> None:
         pids = self.processes()
         for name in ("nuc-guardian", "nuc-core", "nuc-service", "nuc-supervisor"):
             if name in pids:
-                os.kill(pids[name], signal.SIGCONT)
-        time.sleep(settle_s)
-        self.check()
+                with suppress(ProcessLookupError):
+                    os.kill(pids[name], signal.SIGCONT)
 
     def end(self, within_s: float = 15.0) -> None:
         """End the daemon and what belongs to it."""
         if self.running:
-            for pid in self.processes().values():
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGCONT)
+            self._continue()
         super().end(within_s)
         self.client.close()
 
