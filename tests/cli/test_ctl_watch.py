@@ -92,7 +92,7 @@ def test_it_goes_on_when_the_daemon_goes_and_comes(daemon: FakeDaemon) -> None:
     client.away = True
     watch.refresh()
     text = "\n".join(watch_lines(watch.view, 79, 24))
-    assert "nobody there; below is what was known last" in text
+    assert "NOT LIVE, what was known last: nobody there" in text
     assert "Femur-Tibia" in text
     client.away = False
     daemon.leg = Leg("lin_stickmiddle")

@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import shutil
+import signal
 import sys
 import termios
 import tty
@@ -137,6 +138,7 @@ def terminal() -> Generator[Terminal]:
     """Take the whole terminal, without echo, cursor and line wrapping, and give it back as it was."""
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
+    handler = signal.signal(signal.SIGTERM, _end)
     tty.setcbreak(fd)
     click.echo("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J", nl=False, color=True)
     try:
@@ -144,6 +146,12 @@ def terminal() -> Generator[Terminal]:
     finally:
         click.echo("\x1b[?7h\x1b[?25h\x1b[?1049l", nl=False, color=True)
         termios.tcsetattr(fd, termios.TCSADRAIN, before)
+        signal.signal(signal.SIGTERM, handler)
+
+
+def _end(number: int, _frame: object) -> None:
+    # Unwinds, so that the terminal is given back.
+    raise SystemExit(128 + number)
 
 
 def ink(color: bool | None) -> Ink:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,9 +21,10 @@ from nuc_engine.cli.params import as_json
 
 if TYPE_CHECKING:
     from nuc_engine.cli.ctl.sessions import Tune, Watch
-    from nuc_engine.client.results import Status
+    from nuc_engine.client.results import Sample, Status
 
 _FRAME_S = 0.1
+_FOLLOW_S = 0.3
 _SCREEN_TIMEOUT_S = 1.0
 """A screen would rather say that nothing answers than stand still for longer."""
 
@@ -71,14 +74,19 @@ def register(group: Group) -> None:
 
         with daemon(target) as leg:
             told = leg.events()
+            last_seen = max((int(event.get("seq", 0)) for event in told), default=0)
             told = told[len(told) - min(last, len(told)) :]
             if as_json and not follow:
                 return answer(True, {"events": told})
-            for event in told:
-                say(json.dumps(plain(event)) if as_json else event_text(event))
-            if follow:
-                for sample in leg.listen("nuc.event"):
-                    say(json.dumps(plain(sample.values)) if as_json else event_text(sample.values))
+            with _until_interrupted():
+                while True:
+                    for event in told:
+                        say(json.dumps(plain(event)) if as_json else event_text(event))
+                    if not follow:
+                        return 0
+                    wallclock.sleep(_FOLLOW_S)
+                    told = leg.events(last_seen)
+                    last_seen = max((int(event.get("seq", 0)) for event in told), default=last_seen)
         return 0
 
     @subcommand(
@@ -105,16 +113,25 @@ def register(group: Group) -> None:
                 note(f"not found: {name}")
             if len(missing) == len(stream.fields):
                 raise Refused("nuc ctl: nothing of it was found (nuc show lists names)")
-            for sample in itertools.islice(stream, count):
-                line = " ".join(f"{name}={shown(value)}" for name, value in sample.values.items())
-                say(
-                    json.dumps({"time_s": sample.time_s, **plain(sample.values)})
-                    if as_json
-                    else f"{sample.time_s:.4f} {line}"
-                )
+            with _until_interrupted():
+                for sample in itertools.islice(stream, count):
+                    say(_sample_line(sample, as_json=as_json))
         return 0
 
     _register_screens(group)
+
+
+@contextmanager
+def _until_interrupted() -> Generator[None]:
+    """Take Ctrl-C as the end that was meant."""
+    with suppress(KeyboardInterrupt):
+        yield
+
+
+def _sample_line(sample: Sample, *, as_json: bool) -> str:
+    if as_json:
+        return json.dumps({"time_s": sample.time_s, **plain(sample.values)})
+    return f"{sample.time_s:.4f} " + " ".join(f"{name}={shown(value)}" for name, value in sample.values.items())
 
 
 def _status_lines(status: Status) -> list[str]:
@@ -157,10 +174,11 @@ def _register_screens(group: Group) -> None:
             with connect(target, timeout_s=_SCREEN_TIMEOUT_S) as client:
                 session = Watch(client)
                 if plain or not screen.usable():
-                    _tell(session, count)
+                    with _until_interrupted():
+                        _tell(session, count)
                     return 1 if session.view.offline else 0
                 ink = screen.ink(ctx.find_root().color)
-                with screen.terminal() as term:
+                with screen.terminal() as term, _until_interrupted():
                     _watch(session, term, lambda columns, rows: watchview.watch_lines(session.view, columns, rows, ink))
         except ClientError as error:
             raise Refused(f"nuc ctl watch: {error}") from error
@@ -197,7 +215,7 @@ def _register_screens(group: Group) -> None:
                     say("\n".join(line.rstrip() for line in lines[:-3]).rstrip())
                     return 0
                 ink = screen.ink(ctx.find_root().color)
-                with screen.terminal() as term:
+                with screen.terminal() as term, _until_interrupted():
                     _tune(session, term, lambda columns, rows: tune_lines(session.screen, columns, rows, ink))
         except KeyError as error:
             raise click.UsageError(str(error.args[0])) from error

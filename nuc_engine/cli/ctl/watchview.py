@@ -105,7 +105,7 @@ def _head(view: View, columns: int, ink: Ink) -> list[str]:
     folder = str(status.logging.get("folder") or "")
     lines += [cut(f"log {state} {folder}".rstrip(), columns)] if state or folder else []
     if view.offline:
-        lines.append(ink.alarm(cut(f"{view.offline}; below is what was known last", columns)))
+        lines.append(ink.alarm(cut(f"NOT LIVE, what was known last: {view.offline}", columns)))
     return lines
 
 
