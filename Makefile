@@ -20,11 +20,11 @@ $(VENV)/.sim: pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.sim
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,test]'
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,mcap,test]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,test,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,mcap,test,dev]'
 	@touch $@
 
 run: $(VENV)/.sim
