@@ -57,6 +57,9 @@ class Client(Methods):
         except BaseException:
             self._context.term()
             raise
+        self._pollers = {
+            room: _poller(self._socket, zmq.POLLOUT if room else zmq.POLLIN, self._monitor) for room in (False, True)
+        }
         self._streams: list[Subscription] = []
 
     @property
@@ -126,10 +129,11 @@ class Client(Methods):
         if isinstance(effect, Send):
             self._socket.send(effect.payload, zmq.DONTWAIT)
             return None
-        wanted = zmq.POLLOUT if effect.room else zmq.POLLIN
-        ready = dict(_poll(self._socket, wanted, self._monitor, effect.seconds))
+        if effect.room and self._idle():
+            return _ROOM
+        ready = dict(self._pollers[effect.room].poll(max(0, round(1000 * effect.seconds))))
         links: list[Link] = []
-        while self._monitor in ready and self._monitor.poll(0):
+        while self._monitor in ready and self._monitor.get(zmq.EVENTS) & zmq.POLLIN:
             link = link_event(self._monitor.recv_multipart())
             links += [] if link is None else [link]
         if self._socket not in ready or (effect.room and Link.DOWN in links):
@@ -137,6 +141,10 @@ class Client(Methods):
         if effect.room:
             return Happened(tuple(links), room=True)
         return Happened(tuple(links), payload=self._socket.recv_multipart()[-1])
+
+    def _idle(self) -> bool:
+        """Say whether there is room to send, and nothing new of the connection: the usual case, told without waiting."""
+        return bool(self._socket.get(zmq.EVENTS) & zmq.POLLOUT) and not self._monitor.get(zmq.EVENTS) & zmq.POLLIN
 
 
 class Subscription:
@@ -167,8 +175,11 @@ class Subscription:
         self._socket.close()
 
 
-def _poll(socket: Any, wanted: int, watched: Any, seconds: float) -> list[tuple[Any, int]]:
+def _poller(socket: Any, wanted: int, watched: Any) -> zmq.Poller:
     poller = zmq.Poller()
     poller.register(socket, wanted)
     poller.register(watched, zmq.POLLIN)
-    return poller.poll(max(0, round(1000 * seconds)))
+    return poller
+
+
+_ROOM = Happened(room=True)
