@@ -75,11 +75,12 @@ def replay_bout(folder: Path, progress: Progress | None = None) -> ReplayReport:
     not be run, the report names what was changed and compares nothing. Raises ReplayRefused for a directory that is no
     repeatable bout, and what `run_bout` raises when it refuses inputs that are as the bout left them.
     """
-    record, reach = _read(folder)
+    record = _witness(folder)
     if record.clock != "virtual":
         raise ReplayRefused(
             f"{folder}: ran in real time; repeat it from its recorded replies (--recorded), or as a new bout (--again)"
         )
+    reach = _reach(folder)
     finished = record.state in ("complete", "fault") and not record.torn
     watch = _Watch(reach.last_ns + _SLACK_NS, progress)
     with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
@@ -108,11 +109,12 @@ def replay_inputs(folder: Path) -> ReplayReport:
     loss of records. Changed inputs are reported as `replay_bout` does. Raises ReplayRefused for a directory without a
     usable input record, and what `prepare_bout` raises when it refuses inputs that are as the bout left them.
     """
-    record, reach = _read(folder)
+    record = _witness(folder)
     path = folder / inputs.FILE
-    entries = _entries(path)
     if record.clock != "virtual":
-        return _replay_real(folder, record, reach, entries)
+        return _replay_real(folder, record, _entries(path))
+    reach = _reach(folder)
+    entries = _entries(path)
     with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
         out = Path(scratch)
         spec = _spec(folder, record, out)
@@ -153,7 +155,7 @@ class _Served:
     limits: Mapping[str, int]
 
 
-def _replay_real(folder: Path, record: Witness, reach: Reach, entries: Sequence[Sequence[Any]]) -> ReplayReport:
+def _replay_real(folder: Path, record: Witness, entries: Sequence[Sequence[Any]]) -> ReplayReport:
     path = folder / inputs.FILE
     spec = _served(folder, record)
     lost_ns = next((entry[3] for entry in entries if entry[0] == "lost"), None)
@@ -178,7 +180,7 @@ def _replay_real(folder: Path, record: Witness, reach: Reach, entries: Sequence[
                 raise ReplayRefused(str(error)) from error
             raise
         try:
-            again.repeat(reach.last_ns + 1 if lost_ns is None else lost_ns)
+            again.repeat(_MOST if lost_ns is None else lost_ns)
         except inputs.InputRecordError as error:
             raise ReplayRefused(str(error)) from error
         finally:
@@ -218,15 +220,18 @@ class _Watch:
             self._progress(simulated_s, duration_s)
 
 
-def _read(folder: Path) -> tuple[Witness, Reach]:
+def _witness(folder: Path) -> Witness:
     try:
-        record = manifest.read_manifest(folder)
+        return manifest.read_manifest(folder)
     except manifest.ManifestError as error:
         raise ReplayRefused(str(error)) from error
+
+
+def _reach(folder: Path) -> Reach:
     reach = find_reach(folder)
     if reach is None:
         raise ReplayRefused(f"{folder}: nothing was recorded")
-    return record, reach
+    return reach
 
 
 def _spec(folder: Path, record: Witness, out: Path, duration_s: float | None = None) -> BoutSpec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -25,18 +25,29 @@ _TIME = re.compile(r"([0-9]{1,18})(\s|$)")
 _PLANT_ROW = "%d" + f" {NUMBER}" * 4 + "\n"
 
 
+Tap = Callable[[str, str], None]
+"""Told the name of a file and a line that was added to it."""
+
+
 class TextLog:
     """One text file, written in whole lines; `records` counts those on disk. `flush` puts what is buffered there.
 
-    With a `mark`, what an earlier writer left is kept as far as the mark says, and continued.
+    With a `mark`, what an earlier writer left is kept as far as the mark says, and continued. `tap` is told of
+    every line.
     """
 
-    def __init__(self, path: Path, mark: Mark | None = None) -> None:
+    def __init__(self, path: Path, mark: Mark | None = None, tap: Tap | None = None) -> None:
         self.name = path.name
         self.records = 0 if mark is None else mark.records
         self._lines: list[str] = []
         self._file = GrowingFile(path, 0 if mark is None else mark.size)
-        self.append = self._lines.append
+        self.append = self._lines.append if tap is None else self._append_and_tell
+        self._tap = tap
+
+    def _append_and_tell(self, line: str, /) -> None:
+        self._lines.append(line)
+        if self._tap is not None:
+            self._tap(self.name, line)
 
     @property
     def closed(self) -> bool:
@@ -80,9 +91,11 @@ class TextLog:
 class DataLogs:
     """The engine's data logs of one bout, one method per task. `marks` by file name continue another writer's."""
 
-    def __init__(self, folder: Path, plan: Plan, store: Store, marks: Mapping[str, Mark] = NO_MARKS) -> None:
+    def __init__(
+        self, folder: Path, plan: Plan, store: Store, marks: Mapping[str, Mark] = NO_MARKS, tap: Tap | None = None
+    ) -> None:
         names = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "Infolog.txt", "Debuglog.txt")
-        logs = _open_all(folder, names, marks)
+        logs = _open_all(folder, names, marks, tap)
         self._motor, self._sensors, self._states, self._muscles, self._info, self._debug = logs
         self._plant: TextLog | None = None
         self._folder = folder
@@ -161,11 +174,11 @@ class DataLogs:
         return {log.name: log.records for log in self.files}
 
 
-def _open_all(folder: Path, names: Sequence[str], marks: Mapping[str, Mark]) -> list[TextLog]:
+def _open_all(folder: Path, names: Sequence[str], marks: Mapping[str, Mark], tap: Tap | None) -> list[TextLog]:
     logs: list[TextLog] = []
     with ExitStack() as stack:
         for name in names:
-            logs.append(TextLog(folder / name, marks.get(name)))
+            logs.append(TextLog(folder / name, marks.get(name), tap))
             stack.callback(logs[-1].abandon)
         stack.pop_all()
     return logs

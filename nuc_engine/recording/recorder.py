@@ -13,7 +13,7 @@ from nuc_engine.plan import Plan
 from nuc_engine.recording import columns, inputs
 from nuc_engine.recording.growing import Mark
 from nuc_engine.recording.inputs import InputRecord
-from nuc_engine.recording.logs import NO_MARKS, DataLogs
+from nuc_engine.recording.logs import NO_MARKS, DataLogs, Tap
 from nuc_engine.recording.scriptlog import HdsoScriptLog
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Board
@@ -24,14 +24,21 @@ class BoutRecorder:
     """Implements `nuc_engine.executive.Recorder` for one data directory. `events` counts events by kind.
 
     `marks` by file name continue what another recorder of the same bout has left. `cycle` is the last complete one.
+    `tap` is told every line of the data logs and of Infolog.txt.
     """
 
     def __init__(
-        self, folder: Path, model: Model, plan: Plan, store: Store, marks: Mapping[str, Mark] = NO_MARKS
+        self,
+        folder: Path,
+        model: Model,
+        plan: Plan,
+        store: Store,
+        marks: Mapping[str, Mark] = NO_MARKS,
+        tap: Tap | None = None,
     ) -> None:
         with ExitStack() as stack:
             # Where one file can not be opened, none is left open.
-            self._logs = DataLogs(folder, plan, store, marks)
+            self._logs = DataLogs(folder, plan, store, marks, tap)
             stack.callback(self._logs.abandon)
             self._inputs = InputRecord(folder, plan, marks.get(inputs.FILE))
             stack.callback(self._inputs.abandon)

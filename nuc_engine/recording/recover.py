@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import msgpack
 
-from nuc_engine.recording import inputs, manifest
+from nuc_engine.recording import inputs, manifest, mcap, mcap_logs
 from nuc_engine.recording.logs import PLANT_FILE, line_ns
 from nuc_engine.recording.reach import find_reach
 
@@ -37,7 +37,7 @@ TEXT_LOGS = (
 NOTES = "Notes.jsonl"
 SCRIPT_LOGS = ("Scriptlog.xml", "HDSOlog.xml")
 _END = b"</hdsoscript>\n"
-_ENTRY = re.compile(rb"^  <(hdsoMod [^\0]*</hdsoMod>|!-- [^\0]* -->)$")
+_ENTRY = re.compile(rb"^  <(hdsoMod [^\0]*</hdsoMod>|!-- refused: [^\0]* -->)$")
 _HEADS = (re.compile(rb"^<\?xml .*\?>$"), re.compile(rb"^<!DOCTYPE .*>$"), re.compile(rb"^<hdsoscript .*>$"))
 _MENDED = ("running", "torn")
 
@@ -202,12 +202,21 @@ def _whole_entries(path: Path) -> tuple[int, bytes]:
     return max(size, sum(len(line) + 1 for line in heads[: len(_HEADS)])), _END
 
 
+def _whole_mcap(path: Path) -> tuple[int, bytes]:
+    try:
+        described = mcap_logs.read_columns(path.parent)
+    except mcap_logs.McapError:
+        return path.stat().st_size, b""
+    return mcap.mend(path, mcap_logs.channels(described, plant=False))
+
+
 _FINDERS: Mapping[str, Callable[[Path], tuple[int, bytes]]] = MappingProxyType(
     {
         **dict.fromkeys(TEXT_LOGS, _whole_lines),
         NOTES: _whole_notes,
         inputs.FILE: _whole_records,
         **dict.fromkeys(SCRIPT_LOGS, _whole_entries),
+        mcap_logs.FILE: _whole_mcap,
     }
 )
 

@@ -18,7 +18,10 @@ from nuc_engine.daemon.wire import Formats, Kind, MotorRecord, NumbersRecord, St
 from nuc_engine.plan import Plan, Slot
 from nuc_engine.planning import PlanError, build_plan
 from nuc_engine.recording import manifest
+from nuc_engine.recording.columns import describe_columns
 from nuc_engine.recording.logs import TextLog
+from nuc_engine.recording.mcap_logs import FILE as MCAP_FILE
+from nuc_engine.recording.mcap_logs import McapTap
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.service.bouts_documents import Documents
 from nuc_engine.service.commits import OpenBout
@@ -58,7 +61,14 @@ class BoutLog:
     """Writes one data directory; `state` says where an earlier logger was, and is kept up to date for the next one."""
 
     def __init__(
-        self, data: Path, state: OpenBout, documents: Documents, script: Documents | None, context: Context
+        self,
+        data: Path,
+        state: OpenBout,
+        documents: Documents,
+        script: Documents | None,
+        context: Context,
+        *,
+        mcap: bool = False,
     ) -> None:
         self.folder, self.state = data / state.folder, state
         self._documents, self._context = documents, context
@@ -76,7 +86,13 @@ class BoutLog:
             self._cells = [self._store.locate(Slot(index)) for index in plan.sensor_columns]
             if not (self.folder / manifest.FILE).exists() or not state.marks:
                 self._begin_manifest()
-            self._recorder = BoutRecorder(self.folder, model, plan, self._store, state.marks)
+            self._mcap: McapTap | None = None
+            if mcap:
+                path, described = self.folder / MCAP_FILE, describe_columns(model, plan)
+                self._mcap = McapTap(path, described, plant=False, mark=state.marks.get(MCAP_FILE))
+                stack.callback(self._mcap.log.abandon)
+            tap = None if self._mcap is None else self._mcap.take
+            self._recorder = BoutRecorder(self.folder, model, plan, self._store, state.marks, tap)
             stack.callback(self._recorder.abandon)
             self._notes = TextLog(self.folder / NOTES_FILE, state.marks.get(NOTES_FILE))
             stack.pop_all()
@@ -213,6 +229,9 @@ class BoutLog:
         self._recorder.flush(sync=self._context.sync)
         self._notes.flush(sync=self._context.sync)
         self.state.marks = {**self._recorder.marks, NOTES_FILE: self._notes.mark}
+        if self._mcap is not None:
+            self._mcap.log.flush(sync=self._context.sync)
+            self.state.marks[MCAP_FILE] = self._mcap.log.mark
 
     def finish(self, now_ns: int, state: str, reason: str) -> None:
         """End the directory. Raises OSError; it may then be tried again, in this life of the logger or the next."""
@@ -221,6 +240,8 @@ class BoutLog:
             self._recorder.event(max(0, now_ns), "engine_stop", f"{state}: {reason}")
             self._recorder.end()
         self.flush()
+        if self._mcap is not None:
+            self._mcap.log.end()
         ending = {
             "state": state,
             "reason": reason,
@@ -232,12 +253,16 @@ class BoutLog:
         manifest.write_manifest(self.folder, self._manifest() | ending)
         self._recorder.close()
         self._notes.close()
+        if self._mcap is not None:
+            self._mcap.log.close()
         os.close(self._lock)
 
     def abandon(self) -> None:
         """Let go of the directory as it is on disk: the next logger continues it."""
         self._recorder.abandon()
         self._notes.abandon()
+        if self._mcap is not None:
+            self._mcap.log.abandon()
         os.close(self._lock)
 
     def _wall(self) -> str:

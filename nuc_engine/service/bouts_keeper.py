@@ -33,7 +33,10 @@ _NS = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Where and when to log: the data folder, and whether every bout or on command; labels of every bout."""
+    """Where and when to log: the data folder, and whether every bout or on command; labels of every bout.
+
+    With `mcap`, an MCAP file is written beside the text logs.
+    """
 
     data: Path
     always: bool
@@ -86,7 +89,7 @@ class BoutKeeper:
         try:
             script = self._documents.load(state.script) if state.script else None
             documents = self._documents.load(state.documents)
-            self.bout = BoutLog(self._setting.data, state, documents, script, self._context)
+            self.bout = BoutLog(self._setting.data, state, documents, script, self._context, mcap=self._setting.mcap)
         except LOST_FOR_GOOD as error:
             self.state.bout = None
             self._give_up(state.folder, error)
@@ -257,7 +260,7 @@ class BoutKeeper:
             deaths=self._words[Word.CORE_DEATHS],
         )
         script = self._documents.load(state.script) if state.script else None
-        bout = BoutLog(self._setting.data, opened, documents, script, self._context)
+        bout = BoutLog(self._setting.data, opened, documents, script, self._context, mcap=self._setting.mcap)
         bout.begin(time_ns)
         for what, text, author, said in state.notes:
             bout.note(time_ns, what, text, author, wall=said)
