@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "serve": "the engine beside a leg: real time, commands over a socket, until it is ended",
         "emulate": "a leg's servo bus on a pseudo-terminal, in real time",
         "ctl": "talk to a running daemon: run, tune, log, watch",
+        "export": "a bout as a file for Foxglove and PlotJuggler",
         "recover": "mend bouts that were cut off by a power cut",
         "diff": "named differences between configurations, scripts or bouts",
         "bus": "servo buses at the bench: who is there, how fast they answer, torque off",
