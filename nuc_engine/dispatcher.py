@@ -280,11 +280,14 @@ class Dispatcher:
         if late > 0:
             skipped = -(-late // period)
             entry.release_ns += skipped * period
-            entry.overruns += 1
-            entry.skipped += skipped
+            self._count_overrun(entry, skipped)
             if done_ns - entry.reported_ns >= REPORT_INTERVAL_NS:
                 entry.reported_ns = done_ns
                 self._event(done_ns, "overrun", f"{entry.name} overran; {entry.skipped} periods skipped so far")
+
+    def _count_overrun(self, entry: Entry, skipped: int) -> None:
+        entry.overruns += 1
+        entry.skipped += skipped
 
     def _period_ns(self) -> int:
         view, at = self._period

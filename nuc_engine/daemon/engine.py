@@ -100,6 +100,8 @@ class Engine:
         self._guardian = (0, 0)
         self._watch_ns = 0
         self._off_at_ns = NEVER
+        for statistics in block.statistics.values():
+            statistics.clear()
         self.live = self._executive(running=False, keep_store=any(self.store.flags))
         self.mode = Mode.FAULT if self.words[Word.LATCHED] else Mode.CONFIGURED
         self._enter(self.mode, "a fault is latched" if self.mode is Mode.FAULT else "configured")

@@ -48,7 +48,7 @@ class LiveExecutive(Dispatcher):
             keep_store=keep_store,
         )
         self._live_bus, self._ring_recorder, self._words = bus, recorder, block.words
-        statistics = block.statistics
+        self._statistics = statistics = block.statistics
         self._timed = tuple((entry, statistics[entry.name], Word.TASK_LAST + k) for k, entry in enumerate(self.entries))
         self._releasing = False
         self.running = running
@@ -152,6 +152,10 @@ class LiveExecutive(Dispatcher):
         if misses >= MISS_LIMIT:
             # Nothing is driven, so nothing is in danger: it is told when somebody wants to drive.
             self.failing.append((motor, misses))
+
+    def _count_overrun(self, entry: Entry, skipped: int) -> None:
+        super()._count_overrun(entry, skipped)
+        self._statistics[entry.name].overrun(skipped)
 
     def _done_ns(self, now_ns: int, entry: Entry) -> int:
         return self._clock.now_ns

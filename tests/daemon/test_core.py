@@ -565,6 +565,9 @@ def test_tasks_that_leave_no_time_can_still_be_stopped():
     for _ in range(50):
         bench.core.turn()
     assert bench.core.live._transition_entry.overruns > 5
+    told = bench.block.statistics["state_transition"].summary(bench.clock.now_ns)
+    assert told["overruns"] == bench.core.live._transition_entry.overruns
+    assert told["skipped"] >= 2 * told["overruns"]
     bench.order(Command.STOP, "")
     before = bench.clock.now_ns
     while bench.mode is Mode.RUNNING and bench.clock.now_ns < before + S:
