@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nuc_engine.service.errors import ServiceError
-from nuc_engine.service.keys import ALLOWED, SERVER, Client, KeyPair, KeysError, load_allowed, load_secret
+from nuc_engine.keys import ALLOWED, SERVER, Client, KeyPair, KeysError, load_allowed, load_secret
 
 DOMAIN = "nuc"
 """ZAP domain of the sockets that ask for keys."""

@@ -23,8 +23,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from nuc_engine.service.errors import ServiceError
-
 ALLOWED = "clients.toml"
 """Name of the list of clients within a folder of keys."""
 
@@ -39,7 +37,7 @@ _HEADER = """\
 """
 
 
-class KeysError(ServiceError):
+class KeysError(Exception):
     """Keys or a list of clients that can not be used; the message says which file, what is wrong, and what to do."""
 
 
