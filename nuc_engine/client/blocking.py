@@ -143,7 +143,7 @@ class Client(Methods):
         return Happened(tuple(links), payload=self._socket.recv_multipart()[-1])
 
     def _idle(self) -> bool:
-        """Say whether there is room to send, and nothing new of the connection: the usual case, told without waiting."""
+        """Say whether there is room to send and nothing new of the connection: the usual case, told without a poll."""
         return bool(self._socket.get(zmq.EVENTS) & zmq.POLLOUT) and not self._monitor.get(zmq.EVENTS) & zmq.POLLIN
 
 

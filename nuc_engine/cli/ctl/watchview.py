@@ -96,14 +96,9 @@ def _head(view: View, columns: int, ink: Ink) -> list[str]:
     status = view.status
     if status is None:
         return [ink.alarm(cut(view.offline or "waiting for the daemon", columns))]
-    control = f"control: {status.control or 'nobody'}"
-    head = headline(status)
-    room = columns - len(control) - 2
-    first = f"{head:<{room}}  {control}" if len(head) <= room else cut(head, columns)
-    lines = [ink.title(first), *(ink.alarm(cut(line, columns)) for line in alarms(status))]
-    state = str(status.logging.get("state") or "")
-    folder = str(status.logging.get("folder") or "")
-    lines += [cut(f"log {state} {folder}".rstrip(), columns)] if state or folder else []
+    lines = [ink.title(cut(headline(status), columns)), *(ink.alarm(cut(line, columns)) for line in alarms(status))]
+    log = " ".join(str(status.logging[key]) for key in ("state", "folder") if status.logging.get(key))
+    lines.append(cut(f"control: {status.control or 'nobody'}" + (f"   log: {log}" if log else ""), columns))
     if view.offline:
         lines.append(ink.alarm(cut(f"NOT LIVE, what was known last: {view.offline}", columns)))
     return lines
