@@ -26,7 +26,7 @@ def stressors(kind: str) -> list[str]:
         "cpu": ["--cpu", cores],
         "memory": ["--vm", cores, "--vm-bytes", "256M", "--vm-method", "flip"],
         "disk": ["--hdd", cores, "--hdd-bytes", "64M", "--hdd-opts", "sync"],
-        "light": ["--cpu", "1", "--cpu-load", "30", "--hdd", "1", "--hdd-bytes", "32M", "--hdd-ops", "0"],
+        "light": ["--cpu", "1", "--cpu-load", "30", "--hdd", "1", "--hdd-bytes", "32M"],
     }[kind]
 
 

@@ -118,8 +118,8 @@ def _words() -> list[str]:
     return [
         f"Same task mix as above ({BAUD:,} baud, state transition at 1 kHz, all logs on); clients on ipc sockets, "
         "normal priority. `get` is answered by the service from the last whole cycle; `set` goes through the core, is "
-        "in effect when it is answered, and is logged. Medians of the windows' quantiles, in microseconds; the ratio is "
-        "the median of the windows' ratios.",
+        "in effect when it is answered, and is logged. Medians of the windows' quantiles, in microseconds; the ratio "
+        "is the median of the windows' ratios.",
         "",
     ]
 

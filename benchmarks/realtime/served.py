@@ -63,10 +63,17 @@ class Served(Child):
             folder / "daemon.out",
             notify=notify,
         )
-        self.client = Client(self.commands, name="benchmark", telemetry=self.telemetry)
+        self._client: Client | None = None
         self.interrupted: list[str] = []
         """Why bouts ended by themselves."""
         self._block: Block | None = None
+
+    @property
+    def client(self) -> Client:
+        """A client; connected when it is first used."""
+        if self._client is None:
+            self._client = Client(self.commands, name="benchmark", telemetry=self.telemetry)
+        return self._client
 
     @property
     def block(self) -> Block:
@@ -84,6 +91,8 @@ class Served(Child):
 
     def await_client(self) -> None:
         """Wait until the daemon answers."""
+        # Connecting to what is not there yet would wait for ZeroMQ's next attempt.
+        until((self.folder / "command").exists, "command socket", 20, self)
         while True:
             with suppress(ClientError):
                 self.client.greet(0.05)
@@ -182,7 +191,8 @@ class Served(Child):
         if self.running:
             self._continue()
         super().end(within_s)
-        self.client.close()
+        if self._client is not None:
+            self._client.close()
 
     def __enter__(self) -> Served:
         return self

@@ -1,0 +1,76 @@
+"""Measure the daemon and write benchmarks/DAEMON.md: `python -m benchmarks.realtime [PART...]`, or `make bench-daemon`.
+
+Wants the rights to real time (root, or what docs/install.md grants), cyclictest and stress-ng.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.realtime.children import Broken
+from benchmarks.realtime.endurance import endurance
+from benchmarks.realtime.exchange import exchange
+from benchmarks.realtime.report import machine
+from benchmarks.realtime.roundtrip import roundtrip
+from benchmarks.realtime.startup import startup
+from benchmarks.realtime.wakeup import wakeup
+
+SHORT = ("wakeup", "exchange", "roundtrip", "startup")
+ALL = (*SHORT, "endurance")
+
+
+def main() -> None:
+    """Measure the parts asked for and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(ALL)} (default: all but the last)")
+    parser.add_argument("--quick", action="store_true", help="few short windows: to see that it works, not to quote")
+    parser.add_argument("--minutes", type=float, default=30.0, help="how long endurance lasts (default: 30)")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "DAEMON.md")
+    arguments = parser.parse_args()
+    unknown = set(arguments.parts) - set(ALL)
+    if unknown:
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    quick = arguments.quick
+    measures: dict[str, Callable[[], list[str]]] = {
+        "wakeup": lambda: wakeup(3 if quick else 10, 1 if quick else 3),
+        "exchange": lambda: exchange(3 if quick else 10, 1 if quick else 2),
+        "roundtrip": lambda: roundtrip(3 if quick else 10, 100 if quick else 500),
+        "startup": lambda: startup(3 if quick else 10),
+        "endurance": lambda: endurance(arguments.minutes),
+    }
+    sections: dict[str, list[str]] = {}
+    for part in arguments.parts or SHORT:
+        sections[part] = _measure(part, measures[part])
+        _write(arguments.out, sections)
+    sys.stdout.write(arguments.out.read_text() + f"\nwritten to {arguments.out}\n")
+
+
+def _measure(part: str, measure: Callable[[], list[str]]) -> list[str]:
+    sys.stderr.write(f"{part} ...\n")
+    try:
+        return measure()
+    except Broken as error:
+        # One part that can not be measured keeps none of the others from it.
+        traceback.print_exc()
+        return [f"## {part}", "", f"Could not be measured: {str(error).splitlines()[0]}", ""]
+
+
+def _write(out: Path, sections: dict[str, list[str]]) -> None:
+    lines = [
+        "# The daemon, measured",
+        "",
+        f"Made by `python -m {' '.join(['benchmarks.realtime', *sys.argv[1:]])}`. {machine()}. The machine may be "
+        "shared, and its speed may drift: compare what was measured in alternating windows of one run.",
+        "",
+    ]
+    for section in sections.values():
+        lines += section
+    out.write_text("\n".join(lines).rstrip("\n") + "\n")
+
+
+if __name__ == "__main__":
+    main()
