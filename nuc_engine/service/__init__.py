@@ -5,10 +5,13 @@
     keys         key pairs and the list of clients that are let in
     clients      who is connected                      control      who of them may change something
     methods      the MessagePack methods, a table; `methods_*` are its parts, `params` checks what they are given
-    sccils       the SCCILS dialogue                   errands      what waits for an answer, without a thread
+    sccils       the SCCILS dialogue, `sccils_documents` what it sends
+    errands      what waits for an answer, without a thread
+    workshop     work that may take long, beside the loop
     core_link    commands to the core, what became of them
     mirror       named values of the last cycle        telemetry    recipes, their topics, datagrams
     edits        undo, redo, recording                 save         values in force as documents
+    hazards      values the engine could not compute with
     configuration, folders   the documents in force, and where names lead
     logger, bouts, events, mcap   the data logger, a thread of its own
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.launch import ServeOptions
@@ -24,6 +24,7 @@ from nuc_engine.service.mirror import Mirror, Moment
 from nuc_engine.service.recent import Recent
 from nuc_engine.service.save import out_of_reach
 from nuc_engine.service.telemetry import Recipes
+from nuc_engine.service.workshop import Workshop
 from nuc_engine.store import Store
 from sccils_schemas.names import did_you_mean
 
@@ -90,6 +91,7 @@ class Hub:
     logger: DataLogger
     recent: Recent
     recipes: Recipes
+    workshop: Workshop
     wake_supervisor: Callable[[], None]
     configuration: Configuration | None = None
     plan: Plan | None = None
@@ -97,6 +99,7 @@ class Hub:
     book: EditBook | None = None
     closed: Mapping[int, str] = field(default_factory=dict[int, str])
     bouts: int = 0
+    described: tuple[Configuration, Mapping[str, Any]] | None = None
     _generations: tuple[int, int] = (0, 0)
 
     @property

@@ -14,7 +14,7 @@ from nuc_engine.rulebook import Rulebook
 from nuc_engine.service.clients import Client
 from nuc_engine.service.configuration import Configuration, make_configuration, read_configuration
 from nuc_engine.service.errors import Refused
-from nuc_engine.service.folders import check_name
+from nuc_engine.service.folders import Folders, check_name
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import Method
 from nuc_engine.service.params import Param, flag, number, one_of, text, texts
@@ -103,10 +103,14 @@ def _about(hub: Hub, client: Client) -> dict[str, Any]:
 
 async def configurations(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
     """Say which configurations can be chosen."""
+    return await hub.workshop.do(lambda: _list_configurations(hub.folders))
+
+
+def _list_configurations(folders: Folders) -> list[dict[str, str]]:
     found: list[dict[str, str]] = []
     for name in list_configurations():
         try:
-            configuration = read_configuration(name, hub.folders.find_configuration(name))
+            configuration = read_configuration(name, folders.find_configuration(name))
         except Refused as error:
             found.append({"name": name, "fullname": "", "description": "", "problem": error.text})
             continue
@@ -120,14 +124,20 @@ async def configure(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     hub.allows(Input.CONFIGURE)
     name = check_name(params["name"])
     if params["documents"] is None:
-        configuration = read_configuration(name, hub.folders.find_configuration(name))
+        configuration = await listed(hub, name)
     else:
         files = {file: content.encode("utf-8", "replace") for file, content in params["documents"].items()}
         if large := [file for file, data in files.items() if len(data) > MAX_BYTES]:
             raise Refused("bad_request", f"{large[0]} is larger than {MAX_BYTES} bytes")
-        configuration = make_configuration(name, files)
+        size = sum(map(len, files.values()))
+        configuration = await hub.workshop.do(lambda: make_configuration(name, files), size)
     await put_in_force(hub, client.author, configuration)
     return {"name": configuration.name, "warnings": list(configuration.warnings)}
+
+
+async def listed(hub: Hub, name: str) -> Configuration:
+    """Return a configuration that can be chosen by name. Raises Refused with every reason."""
+    return await hub.workshop.do(lambda: read_configuration(name, hub.folders.find_configuration(name)))
 
 
 async def put_in_force(hub: Hub, author: str, configuration: Configuration) -> None:
@@ -149,7 +159,10 @@ async def documents(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
 
 async def model(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
     """Give the model in force, explained."""
-    return describe_model(hub.need_configuration().model)
+    configuration = hub.need_configuration()
+    if hub.described is None or hub.described[0] is not configuration:
+        hub.described = (configuration, await hub.workshop.do(lambda: describe_model(configuration.model)))
+    return hub.described[1]
 
 
 async def run(hub: Hub, client: Client, params: dict[str, Any]) -> Any:

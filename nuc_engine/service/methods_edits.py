@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from nuc_engine.changes import Control, Write
 from nuc_engine.service.clients import Client
-from nuc_engine.service.configuration import PLANT
+from nuc_engine.service.configuration import PLANT, make_configuration
 from nuc_engine.service.core_link import AT_ONCE, Parts
 from nuc_engine.service.edits import Edited
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import check_name
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import Method
-from nuc_engine.service.methods_values import outcome
+from nuc_engine.service.methods_values import outcome, read_script
 from nuc_engine.service.params import Param, flag, one_of, text
 from nuc_engine.service.save import configuration_files, recorded_script, store_script
 from nuc_engine.service.values_in import values_in_force
@@ -50,18 +51,23 @@ async def save(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     configuration = hub.need_configuration()
     name, overwrite, description = check_name(params["name"]), params["overwrite"], params["description"]
     held = values_in_force(hub.need_mirror())
-    try:
-        if params["kind"] == "script":
-            path = hub.folders.new_script(
-                name, store_script(configuration, held, name, description), overwrite=overwrite
-            )
-        else:
+
+    def work() -> Path:
+        # Whatever is written has been read again before: what can not be loaded is of no use to anybody.
+        try:
+            if params["kind"] == "script":
+                data = store_script(configuration, held, name, description)
+                read_script(data, configuration.model)
+                return hub.folders.new_script(name, data, overwrite=overwrite)
             files = configuration_files(configuration, held, description)
-            if PLANT in configuration.files:
-                files[PLANT] = configuration.files[PLANT]
-            path = hub.folders.new_configuration(name, files, overwrite=overwrite)
-    except SccilsError as error:
-        raise Refused("failed", f"these values can not be written as documents: {error}") from error
+        except SccilsError as error:
+            raise Refused("failed", f"these values can not be written as documents: {error}") from error
+        make_configuration(name, files)
+        if PLANT in configuration.files:
+            files[PLANT] = configuration.files[PLANT]
+        return hub.folders.new_configuration(name, files, overwrite=overwrite)
+
+    path = await hub.workshop.do(work)
     hub.recent.add("saved", str(path), author=client.author)
     return {"path": str(path), "kind": params["kind"]}
 
@@ -84,7 +90,7 @@ async def record_stop(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
         data = recorded_script(book.plan, recorded, name)
     except SccilsError as error:
         raise Refused("failed", f"the recording can not be written: {error}") from error
-    path = hub.folders.new_script(name, data, overwrite=params["overwrite"])
+    path = await hub.workshop.do(lambda: hub.folders.new_script(name, data, overwrite=params["overwrite"]))
     # Only now: where the file could not be written the recording is still there.
     book.end_recording()
     hub.recent.add("record_stop", str(path), author=client.author)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from nuc_engine.changes import Control
@@ -34,7 +35,7 @@ async def tweak(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
 async def pose(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Move joints to angles, slowly."""
     hub.allows(Input.POSE)
-    angles = _angles(hub, params["angles"], params["name"])
+    angles = await _angles(hub, params["angles"], params["name"])
     joints = {hub.need_joint(name): angle for name, angle in angles.items()}
     rate = params["rate_deg_s"]
     controls = [Control("rate", joint, float(rate)) for joint in joints] if rate is not None else []
@@ -44,19 +45,19 @@ async def pose(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
 
 async def park(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Choose the pose that a stop with the policy `park` moves to."""
-    angles = _angles(hub, params["angles"], params["name"])
+    angles = await _angles(hub, params["angles"], params["name"])
     joints = {hub.need_joint(name): float(angle) for name, angle in angles.items()}
     _, ack = hub.core.send(Command.PARK, client.author, joints, float(params["rate_deg_s"]))
     await ack
     return {"angles": dict(angles), "rate_deg_s": params["rate_deg_s"]}
 
 
-def _angles(hub: Hub, angles: Mapping[str, float] | None, name: str | None) -> Mapping[str, float]:
+async def _angles(hub: Hub, angles: Mapping[str, float] | None, name: str | None) -> Mapping[str, float]:
     if (angles is None) == (name is None):
         raise Refused("bad_request", "a pose needs either angles or a name")
     if angles is not None:
         return angles
-    known = hub.folders.read_poses().get(hub.need_plan().name, {})
+    known = (await hub.workshop.do(hub.folders.read_poses)).get(hub.need_plan().name, {})
     if name not in known:
         raise Refused("not_found", f"there is no pose {name!r}", f"there are: {', '.join(known) or 'none'}")
     return known[str(name)]
@@ -73,15 +74,19 @@ async def pose_save(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
         if values is None:
             raise Refused("refused", f"the angle of {joint} has not been measured", "check the servo's power and cable")
         angles[joint] = round(float(values[0]), 3)
-    poses = hub.folders.read_poses()
-    poses.setdefault(mirror.plan.name, {})[name] = angles
-    path = hub.folders.write_poses(poses)
+
+    def work() -> Path:
+        poses = hub.folders.read_poses()
+        poses.setdefault(mirror.plan.name, {})[name] = angles
+        return hub.folders.write_poses(poses)
+
+    path = await hub.workshop.do(work)
     return {"name": name, "angles": angles, "path": str(path)}
 
 
 async def poses(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
     """Give the poses saved for the configuration in force."""
-    return hub.folders.read_poses().get(hub.need_plan().name, {})
+    return (await hub.workshop.do(hub.folders.read_poses)).get(hub.need_plan().name, {})
 
 
 async def _control(hub: Hub, client: Client, controls: Sequence[Control]) -> dict[str, Any]:

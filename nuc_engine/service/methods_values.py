@@ -19,7 +19,7 @@ from nuc_engine.service.telemetry import MAX_RATE_HZ, describe
 from nuc_engine.store import refusal
 from nuc_engine.values import plain_value
 from sccils_schemas.documents import HdsoScript
-from sccils_schemas.model import check_script
+from sccils_schemas.model import Model, check_script
 from sccils_schemas.parser import parse
 from sccils_schemas.problems import Problems, SccilsError
 
@@ -55,6 +55,8 @@ async def get(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
 async def set_values(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Write values, together."""
     writes = tuple(read_change(hub, item[0], item[1]) for item in params["changes"])
+    if hazards := hub.need_mirror().hazards.of(writes, hub.need_book().known):
+        raise Refused("refused", "; ".join(hazards))
     due_ns = AT_ONCE if params["time_s"] is None else round(params["time_s"] * _NS)
     names = [hub.need_plan().hdsos[write.hdso].name for write in writes]
     edit = hub.core.edit(client.author, due_ns, names, Parts(writes))
@@ -160,27 +162,29 @@ def tell_when_done(hub: Hub, edit: Edit) -> None:
 
 async def script(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Carry out an hdsoscript; its times count from the start of the bout, or from now."""
-    document = read_script(hub, params["text"].encode("utf-8", "replace"))
+    data = params["text"].encode("utf-8", "replace")
+    model = hub.need_configuration().model
+    document = await hub.workshop.do(lambda: read_script(data, model), len(data))
     edits = submit(hub, client.author, document, from_now=params["offset"] == "now")
-    hub.logger.tell_script(document.name or "script", params["text"].encode("utf-8", "replace"))
+    hub.logger.tell_script(document.name or "script", data)
     for edit in edits:
         await edit.ack
     return await outcome(hub, edits)
 
 
-def read_script(hub: Hub, data: bytes) -> HdsoScript:
+def read_script(data: bytes, model: Model) -> HdsoScript:
     """Return an hdsoscript, checked against the model. Raises Refused with every reason."""
     document, problems = parse(data, "script")
     if document is None:
         raise Refused("bad_request", reasons(problems))
     if not isinstance(document, HdsoScript):
         raise Refused("bad_request", "this is no hdsoscript", "expected <hdsoscript>")
-    return checked(hub, document)
+    return checked(document, model)
 
 
-def checked(hub: Hub, document: HdsoScript) -> HdsoScript:
+def checked(document: HdsoScript, model: Model) -> HdsoScript:
     """Return an hdsoscript that can be carried out on the model. Raises Refused with every reason."""
-    problems = check_script(document, hub.need_configuration().model)
+    problems = check_script(document, model)
     if not problems.ok:
         raise Refused("refused", reasons(problems))
     return document

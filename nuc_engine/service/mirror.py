@@ -23,6 +23,7 @@ from nuc_engine.daemon.wire import Formats, Kind, MotorRecord, NumbersRecord, St
 from nuc_engine.plan import HdsoPlan, JointPlan, MotorPlan, MusclePlan, Plan
 from nuc_engine.rulebook import Rulebook
 from nuc_engine.service.edits import ControlBook
+from nuc_engine.service.hazards import Hazards
 from nuc_engine.store import Snapshot, Store, StoreError
 from nuc_engine.values import Values, plain_value
 from sccils_schemas.problems import SccilsError
@@ -112,6 +113,7 @@ class Mirror:
         self.store = block.store(plan)
         self.formats = Formats(plan)
         self.rules = _Rules(plan)
+        self.hazards = Hazards(plan)
         self.names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
         self._hdsos: dict[int | str, HdsoPlan] = {hdso.id_num: hdso for hdso in plan.hdsos}
         self._hdsos.update({hdso.name: hdso for hdso in plan.hdsos})

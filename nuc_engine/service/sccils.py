@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from nuc_engine.daemon.wire import Command as Order
-from nuc_engine.locations import list_configurations
 from nuc_engine.service import methods_bout, methods_values
 from nuc_engine.service.clients import Client
-from nuc_engine.service.configuration import MODEL_FILES, read_configuration
+from nuc_engine.service.configuration import MODEL_FILES
 from nuc_engine.service.core_link import AT_ONCE, Edit, Outcome
 from nuc_engine.service.errands import Answer
 from nuc_engine.service.errors import Refused
@@ -24,6 +23,7 @@ from nuc_engine.service.hub import Hub
 from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import Method, authorise
 from nuc_engine.service.save import mod_of, seconds
+from nuc_engine.service.sccils_documents import available, data_port, response, script
 from sccils_schemas.documents import (
     HDSO_ALL,
     Command,
@@ -34,18 +34,20 @@ from sccils_schemas.documents import (
     HdsoScript,
     HdsoSpec,
 )
-from sccils_schemas.model import check_commandscript
+from sccils_schemas.model import Model, check_commandscript, check_script
 from sccils_schemas.parser import parse
-from sccils_schemas.problems import SccilsError
 from sccils_schemas.writer import write
 
 MAX_QUEUED = 256
 """Requests of one client that may wait for their turn."""
 
+MAX_UNREAD = 16
+SMALL = 4096
+"""Bytes of a document that is read at once."""
+
 ACK_S = 10.0
 """How long a client may take to acknowledge a document."""
 
-Status = Literal["success", "fail", "conditional"]
 Entry = Command | ConfigCommand | HdsoScript
 _NS = 1_000_000_000
 
@@ -67,6 +69,8 @@ class Session:
     def __init__(self, hub: Hub, client: Client, send: Callable[[bytes], None]) -> None:
         self._hub, self._client, self._send = hub, client, send
         self._slots: deque[Slot] = deque()
+        self._unread: deque[bytes] = deque()
+        self._reading = False
         self._queue: deque[tuple[Entry | None, Slot, str]] = deque()
         self._working = False
         self._acknowledgement: Answer[bool] | None = None
@@ -76,22 +80,43 @@ class Session:
 
     def take(self, payload: bytes) -> None:
         """Take one document. Raises nothing."""
-        try:
-            document, problems = parse(payload, "message")
-        except SccilsError as error:
-            self._refuse(str(error))
-            return
-        if document is None:
-            self._client.rubbish += 1
-            self._refuse(methods_values.reasons(problems))
-        elif isinstance(document, HdsoScript):
-            self._put(document)
-        elif isinstance(document, CommandScript):
-            self._take_commands(document)
-        else:
-            self._refuse("a joint list or an HDSO list is no request; send it with a configuration")
+        if len(self._unread) >= MAX_UNREAD:
+            payload = b""
+        self._unread.append(payload)
+        if not self._reading:
+            self._reading = True
+            self._hub.errands.start(self._read(), lambda _, error: self._read_on(error))
 
-    def _take_commands(self, script: CommandScript) -> None:
+    async def _read(self) -> None:
+        """Read documents in their order; a large one beside the loop."""
+        while self._unread:
+            payload = self._unread.popleft()
+            if not payload:
+                self._refuse(f"{MAX_UNREAD} documents wait to be read already")
+                continue
+            model = None if self._hub.configuration is None else self._hub.configuration.model
+            try:
+                if len(payload) <= SMALL:
+                    self._take(*_read(payload, model))
+                else:
+                    self._take(*await self._hub.workshop.do(lambda: _read(payload, model), len(payload)))  # noqa: B023
+            except Refused as error:
+                self._client.rubbish += 1
+                self._refuse(str(error))
+
+    def _read_on(self, error: Exception | None) -> None:
+        self._reading = False
+        if error is not None:
+            self._hub.recent.add("service_error", f"SCCILS: {type(error).__name__}: {error}")
+            self._refuse("this document could not be read")
+
+    def _take(self, document: HdsoScript | CommandScript, reason: str) -> None:
+        if isinstance(document, HdsoScript):
+            self._put(document, reason)
+        else:
+            self._take_commands(document, reason)
+
+    def _take_commands(self, script: CommandScript, reason: str) -> None:
         if not script.entries:
             self._put(None)
             return
@@ -103,10 +128,6 @@ class Session:
                 requests.append(entry)
         if not requests:
             return
-        model = None if self._hub.configuration is None else self._hub.configuration.model
-        problems = check_commandscript(script, model)
-        # All of a document is checked before anything of it is done.
-        reason = "" if problems.ok else methods_values.reasons(problems)
         for request in requests:
             self._put(request, reason)
 
@@ -200,7 +221,7 @@ class Session:
             raise Refused("refused", f"parameter {entry.config_name!r} is for the server to say")
         hub = self._hub
         self._authorise("start")
-        configuration = read_configuration(entry.config_name, hub.folders.find_configuration(entry.config_name))
+        configuration = await methods_bout.listed(hub, entry.config_name)
         self._say(slot, response("conditional"))
         self._say(slot, script(ConfigCommand("parameter", configuration.name, MODEL_FILES)))
         await self._acknowledge("the list of documents")
@@ -222,10 +243,9 @@ class Session:
     async def _script(self, entry: HdsoScript, slot: Slot) -> None:
         hub = self._hub
         self._authorise("hdsoscript")
-        document = methods_values.checked(hub, entry)
         self._say(slot, response("conditional", time=self._time()))
-        edits = methods_values.submit(hub, self._client.author, document)
-        hub.logger.tell_script(document.name or "script", write(document))
+        edits = methods_values.submit(hub, self._client.author, entry)
+        hub.logger.tell_script(entry.name or "script", write(entry))
         for edit in edits:
             await edit.ack
         # What waits for its time must not keep other requests of this client waiting.
@@ -367,30 +387,20 @@ class Session:
         self._streams.clear()
 
 
-def available() -> bytes:
-    """Return the list of configurations."""
-    return script(*[ConfigCommand("available", name) for name in list_configurations()])
+def _read(payload: bytes, model: Model | None) -> tuple[HdsoScript | CommandScript, str]:
+    """Return a document, and what is wrong with it on this model. All of it is checked before anything is done.
 
-
-def response(
-    status: Status, command: Command | None = None, *, text: str = "", time: str | None = None, data: bool = False
-) -> bytes:
-    """Return an answer, with the command it answers where there is one (readings D2, D4)."""
-    kind = "withdata" if data else "ack_only"
-    clean = "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
-    try:
-        return script(CommandResponse(status, kind, time, command, clean))
-    except SccilsError:
-        return script(CommandResponse(status, kind, time, None, clean))
-
-
-def script(*entries: Command | CommandResponse | ConfigCommand) -> bytes:
-    """Return a command script as bytes."""
-    return write(CommandScript(tuple(entries)))
-
-
-def data_port(urls: Any) -> ConfigCommand:
-    """Return the port that data are asked for or sent at: the first of these addresses that has one."""
-    ports = [url.rpartition(":")[2] for url in urls if url.startswith("tcp://")]
-    numbers = tuple(port for port in ports if port.isdecimal())[:1]
-    return ConfigCommand("parameter", "dataport", numbers)
+    Raises Refused for what is no request at all.
+    """
+    document, problems = parse(payload, "message")
+    if document is None:
+        raise Refused("bad_request", methods_values.reasons(problems))
+    if isinstance(document, HdsoScript):
+        if model is None:
+            return document, "nothing is configured"
+        problems = check_script(document, model)
+    elif isinstance(document, CommandScript):
+        problems = check_commandscript(document, model)
+    else:
+        raise Refused("bad_request", "a joint list or an HDSO list is no request", "name a configuration to start")
+    return document, "" if problems.ok else methods_values.reasons(problems)

@@ -11,7 +11,7 @@ from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.wire import Command
 from nuc_engine.service.access import Access, read_datagram_address
-from nuc_engine.service.channel import Message, Sockets
+from nuc_engine.service.channel import Message, Ready, Sockets
 from nuc_engine.service.clients import Client, Clients
 from nuc_engine.service.control import Control
 from nuc_engine.service.core_link import CoreLink
@@ -23,13 +23,16 @@ from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.methods import serve
 from nuc_engine.service.pack import pack_map
 from nuc_engine.service.recent import Recent
-from nuc_engine.service.sccils import Session, response
+from nuc_engine.service.sccils import Session
+from nuc_engine.service.sccils_documents import response
 from nuc_engine.service.telemetry import Datagrams, Recipes
+from nuc_engine.service.workshop import Workshop
 
 LONGEST_MS = 50
 """Longest wait for anything: the service's heart beats at least this often."""
 
 WATCHING_MS = 2
+_MESSAGES_NS = 20_000_000
 _HOUSEKEEPING_NS = 1_000_000_000
 
 
@@ -73,6 +76,7 @@ class Service:
             logger=logger,
             recent=Recent(wall_s, self._words[Word.BOUT_START] if self._words[Word.BOUT] else None),
             recipes=recipes,
+            workshop=Workshop(wake(launch.to_service)),
             wake_supervisor=wake(launch.to_supervisor),
         )
         core.announce = self._announce
@@ -93,8 +97,8 @@ class Service:
         if hub.core.overtaken != self._overtaken:
             self._overtaken = hub.core.overtaken
             hub.overtaken()
-        for message in self.sockets.messages(ready):
-            self._take(message)
+        hub.workshop.collect()
+        self._take_messages(ready)
         hub.errands.step()
         self.sockets.step(ready)
         now_ns = self._now_ns()
@@ -109,6 +113,7 @@ class Service:
 
     def close(self) -> None:
         """Close the sockets."""
+        self.hub.workshop.close()
         self.sockets.close()
         if self._datagrams is not None:
             self._datagrams.close()
@@ -119,6 +124,13 @@ class Service:
         soonest = min((moment for moment in due if moment is not None), default=now_ns + LONGEST_MS * 1_000_000)
         longest = WATCHING_MS if hub.errands.watching else LONGEST_MS
         return max(0, min(longest, -((now_ns - soonest) // 1_000_000)))
+
+    def _take_messages(self, ready: Ready) -> None:
+        until_ns = self._now_ns() + _MESSAGES_NS
+        for message in self.sockets.messages(ready):
+            self._take(message)
+            if self._now_ns() > until_ns:
+                break  # The others come next time: heart and core are looked after in between.
 
     def _take(self, message: Message) -> None:
         now_ns = self._now_ns()

@@ -21,6 +21,7 @@ TOPIC, EVENTS = "nuc", "nuc.event"
 MAX_RECIPES = 64
 MAX_NAMES = 512
 MAX_RATE_HZ = 500.0
+MAX_VALUES_HZ = 100_000.0
 UNHEARD_NS = 300_000_000_000
 """A recipe that nobody has listened to for this long is forgotten."""
 
@@ -93,6 +94,10 @@ class Recipes:
                 recipe.heard_ns = now_ns
                 recipe.users += 1
                 return recipe
+        values = sum(len(other.names) * _NS / other.period_ns for other in self._recipes.values())
+        if values + len(names) * rate_hz > MAX_VALUES_HZ:
+            hint = f"together recipes may ask for {MAX_VALUES_HZ:g} values a second"
+            raise Refused("refused", f"{len(names)} names at {rate_hz:g} Hz are too many", hint)
         if len(self._recipes) >= MAX_RECIPES:
             raise Refused("refused", f"there are {MAX_RECIPES} recipes already", "unsubscribe from some")
         self._number += 1

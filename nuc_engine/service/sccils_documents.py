@@ -1,0 +1,42 @@
+"""The SCCILS documents the service sends (appendix 10.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from nuc_engine.locations import list_configurations
+from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand
+from sccils_schemas.problems import SccilsError
+from sccils_schemas.writer import write
+
+Status = Literal["success", "fail", "conditional"]
+
+
+def available() -> bytes:
+    """Return the list of configurations."""
+    return script(*[ConfigCommand("available", name) for name in list_configurations()])
+
+
+def response(
+    status: Status, command: Command | None = None, *, text: str = "", time: str | None = None, data: bool = False
+) -> bytes:
+    """Return an answer, with the command it answers where there is one (readings D2, D4)."""
+    kind = "withdata" if data else "ack_only"
+    clean = "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
+    try:
+        return script(CommandResponse(status, kind, time, command, clean))
+    except SccilsError:
+        return script(CommandResponse(status, kind, time, None, clean))
+
+
+def script(*entries: Command | CommandResponse | ConfigCommand) -> bytes:
+    """Return a command script as bytes."""
+    return write(CommandScript(tuple(entries)))
+
+
+def data_port(urls: Sequence[str]) -> ConfigCommand:
+    """Return the port that data are asked for or sent at: the first of these addresses that has one."""
+    ports = [url.rpartition(":")[2] for url in urls if url.startswith("tcp://")]
+    numbers = tuple(port for port in ports if port.isdecimal())[:1]
+    return ConfigCommand("parameter", "dataport", numbers)

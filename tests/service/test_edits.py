@@ -1,0 +1,241 @@
+"""Undo, redo and recording: the book alone, on records as the core writes them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.wire import Kind
+from nuc_engine.planning import build_plan
+from nuc_engine.service.edits import ControlBook, EditBook
+from nuc_engine.service.errors import Refused
+from tests.sccils.small import small_model
+from tests.service.bench import Refusal
+
+PLAN = build_plan(small_model())
+ANGLE, FL, LOAD = (PLAN.hdso(name).index for name in ("pro_angle", "Promotor_FL", "pro_load"))
+
+
+class Paper:
+    """A book and a leg that does what is sent to it."""
+
+    def __init__(self) -> None:
+        self.values = {ANGLE: (10.0,), FL: (2.0, -1.5), LOAD: (-0.5,)}
+        self.controls = ControlBook(PLAN, 60.0)
+        self.book = EditBook(PLAN, self.controls, self.values)
+        self.request = 0
+        self.now = 0
+
+    def edit(self, writes=(), controls=(), *, request=None):
+        self.request += 1
+        number = self.request if request is None else request
+        for index, values in writes:
+            self.book.take(Kind.APPLIED, [self.now, 3, index, list(values), "", number])
+            self.values[index] = tuple(values) + self.values[index][len(values) :]
+        for what, joint, value in controls:
+            self.book.take(Kind.CONTROL, [self.now, 3, what, joint, value, "", number])
+        self.book.take(Kind.DONE, [number, self.now, 3, 0])
+
+    def send(self, parts, *, undo):
+        self.book.sent_back(self.request + 1, undo=undo)
+        self.edit(
+            [(part.index, part.after) for part in parts if part.what == "write"],
+            [
+                (part.after[0], part.index, part.after[1])
+                if part.what == "drive"
+                else (part.what, part.index, part.after)
+                for part in parts
+                if part.what != "write"
+            ],
+        )
+
+    def undo(self):
+        self.send(self.book.undo(), undo=True)
+
+    def redo(self):
+        self.send(self.book.redo(), undo=False)
+
+    def drives(self):
+        return [(self.controls.value("drive", k), self.controls.value("tweak", k)) for k in range(2)]
+
+
+WRITES = st.lists(
+    st.one_of(
+        st.tuples(st.just(ANGLE), st.tuples(st.floats(-20, 20))),
+        st.tuples(st.just(FL), st.tuples(st.floats(-5, 5))),
+        st.tuples(st.just(FL), st.tuples(st.floats(-5, 5), st.floats(-5, 5))),
+    ),
+    min_size=0,
+    max_size=3,
+)
+CONTROLS = st.lists(
+    st.one_of(
+        st.tuples(st.just("tweak"), st.integers(0, 1), st.floats(-20, 20)),
+        st.tuples(st.just("mode"), st.integers(0, 1), st.sampled_from(["limp", "hold", "muscle"])),
+        st.tuples(st.just("target"), st.integers(0, 1), st.floats(-20, 20)),
+    ),
+    max_size=2,
+)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(WRITES, CONTROLS), min_size=1, max_size=6))
+def test_undoing_everything_leads_back_and_redoing_it_forth(edits):
+    leg = Paper()
+    states = [(dict(leg.values), leg.drives())]
+    for writes, controls in edits:
+        leg.edit(writes, controls)
+        if writes or controls:
+            states.append((dict(leg.values), leg.drives()))
+    for expected in reversed(states[:-1]):
+        leg.undo()
+        assert (leg.values, leg.drives()) == expected
+        assert {index: leg.book.known[index] for index in leg.values} == leg.values
+    with pytest.raises(Refused):
+        leg.undo()
+    for expected in states[1:]:
+        leg.redo()
+        assert (leg.values, leg.drives()) == expected
+    with pytest.raises(Refused):
+        leg.redo()
+
+
+def test_an_edit_after_an_undo_ends_what_could_be_redone():
+    leg = Paper()
+    leg.edit([(ANGLE, (1.0,))])
+    leg.undo()
+    leg.edit([(LOAD, (2.0,))])
+    with pytest.raises(Refused):
+        leg.redo()
+    leg.undo()
+    assert leg.values[LOAD] == (-0.5,)
+
+
+def test_an_undo_that_was_not_made_leaves_the_edit_to_be_undone():
+    leg = Paper()
+    leg.edit([(ANGLE, (1.0,))])
+    leg.book.sent_back(99, undo=True)
+    leg.book.take(Kind.APPLIED, [0, 3, ANGLE, [10.0], "the mode forbids it", 99])
+    leg.book.take(Kind.DONE, [99, 0, 3, 1])
+    leg.undo()
+    assert leg.values[ANGLE] == (10.0,)
+
+
+def test_refused_writes_and_those_of_the_core_itself_are_no_edits():
+    leg = Paper()
+    leg.book.take(Kind.APPLIED, [0, 3, ANGLE, [5.0], "no", 1])
+    leg.book.take(Kind.DONE, [1, 0, 3, 1])
+    leg.edit([(LOAD, (3.0,))], request=0)
+    assert leg.book.depth == (0, 0)
+    assert leg.book.known[LOAD] == (3.0,)
+    assert leg.book.known[ANGLE] == (10.0,)
+
+
+def test_what_had_no_value_can_not_be_undone():
+    gap = PLAN.hdso("gap").index
+    leg = Paper()
+    leg.values[gap] = ()
+    leg.edit([(gap, (5.0,))])
+    with pytest.raises(Refused, match="gap"):
+        leg.undo()
+
+
+def test_a_bout_begins_with_controls_as_configured_and_they_can_not_be_undone_into_it():
+    leg = Paper()
+    leg.edit((), [("mode", 0, "hold")])
+    leg.edit([(ANGLE, (1.0,))])
+    leg.book.take(Kind.BOUT_BEGIN, [0, 1, -1])
+    leg.book.take(Kind.MODE, [0, int(Mode.RUNNING), "", 1])
+    assert leg.controls.mode(0) == "muscle"
+    leg.undo()
+    with pytest.raises(Refused):
+        leg.undo()
+    leg.book.take(Kind.MODE, [0, int(Mode.FAULT), "", 1])
+    assert leg.controls.mode(0) == "limp"
+
+
+def test_a_recording_has_engine_times_and_begins_a_bout_with_what_came_before():
+    leg = Paper()
+    leg.book.record("trial")
+    leg.now = 5_000_000_000
+    leg.edit([(ANGLE, (1.0,))])
+    leg.book.take(Kind.BOUT_BEGIN, [10_000_000_000, 1, -1])
+    leg.now = 12_500_000_000
+    leg.edit([(LOAD, (2.0,))], [("tweak", 0, 3.0)])
+    name, recorded, left_out = leg.book.recorded()
+    assert name == "trial"
+    assert [(entry.time_ns, entry.hdso, entry.values) for entry in recorded] == [
+        (0, ANGLE, (1.0,)),
+        (2_500_000_000, LOAD, (2.0,)),
+    ]
+    assert left_out == 1
+
+
+def test_two_recordings_at_once_are_refused():
+    leg = Paper()
+    leg.book.record("a")
+    with pytest.raises(Refused, match="'a'"):
+        leg.book.record("b")
+
+
+def test_undo_through_the_channel_is_logged_with_its_author(b):
+    ann = b.client("Ann")
+    ann.ask("set", changes=[["pro_angle", 1.0], ["gap", 6.0]])
+    ann.ask("set", changes=[["pro_angle", 2.0]])
+    ann.ask("undo")
+    assert ann.ask("get", names=["pro_angle"])["values"] == {"pro_angle": 1.0}
+    assert ann.ask("redo")["applied"] == [{"name": "pro_angle", "value": 2.0}]
+    ann.ask("undo")
+    with pytest.raises(Refusal, match="gap"):
+        ann.ask("undo")  # gap had no value
+    status = ann.ask("status")
+    assert (status["undo"], status["redo"]) == (1, 1)
+
+
+def test_timed_edits_can_be_undone_once_they_took_effect(b):
+    ann = b.client("Ann")
+    ann.ask("run")
+    ann.ask("set", changes=[["pro_angle", 1.0]], time_s=2.0)
+    b.pass_time(3)
+    ann.ask("undo")
+    assert ann.ask("get", names=["pro_angle"])["values"] == {"pro_angle": 10.0}
+
+
+def test_a_recording_becomes_a_script_that_does_the_same(b):
+    ann = b.client("Ann")
+    ann.ask("record_start", name="trial")
+    ann.ask("set", changes=[["pro_angle", 1.0]])
+    ann.ask("run")
+    b.pass_time(2.5)
+    ann.ask("set", changes=[["pro_angle", 2.0], ["Enter_Retraction", "Coxa_current > pro_load"]])
+    b.pass_time(1)
+    ann.ask("undo")
+    answer = ann.ask("record_stop")
+    assert (answer["writes"], answer["left_out"]) == (5, 0)
+    ann.ask("stop")
+    ann.ask("set", changes=[["pro_angle", 15.0]])
+    text = (b.tmp / "scripts" / "trial.xml").read_text()
+    assert 'time="2.5"' in text
+    assert 'time="3.5"' in text
+    ann.ask("script", text=text)
+    assert ann.ask("get", names=["pro_angle"])["values"] == {"pro_angle": 1.0}
+    ann.ask("run")
+    b.pass_time(3)
+    names = ["pro_angle", "Enter_Retraction"]
+    assert ann.ask("get", names=names)["values"] == {"pro_angle": 2.0, "Enter_Retraction": "Coxa_current > pro_load"}
+    b.pass_time(1)
+    assert ann.ask("get", names=names)["values"] == {"pro_angle": 1.0, "Enter_Retraction": "Coxa_current > ret_load"}
+
+
+def test_a_recording_that_can_not_be_written_is_not_lost(b):
+    ann = b.client("Ann")
+    ann.ask("record_start", name="trial")
+    ann.ask("set", changes=[["pro_angle", 1.0]])
+    (b.tmp / "scripts").mkdir()
+    (b.tmp / "scripts" / "trial.xml").write_text("mine")
+    with pytest.raises(Refusal, match="exists"):
+        ann.ask("record_stop")
+    assert (b.tmp / "scripts" / "trial.xml").read_text() == "mine"
+    assert ann.ask("record_stop", overwrite=True)["writes"] == 1

@@ -1,0 +1,105 @@
+"""Names that come from a network lead nowhere but into the folders."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nuc_engine.service.errors import Refused
+from nuc_engine.service.folders import Folders, check_name
+from tests.service.bench import Refusal
+
+HOSTILE = [
+    "", ".", "..", "../x", "/etc/passwd", "a/b", "a\\b", "a\0b", "-rf", ".hidden", "x" * 65, "a b", "ä", "a\n", "~", "$HOME",
+    "C:x", "a..b/../c", "%2e%2e",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_refused(name):
+    with pytest.raises(Refused) as refused:
+        check_name(name)
+    assert refused.value.kind == "bad_request"
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.text(max_size=80))
+def test_a_name_that_is_taken_stays_in_its_folder(name):
+    try:
+        check_name(name)
+    except Refused:
+        return
+    assert "/" not in name
+    assert name.strip(".") == name != ""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_method_takes_a_hostile_name(b, name):
+    talk = b.client("Ann")
+    before = sorted(b.tmp.rglob("*"))
+    for method, params in (
+        ("configure", {}),
+        ("save", {"kind": "script"}),
+        ("save", {}),
+        ("pose_save", {}),
+        ("record_start", {}),
+    ):
+        with pytest.raises(Refusal):
+            talk.ask(method, name=name, **params)
+    assert sorted(b.tmp.rglob("*")) == before
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return Folders(tmp_path / "data")
+
+
+def test_a_configuration_that_is_a_link_out_of_the_folder_is_refused(folders, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "joints.xml").write_text("secret")
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "leg").symlink_to(outside)
+    with pytest.raises(Refused, match="symbolic"):
+        folders.find_configuration("leg")
+
+
+def test_a_configuration_that_holds_a_link_is_refused(folders, tmp_path):
+    (tmp_path / "configs" / "leg").mkdir(parents=True)
+    (tmp_path / "configs" / "leg" / "joints.xml").symlink_to("/etc/passwd")
+    with pytest.raises(Refused, match="symbolic"):
+        folders.find_configuration("leg")
+
+
+def test_nothing_is_written_through_a_link(folders, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "scripts").symlink_to(outside)
+    with pytest.raises(Refused, match="symbolic"):
+        folders.new_script("s", b"x", overwrite=True)
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "leg").symlink_to(outside)
+    with pytest.raises(Refused, match="symbolic"):
+        folders.new_configuration("leg", {"joints.xml": b"x"}, overwrite=True)
+    assert list(outside.iterdir()) == []
+
+
+def test_a_disk_that_takes_nothing_is_an_answer(folders, tmp_path):
+    (tmp_path / "scripts").write_text("a file, where a folder should be")
+    with pytest.raises(Refused) as refused:
+        folders.new_script("s", b"x", overwrite=True)
+    assert refused.value.kind == "failed"
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"a": 1}', '{"a": {"b": 1}}', '{"a": {"b": {"c": "d"}}}'])
+def test_poses_that_are_none_are_refused_and_not_overwritten(b, content):
+    path = b.tmp / "data" / "poses.json"
+    path.parent.mkdir()
+    path.write_text(content)
+    talk = b.client("Ann")
+    for method, params in (("poses", {}), ("pose_save", {"name": "x"}), ("pose", {"name": "x"})):
+        with pytest.raises(Refusal):
+            talk.ask(method, **params)
+    assert path.read_text() == content
