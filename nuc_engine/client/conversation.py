@@ -165,12 +165,13 @@ class Conversation:
         worst = [link for link in (happened.link if happened is not None else ()) if link is not Link.UP]
         if worst:
             self._greeted = False
-        return worst[-1] if worst else None
+        # A connection that is refused also goes down.
+        return Link.KEYS if Link.KEYS in worst else Link.DOWN if worst else None
 
     def _locked_out(self) -> NotAnswered:
         return NotAnswered(
             f"the daemon at {self.address} does not accept these keys (ask its keeper: nuc keys allow; and check the "
-            "folder given with --keys)"
+            "folder given with --keys; a socket of its own machine may want none)"
         )
 
 

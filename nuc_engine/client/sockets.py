@@ -11,10 +11,10 @@ from typing import Any
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
+from nuc_engine import keys
 from nuc_engine.client.conversation import Link
 from nuc_engine.client.errors import ClientError, KeysError
 from nuc_engine.realtime.clock import RealClock
-from nuc_engine import keys
 
 DEFAULT_ADDRESS = "tcp://127.0.0.1:44106"
 TELEMETRY_PORT = 9872
