@@ -5,16 +5,20 @@ What it was does not come back, since a leg is no calculation; what can be compa
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.summary import Summary, summarise
-from nuc_engine.bout import PLANT_SPEC_FILE, BoutResult, BoutSpec, Progress, prepare_bout, run_bout
+from nuc_engine.bout import CONFIGURATION_FILES, PLANT_SPEC_FILE, BoutResult, BoutSpec, Progress, prepare_bout, run_bout
+from nuc_engine.locations import NotFound, find_configuration
 from nuc_engine.plan import Plan
+from nuc_engine.plants.spec import spec_file
 from nuc_engine.recording import inputs, manifest
 from nuc_engine.recording.reach import find_reach
 from nuc_engine.recording.scriptlog import hdso_mod
@@ -43,22 +47,24 @@ def run_again(
 ) -> AgainReport:
     """Run a bout of the daemon again, on virtual time, into a directory of its own.
 
-    Without `bus` the emulated leg of the bout's own plant.toml. Raises ReplayRefused for a directory that is none of a
-    daemon's bout from its start, and what `run_bout` raises when it refuses.
+    Without `bus` the emulated leg of the bout's own plant.toml, or else of its configuration's. Raises ReplayRefused for
+    a directory that is none of a daemon's bout from its start, and what `run_bout` raises when it refuses.
     """
     record, entries, duration_s = _read(folder)
-    if bus is None and not (folder / PLANT_SPEC_FILE).exists():
-        raise ReplayRefused(
-            f"{folder}: has no {PLANT_SPEC_FILE}, so there is no leg to emulate; choose --bus loopback:"
-        )
+    plant = _find_plant(folder, record.configuration) if bus is None else None
     plan = prepare_bout(str(folder), None, record.configuration).plan
     text = _HEAD + "".join(f"  {line}\n" for line in _script(folder, plan, entries)) + "</hdsoscript>\n"
     with tempfile.TemporaryDirectory(prefix="nuc-again-") as scratch:
-        script = Path(scratch) / "again.xml"
+        config, script = Path(scratch) / "config", Path(scratch) / "again.xml"
         script.write_text(text, encoding="utf-8")
+        config.mkdir()
+        for name in CONFIGURATION_FILES:
+            shutil.copy(folder / name, config)
+        if plant is not None:
+            shutil.copy(plant, config / PLANT_SPEC_FILE)
         limits: dict[str, int] = dict(record.spec.get("limits", {}))
         spec = BoutSpec(
-            config=str(folder),
+            config=str(config),
             out=out,
             script=str(script),
             duration_s=duration_s,
@@ -68,7 +74,19 @@ def run_again(
             limits=limits,
         )
         result = run_bout(spec, progress)
-    return AgainReport(result, _summary(folder), _summary(out), tuple(_left_out(entries)))
+    left_out = tuple(_left_out(entries, plant if plant is not None and plant.parent != folder else None))
+    return AgainReport(result, _summary(folder), _summary(out), left_out)
+
+
+def _find_plant(folder: Path, configuration: str) -> Path:
+    """Return the leg to emulate: the bout's own, else that of the configuration of this name."""
+    places = [folder]
+    with suppress(NotFound):
+        places.append(find_configuration(configuration))
+    for place in places:
+        if (place / PLANT_SPEC_FILE).exists():
+            return spec_file(place / PLANT_SPEC_FILE)
+    raise ReplayRefused(f"{folder}: has no {PLANT_SPEC_FILE}, so there is no leg to emulate; choose --bus loopback:")
 
 
 def _read(folder: Path) -> tuple[manifest.Witness, list[list[Any]], float]:
@@ -107,10 +125,12 @@ def _script(folder: Path, plan: Plan, entries: Sequence[Sequence[Any]]) -> list[
     return lines + [hdso_mod(plan.hdso(entry[3]), tuple(entry[4]), entry[2]) for entry in made]
 
 
-def _left_out(entries: Sequence[Sequence[Any]]) -> list[str]:
+def _left_out(entries: Sequence[Sequence[Any]], plant: Path | None) -> list[str]:
     controls = sum(entry[0] == "control" and not entry[6] for entry in entries)
     lost = sum(sum(entry[4].values()) for entry in entries if entry[0] == "lost")
     found: list[str] = []
+    if plant is not None:
+        found.append(f"the leg: it is that of {plant} as it is now")
     if controls:
         found.append(f"{controls} joint mode(s), target(s) or tweak(s): a script has no words for them")
     if lost:

@@ -19,6 +19,7 @@ from nuc_engine.recording.inputs import InputRecordError
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.store import Store, StoreError
 from sccils_schemas.model import Model
+from sccils_schemas.rules import RuleError
 
 _OK = int(ReplyStatus.OK)
 
@@ -89,16 +90,20 @@ class Repetition(Dispatcher):
             raise InputRecordError(f"{source}: {error}") from error
         self._replies, self._time = _Replies(plan), VirtualClock()
         self.recorder = RepetitionRecorder(out, model, plan, store)
-        super().__init__(
-            plan,
-            self._replies,
-            self.recorder,
-            self._time,
-            store=store,
-            limits=limits,
-            approach_deg_s=approach_deg_s,
-            keep_store=True,
-        )
+        try:
+            super().__init__(
+                plan,
+                self._replies,
+                self.recorder,
+                self._time,
+                store=store,
+                limits=limits,
+                approach_deg_s=approach_deg_s,
+                keep_store=True,
+            )
+        except RuleError as error:
+            self.recorder.abandon()
+            raise InputRecordError(f"{source}: a rule in the store can not be read: {error}") from error
         self._writes: list[Write] = []
         self._made: list[Control] = []
 

@@ -324,7 +324,7 @@ class BoutKeeper:
                 while len(state.authors) > MOST_AUTHORS:
                     del state.authors[next(iter(state.authors))]
             case "documents", [name]:
-                state.documents = name
+                state.documents, self.urgent = name, True
                 self._documents.forget({name, state.script, "" if state.bout is None else state.bout.documents})
             case "script", [name]:
                 self._keep_script(name)

@@ -73,7 +73,7 @@ def edits(model: Plan) -> list[Changeset]:
     low = model.hdso("TC1_retLEV_FTang").index
     return [
         Changeset(START + 40 * MS, (Write(low, (61.0,)), Write(low, (1e6,))), origin=11),
-        Changeset(START + 90 * MS, (), controls=(Control("tweak", 1, 3.0),), origin=12),
+        Changeset(START + 90 * MS, (), controls=(Control("tweak", 2, 3.0),), origin=12),
         Changeset(START + 130 * MS, (Write(low, (62.5,)),), origin=11),
     ]
 

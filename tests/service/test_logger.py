@@ -57,7 +57,7 @@ def test_a_bout_has_every_file_and_a_manifest_that_says_how_it_was(bench: Bench)
     script = (folder / "Scriptlog.xml").read_text()
     assert script.count("<!-- cycle 8, by Ann (unverified) -->") == 1
     assert "by Ann" in script.partition("<!-- cycle 26")[2]
-    assert "control Thorax-Coxa2: tweak 3" in (folder / "Infolog.txt").read_text()
+    assert "control Coxa-Trochanter: tweak 3" in (folder / "Infolog.txt").read_text()
 
 
 def test_the_input_record_holds_store_controls_authors_and_the_order_of_the_tasks(bench: Bench) -> None:
@@ -69,7 +69,7 @@ def test_the_input_record_holds_store_controls_authors_and_the_order_of_the_task
     ran = [tuple(entry[1:]) for entry in record if entry[0] == "ran"]
     assert ran[0] == ("start", 0)
     assert [what for what, _ in ran].count("changeset") == 3
-    assert ["control", 18, 90 * MS, "tweak", 2, 3.0, ""] in record
+    assert ["control", 18, 90 * MS, "tweak", 3, 3.0, ""] in record
     edit = next(entry for entry in record if entry[0] == "edit")
     assert edit == ["edit", 8, 40 * MS, 103, [61.0], "", "Ann"]
 
