@@ -4,14 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= data/experiment_a
 
-.PHONY: run test check lint types imports bench nightly clean help
+.PHONY: run test check lint types imports bench bench-daemon nightly clean help
 
 help:
 	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
 	@echo "make test    all tests"
 	@echo "make check   lint, types, import contracts, tests: what CI runs"
 	@echo "make bench   speed table into benchmarks/"
-	@echo "make nightly every configuration over 20 judging seeds, table into benchmarks/"
+	@echo "make bench-daemon  the daemon in real time beside what the machine can do (15 min), table into benchmarks/"
+	@echo "make nightly every configuration over 20 judging seeds, the daemon for 30 min under load; tables into benchmarks/"
 	@echo "make clean   remove .venv and caches (never data/)"
 
 $(VENV)/.sim: pyproject.toml
@@ -47,6 +48,10 @@ check: lint types imports test
 
 nightly: $(VENV)/.sim
 	$(BIN)/python -m benchmarks.stepping
+	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup endurance --minutes 30
+
+bench-daemon: $(VENV)/.sim
+	$(BIN)/python -m benchmarks.realtime
 
 bench: $(VENV)/.sim
 	$(BIN)/python -m benchmarks

@@ -115,7 +115,8 @@ def _run(served: Served, seconds: float) -> Outcome:
     served.run({"statetrans_period_ns": PERIOD_NS, "motor_control_delay_ns": 0})
     delay_ns = _pace(served)
     words = served.block.words
-    start_ns, cycles, begun = words[Word.BOUT_START], words[Word.CYCLE], time.monotonic()
+    start_ns, first, begun = words[Word.BOUT_START], words[Word.CYCLE], time.monotonic()
+    cycles, lasted_s = first, 0.0
     listener = _Listener(served)
     spikes_out = served.folder / "spikes.out"
     why = ""
@@ -128,12 +129,12 @@ def _run(served: Served, seconds: float) -> Outcome:
             while time.monotonic() - begun < seconds:
                 time.sleep(1)
                 served.check()
+                cycles, lasted_s = words[Word.CYCLE], time.monotonic() - begun
                 if not early and time.monotonic() - begun >= min(_WARM_S, seconds / 5):
                     early = _memory(served)
         except Interrupted as error:
             why = str(error)
         late = _memory(served)
-        lasted_s, cycles = time.monotonic() - begun, words[Word.CYCLE] - cycles
         folder = _stop(served, ended=bool(why))
     listener.end()
     lost = {kind.name: count for kind in Kind if (count := words[Word.LOST + kind])}
@@ -143,7 +144,7 @@ def _run(served: Served, seconds: float) -> Outcome:
         delay_ns=delay_ns,
         start_ns=start_ns,
         lasted_s=lasted_s,
-        cycles=cycles,
+        cycles=cycles - first,
         samples=listener.samples,
         lost=lost,
         manifest=json.loads((folder / "manifest.json").read_text()),
@@ -194,7 +195,7 @@ def _report(found: Outcome, seconds: float) -> list[str]:
     lost = {**found.lost, **found.manifest["losses"]["records"]}
     runs = found.manifest["counts"].get("tasks", {}).get("state_transition", {}).get("runs")
     grown = max((_growth(found, name) for name in found.early), default=float("nan"))
-    whole = not found.why and found.lasted_s >= seconds
+    whole = not found.why and found.lasted_s > seconds - 2
     rows: list[list[object]] = [
         ["bout", f"{found.lasted_s / 60:.1f} min{'' if whole else ', ended by itself'}", verdict(whole)],
         ["lost records (block, rings, manifest)", lost or 0, verdict(not lost)],

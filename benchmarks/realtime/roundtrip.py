@@ -74,8 +74,9 @@ def roundtrip(windows: int, requests: int) -> list[str]:
 
                 def window() -> None:
                     direct.must("take_control", {"force": True})
-                    for what, ask in asks.items():
-                        times[what].append(_window(ask, requests))
+                    found = {what: _window(ask, requests) for what, ask in asks.items()}
+                    for what, one in found.items():
+                        times[what].append(one)
 
                 served.in_windows(windows, window, BUSY)
             interrupted = served.interrupted

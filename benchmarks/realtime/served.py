@@ -125,14 +125,17 @@ class Served(Child):
             with suppress(ClientError):
                 self.client.arm()
 
-    def mode(self) -> Mode:
-        return Mode(self.block.words[Word.MODE])
+    @property
+    def alive(self) -> bool:
+        """Whether a bout is under way and nothing is latched."""
+        words = self.block.words
+        return words[Word.MODE] == Mode.RUNNING and not words[Word.LATCHED]
 
     def check(self) -> None:
         """Raise Interrupted unless the bout goes on."""
         if not self.running:
             raise Broken(f"the daemon has ended: {self.said()[-_TAIL:]}")
-        if self.mode() is not Mode.RUNNING:
+        if not self.alive:
             raise Interrupted(f"the bout has ended: {self.said()[-_TAIL:]}")
 
     def status(self) -> Any:
@@ -150,8 +153,9 @@ class Served(Child):
                 self.check()
                 trial()
                 done += 1
-            except Interrupted:
-                if len(self.interrupted) > windows:
+            except (Broken, ClientError):
+                # Whatever went wrong: with the bout still under way it is the trial's fault.
+                if self.alive or len(self.interrupted) > windows:
                     raise
                 self.run(changes)
 
