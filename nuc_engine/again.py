@@ -47,8 +47,8 @@ def run_again(
 ) -> AgainReport:
     """Run a bout of the daemon again, on virtual time, into a directory of its own.
 
-    Without `bus` the emulated leg of the bout's own plant.toml, or else of its configuration's. Raises ReplayRefused for
-    a directory that is none of a daemon's bout from its start, and what `run_bout` raises when it refuses.
+    Without `bus` the emulated leg of the bout's own plant.toml, or else of its configuration's. Raises ReplayRefused
+    for a directory that is none of a daemon's bout from its start, and what `run_bout` raises when it refuses.
     """
     record, entries, duration_s = _read(folder)
     plant = _find_plant(folder, record.configuration) if bus is None else None

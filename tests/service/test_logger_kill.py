@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +89,9 @@ def _points(patch: pytest.MonkeyPatch, reaper: Reaper) -> None:
 
 def drop(writer: LogWriter) -> None:
     """What the kernel does when a process is gone: its descriptors are closed, nothing of it is written."""
-    if writer._keeper.bout is not None:
-        if not writer._keeper.bout._recorder._logs.files[0].closed:
-            writer._keeper.bout.abandon()
+    bout_log = writer._keeper.bout
+    if bout_log is not None and not bout_log._recorder._logs.files[0].closed:
+        bout_log.abandon()
 
 
 def script() -> list[Any]:
@@ -98,7 +99,7 @@ def script() -> list[Any]:
     records = bout()
     cuts = [0, 3, 40, 41, 90, 140, len(records) - 4, len(records)]
     doings: list[Any] = [("request", 11, "Ann", 2), ("note", "label surface", "felt", "Ann", False)]
-    for k, (begin, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    for k, (begin, end) in enumerate(pairwise(cuts)):
         doings.append(records[begin:end])
         if k in (1, 3):
             doings.append(("note", "mark", f"mark {k}", "Bob", True))
