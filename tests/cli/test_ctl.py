@@ -103,7 +103,8 @@ def test_a_refused_value_is_exit_status_1(ctl: Ctl) -> None:
     result = ctl("set", "CTr_lev_TC1_load=99")
     assert result.exit_code == 1
     assert "CTr_lev_TC1_load: above its valid range" in result.stderr
-    assert json.loads(ctl("set", "CTr_lev_TC1_load=99", "--json").stdout)["ok"] is False
+    told = ctl("set", "CTr_lev_TC1_load=99", "--json")
+    assert (told.exit_code, json.loads(told.stdout)["ok"]) == (1, False)
 
 
 @pytest.mark.parametrize(
