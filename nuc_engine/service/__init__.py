@@ -2,7 +2,6 @@
 
     main         puts it together                      service      its loop: sockets, ring, timers
     channel      the command socket: frames, limits    access       addresses, keys and roles (CURVE, ZAP)
-    keys         key pairs and the list of clients that are let in
     clients      who is connected                      control      who of them may change something
     methods      the MessagePack methods, a table; `methods_*` are its parts, `params` checks what they are given
     sccils       the SCCILS dialogue, `sccils_documents` what it sends

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nuc_engine.service.errors import ServiceError
 from nuc_engine.keys import ALLOWED, SERVER, Client, KeyPair, KeysError, load_allowed, load_secret
+from nuc_engine.service.errors import ServiceError
 
 DOMAIN = "nuc"
 """ZAP domain of the sockets that ask for keys."""
 
 _TCP = re.compile(r"tcp://(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_.*-]+):([0-9]{1,5}|\*)")
 _UDP = re.compile(r"(?:udp://)?(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_.-]+):([0-9]{1,5})")
+_KEY_BYTES = 32
 _MAX_PORT = 65535
 
 
@@ -115,7 +116,9 @@ class Access:
         return [version, number, b"200", b"OK", client.name.encode(), b""]
 
     def _client_of(self, request: list[bytes]) -> Client | None:
-        if len(request) != 7 or request[0] != b"1.0" or request[2] != DOMAIN.encode() or request[5] != b"CURVE":
+        if len(request) != 7 or (request[0], request[2], request[5]) != (b"1.0", DOMAIN.encode(), b"CURVE"):
+            return None
+        if len(request[6]) != _KEY_BYTES:
             return None
         from zmq.utils import z85
 

@@ -46,25 +46,29 @@ class Message:
 
 
 class Sockets:
-    """Everything the service listens at. Raises ServiceError when an address can not be opened."""
+    """Everything the service listens at; `urls` are the addresses as they are, commands first, telemetry last.
+
+    Raises ServiceError when an address can not be opened.
+    """
 
     def __init__(self, commands: Sequence[str], telemetry: str, access: Access) -> None:
+        addresses, publisher = [read_address(url) for url in commands], read_address(telemetry)
+        for address in (*addresses, publisher):
+            access.check(address)
         self._access = access
+        self.urls: list[str] = []
         self._context: Any = zmq.Context()
         self._open: list[Any] = []
         self._topics: set[bytes] = set()
-        self.closed_connections = self.refused_keys = self.dropped = 0
-        addresses = [read_address(url) for url in commands]
+        self.closed_connections = self.failed_handshakes = self.dropped = 0
         try:
             self._zap = self._socket(zmq.REP)
             self._zap.bind(_ZAP)
             local = [address for address in addresses if address.local]
             remote = [address for address in addresses if not address.local]
-            for address in addresses:
-                access.check(address)
             self._routers = [self._router(group) for group in (local, remote) if group]
-            self.urls = [str(url) for router in self._routers for url in [router.last_endpoint.decode()]]
-            self._publisher = self._xpub(read_address(telemetry))
+            self._publisher = self._socket(zmq.XPUB)
+            self._bind(self._publisher, publisher)
             self._monitors = [self._monitor(router) for router in self._routers]
         except BaseException:
             self.close()
@@ -163,7 +167,7 @@ class Sockets:
             if event["event"] == zmq.EVENT_DISCONNECTED:
                 self.closed_connections += 1
             elif event["event"] in (zmq.EVENT_HANDSHAKE_FAILED_AUTH, zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL):
-                self.refused_keys += 1
+                self.failed_handshakes += 1
 
     def close(self) -> None:
         """Close everything; what is on its way has a moment to get out."""
@@ -189,12 +193,6 @@ class Sockets:
             self._bind(socket, address)
         return socket
 
-    def _xpub(self, address: Address) -> Any:
-        self._access.check(address)
-        socket = self._socket(zmq.XPUB)
-        self._bind(socket, address)
-        return socket
-
     def _bind(self, socket: Any, address: Address) -> None:
         if not address.local:
             pair = self._access.pair
@@ -205,6 +203,7 @@ class Sockets:
         mask = os.umask(IPC_MODE_MASK) if address.is_ipc else None
         try:
             socket.bind(address.url)
+            self.urls.append(str(socket.last_endpoint.decode()))
         except zmq.ZMQError as error:
             hint = "does another daemon run?" if error.errno == zmq.EADDRINUSE else "check the address"
             raise ServiceError(f"{address.url} can not be opened: {error.strerror} ({hint})") from error

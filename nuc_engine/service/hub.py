@@ -93,6 +93,7 @@ class Hub:
     recipes: Recipes
     workshop: Workshop
     wake_supervisor: Callable[[], None]
+    connections: Callable[[], Mapping[str, int]]
     configuration: Configuration | None = None
     plan: Plan | None = None
     mirror: Mirror | None = None

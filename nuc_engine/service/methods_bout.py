@@ -64,6 +64,7 @@ async def status(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
         "clients": [_about(hub, other) for other in hub.clients],
         "losses": {kind.name.lower(): words[Word.LOST + kind] for kind in Kind if words[Word.LOST + kind]},
         "rings": {name: {"waiting": ring.written - ring.kept, "lost": ring.lost} for name, ring in rings.items()},
+        "connections": dict(hub.connections()),
         "logging": dict(hub.logger.status()),
         "deaths": {
             "core": words[Word.CORE_DEATHS],

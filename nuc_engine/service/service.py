@@ -78,6 +78,7 @@ class Service:
             recipes=recipes,
             workshop=Workshop(wake(launch.to_service)),
             wake_supervisor=wake(launch.to_supervisor),
+            connections=self._connections,
         )
         core.announce = self._announce
         core.listeners += [self._follow, hub.recent.take]
@@ -128,7 +129,10 @@ class Service:
     def _take_messages(self, ready: Ready) -> None:
         until_ns = self._now_ns() + _MESSAGES_NS
         for message in self.sockets.messages(ready):
-            self._take(message)
+            try:
+                self._take(message)
+            except Exception as error:  # one message must not take the service from all others
+                self.hub.recent.add("service_error", f"a message: {type(error).__name__}: {error}")
             if self._now_ns() > until_ns:
                 break  # The others come next time: heart and core are looked after in between.
 
@@ -164,6 +168,17 @@ class Service:
             return
         said: dict[str, Any] = {"kind": error.kind, "text": error.text, "hint": error.hint}
         self.sockets.send(client.key, client.address, pack_map({"id": None, "ok": False, "error": said}))
+
+    def _connections(self) -> dict[str, int]:
+        sockets, datagrams = self.sockets, self._datagrams
+        return {
+            "closed": sockets.closed_connections,
+            "failed_handshakes": sockets.failed_handshakes,
+            "keys_refused": self._access.denied,
+            "answers_dropped": sockets.dropped,
+            "datagrams_failed": 0 if datagrams is None else datagrams.failed,
+            "records_unread": self.hub.core.overtaken,
+        }
 
     def _announce(self, request: int, author: str) -> None:
         try:

@@ -12,12 +12,12 @@ import zmq
 
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.launch import BusLine, Launch, ServeOptions
+from nuc_engine.locations import find_configuration
 from nuc_engine.service.configuration import read_configuration
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.service import Service
-from tests.service.fake_core import FakeCore
 from tests.sccils.small import SMALL
-from nuc_engine.locations import find_configuration
+from tests.service.fake_core import FakeCore
 
 _TURNS = 2000
 
@@ -68,10 +68,14 @@ class Bench:
         self.launch = Launch(self.block, *fds, (BusLine("", "aimotor:///dev/null", -1),), ServeOptions(**given))
         self.folders = Folders(tmp_path / "data", tmp_path / "configs", tmp_path / "scripts")
         self.core = FakeCore(self.block, self.now_ns)
-        self.context = zmq.Context()
         self.sockets: list[Any] = []
         self.dump = False
-        self.service = self.open()
+        try:
+            self.service = self.open()
+        except Exception:
+            self._close_fds()
+            raise
+        self.context = zmq.Context()
 
     def now_ns(self) -> int:
         return self.now
@@ -101,6 +105,9 @@ class Bench:
             socket.close(0)
         self.service.close()
         self.context.term()
+        self._close_fds()
+
+    def _close_fds(self) -> None:
         for fd in self.fds:
             os.close(fd)
 

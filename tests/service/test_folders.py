@@ -11,8 +11,8 @@ from nuc_engine.service.folders import Folders, check_name
 from tests.service.bench import Refusal
 
 HOSTILE = [
-    "", ".", "..", "../x", "/etc/passwd", "a/b", "a\\b", "a\0b", "-rf", ".hidden", "x" * 65, "a b", "ä", "a\n", "~", "$HOME",
-    "C:x", "a..b/../c", "%2e%2e",
+    "", ".", "..", "../x", "/etc/passwd", "a/b", "a\\b", "a\0b", "-rf", ".hidden", "x" * 65, "a b", "ä", "a\n", "~",
+    "$HOME", "C:x", "a..b/../c", "%2e%2e",
 ]  # fmt: skip
 
 
