@@ -212,7 +212,6 @@ class Hub:
         """Let the supervisor start a core of a new plan. Raises BlockError for a plan that is too large."""
         self.logger.tell_documents(configuration.name, configuration.files)
         self.mirror = self.book = None
-        self.core.latest.clear()
         self.block.write_plan(configuration.plan)
         self.configuration, self.plan = configuration, configuration.plan
         self.wake_supervisor()
@@ -255,6 +254,9 @@ class Hub:
         generations = (words[Word.PLAN_GENERATION], words[Word.CORE_GENERATION])
         if self.mirror is not None and generations == self._generations:
             return
+        # What the core before this one still wrote is of its own plan.
+        self.core.pump()
+        self.core.latest.clear()
         same_plan = generations[0] == self._generations[0]
         self._generations = generations
         controls = ControlBook(self.plan, self.options.approach_deg_s)

@@ -13,6 +13,7 @@ Names are HDSO names or ids, and:
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -95,7 +96,10 @@ class Moment:
 
     def _unpack(self, kind: int) -> Any:
         content = self._latest.get(kind)
-        return None if content is None else self._mirror.formats.unpack(kind, content)
+        try:
+            return None if content is None else self._mirror.formats.unpack(kind, content)
+        except struct.error:
+            return None  # of another plan: a core is being replaced
 
 
 class Mirror:

@@ -104,7 +104,7 @@ class Service:
         self.sockets.step(ready)
         now_ns = self._now_ns()
         if hub.mirror is not None and hub.recipes.next_ns() <= now_ns:
-            hub.recipes.step(hub.moment(), now_ns)
+            self._publish(now_ns)
         if now_ns - self._housekeeping_ns >= _HOUSEKEEPING_NS:
             self._housekeeping_ns = now_ns
             self._keep_house(now_ns)
@@ -125,6 +125,12 @@ class Service:
         soonest = min((moment for moment in due if moment is not None), default=now_ns + LONGEST_MS * 1_000_000)
         longest = WATCHING_MS if hub.errands.watching else LONGEST_MS
         return max(0, min(longest, -((now_ns - soonest) // 1_000_000)))
+
+    def _publish(self, now_ns: int) -> None:
+        try:
+            self.hub.recipes.step(self.hub.moment(), now_ns)
+        except Exception as error:  # what nobody can be shown must not keep anybody from commanding
+            self.hub.recent.add("service_error", f"telemetry: {type(error).__name__}: {error}")
 
     def _take_messages(self, ready: Ready) -> None:
         until_ns = self._now_ns() + _MESSAGES_NS

@@ -8,6 +8,7 @@ import msgpack
 import pytest
 import zmq
 
+from nuc_engine.daemon.block import Word
 from nuc_engine.service.telemetry import MAX_RECIPES, UNHEARD_NS
 from tests.service.bench import Refusal, bench
 
@@ -162,3 +163,25 @@ def test_names_of_tasks_and_their_lateness(b):
     assert values[f"task.{name}.runs"] == 10
     assert values[f"task.{name}.lateness_p50_us"] == pytest.approx(20, rel=0.05)
     assert values[f"task.{name}.period_us"] == pytest.approx(5000)
+
+
+def test_records_of_the_core_before_are_not_read_with_the_plan_of_the_new_one(b):
+    ear = b.listener("")
+    talk = b.client("Ann")
+    number = talk.send("configure", name="lin_roach")
+    for _ in range(200):
+        b.core.cycle()  # the old core goes on until the supervisor ends it
+        b.now += 40_000_000
+        b.service.step(0)
+        talk.socket.poll(1)
+        if b.block.words[Word.PLAN_GENERATION] == 2:
+            break
+    b.core.cycle()
+    assert talk.answer(number)["name"] == "lin_roach"
+    b.pass_time(0.1)
+    assert "service_error" not in [event["name"] for event in talk.ask("events")]
+    name = "motor.Femur_Tibia_motor.sent_raw"
+    assert talk.ask("get", names=[name])["values"] == {name: None}
+    b.core.cycle()
+    assert talk.ask("get", names=[name])["values"] == {name: 104}
+    assert ear.poll(0)
