@@ -7,7 +7,7 @@ documents, and waits for each to be acknowledged.
 
 from __future__ import annotations
 
-from sccils_schemas.documents import CommandResponse, CommandScript, ConfigCommand, HdsoList, HdsoScript, JointList
+from sccils_schemas.documents import CommandResponse, CommandScript, ConfigCommand, HdsoList, JointList
 from sccils_schemas.parser import parse
 from sccils_schemas.writer import write
 
@@ -52,11 +52,6 @@ def failed(answer: bytes) -> bool:
     document, _ = parse(answer)
     entries = document.entries if isinstance(document, CommandScript) else ()
     return any(isinstance(entry, CommandResponse) and entry.status == "fail" for entry in entries)
-
-
-def is_request(document: bytes) -> bool:
-    """Say whether this can be sent: a command script or an hdsoscript."""
-    return isinstance(parse(document)[0], CommandScript | HdsoScript)
 
 
 _ACKNOWLEDGEMENT = write(CommandScript((CommandResponse("success"),)))
