@@ -87,7 +87,7 @@ class LogWriter:
             if self._unwritten:
                 self._commit(now_ns)
             more = self._read()
-            if more or self._keeper.urgent or now_ns - self._flushed_ns >= FLUSH_NS:
+            if more or self._crowded or self._keeper.urgent or now_ns - self._flushed_ns >= FLUSH_NS:
                 self._commit(now_ns)
         except _RETRIED as error:
             self._fail(now_ns, error)
@@ -113,6 +113,11 @@ class LogWriter:
         """Bytes of records that are not on disk yet."""
         ring = self._rings["records"]
         return ring.written - ring.kept
+
+    @property
+    def _crowded(self) -> bool:
+        """Whether so much of the ring is taken up that what was read should be given back before its time."""
+        return self.backlog > self._rings["records"].capacity // 4
 
     def _fail(self, now_ns: int, error: Exception) -> None:
         self.failure = str(error)
@@ -160,13 +165,14 @@ class LogWriter:
         gone = (words[Word.CORE_PID] == 0, words[Word.CORE_GENERATION], words[Word.BOUT])
         places, ring = self.state.places, self._rings["records"]
         begun = places["records"]
+        most = min(MOST_BYTES, ring.capacity // 4)
         self._hear()
         try:
             for kind, after, content in ring.read(begun):
                 self._answer_told()
                 self._take_one(kind, content)
                 places["records"] = after
-                if after - begun > MOST_BYTES:
+                if after - begun > most:
                     return True
         except RingError as error:
             self._events.tell("log_error", f"records up to now are lost: {error}")
