@@ -95,7 +95,8 @@ class Engine:
         self.waiting: list[Changeset] = []
         self.run_at_ns = self.stop_at_ns = NEVER
         self._next_run = (-1, 0)
-        self.bout = 0
+        # A core that was killed in the middle of a bout has left its number behind.
+        self.bout = self.words[Word.BOUT] = 0
         self._generation = self.words[Word.CORE_GENERATION]
         self._guardian = (0, 0)
         self._watch_ns = 0
