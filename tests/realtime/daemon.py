@@ -78,7 +78,11 @@ class Leg(Process):
             folder,
             "leg",
         )
-        wait_for(lambda: self.control.exists() and self.pty.exists(), "the emulator", 10, self)
+        try:
+            wait_for(lambda: self.control.exists() and self.pty.exists(), "the emulator", 30, self)
+        except BaseException:
+            self.end(signal.SIGKILL)
+            raise
 
     @property
     def url(self) -> str:

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.realtime.daemon import Leg
+from tests.realtime.served import Disturbances, Served, no_error_of_its_own
+
+
+@pytest.fixture(scope="module")
+def stalls(tmp_path_factory):
+    beside = Disturbances(tmp_path_factory.mktemp("stalls"))
+    yield beside
+    beside.end()
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Start legs and daemons beside them; all of them end with the test, and none may have met an unknown error."""
+    started: list[Served] = []
+
+    def start(*words: str, legs=(), **options) -> tuple[Leg, Served]:
+        folder = tmp_path / f"d{len(started)}"
+        folder.mkdir()
+        leg = Leg(folder, "lin_roach", *legs)
+        started.append(Served(leg, folder, *words, **options))
+        return leg, started[-1]
+
+    yield start
+    for served in started:
+        said = served.said()
+        served.close()
+        served.leg.end(signal.SIGKILL)
+        no_error_of_its_own(said)
+
+
+@pytest.fixture
+def bench(serve):
+    """A leg, and a daemon that is ready."""
+    leg, served = serve()
+    served.await_ready()
+    return leg, served
