@@ -24,6 +24,7 @@ from sccils_schemas.xmlread import MAX_BYTES
 
 _NS = 1_000_000_000
 _LONGEST_S = 1e8
+_OFF_AT_ONCE_S = 0.015
 _OFF_S = 1.0
 _STOP_S = 2.0
 
@@ -239,9 +240,10 @@ async def off(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     hub.recent.add("off", why, author=client.author)
     words = hub.block.words
     try:
-        # The reason first; should the core not see to it, the guardian sees the word.
+        # The reason first; where the core does not see to it at once, the guardian sees the word.
         _, ack = hub.core.send(Command.OFF, client.author, why)
-        await ack
+        await hub.errands.until(lambda: ack.done, _OFF_AT_ONCE_S, Refused("timeout", "the core is busy"))
+        ack.result()
     except Refused:
         words[Word.OFF_REQUEST] = hub.now_ns
     late = Refused("timeout", f"not every servo has confirmed within {_OFF_S:g} s that its torque is off")

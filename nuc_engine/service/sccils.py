@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from nuc_engine.daemon.modes import Input
 from nuc_engine.daemon.wire import Command as Order
 from nuc_engine.service import methods_bout, methods_values
 from nuc_engine.service.clients import Client
@@ -221,6 +222,7 @@ class Session:
             raise Refused("refused", f"parameter {entry.config_name!r} is for the server to say")
         hub = self._hub
         self._authorise("start")
+        hub.allows(Input.CONFIGURE)
         configuration = await methods_bout.listed(hub, entry.config_name)
         self._say(slot, response("conditional"))
         self._say(slot, script(ConfigCommand("parameter", configuration.name, MODEL_FILES)))

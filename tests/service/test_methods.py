@@ -256,12 +256,13 @@ def test_off_asks_the_guardian_when_the_core_does_not_answer(b):
     b.core.mute = True
     talk = b.client("Ann")
     number = talk.send("off")
-    for _ in range(6):
-        b.turn(50)
-        b.now += 1_000_000_000
-        if b.block.words[Word.OFF_REQUEST]:
-            break
-    assert b.block.words[Word.OFF_REQUEST]
+    for _ in range(50):
+        b.turn()
+        talk.socket.poll(1)
+    assert not b.block.words[Word.OFF_REQUEST]
+    b.now += 16_000_000
+    b.turn(2)
+    assert b.block.words[Word.OFF_REQUEST] == b.now
     b.now += 3_000_000_000
     assert talk.answer(number)["torque"] is True
 

@@ -159,13 +159,8 @@ def test_start_of_what_is_not_there_fails_at_once(i):
 
 def test_start_while_a_bout_runs_fails_without_effect(i, b):
     i.do(command("run"))
-    i.do(start("lin_roach"))
-    i.hear()
-    for _ in range(3):
-        i.say(ACK)
-        i.talk.recv()
-    i.say(ACK)
-    assert i.status().status == "fail"
+    answer = i.do(start("lin_roach"))
+    assert (answer.status, "stop it first" in answer.text) == ("fail", True)
     assert b.service.hub.mode.name == "RUNNING"
 
 
