@@ -7,7 +7,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -60,7 +60,11 @@ def serve(
     leg. Raises BusUrlError for buses that can not be, PortError for a port that can not be opened now.
     """
     systemd = handed_over(environment, os.getpid())
-    with _runtime_folder() as folder, _signals() as signals:
+    with ExitStack() as stack:
+        signals = stack.enter_context(_signals())
+        folder = Path()
+        if any(is_emulated(url) for _, url in buses):
+            folder = stack.enter_context(_runtime_folder())
         emulators: list[tuple[str, Callable[[], int]]] = []
         ports: list[BusPort] = []
         for name, url in buses:

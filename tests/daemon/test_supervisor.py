@@ -272,14 +272,16 @@ def test_a_guardian_is_replaced_at_once_and_leaves_a_core_that_drives_alone(make
 
 def test_no_core_without_a_guardian(make):
     bench = make().up()
-    bench.last("nuc-core").end()
     for _ in range(6):
         bench.last("nuc-guardian").end()
-        bench.last("nuc-core").end()
         bench.tick()
-    # The guardian pauses by now; nobody drives.
+    # The guardian pauses by now.
     assert bench.last("nuc-guardian").ended
-    assert bench.last("nuc-core").ended
+    bench.last("nuc-core").end()
+    bench.tick(5)
+    assert len(bench.named("nuc-core")) == 1
+    bench.tick(30)
+    assert [child.name for child in bench.children[-2:]] == ["nuc-guardian", "nuc-core"]
 
 
 @pytest.mark.parametrize(("name", "limit_ns"), [("nuc-guardian", GUARDIAN_NS), ("nuc-service", SERVICE_NS)])
@@ -578,6 +580,8 @@ def test_the_watchdog_is_fed_only_while_everybody_lives(make, stalled):
         child.dies_of = set()
         fed(bench, 30)
     assert fed(bench, 200) == 0
+    # Whoever can not be killed is killed once.
+    assert all(child.signals.count(signal.SIGKILL) <= 1 for child in bench.children)
 
 
 def test_the_watchdog_is_fed_while_every_task_runs(make):

@@ -85,7 +85,9 @@ class PlainService:
             answer = self.requests
             self.block.rings["commands"].put(Command[what], pack(self.requests, *items))
             os.eventfd_write(self.launch.to_core, 1)
-        self.socket.sendto(json.dumps(answer).encode(), sender)
+        with contextlib.suppress(OSError):
+            # Whoever asked may have stopped waiting.
+            self.socket.sendto(json.dumps(answer).encode(), sender)
 
 
 class Programs(DaemonPrograms):
