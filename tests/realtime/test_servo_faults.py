@@ -162,7 +162,12 @@ def test_after_the_supply_was_lost_nothing_moves_before_somebody_arms(bench, sta
 
 def nuc(*words: str) -> str:
     ran = subprocess.run(
-        [sys.executable, "-m", "nuc_engine.cli", *words], cwd=ROOT, capture_output=True, text=True, timeout=30
+        [sys.executable, "-m", "nuc_engine.cli", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
