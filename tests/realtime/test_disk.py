@@ -1,7 +1,7 @@
 """Disks that are full, read-only or slow, and a service that is killed, while a leg is driven: no record is lost.
 
 Disks are small ones made for the test; where none may be mounted, the test is skipped. The core never waits: the
-emulator's byte log shows no silence on the bus meanwhile (a window in which the machine itself stood still is repeated).
+emulator's byte log shows no silence on the bus meanwhile. A window in which the machine itself stood still is repeated.
 """
 
 from __future__ import annotations
@@ -32,12 +32,18 @@ class Disk:
     """A small file system that can be filled, made read-only and stopped."""
 
     def __init__(self, folder: Path, mib: int) -> None:
+        self._made = 0
         self.place, image = folder / "disk", folder / "disk.img"
         self.place.mkdir()
         with image.open("wb") as file:
             file.truncate(mib << 20)
         root("mkfs.ext4", "-q", "-m", "0", str(image))
         root("mount", "-o", "loop", str(image), str(self.place))
+
+    def fresh(self) -> Path:
+        """Return a data folder that is not there yet."""
+        self._made += 1
+        return self.place / f"data{self._made}"
 
     def fill(self) -> None:
         with (self.place / "ballast").open("wb", buffering=0) as file, suppress(OSError):
@@ -93,22 +99,25 @@ def service_pid(served: Served) -> int:
     return served.pids()["service"]
 
 
-def test_a_service_killed_again_and_again_loses_no_record_and_writes_none_twice(bench: tuple[Leg, Served]) -> None:
-    _, served = bench
-    served.run_bout(0.5)
-    for k in range(4):
-        before = service_pid(served)
-        served.kill("service")
-        wait_for(lambda before=before: served.pids().get("service", before) != before, "a new service", 10, served)
-        if k % 2:
-            # Sooner or later after it was born: with the bout open again, or before.
-            wait_for(lambda k=k: len(served.logged("logging_resumed")) > k // 2, "logging to go on", 20, served)
-            time.sleep(0.4)
-    served.await_ready()
-    folder = served.finish_bout()
-    assert len(served.bouts()) == 1
-    assert whole(folder) > 300
-    assert len(served.logged("logging_resumed")) >= 2
+def test_a_service_killed_again_and_again_loses_no_record_and_writes_none_twice(serve, stalls) -> None:
+    def trial() -> None:
+        _, served = serve()
+        served.run_bout(0.5)
+        for k in range(4):
+            before = service_pid(served)
+            served.kill("service")
+            wait_for(lambda before=before: served.pids().get("service", before) != before, "a new service", 10, served)
+            if k % 2:
+                # Sooner or later after it was born: with the bout open again, or before.
+                wait_for(lambda k=k: len(served.logged("logging_resumed")) > k // 2, "logging to go on", 20, served)
+                time.sleep(0.4)
+        served.await_ready()
+        folder = served.finish_bout()
+        assert len(served.bouts()) == 1
+        assert whole(folder) > 300
+        assert len(served.logged("logging_resumed")) >= 2
+
+    repeat_disturbed(stalls, trial)
 
 
 def while_it(
@@ -117,7 +126,7 @@ def while_it(
     """Let trouble come over the disk within a bout: the bus is not silent for it, and no record is missing."""
 
     def trial() -> None:
-        leg, served = serve(data=disk.place / f"data{time.monotonic_ns()}")
+        leg, served = serve(data=disk.fresh())
         served.run_bout(1.5)
         begun = time.monotonic_ns()
         trouble(served)
@@ -162,38 +171,44 @@ def test_a_disk_that_stalls_for_2_s(serve, disk: Disk, stalls) -> None:
 
 
 def test_a_disk_that_refuses_the_first_directory(serve, disk: Disk, stalls) -> None:
-    _, served = serve(data=disk.place / "data")
-    served.await_ready()
-    disk.read_only(True)
-    served.run_bout(1.5)
-    wait_for(lambda: served.logged("logging_failed"), "a read-only disk to be noticed", 10, served)
-    disk.read_only(False)
-    wait_for(lambda: served.words()["logging"]["state"] == "logging", "logging to go on", 5, served)
-    folder = served.finish_bout()
-    assert "Read-only" in served.logged("logging_failed")[0]["text"]
-    whole(folder)
+    def trial() -> None:
+        _, served = serve(data=disk.fresh())
+        served.await_ready()
+        disk.read_only(True)
+        served.run_bout(1.5)
+        wait_for(lambda: served.logged("logging_failed"), "a read-only disk to be noticed", 10, served)
+        disk.read_only(False)
+        wait_for(lambda: served.words()["logging"]["state"] == "logging", "logging to go on", 5, served)
+        folder = served.finish_bout()
+        assert "Read-only" in served.logged("logging_failed")[0]["text"]
+        whole(folder)
+
+    repeat_disturbed(stalls, trial)
 
 
 def test_a_disk_full_for_longer_than_the_ring_lasts_is_a_counted_loss(serve, disk: Disk, stalls) -> None:
-    # A ring of 64 KiB instead of 32 MiB: full within half a second rather than in minutes.
-    leg, served = serve(data=disk.place / "data", odd={"records_kib": 64})
-    served.run_bout(1.5)
-    begun = time.monotonic_ns()
-    disk.fill()
-    wait_for(lambda: served.words()["logging"]["lost"] > 100, "the ring to overflow", 20, served)
-    ended = time.monotonic_ns()
-    disk.empty()
-    wait_for(lambda: served.logged("records_lost"), "the loss to be told", 5, served)
-    folder = served.finish_bout()
-    said = manifest(folder)
-    lost = said["losses"]["records"]
-    cycles = [cycle[1] for cycle in cycles_logged(folder)]
-    missing = said["counts"]["cycles"] - len(cycles)
-    assert missing == lost["motor"]["count"] > 0
-    assert sum(kind["count"] for kind in lost.values()) > 100
-    assert "lost " in (folder / "Infolog.txt").read_text()
-    assert replay_inputs(folder).difference is None
-    assert longest_gap_ns(leg, begun, ended) < 10 * GAP_NS
+    def trial() -> None:
+        # A ring of 64 KiB instead of 32 MiB: full within half a second rather than in minutes.
+        leg, served = serve(data=disk.fresh(), odd={"records_kib": 64})
+        served.run_bout(1.5)
+        begun = time.monotonic_ns()
+        disk.fill()
+        wait_for(lambda: served.words()["logging"]["lost"] > 100, "the ring to overflow", 20, served)
+        ended = time.monotonic_ns()
+        disk.empty()
+        wait_for(lambda: served.logged("records_lost"), "the loss to be told", 5, served)
+        folder = served.finish_bout()
+        said = manifest(folder)
+        lost = said["losses"]["records"]
+        cycles = [cycle[1] for cycle in cycles_logged(folder)]
+        missing = said["counts"]["cycles"] - len(cycles)
+        assert missing == lost["motor"]["count"] > 0
+        assert sum(kind["count"] for kind in lost.values()) > 100
+        assert "lost " in (folder / "Infolog.txt").read_text()
+        assert replay_inputs(folder).difference is None
+        assert longest_gap_ns(leg, begun, ended) < 10 * GAP_NS
+
+    repeat_disturbed(stalls, trial)
 
 
 def test_a_daemon_that_is_killed_as_a_whole_leaves_a_bout_that_recover_mends(bench: tuple[Leg, Served]) -> None:
@@ -219,20 +234,23 @@ def _alive(pid: int) -> bool:
     return False
 
 
-def test_what_is_told_to_be_on_disk_is_on_disk(bench: tuple[Leg, Served]) -> None:
-    _, served = bench
-    served.run_bout(0.1)
-    wait_for(served.bouts, "a data directory", 10, served)
-    log = served.bouts()[-1] / "MotorData.txt"
-    sizes: list[int] = []
+def test_what_is_told_to_be_on_disk_is_on_disk(serve, stalls) -> None:
+    def trial() -> None:
+        _, served = serve()
+        served.run_bout(0.1)
+        wait_for(served.bouts, "a data directory", 10, served)
+        log = served.bouts()[-1] / "MotorData.txt"
+        sizes: list[int] = []
 
-    def grows() -> bool:
-        size = log.stat().st_size
-        if size > (sizes[-1] if sizes else 0):
-            sizes.append(size)
-            assert log.read_bytes()[:size].endswith(b"\n")
-        return len(sizes) > 3
+        def grows() -> bool:
+            size = log.stat().st_size
+            if size > (sizes[-1] if sizes else 0):
+                sizes.append(size)
+                assert log.read_bytes()[:size].endswith(b"\n")
+            return len(sizes) > 3
 
-    # While the bout runs the file grows about once a second, by whole lines.
-    wait_for(grows, "three more portions on disk", 12, served)
-    served.finish_bout()
+        # While the bout runs the file grows about once a second, by whole lines.
+        wait_for(grows, "three more portions on disk", 12, served)
+        served.finish_bout()
+
+    repeat_disturbed(stalls, trial)
