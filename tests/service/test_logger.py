@@ -219,19 +219,40 @@ def test_a_core_that_died_within_the_bout_ends_it_with_the_reason_it_was_latched
     assert said["files"]
 
 
-def test_what_a_new_core_tells_does_not_become_part_of_the_bout_of_the_dead_one(bench: Bench) -> None:
+NEW_CORE = (int(Kind.MODE), pack(START + 900 * MS, 1, "configured", 0))
+
+
+@pytest.mark.parametrize(("told", "later"), [((NEW_CORE,), slice(110, 150)), ((), slice(20, 60))])
+def test_what_a_new_core_tells_does_not_become_part_of_the_bout_of_the_dead_one(
+    bench: Bench, told: tuple[tuple[int, bytes], ...], later: slice
+) -> None:
+    # Whether the new core says that it is new, or only counts its cycles from the start.
     begun = bout()[:100]
-    bench.put(*begun, (int(Kind.MODE), pack(START + 900 * MS, 1, "configured", 0)))
-    later = [record for record in bout()[20:60] if record[0] in DATA]
-    bench.put(*later)
-    bench.block.words[Word.CORE_GENERATION] = 2
+    data = [record for record in bout()[later] if record[0] in DATA]
+    first = next(k for k, (kind, _) in enumerate(data) if kind == Kind.MOTOR)
+    bench.put(*begun, *told, *data[first:])
     writer = bench.writer()
     bench.run(writer)
-    # It was read in one go, after the core had been replaced: the new core's own words end the bout.
+    # It was read in one go, after the core had been replaced: nobody but the records says so.
     (folder,) = bench.folders
+    bench.block.words[Word.CORE_GENERATION] = 2
     bench.run(writer)
     assert read_manifest(folder)["state"] == "fault"
     assert len(times(folder / "MotorData.txt")) == sum(kind == Kind.MOTOR for kind, _ in begun)
+
+
+def test_a_bout_that_a_new_core_began_is_not_ended_with_that_of_the_dead_one(bench: Bench) -> None:
+    bench.put(*bout()[:60])
+    writer = bench.writer()
+    bench.run(writer)
+    # There was no core when the logger looked; by the time it has read on, a new one runs.
+    bench.block.words[Word.CORE_PID] = 0
+    bench.put(NEW_CORE, *bout(number=2)[:60])
+    writer.step(bench.now)
+    bench.block.words[Word.CORE_PID] = 4711
+    bench.run(writer)
+    states = [read_manifest(folder)["state"] for folder in bench.folders]
+    assert states == ["fault", "running"]
 
 
 def test_events_and_edits_outside_bouts_are_told_to_the_journal_alone(bench: Bench) -> None:
@@ -272,8 +293,12 @@ def test_a_full_disk_loses_nothing_while_the_ring_holds(tmp_path: Path, monkeypa
     for k, at in enumerate(range(0, len(bout()), 20)):
         disk.full = k % 3 != 0
         bench.put(*bout()[at : at + 20])
+        before = writer.state.places["records"]
         bench.run(writer)
         assert bool(writer.failure) == disk.full
+        if disk.full and k % 3 == 2:
+            # What can not be put away is not read on either: it would have to be kept in memory.
+            assert writer.state.places["records"] == before
     disk.full = False
     bench.run(writer)
     assert contents(bench.folders[-1]) == contents(whole.folders[0])
