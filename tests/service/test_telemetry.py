@@ -10,6 +10,8 @@ import zmq
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.service.telemetry import MAX_RECIPES, UNHEARD_NS
+from sccils_schemas.model import MODEL_FILES
+from tests.sccils.small import SMALL
 from tests.service.bench import Refusal, bench
 
 
@@ -185,3 +187,12 @@ def test_records_of_the_core_before_are_not_read_with_the_plan_of_the_new_one(b)
     b.core.cycle()
     assert talk.ask("get", names=[name])["values"] == {name: 104}
     assert ear.poll(0)
+
+
+def test_what_the_core_before_measured_is_not_shown_as_the_new_ones(b):
+    talk = b.client("Ann")
+    name = "motor.Coxa_motor.sent_raw"
+    assert talk.ask("get", names=[name])["values"] == {name: 101}
+    texts = {file: (SMALL / file).read_text() for file in MODEL_FILES}
+    talk.ask("configure", name="again", documents=texts)
+    assert talk.ask("get", names=[name])["values"] == {name: None}
