@@ -6,9 +6,11 @@ Wants the rights to real time (root, or what docs/install.md grants), cyclictest
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.realtime.children import Broken
@@ -21,6 +23,11 @@ from benchmarks.realtime.wakeup import wakeup
 
 SHORT = ("wakeup", "exchange", "roundtrip", "startup")
 ALL = (*SHORT, "endurance")
+_MARK = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
+_WORDS = (
+    "`make bench-daemon` measures all but the endurance, which `make nightly` adds. A machine may be shared and its "
+    "speed may drift: compare what was measured in alternating windows of one run.",
+)
 
 
 def main() -> None:
@@ -42,33 +49,39 @@ def main() -> None:
         "startup": lambda: startup(3 if quick else 10),
         "endurance": lambda: endurance(arguments.minutes),
     }
-    sections: dict[str, list[str]] = {}
     for part in arguments.parts or SHORT:
-        sections[part] = _measure(part, measures[part])
+        section = _measure(part, measures[part])
+        sections = {**_kept(arguments.out), part: "\n".join(section).rstrip("\n")}
         _write(arguments.out, sections)
     sys.stdout.write(arguments.out.read_text() + f"\nwritten to {arguments.out}\n")
 
 
 def _measure(part: str, measure: Callable[[], list[str]]) -> list[str]:
     sys.stderr.write(f"{part} ...\n")
+    busy = os.getloadavg()[0]
     try:
-        return measure()
+        heading, *rest = measure()
     except Broken as error:
         # One part that can not be measured keeps none of the others from it.
         traceback.print_exc()
-        return [f"## {part}", "", f"Could not be measured: {str(error).splitlines()[0]}", ""]
+        heading, rest = f"## {part}", ["", f"Could not be measured: {str(error).splitlines()[0]}", ""]
+    words = " ".join(["benchmarks.realtime", *sys.argv[1:]])
+    return [heading, "", f"Made by `python -m {words}`; load average before it {busy:.1f}. {machine()}.", *rest]
 
 
-def _write(out: Path, sections: dict[str, list[str]]) -> None:
-    lines = [
-        "# The daemon, measured",
-        "",
-        f"Made by `python -m {' '.join(['benchmarks.realtime', *sys.argv[1:]])}`. {machine()}. The machine may be "
-        "shared, and its speed may drift: compare what was measured in alternating windows of one run.",
-        "",
-    ]
-    for section in sections.values():
-        lines += section
+def _kept(out: Path) -> dict[str, str]:
+    """Return the sections of an earlier report, by part: each stands behind its mark."""
+    if not out.exists():
+        return {}
+    _, *pieces = _MARK.split(out.read_text())
+    return {part: text.strip("\n") for part, text in zip(pieces[::2], pieces[1::2], strict=True)}
+
+
+def _write(out: Path, sections: Mapping[str, str]) -> None:
+    lines = ["# The daemon, measured", "", *_WORDS, ""]
+    for part in ALL:
+        if part in sections:
+            lines += [f"<!-- {part} -->", sections[part], ""]
     out.write_text("\n".join(lines).rstrip("\n") + "\n")
 
 
