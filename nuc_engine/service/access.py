@@ -100,7 +100,11 @@ class Access:
             )
 
     def who(self, name: str) -> tuple[str, str] | None:
-        """Return name and role of a client that ZeroMQ let in under this name."""
+        """Return name and role of a client let in under this name; None once it is no longer on the list."""
+        try:
+            self._reload()
+        except KeysError:
+            return None
         for client in self._allowed.values():
             if client.name == name:
                 return client.name, client.role.value
@@ -123,7 +127,6 @@ class Access:
         from zmq.utils import z85
 
         try:
-            # A client that was revoked stays out from its next connection on.
             self._reload()
         except KeysError:
             return None

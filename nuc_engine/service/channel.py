@@ -66,7 +66,9 @@ class Sockets:
             self._zap.bind(_ZAP)
             local = [address for address in addresses if address.local]
             remote = [address for address in addresses if not address.local]
-            self._routers = [self._router(group) for group in (local, remote) if group]
+            groups = [group for group in (local, remote) if group]
+            self._asks_for_keys = [group is remote for group in groups]
+            self._routers = [self._router(group) for group in groups]
             self._publisher = self._socket(zmq.XPUB)
             self._bind(self._publisher, publisher)
             self._monitors = [self._monitor(router) for router in self._routers]
@@ -93,12 +95,16 @@ class Sockets:
                     frames: Any = router.recv_multipart(zmq.NOBLOCK, copy=False)
                 except zmq.Again:
                     break
-                yield self._message(which, frames)
+                who = self._who(frames[-1]) if self._asks_for_keys[which] else None
+                if who is None and self._asks_for_keys[which]:
+                    self._access.denied += 1  # taken off the list since it connected
+                    continue
+                yield self._message(which, who, frames)
 
-    def _message(self, which: int, frames: Any) -> Message:
+    def _message(self, which: int, who: tuple[str, str] | None, frames: Any) -> Message:
         identity = bytes(frames[0].bytes)
-        key = bytes([which]) + identity
-        who = self._who(frames[-1])
+        # A client chooses its identity itself; with its name in the key it can not pass for one that keys vouch for.
+        key = bytes([which]) + (b"" if who is None else who[0].encode() + b"\0") + identity
         if len(frames) == 2:
             return Message(key, [identity], who, bytes(frames[1].bytes))
         if len(frames) == 3 and not frames[1].bytes:

@@ -79,6 +79,8 @@ class Clients:
             name, role = who if who is not None else (ANONYMOUS, "admin")
             client = Client(key, address, self._free(name), role, who is not None, seen_ns=now_ns)
             self._clients[key] = client
+        elif who is not None and ROLES.index(client.role) > ROLES.index(who[1]):
+            client.role = who[1]  # the list has changed
         client.address = address
         return client
 

@@ -27,6 +27,7 @@ _LONGEST_S = 1e8
 _OFF_AT_ONCE_S = 0.015
 _OFF_S = 1.0
 _STOP_S = 2.0
+_FOLDER_S = 0.5
 
 
 async def hello(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
@@ -169,26 +170,42 @@ async def model(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
 
 async def run(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Begin a bout."""
-    return await begin_bout(
-        hub, client.author, params["delay_s"], params["stop_s"], params["labels"] or {}, params["notes"]
-    )
+    before = hub.logger.status().get("folder")
+    delay_s = params["delay_s"]
+    bout = await begin_bout(hub, client.author, delay_s, params["stop_s"], params["labels"] or {}, params["notes"])
+    return {"bout": bout, "folder": await _new_folder(hub, before, delay_s)}
 
 
 async def begin_bout(
     hub: Hub, author: str, delay_s: float, stop_s: float, labels: dict[str, str], notes: str | None
-) -> dict[str, Any]:
-    """Let the core begin a bout. Raises Refused."""
+) -> int:
+    """Let the core begin a bout; return its number. Raises Refused."""
     hub.allows(Input.RUN)
     _check_rules(hub)
     for key, value in labels.items():
         hub.logger.tell_label(key, value, author)
     bout = hub.next_bout()
     stop_ns = round(stop_s * _NS) if stop_s >= 0 else -1
-    request, ack = hub.core.send(Command.RUN, author, round(delay_s * _NS), stop_ns, bout)
+    _, ack = hub.core.send(Command.RUN, author, round(delay_s * _NS), stop_ns, bout)
     await ack
     if notes:
         hub.logger.tell_note(notes, author)
-    return {"bout": bout, "request": request, "folder": str(hub.logger.status().get("folder") or "")}
+    return bout
+
+
+async def _new_folder(hub: Hub, before: object, delay_s: float) -> str:
+    """Return the data directory of the bout that begins now, or nothing where that can not be told yet."""
+    if hub.options.logging != "always" or delay_s > 0:
+        return ""
+
+    def found() -> bool:
+        return hub.logger.status().get("folder") not in (None, before)
+
+    try:
+        await hub.errands.until(found, _FOLDER_S, Refused("timeout", "no folder yet"))
+    except Refused:
+        return ""
+    return str(hub.logger.status()["folder"])
 
 
 def _check_rules(hub: Hub) -> None:

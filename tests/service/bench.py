@@ -37,7 +37,7 @@ class FakeLogger:
         self.kept = (name, dict(files))
 
     def status(self):
-        return {"state": "off", "folder": self.folder}
+        return {"state": "off", "folder": self.folder() if callable(self.folder) else self.folder}
 
     def __getattr__(self, name: str):
         if not name.startswith("tell_"):
@@ -57,6 +57,7 @@ class Bench:
         self.now = 5_000_000_000
         self.block = Block.create()
         self.logger = FakeLogger()
+        self.logger.folder = lambda: f"data/{self.block.words[Word.BOUT]}" if self.block.words[Word.BOUT] else None
         given = {
             "data": tmp_path / "data",
             "commands": (f"ipc://{tmp_path}/c.sock",),

@@ -116,12 +116,49 @@ def test_a_stranger_is_counted(b, keys):
     assert b.client("Local").ask("status")["connections"]["keys_refused"] >= 1
 
 
-def test_a_client_that_was_revoked_stays_out_from_its_next_connection_on(b, keys):
-    Talker(b, connect(b, keys, "ann")).ask("status")
-    revoke(keys / ALLOWED, "ann")
+@pytest.mark.parametrize("again", [True, False])
+def test_a_client_that_was_revoked_is_out_at_once(b, keys, again):
     talk = Talker(b, connect(b, keys, "ann"))
+    talk.ask("status")
+    revoke(keys / ALLOWED, "ann")
+    if again:
+        talk = Talker(b, connect(b, keys, "ann"))
     talk.send("status")
     assert talk.silent(60)
+
+
+def test_a_role_that_was_lowered_in_the_list_is_lowered_at_once(b, keys):
+    ann = Talker(b, connect(b, keys, "ann"))
+    ann.ask("set", changes=[["gap", 6.0]])
+    public = load_secret(keys / "ann.key_secret").public
+    revoke(keys / ALLOWED, "ann")
+    allow(keys / ALLOWED, public, Client("ann", Role.WATCH))
+    with pytest.raises(Refusal, match="watch"):
+        ann.ask("set", changes=[["gap", 7.0]])
+
+
+def test_nobody_passes_for_another_by_its_identity(b, keys):
+    sockets = {}
+    for name in ("ann", "eve"):
+        socket = b.context.socket(zmq.DEALER)
+        socket.linger = 0
+        b.sockets.append(socket)
+        pair = load_secret(keys / f"{name}.key_secret")
+        socket.routing_id = b"the same"
+        socket.curve_publickey, socket.curve_secretkey = pair.public, pair.secret
+        socket.curve_serverkey = load_secret(keys / "server.key_secret").public
+        sockets[name] = socket
+    url = b.service.sockets.urls[1].replace("0.0.0.0", "127.0.0.1")
+    sockets["ann"].connect(url)
+    Talker(b, sockets["ann"]).ask("set", changes=[["gap", 6.0]])
+    sockets["ann"].close(0)
+    for _ in range(50):
+        b.turn()
+    sockets["eve"].connect(url)
+    eve = Talker(b, sockets["eve"])
+    assert eve.ask("hello", name="ann")["role"] == "watch"
+    with pytest.raises(Refusal, match="watch"):
+        eve.ask("set", changes=[["gap", 7.0]])
 
 
 def test_telemetry_needs_keys_too(b, keys):

@@ -547,3 +547,20 @@ def test_the_same_values_in_steps_that_can_be_computed_with_are_taken(b):
     talk.ask("set", changes=[["pro_promotor_activation", [0, 0.8, 0.01, 50, 100]]])
     assert refused(talk, "set", changes=[["pro_promotor_activation", [0, 0.8, 0.01, 100]]]).kind == "refused"
     talk.ask("set", changes=[["pro_promotor_activation", [0, 0.8, 0.01, 100, 120]]])
+
+
+def test_run_says_where_its_data_go_and_not_where_those_before_went(b):
+    talk = b.client("Ann")
+    b.logger.folder = lambda: "data/second" if b.block.words[Word.BOUT] else "data/first"
+    assert talk.ask("run")["folder"] == "data/second"
+
+
+def test_run_does_not_wait_for_a_folder_that_does_not_come(b):
+    talk = b.client("Ann")
+    b.logger.folder = "data/first"
+    number = talk.send("run")
+    for _ in range(50):
+        b.turn()
+        talk.socket.poll(1)
+    b.now += 600_000_000
+    assert talk.answer(number)["folder"] == ""
