@@ -4,7 +4,7 @@
     channel      the command socket: frames, limits    access       addresses, keys and roles (CURVE, ZAP)
     clients      who is connected                      control      who of them may change something
     methods      the MessagePack methods, a table; `methods_*` are its parts, `params` checks what they are given
-    sccils       the SCCILS dialogue, `sccils_documents` what it sends
+    sccils       the SCCILS dialogue, `sccils_documents` its documents
     errands      what waits for an answer, without a thread
     workshop     work that may take long, beside the loop
     core_link    commands to the core, what became of them

@@ -24,7 +24,7 @@ from nuc_engine.service.hub import Hub
 from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import Method, authorise
 from nuc_engine.service.save import mod_of, seconds
-from nuc_engine.service.sccils_documents import available, data_port, response, script
+from nuc_engine.service.sccils_documents import available, data_port, read_message, response, script
 from sccils_schemas.documents import (
     HDSO_ALL,
     Command,
@@ -35,8 +35,6 @@ from sccils_schemas.documents import (
     HdsoScript,
     HdsoSpec,
 )
-from sccils_schemas.model import Model, check_commandscript, check_script
-from sccils_schemas.parser import parse
 from sccils_schemas.writer import write
 
 MAX_QUEUED = 256
@@ -98,9 +96,9 @@ class Session:
             model = None if self._hub.configuration is None else self._hub.configuration.model
             try:
                 if len(payload) <= SMALL:
-                    self._take(*_read(payload, model))
+                    self._take(*read_message(payload, model))
                 else:
-                    self._take(*await self._hub.workshop.do(lambda: _read(payload, model), len(payload)))  # noqa: B023
+                    self._take(*await self._hub.workshop.do(lambda: read_message(payload, model), len(payload)))  # noqa: B023
             except Refused as error:
                 self._client.rubbish += 1
                 self._refuse(str(error))
@@ -387,22 +385,3 @@ class Session:
             except Refused:
                 continue  # somebody else has ended it
         self._streams.clear()
-
-
-def _read(payload: bytes, model: Model | None) -> tuple[HdsoScript | CommandScript, str]:
-    """Return a document, and what is wrong with it on this model. All of it is checked before anything is done.
-
-    Raises Refused for what is no request at all.
-    """
-    document, problems = parse(payload, "message")
-    if document is None:
-        raise Refused("bad_request", methods_values.reasons(problems))
-    if isinstance(document, HdsoScript):
-        if model is None:
-            return document, "nothing is configured"
-        problems = check_script(document, model)
-    elif isinstance(document, CommandScript):
-        problems = check_commandscript(document, model)
-    else:
-        raise Refused("bad_request", "a joint list or an HDSO list is no request", "name a configuration to start")
-    return document, "" if problems.ok else methods_values.reasons(problems)

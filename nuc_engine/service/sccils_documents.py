@@ -1,4 +1,4 @@
-"""The SCCILS documents the service sends (appendix 10.2)."""
+"""The SCCILS documents the service reads and sends (appendix 10.2)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from typing import Literal
 
 from nuc_engine.locations import list_configurations
-from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand
+from nuc_engine.service.errors import Refused
+from nuc_engine.service.methods_values import reasons
+from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript
+from sccils_schemas.model import Model, check_commandscript, check_script
+from sccils_schemas.parser import parse
 from sccils_schemas.problems import SccilsError
 from sccils_schemas.writer import write
 
@@ -40,3 +44,22 @@ def data_port(urls: Sequence[str]) -> ConfigCommand:
     ports = [url.rpartition(":")[2] for url in urls if url.startswith("tcp://")]
     numbers = tuple(port for port in ports if port.isdecimal())[:1]
     return ConfigCommand("parameter", "dataport", numbers)
+
+
+def read_message(payload: bytes, model: Model | None) -> tuple[HdsoScript | CommandScript, str]:
+    """Return a document, and what is wrong with it on this model. All of it is checked before anything is done.
+
+    Raises Refused for what is no request at all.
+    """
+    document, problems = parse(payload, "message")
+    if document is None:
+        raise Refused("bad_request", reasons(problems))
+    if isinstance(document, HdsoScript):
+        if model is None:
+            return document, "nothing is configured"
+        problems = check_script(document, model)
+    elif isinstance(document, CommandScript):
+        problems = check_commandscript(document, model)
+    else:
+        raise Refused("bad_request", "a joint list or an HDSO list is no request", "name a configuration to start")
+    return document, "" if problems.ok else reasons(problems)
