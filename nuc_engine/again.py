@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.summary import Summary, summarise
-from nuc_engine.bout import CONFIGURATION_FILES, PLANT_SPEC_FILE, BoutResult, BoutSpec, Progress, prepare_bout, run_bout
+from nuc_engine.bout import CONFIGURATION_FILES, PLANT_SPEC_FILE, BoutSpec, Progress, prepare_bout, run_bout
 from nuc_engine.locations import NotFound, find_configuration
 from nuc_engine.plan import Plan
 from nuc_engine.plants.spec import spec_file
@@ -25,7 +25,13 @@ from nuc_engine.recording.scriptlog import hdso_mod
 from nuc_engine.replay import ReplayRefused
 from nuc_engine.store import Store, StoreError
 
+if TYPE_CHECKING:
+    from nuc_engine.client import Client
+    from nuc_engine.client.results import Status
+
 _NS = 1_000_000_000
+_LOOK_S = 0.5
+_LOOKS = 20
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">
 <hdsoscript ScriptType="LegScript" name="again">
@@ -34,9 +40,14 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 
 @dataclass(frozen=True, slots=True)
 class AgainReport:
-    """A new bout, how the old and the new one stepped (None: could not be judged), and what was not repeated."""
+    """A new bout, how the old and the new one stepped (None: could not be judged), and what was not repeated.
 
-    result: BoutResult
+    `folder` is where the new one is, as the daemon says where a daemon ran it; `state` and `reason` how it ended.
+    """
+
+    folder: Path
+    state: str
+    reason: str
     then: Summary | None
     now: Summary | None
     left_out: tuple[str, ...]
@@ -52,8 +63,7 @@ def run_again(
     """
     record, entries, duration_s = _read(folder)
     plant = _find_plant(folder, record.configuration) if bus is None else None
-    plan = prepare_bout(str(folder), None, record.configuration).plan
-    text = _HEAD + "".join(f"  {line}\n" for line in _script(folder, plan, entries)) + "</hdsoscript>\n"
+    text = _text(folder, record, entries)
     with tempfile.TemporaryDirectory(prefix="nuc-again-") as scratch:
         config, script = Path(scratch) / "config", Path(scratch) / "again.xml"
         script.write_text(text, encoding="utf-8")
@@ -75,7 +85,51 @@ def run_again(
         )
         result = run_bout(spec, progress)
     left_out = tuple(_left_out(entries, plant if plant is not None and plant.parent != folder else None))
-    return AgainReport(result, _summary(folder), _summary(out), left_out)
+    return AgainReport(out, result.state, result.reason, _summary(folder), _summary(out), left_out)
+
+
+def run_again_on(
+    folder: Path, daemon: Client, *, sleep: Callable[[float], None], progress: Progress | None = None
+) -> AgainReport:
+    """Let a daemon run a bout again, on whatever bus it has. It must be allowed to drive: nothing is armed here.
+
+    `sleep` passes the time between two looks at how far it is. Raises ReplayRefused as `run_again` does, and what the
+    daemon's client raises.
+    """
+    record, entries, duration_s = _read(folder)
+    text = _text(folder, record, entries)
+    documents = {name: (folder / name).read_text(encoding="utf-8") for name in CONFIGURATION_FILES}
+    daemon.configure(record.configuration, documents)
+    daemon.script(text)
+    started = daemon.run(stop_s=duration_s, labels={"again": folder.name})
+    place, status = str(started.folder), daemon.status()
+    while status.bout == started.bout:
+        place = place or str(status.logging.get("folder") or "")
+        if progress is not None:
+            progress(min(max(0.0, status.engine_time_s or 0.0), duration_s), duration_s)
+        sleep(_LOOK_S)
+        status = daemon.status()
+    out = Path(place)
+    left_out = tuple(_left_out(entries, None))
+    return AgainReport(out, *_await_end(out, status, sleep), _summary(folder), _summary(out), left_out)
+
+
+def _await_end(out: Path, status: Status, sleep: Callable[[float], None]) -> tuple[str, str]:
+    """Return how the bout ended by its manifest, where that can be read from here, else by the daemon's mode."""
+    for _ in range(_LOOKS):
+        try:
+            record = manifest.read_manifest(out)
+        except manifest.ManifestError:
+            break
+        if record.state != "running":
+            return record.state, record.reason
+        sleep(_LOOK_S)
+    return ("fault", status.latch_reason) if status.latched else ("complete", f"the daemon is {status.mode}")
+
+
+def _text(folder: Path, record: manifest.Witness, entries: Sequence[Sequence[Any]]) -> str:
+    plan = prepare_bout(str(folder), None, record.configuration).plan
+    return _HEAD + "".join(f"  {line}\n" for line in _script(folder, plan, entries)) + "</hdsoscript>\n"
 
 
 def _find_plant(folder: Path, configuration: str) -> Path:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
             "nuc replay data/20310506_070809_lin_roach --again --out data/emulated",
             "what a real leg was told, told to an emulated one: a new bout, and how either stepped",
         ),
+        (
+            "nuc replay data/20310506_070809_lin_roach --again --daemon tcp://127.0.0.1:44106",
+            "told to the leg beside a daemon, which must be armed",
+        ),
     ),
     output=(
         "What differs to stdout; the repetition itself is thrown away and DIR is not touched.",
@@ -41,12 +45,20 @@ if TYPE_CHECKING:
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--recorded", is_flag=True, help="Repeat the tasks on the recorded replies, without bus and plant.")
 @click.option("--again", is_flag=True, help="Run a bout of the daemon as a new one, on virtual time.")
+@click.option("--daemon", metavar="ADDR", help="With --again: let the daemon at this address run it, on its bus.")
 @click.option("--bus", metavar="URL", help="Bus of the new bout.  [default: the emulated leg of DIR]")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the new bout's leg and bus.")
 @click.option("--out", type=click.Path(path_type=Path), help="Data directory of the new bout.  [default: DIR_again]")
 @as_json
 def command(
-    folder: Path, recorded: bool, again: bool, bus: str | None, seed: int, out: Path | None, as_json: bool
+    folder: Path,
+    recorded: bool,
+    again: bool,
+    daemon: str | None,
+    bus: str | None,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
 ) -> int:
     """Repeat the bout of DIR and compare, file by file.
 
@@ -57,8 +69,12 @@ def command(
 
     if again and recorded:
         raise click.UsageError("--again and --recorded are two ways to repeat a bout; choose one")
-    if not again and (bus is not None or out is not None or seed):
-        raise click.UsageError("--bus, --seed and --out are for a new bout; add --again")
+    if not again and (bus is not None or out is not None or seed or daemon is not None):
+        raise click.UsageError("--daemon, --bus, --seed and --out are for a new bout; add --again")
+    if daemon is not None and (bus is not None or out is not None or seed):
+        raise click.UsageError("a daemon has its own bus and data folder; leave out --bus, --seed and --out")
+    if daemon is not None:
+        return _run_on(folder, daemon, as_json)
     if again:
         return _run_again(folder, out or folder.with_name(folder.name + "_again"), bus, seed, as_json)
     if recorded:
@@ -90,23 +106,37 @@ def _run_again(folder: Path, out: Path, bus: str | None, seed: int, as_json: boo
 
     with Progress(f"{folder} as a new bout") as progress:
         report = run_again(folder, out, bus=bus, seed=seed, progress=progress)
-    good = report.result.state == "complete"
+    return _tell_again(report, as_json)
+
+
+def _run_on(folder: Path, address: str, as_json: bool) -> int:
+    from nuc_engine.again import run_again_on
+    from nuc_engine.cli import wallclock
+    from nuc_engine.cli.ctl.link import Target, daemon
+
+    with daemon(Target(address)) as client, Progress(f"{folder} as a new bout") as progress:
+        report = run_again_on(folder, client, sleep=wallclock.sleep, progress=progress)
+    return _tell_again(report, as_json)
+
+
+def _tell_again(report: AgainReport, as_json: bool) -> int:
+    good = report.state == "complete"
     for missing in report.left_out:
         note(f"not repeated: {missing}")
     if as_json:
         say_json(
             {
                 "ok": good,
-                "folder": out,
-                "state": report.result.state,
-                "reason": report.result.reason,
+                "folder": report.folder,
+                "state": report.state,
+                "reason": report.reason,
                 "not_repeated": report.left_out,
                 "then": None if report.then is None else report.then.data(),
                 "now": None if report.now is None else report.now.data(),
             }
         )
     else:
-        say(f"new bout: {out} ({report.result.state}: {report.result.reason})")
+        say(f"new bout: {report.folder} ({report.state}: {report.reason})")
         for line in _compared(report):
             say(line)
     return 0 if good else BAD

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgpack
 import pytest
 
-from nuc_engine.again import run_again
+from nuc_engine.again import run_again, run_again_on
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.recording.inputs import FILE
 from nuc_engine.recording.manifest import hash_files, write_manifest
@@ -174,8 +175,8 @@ def test_a_manifest_without_the_daemons_settings_is_refused(folder: Path, spec: 
 
 def test_again_gives_a_new_bout_from_the_dumped_store_with_the_edits(folder: Path, tmp_path: Path) -> None:
     report = run_again(folder, tmp_path / "new", bus="loopback:", seed=4)
-    assert (report.result.state, report.result.simulated_s) == ("complete", 0.6)
     new = tmp_path / "new"
+    assert (report.state, read_manifest(new)["simulated_s"]) == ("complete", 0.6)
     assert read_manifest(new)["clock"] == "virtual"
     script = (new / "Scriptlog.xml").read_text()
     assert 'time="0.04">61<' in script
@@ -203,7 +204,7 @@ def test_again_begins_with_values_that_are_not_the_configurations(folder: Path, 
 def test_again_takes_the_plant_of_the_configuration_where_the_bout_has_none(folder: Path, tmp_path: Path) -> None:
     (folder / "plant.toml").unlink()
     report = run_again(folder, tmp_path / "new")
-    assert report.result.state == "complete"
+    assert report.state == "complete"
     assert report.left_out[0].startswith("the leg: it is that of ")
     assert (tmp_path / "new" / "PlantData.txt").stat().st_size
 
@@ -215,3 +216,47 @@ def test_again_without_a_plant_says_what_to_do(folder: Path, tmp_path: Path) -> 
     with pytest.raises(ReplayRefused, match="--bus loopback:"):
         run_again(folder, tmp_path / "new")
     assert json.loads((folder / "manifest.json").read_text())["clock"] == "real"
+
+
+class Beside:
+    """A daemon that takes what it is told, and ends the bout after some looks at it."""
+
+    def __init__(self, out: Path, looks: int, ended: dict) -> None:
+        self.out, self.looks, self.ended, self.told = out, looks, ended, []
+
+    def configure(self, name, documents):
+        self.told.append(("configure", name, sorted(documents)))
+
+    def script(self, text):
+        self.told.append(("script", text.count("<hdsoMod")))
+
+    def run(self, *, stop_s, labels):
+        self.told.append(("run", stop_s, labels))
+        return SimpleNamespace(bout=3, folder="")
+
+    def status(self):
+        self.looks -= 1
+        running = self.looks > 0
+        return SimpleNamespace(
+            bout=3 if running else 0,
+            logging={"folder": str(self.out)},
+            engine_time_s=0.1,
+            mode="running" if running else "stopped",
+            latched=self.ended.get("latched", False),
+            latch_reason="motor_silent",
+        )
+
+
+def test_again_on_a_daemon_tells_it_configuration_script_and_run(folder: Path, finished: Path) -> None:
+    beside, slept = Beside(finished, 4, {}), []
+    report = run_again_on(folder, beside, sleep=slept.append)
+    assert [told[0] for told in beside.told] == ["configure", "script", "run"]
+    assert beside.told[0][1:] == ("lin_roach", ["joints.xml", "parameters.xml", "sensors.xml"])
+    assert beside.told[1:] == [("script", 2), ("run", 0.6, {"again": folder.name})]
+    assert (report.folder, report.state) == (finished, "complete")
+    assert len(slept) == 3
+
+
+def test_again_on_a_daemon_whose_folder_can_not_be_read_goes_by_what_it_says(folder: Path, tmp_path: Path) -> None:
+    report = run_again_on(folder, Beside(tmp_path / "elsewhere", 2, {"latched": True}), sleep=lambda seconds: None)
+    assert (report.state, report.reason, report.now) == ("fault", "motor_silent", None)

@@ -238,7 +238,8 @@ def test_what_a_new_core_tells_does_not_become_part_of_the_bout_of_the_dead_one(
     bench.block.words[Word.CORE_GENERATION] = 2
     bench.run(writer)
     assert read_manifest(folder)["state"] == "fault"
-    assert len(times(folder / "MotorData.txt")) == sum(kind == Kind.MOTOR for kind, _ in begun)
+    for name, counted in (("MotorData.txt", Kind.MOTOR), ("SensData.txt", Kind.SENSORS)):
+        assert len(times(folder / name)) == sum(kind == counted for kind, _ in begun)
 
 
 def test_a_bout_that_a_new_core_began_is_not_ended_with_that_of_the_dead_one(bench: Bench) -> None:
