@@ -84,7 +84,10 @@ class Logger:
         self._ending.set()
         if self._thread.ident is not None:
             self._thread.join(timeout_s)
-        return not self._thread.is_alive()
+        done = not self._thread.is_alive()
+        if self._block.words[Word.SHUTDOWN] and (self._writer.failure or not done):
+            self._tell_loss()
+        return done
 
     @property
     def alive(self) -> bool:
@@ -139,6 +142,14 @@ class Logger:
     def tell_window_end(self, stop_ns: int = -1) -> None:
         """Stop logging at an engine time, -1: now."""
         self._tell("window_end", stop_ns)
+
+    def _tell_loss(self) -> None:
+        """Say what ends with the daemon because the disk did not take it."""
+        counts = self._writer.unwritten()
+        if counts:
+            text = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+            why = self._writer.failure or "the disk did not answer"
+            self.events.tell("records_lost", f"not on disk at the end: {text} ({why})", records=counts)
 
     def _tell_text(self, what: str, text: str, author: str) -> None:
         if not text.strip() or len(text) > LONGEST_TEXT:

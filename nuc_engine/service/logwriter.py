@@ -7,7 +7,7 @@ commit was, cuts the files to the sizes that stand there, and reads the same rec
 from __future__ import annotations
 
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -103,6 +103,13 @@ class LogWriter:
             with suppress(OSError, CommitTooLarge):
                 self._commit(now_ns)
         self._keeper.abandon()
+
+    def unwritten(self) -> dict[str, int]:
+        """Return how many records of the core, by kind, no commit covers."""
+        ring = self._rings["records"]
+        with suppress(RingError):
+            return dict(Counter(Kind(kind).name.lower() for kind, _, _ in ring.read(ring.kept)))
+        return {}
 
     def folder(self, bout: OpenBout) -> Path:
         """Return the data directory of a bout."""
