@@ -122,11 +122,10 @@ def _elapsed_ns(hub: Hub) -> int:
 
 
 def _add(answer: dict[str, Any], plan: Plan, done: Done) -> None:
-    names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
     for part in done.outcomes:
         if part.what in ("write", "answer"):
             hdso = plan.hdsos[part.index]
-            name, value = hdso.name, _plain(hdso, part.values, names)
+            name, value = hdso.name, _plain(plan, hdso, part.values)
         else:
             name, value = f"{part.what} of {plan.joints[part.index].name}", part.values[0]
         if part.refused:
@@ -137,9 +136,11 @@ def _add(answer: dict[str, Any], plan: Plan, done: Done) -> None:
             answer["applied"].append({"name": name, "value": value})
 
 
-def _plain(hdso: HdsoPlan, values: tuple[Any, ...], names: dict[int, str]) -> Any:
-    whole = len(values) == hdso.count or hdso.kind != "boolstring"
-    return plain_value(hdso, values, names) if whole and values else list(values)
+def _plain(plan: Plan, hdso: HdsoPlan, values: tuple[Any, ...]) -> Any:
+    if not values or (hdso.kind == "boolstring" and len(values) != hdso.count):
+        return list(values)
+    names = {other.id_num: other.name for other in plan.hdsos} if hdso.kind == "boolstring" else None
+    return plain_value(hdso, values, names)
 
 
 def tell_when_done(hub: Hub, edit: Edit) -> None:
