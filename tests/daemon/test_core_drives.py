@@ -1,0 +1,197 @@
+"""Who may drive a servo, and what is believed of one that should be limp."""
+
+from __future__ import annotations
+
+import pytest
+
+from drivers.bus import LIMP, READ_ONLY
+from drivers.servo import ReplyStatus
+from nuc_engine.changes import Control
+from nuc_engine.controls import Controls
+from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
+from nuc_engine.daemon.engine import EXIT_SHUTDOWN
+from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.wire import Command, Kind
+from nuc_engine.guard import Guard
+from nuc_engine.store import Store
+from nuc_engine.tasks.board import Board, Drive
+from nuc_engine.tasks.motor_action import MotorAction
+from tests.daemon.cores import MS, Bench, S
+from tests.engine.models import one_joint
+
+OK, MISSED = int(ReplyStatus.OK), int(ReplyStatus.MISSED)
+
+
+def test_a_bout_needs_every_servo_and_begins_once():
+    bench = Bench()
+    bench.run(0.05)
+    bench.unplug(1)
+    bench.run(0.05)
+    ok, why = bench.obeyed(Command.RUN, 0, -1, 1)
+    assert not ok
+    assert bench.plan.motors[1].name in why
+    bench.plug(1)
+    bench.run(0.05)
+    assert bench.obeyed(Command.RUN, 300 * MS, -1, 1)[0]
+    ok, why = bench.obeyed(Command.RUN, 0, -1, 2)
+    assert not ok
+    assert "already" in why
+    bench.run(0.3)
+    assert [content[1] for kind, content in bench.records() if kind is Kind.BOUT_BEGIN] == [1]
+
+
+def test_a_request_stands_until_every_servo_has_confirmed():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    bench.unplug(1)
+    asked = bench.words[Word.OFF_REQUEST] = bench.clock.now_ns
+    bench.run(0.1)
+    assert bench.words[Word.OFF_BEGUN] == bench.words[Word.OFF_REQUEST] == asked
+    assert bench.words[Word.TORQUE] == 1
+    bench.plug(1)
+    bench.run(0.1)
+    assert bench.words[Word.OFF_REQUEST] == bench.words[Word.TORQUE] == 0
+
+
+def test_the_bus_is_left_to_a_guardian_that_is_still_at_it():
+    bench = Bench()
+    bench.words[Word.BUS_OWNER] = OWNER_GUARDIAN
+    turns = 0
+
+    def meanwhile(now):
+        nonlocal turns
+        turns += 1
+        bench.words[Word.GUARDIAN_BEAT] = now
+        if turns == 50:
+            assert not bench.bus.sent
+            bench.words[Word.BUS_OWNER] = OWNER_CORE
+        if turns == 100:
+            bench.words[Word.SHUTDOWN] = 1
+
+    bench.clock.on_wait = meanwhile
+    assert bench.core.run() == EXIT_SHUTDOWN
+    assert bench.bus.sent
+
+
+def test_changes_of_later_times_end_with_the_bout():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.1)
+    index = bench.hdso(103)
+    assert bench.obeyed(Command.CHANGESET, 300 * MS, [[index, [1.5]]], [], [["tweak", 0, 5.0]])[0]
+    bench.order(Command.STOP, "")
+    bench.run(0.5)
+    told = bench.records()
+    assert "script_cut" in [content[1] for kind, content in told if kind is Kind.EVENT]
+    assert not [content for kind, content in told if kind in (Kind.APPLIED, Kind.CONTROL)]
+    assert bench.core.store.values(index) != (1.5,)
+
+
+def test_a_stop_time_ends_with_its_bout():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.1, stop_ns=10 * S)
+    assert bench.obeyed(Command.STOP, "")[0]
+    bench.start(0.1)
+    bench.run(10.0)
+    assert bench.mode is Mode.RUNNING
+
+
+def test_a_joint_that_was_driven_is_told_to_be_limp():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.3)
+    joint = next(joint for joint in bench.plan.joints if joint.name == "Femur-Tibia")
+    bench.bus.sent.clear()
+    assert bench.obeyed(Command.CHANGESET, -1, [], [], [["mode", joint.index, "limp"]])[0]
+    sent = [goals[joint.motor] for _, goals, _ in bench.bus.sent]
+    first = sent.index(LIMP)
+    assert first <= 2
+    assert set(sent[first + 1 :]) == {READ_ONLY}
+
+
+def test_a_servo_that_does_not_answer_is_not_taken_for_limp():
+    bench = Bench()
+    bench.run(0.05)
+    assert bench.core.live.limp
+    bench.unplug(1)
+    bench.run(0.05)
+    assert not bench.core.live.limp
+    bench.bus.sent.clear()
+    bench.run(0.05)
+    assert {goals[1] for _, goals, _ in bench.bus.sent} == {LIMP}
+
+
+class Silent:
+    """A bus that keeps what it is given."""
+
+    def __init__(self, position: int) -> None:
+        self.position_raw, self.current_raw, self.status, self.stamp_ns = [position], [0], [OK], [0]
+        self.sent: list[int] = []
+
+    def start(self, now_ns, goals):
+        self.sent.append(goals[0])
+
+    def set_level(self, level):
+        pass
+
+
+def servo(position=100, direction=1, **store):
+    plan = one_joint(motor={"dir": direction})
+    board, bus = Board(plan, lambda *_: None), Silent(position)
+    values = Store(plan)
+    for name, value in store.items():
+        values.write(plan.hdso(name).index, (value,))
+    values.write(plan.motor_speed, (3,))
+    action = MotorAction(plan, values, board, bus, Guard([None]))
+    action.complete()
+    return plan, board, bus, action
+
+
+@pytest.mark.parametrize(("direction", "goal"), [(1, 127), (-1, 73)])
+def test_a_tweak_has_the_sign_of_the_force(direction, goal):
+    _, board, bus, action = servo(direction=direction, force_command=20)
+    board.drives, board.tweaks = [Drive.FORCE], [7]
+    action.start(0)
+    assert bus.sent == [goal]
+
+
+def test_a_limp_servo_is_driven_nowhere_and_its_current_has_no_sign():
+    _, board, bus, action = servo()
+    board.drives, board.deltas = [Drive.MUSCLE], [30.0]
+    action.start(0)
+    board.drives = [Drive.LIMP]
+    action.start(1)
+    action.start(2)
+    assert bus.sent == [130, LIMP, LIMP]
+    assert board.drive_sign == [0]
+
+
+@pytest.mark.parametrize("status", [OK, MISSED])
+def test_only_the_answer_to_a_torque_off_makes_a_servo_limp(status):
+    _, board, bus, action = servo()
+    board.drives, bus.status = [Drive.MUSCLE], [status]
+    action.start(0)
+    action.complete()
+    assert board.limp == [False]
+    board.drives = [Drive.LIMP]
+    action.start(1)
+    action.complete()
+    assert board.limp == [status == OK]
+
+
+def test_another_mode_begins_where_the_joint_is():
+    plan, board, _, action = servo()
+    controls = Controls(plan, board, 10.0)
+    assert controls.apply(Control("target", 0, 30.0)) == ""
+    for k in range(5):
+        board.stamp_ns = [k * 100 * MS]
+        action.start(k * 100 * MS)
+    assert board.approach_raw != [None]
+    for mode in ("limp", "hold"):
+        assert controls.apply(Control("mode", 0, mode)) == ""
+        assert board.target_raw == board.approach_raw == [None]
+    assert controls.apply(Control("tweak", 0, 9.0)) == ""
+    controls.configured()
+    assert board.tweaks == [0]
