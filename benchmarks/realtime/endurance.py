@@ -23,7 +23,7 @@ from benchmarks.realtime.report import table, verdict
 from benchmarks.realtime.served import Interrupted, Leg, Served
 from nuc_engine.client import Client
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.wire import Kind
+from nuc_engine.daemon.wire import FAULT_NAMES, Kind
 
 BAUD = 115_200
 PERIOD_NS = 5_000_000
@@ -47,9 +47,9 @@ class Gap:
         return round((self.to_ns - self.from_ns) / PERIOD_NS) - 1
 
 
-def gaps(times_ns: Sequence[int], start_ns: int) -> list[Gap]:
-    """Return where state transitions are missing in a log; times are ns of engine time."""
-    return [Gap(start_ns + a, start_ns + b) for a, b in pairwise(times_ns) if b - a > 1.75 * PERIOD_NS]
+def gaps(times_ns: Sequence[int]) -> list[Gap]:
+    """Return where state transitions are missing between these."""
+    return [Gap(a, b) for a, b in pairwise(times_ns) if b - a > 1.75 * PERIOD_NS]
 
 
 def stalled(gap: Gap, spikes: Sequence[tuple[int, int]]) -> float:
@@ -100,6 +100,8 @@ class Outcome:
     why: str
     delay_ns: int
     start_ns: int
+    since_ns: int
+    until_ns: int
     lasted_s: float
     cycles: int
     samples: int
@@ -125,15 +127,18 @@ def _run(served: Served, seconds: float) -> Outcome:
         load("light", served.folder, seconds + 60),
         cyclictest.spikes(seconds + 120, SPIKE_US, spikes_out),
     ):
+        # cyclictest is under way by then; what came before the rates were set is not judged.
+        since_ns = until_ns = time.monotonic_ns() + 1_000_000_000
         try:
             while time.monotonic() - begun < seconds:
                 time.sleep(1)
                 served.check()
-                cycles, lasted_s = words[Word.CYCLE], time.monotonic() - begun
+                cycles, until_ns = words[Word.CYCLE], time.monotonic_ns()
+                lasted_s = until_ns / 1e9 - begun
                 if not early and time.monotonic() - begun >= min(_WARM_S, seconds / 5):
                     early = _memory(served)
-        except Interrupted as error:
-            why = str(error)
+        except Interrupted:
+            why = FAULT_NAMES[words[Word.LATCH_REASON]] if words[Word.LATCHED] else "no fault is latched"
         late = _memory(served)
         folder = _stop(served, ended=bool(why))
     listener.end()
@@ -143,6 +148,8 @@ def _run(served: Served, seconds: float) -> Outcome:
         why=why,
         delay_ns=delay_ns,
         start_ns=start_ns,
+        since_ns=since_ns,
+        until_ns=until_ns,
         lasted_s=lasted_s,
         cycles=cycles - first,
         samples=listener.samples,
@@ -190,11 +197,13 @@ def _times(path: Path) -> list[int]:
 
 
 def _report(found: Outcome, seconds: float) -> list[str]:
-    missing = gaps(found.times_ns, found.start_ns)[1:]
+    times_ns = [found.start_ns + time_ns for time_ns in found.times_ns]
+    missing = gaps([time_ns for time_ns in times_ns if found.since_ns < time_ns < found.until_ns])
     excused = [gap for gap in missing if stalled(gap, found.spikes)]
     lost = {**found.lost, **found.manifest["losses"]["records"]}
     runs = found.manifest["counts"].get("tasks", {}).get("state_transition", {}).get("runs")
     grown = max((_growth(found, name) for name in found.early), default=float("nan"))
+    judged = verdict(grown <= MOST_GROWN) if found.early else ""
     whole = not found.why and found.lasted_s > seconds - 2
     rows: list[list[object]] = [
         ["bout", f"{found.lasted_s / 60:.1f} min{'' if whole else ', ended by itself'}", verdict(whole)],
@@ -205,14 +214,14 @@ def _report(found: Outcome, seconds: float) -> list[str]:
         ["skipped periods", f"{sum(gap.skipped for gap in missing)} in {len(missing)} gaps", ""],
         ["gaps while cyclictest was not late", len(missing) - len(excused), verdict(len(missing) == len(excused))],
         [f"cyclictest later than {SPIKE_US / 1000:g} ms", f"{len(found.spikes)} times", ""],
-        ["memory since it was warm", f"{grown:+.1%} at most", verdict(grown <= MOST_GROWN)],
+        ["memory since it was warm", f"{grown:+.1%} at most" if found.early else "not long enough", judged],
     ]
     return [
         "State transition and motor action at 200 Hz, all logs on, telemetry at 30 Hz with a subscriber; stress-ng "
         "with 30 % of a CPU and a disk writer. cyclictest runs beside it on each CPU at the engine's priority.",
         "",
         *table(["", "found", ""], rows),
-        *([f"It ended: {found.why.splitlines()[-1]}", ""] if found.why else []),
+        *([f"It ended: {found.why}.", ""] if found.why else []),
         *_gap_table(missing, found),
         *_memory_table(found),
     ]
@@ -241,4 +250,4 @@ def _memory_table(found: Outcome) -> list[str]:
         for name, early in found.early.items()
         if name in found.late
     ]
-    return table(["MiB", "warm: resident", "own", "end: resident", "own", "resident grown"], rows)
+    return [] if not rows else table(["MiB", "warm: resident", "own", "end: resident", "own", "resident grown"], rows)
