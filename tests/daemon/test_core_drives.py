@@ -195,3 +195,31 @@ def test_another_mode_begins_where_the_joint_is():
     assert controls.apply(Control("tweak", 0, 9.0)) == ""
     controls.configured()
     assert board.tweaks == [0]
+
+
+def test_a_servo_that_was_limp_and_driven_again_is_told_again():
+    _, board, bus, action = servo()
+    for drive in (Drive.LIMP, Drive.MUSCLE, Drive.LIMP):
+        board.drives = [drive]
+        action.start(0)
+        action.complete()
+    assert bus.sent == [LIMP, 100, LIMP]
+
+
+def test_a_target_is_approached_anew_after_a_missed_reply():
+    _, board, bus, action = servo()
+    board.drives, board.target_raw, board.rate_raw_s = [Drive.TARGET], [200.0], [100.0]
+    for k, status in enumerate((OK, OK, MISSED, OK, OK)):
+        bus.stamp_ns, bus.status = [k * 50 * MS], [status]
+        action.complete()
+        action.start(k * 50 * MS)
+    # 5 ticks are due in 50 ms; while nobody knew where the shaft was, nothing was.
+    assert bus.sent == [100, 105, READ_ONLY, 100, 105]
+
+
+def test_an_engine_is_not_limp_from_the_moment_a_joint_is_to_be_driven():
+    bench = Bench()
+    bench.run(0.05)
+    assert bench.core.live.limp
+    assert bench.core.live.controls.apply(Control("mode", 1, "hold")) == ""
+    assert not bench.core.live.limp
