@@ -223,3 +223,56 @@ def test_an_engine_is_not_limp_from_the_moment_a_joint_is_to_be_driven():
     assert bench.core.live.limp
     assert bench.core.live.controls.apply(Control("mode", 1, "hold")) == ""
     assert not bench.core.live.limp
+
+
+def test_limits_can_be_changed_and_hold_for_bouts_to_come():
+    bench = Bench()
+    count = len(bench.plan.motors)
+    bench.run(0.05)
+    ok, why = bench.obeyed(Command.LIMITS, [5] * (count - 1))
+    assert not ok
+    assert f"{count} motors" in why
+    bench.start(0.3)
+
+    def farthest(seconds):
+        bench.bus.sent.clear()
+        bench.run(seconds)
+        return [
+            max(abs(goals[k] - measured[k]) for _, goals, measured in bench.bus.sent[1:] if goals[k] >= 0)
+            for k in range(count)
+        ]
+
+    assert bench.obeyed(Command.LIMITS, [3, -1, 3, 3])[0]
+    now = farthest(0.3)
+    assert bench.obeyed(Command.STOP, "off")[0]
+    bench.start(0.0)
+    assert all(far[k] <= 3 for far in (now, farthest(0.5)) for k in (0, 2, 3))
+    assert bench.obeyed(Command.LIMITS, [-1] * count)[0]
+    assert max(farthest(0.5)) > 3
+
+
+def test_a_stop_parks_in_the_pose_chosen_last():
+    bench = Bench(park_deg={"Coxa-Trochanter": 80.0})
+    bench.run(0.05)
+    motor = next(m for m in bench.plan.motors if bench.plan.joints[m.joint].name == "Coxa-Trochanter")
+    ok, why = bench.obeyed(Command.PARK, {motor.joint: 9000.0}, 30.0)
+    assert not ok
+    assert "9000" in why
+    assert bench.obeyed(Command.PARK, {motor.joint: 100.0}, 30.0)[0]
+    bench.start(0.1)
+    assert bench.obeyed(Command.STOP, "park")[0]
+    bench.run(5.0)
+    assert bench.bus.sent[-1][1][motor.index] == round(motor.cal1 + motor.cal2 * 100.0)
+
+
+@pytest.mark.parametrize("policy", ["off", "hold"])
+def test_rules_and_muscles_end_with_the_bout(policy):
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.3)
+    bench.order(Command.STOP, policy)
+    bench.run(0.5)
+    kinds = [kind for kind, _ in bench.records()]
+    after = kinds[kinds.index(Kind.BOUT_END) :]
+    assert Kind.SENSORS in after
+    assert not {Kind.STATES, Kind.MUSCLES} & set(after)
