@@ -56,8 +56,8 @@ class LiveClock(Protocol):
         """The time now."""
         ...
 
-    def wait(self, deadline_ns: int, filenos: Sequence[int]) -> bool:
-        """Wait for the deadline, or until a descriptor is readable; True when one is."""
+    def wait(self, deadline_ns: int, filenos: Sequence[int]) -> Sequence[int]:
+        """Wait for the deadline, or until a descriptor is readable; return those that are."""
         ...
 
 
@@ -151,12 +151,16 @@ class Engine:
             self._begin_or_end(now)
         else:
             deadline = min(self.live.next_ns, self._watch_ns, self.run_at_ns, self.stop_at_ns)
-            if self.clock.wait(deadline, self._filenos):
-                self._woken()
+            readable = self.clock.wait(deadline, self._filenos)
+            if readable:
+                self._woken(readable)
 
-    def _woken(self) -> None:
-        with suppress(BlockingIOError):
-            os.eventfd_read(self._wakened)
+    def _woken(self, readable: Sequence[int]) -> None:
+        if self._wakened in readable:
+            with suppress(BlockingIOError):
+                os.eventfd_read(self._wakened)
+            if len(readable) == 1:
+                return
         self.live.readable(self.clock.now_ns)
 
     def _obey_one(self) -> None:

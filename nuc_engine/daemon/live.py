@@ -96,12 +96,15 @@ class LiveExecutive(Dispatcher):
         """Make now the start of the bout; return it."""
         self.start_ns = now = self._clock.now_ns
         self._start_entry.release_ns = self._transition_entry.release_ns = now
+        self.transition.begin(now)
         return now
 
     def readable(self, now_ns: int) -> None:
-        """Take note that bytes have come."""
+        """Take note that bytes have come. Those that come unasked are thrown away."""
         if self._exchanging:
             self._complete_entry.release_ns = min(self._complete_entry.release_ns, now_ns)
+        else:
+            self._live_bus.proceed(now_ns)
 
     def rest(self, drive: Drive | None) -> None:
         """End the rules and muscles of a bout; let every motor be driven so, or (None) as the controls have it."""

@@ -40,8 +40,8 @@ class Clock(Protocol):
         """The time now."""
         ...
 
-    def wait(self, deadline_ns: int, filenos: Sequence[int]) -> bool:
-        """Wait for the deadline, or until a descriptor is readable; True when one is."""
+    def wait(self, deadline_ns: int, filenos: Sequence[int]) -> Sequence[int]:
+        """Wait for the deadline, or until a descriptor is readable; return those that are."""
         ...
 
 
@@ -140,7 +140,7 @@ class Release:
 
     def _pause(self, deadline_ns: int, filenos: Sequence[int] = ()) -> None:
         """Let time pass, and beat every few milliseconds; a readable descriptor ends it."""
-        readable = False
+        readable: Sequence[int] = ()
         while not readable and (now_ns := self._clock.now_ns) < deadline_ns:
             self._beat()
             readable = self._clock.wait(min(deadline_ns, now_ns + BEAT_NS), filenos)

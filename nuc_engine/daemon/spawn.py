@@ -1,7 +1,8 @@
 """Children of the main process: forked without exec, so that block, descriptors and modules are simply there.
 
-Each gets a process group of its own: Ctrl-C and Ctrl-Z in a terminal reach the main process alone, which knows what to
-do about them. Each is held by a pidfd, and its number is given back only when it is buried.
+The main process alone listens to those who want it to end, and ends the others in order: each child has a process group
+of its own (Ctrl-C, Ctrl-Z), and does not hear the signals that systemd sends to all. So a guardian is still there when
+the main process is not. Each is held by a pidfd, and its number is given back only when it is buried.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ CRASHED = 70
 """Exit status of a child that ended with an exception (EX_SOFTWARE of sysexits.h)."""
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
-_RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_UNHEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+END_SIGNAL = signal.SIGUSR1
+"""What the main process ends a child with that may finish what it is at."""
 
 
 @dataclass(slots=True)
@@ -90,8 +94,8 @@ def _be_child(
     try:
         os.setpgid(0, 0)
         signal.set_wakeup_fd(-1)
-        for number in _RESET:
-            signal.signal(number, signal.SIG_DFL)
+        for number in _UNHEARD:
+            signal.signal(number, signal.SIG_IGN)
         _prctl(_PR_SET_NAME, name.encode())
         for descriptor in close:
             os.close(descriptor)

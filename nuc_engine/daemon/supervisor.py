@@ -27,6 +27,7 @@ from nuc_engine.daemon.ports import BusPort
 from nuc_engine.daemon.posts import Fork, Post, Programs
 from nuc_engine.daemon.release import Clock
 from nuc_engine.daemon.report import Report
+from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.store import StoreError
 
@@ -202,7 +203,7 @@ class Supervisor:
             hidden = replace(self._launch, buses=tuple(replace(bus, fd=-1) for bus in self._launch.buses))
             close = [bus.fd for bus in self._launch.buses if bus.fd >= 0]
             program = partial(self._programs.service, hidden)
-            child = self._fork("nuc-service", program, urgent=False, close=close, death_signal=signal.SIGTERM)
+            child = self._fork("nuc-service", program, urgent=False, close=close, death_signal=END_SIGNAL)
             self._service.fill(child, now_ns)
             words[Word.SERVICE_PID] = child.pid
         if words[Word.CORE_PLAN] and not words[Word.BUS_LOST]:
@@ -268,7 +269,7 @@ class Supervisor:
             self._note_torque()
             self._stage, self._until_ns = "flush", now_ns + FLUSH_NS
             if self._service.child is not None:
-                self._service.child.send(signal.SIGTERM)
+                self._service.child.send(END_SIGNAL)
         if self._stage == "flush" and (self._service.child is None or now_ns >= self._until_ns):
             self._service.end()
             self._end_engine()

@@ -24,6 +24,9 @@ BEGIN_NS = 20_000_000
 FINISH_NS = 60_000_000
 """How long after the request every servo should have confirmed."""
 
+SUPERVISOR_NS = 600_000_000
+"""How long the main process may stand still: systemd, which it feeds, ends all of us after a second."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -44,6 +47,8 @@ class Watch:
         self._still = 0
         self._request = 0
         self._asked = 0
+        self._main_beat = 0
+        self._main_still = 0
 
     def begin(self, generation: int) -> None:
         """Watch a core from now on; its heart must have begun to beat."""
@@ -67,8 +72,10 @@ class Watch:
             if self._words[Word.BUS_LOST]:
                 return Finding("bus_lost", "the core has lost a bus and has ended")
             return Finding("core_dead", f"core {self.generation} is dead")
-        if supervisor_dead:
-            return Finding("supervisor_lost", "the main process is dead")
+        stood_still = self.generation and self._main_still * PERIOD_NS >= SUPERVISOR_NS
+        if supervisor_dead or stood_still:
+            how = "is dead" if supervisor_dead else f"stood still for {SUPERVISOR_NS / 1e6:g} ms"
+            return Finding("supervisor_lost", f"the main process {how}")
         if self.generation and self._words[Word.BUS_LOST]:
             return Finding("bus_lost", "the port of a bus is gone")
         limit_ns = self._words[Word.STALL_LIMIT_MS] * 1_000_000 or STALL_NS
@@ -87,6 +94,11 @@ class Watch:
             self._beat, self._still = beat, 0
         elif counted:
             self._still += 1
+        main = self._words[Word.SUPERVISOR_BEAT]
+        if main != self._main_beat:
+            self._main_beat, self._main_still = main, 0
+        elif counted and main:
+            self._main_still += 1
         if request != self._request:
             self._request, self._asked = request, 0
         elif request and counted:

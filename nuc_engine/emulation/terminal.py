@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
+import struct
 import termios
 import tty
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import Final
 from nuc_engine.emulation.errors import EmulationError
 
 _PTS: Final = "/dev/pts/"
+_COUNT: Final = struct.Struct("i")
+_EDGES: Final = select.EPOLLIN | select.EPOLLET
 
 
 class Terminal:
@@ -20,6 +24,9 @@ class Terminal:
     Made raw before the first byte; one descriptor of the host's end stays open here, so that a host may close and open
     it without this end noticing. `unplug` is an adapter pulled out: the name goes, and a host that has it open sees a
     hangup.
+
+    Bytes are waited for by their edge and taken by their count: whoever asks a terminal whether there are any waits for
+    a worker of the kernel that runs when nothing else does (`drivers.serialport` does the same at the other end).
     """
 
     def __init__(self, link: Path) -> None:
@@ -27,6 +34,7 @@ class Terminal:
         self.link = link
         self.name = ""
         self._master = self._slave = -1
+        self._arrivals: select.epoll | None = None
         self.plug()
 
     @property
@@ -36,7 +44,7 @@ class Terminal:
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when the host has written; -1 while unplugged."""
-        return self._master
+        return -1 if self._arrivals is None else self._arrivals.fileno()
 
     def plug(self) -> None:
         """Make a new terminal under the same name, unless there is one."""
@@ -54,6 +62,8 @@ class Terminal:
             os.close(slave)
             raise
         self._master, self._slave, self.name = master, slave, name
+        self._arrivals = select.epoll()
+        self._arrivals.register(master, _EDGES)
 
     def unplug(self) -> None:
         """Take name and terminal away. Doing it twice is allowed."""
@@ -61,14 +71,25 @@ class Terminal:
             return
         if self.link.is_symlink() and os.readlink(self.link) == self.name:
             self.link.unlink()
+        if self._arrivals is not None:
+            self._arrivals.close()
         os.close(self._slave)
         os.close(self._master)
-        self._master = self._slave = -1
+        self._master, self._slave, self._arrivals = -1, -1, None
 
     def read(self, count: int) -> bytes:
         """Return at most `count` bytes the host has written, perhaps none."""
+        if self._arrivals is None:
+            return b""
+        self._arrivals.poll(0)
+        waiting = _COUNT.unpack(fcntl.ioctl(self._master, termios.FIONREAD, bytes(_COUNT.size)))[0]
+        if not waiting:
+            return b""
+        if waiting > count:
+            # What is left has had its edge: ask for another.
+            self._arrivals.modify(self._master, _EDGES)
         try:
-            return os.read(self._master, count)
+            return os.read(self._master, min(count, waiting))
         except BlockingIOError:
             return b""
 

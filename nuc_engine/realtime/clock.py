@@ -71,22 +71,22 @@ class RealClock:
         """The time now."""
         return self._now()
 
-    def wait(self, deadline_ns: int, filenos: Sequence[int]) -> bool:
-        """Wait for the deadline or for a descriptor to be readable; return True when one is.
+    def wait(self, deadline_ns: int, filenos: Sequence[int]) -> Sequence[int]:
+        """Wait for the deadline or for a descriptor to be readable; return those that are.
 
         With a deadline that has passed it only looks. Descriptors must be below 1024. Raises OSError or ValueError for
         a descriptor that is closed.
         """
         if not self._spin_ns:
             left = deadline_ns - self._now()
-            return bool(self._select(filenos, (), (), left * 1e-9 if left > 0 else 0.0)[0])
+            return self._select(filenos, (), (), left * 1e-9 if left > 0 else 0.0)[0]
         now = self._now()
         left = deadline_ns - now - self._allowance(now)
         if left > 0:
             readable = self._select(filenos, (), (), left * 1e-9)[0]
             self._slept += self._now() - now
             if readable:
-                return True
+                return readable
         return self._poll(deadline_ns, filenos)
 
     def _allowance(self, now: int) -> int:
@@ -97,12 +97,12 @@ class RealClock:
         self._counted, self._slept = now, 0
         return max(0, min(self._spin_ns, int(self._credit)))
 
-    def _poll(self, deadline_ns: int, filenos: Sequence[int]) -> bool:
+    def _poll(self, deadline_ns: int, filenos: Sequence[int]) -> Sequence[int]:
         start = now = self._now()
-        readable = False
+        readable: Sequence[int] = ()
         while True:
             if filenos:
-                readable = bool(self._select(filenos, (), (), 0.0)[0])
+                readable = self._select(filenos, (), (), 0.0)[0]
             if readable or now >= deadline_ns:
                 break
             now = self._now()

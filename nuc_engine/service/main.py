@@ -12,6 +12,7 @@ from types import FrameType
 
 from nuc_engine.daemon.block import BlockError, Word
 from nuc_engine.daemon.launch import Launch
+from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.locations import NotFound, find_configuration
 from nuc_engine.service.configuration import read_configuration
 from nuc_engine.service.errors import Refused, ServiceError
@@ -22,7 +23,7 @@ EXIT_OK, EXIT_REFUSED, EXIT_LOGGER = 0, 1, 71
 
 
 def run(launch: Launch) -> int:
-    """Be the service until told to end by SIGTERM; return the exit status.
+    """Be the service until the main process tells it to end; return the exit status.
 
     What keeps the first service of a daemon from starting is said on stderr, and `Word.REFUSED` set: trying again would
     not help.
@@ -59,7 +60,7 @@ def _serve(service: Service, logger: Logger) -> int:
         del number, frame
         ending.set()
 
-    signal.signal(signal.SIGTERM, end)
+    signal.signal(END_SIGNAL, end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     status = EXIT_OK
     while not ending.is_set():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from nuc_engine.functions import bind_activation
@@ -32,6 +33,11 @@ class StateTransition:
         ]
         self.overlaps = [0] * len(plan.joints)
 
+    def begin(self, now_ns: int) -> None:
+        """Let every module have entered its start state now."""
+        for module in self._modules:
+            module.entered_ns = now_ns
+
     def run(self, now_ns: int) -> None:
         """Evaluate all rules, switch states, set activations. Does nothing before every sensor has a value."""
         board = self._board
@@ -52,7 +58,11 @@ class StateTransition:
         activations = board.activations
         for module in self._modules:
             for muscle, activation in self._activations[states[module.joint]]:
-                activations[muscle] = activation()
+                try:
+                    activations[muscle] = activation()
+                except (ArithmeticError, ValueError):
+                    # Muscle conversion and the guard let a number that is none drive nothing, and tell of it.
+                    activations[muscle] = math.nan
 
     def _overlap(self, module: _Module, true: list[int], now_ns: int) -> None:
         self.overlaps[module.joint] += 1

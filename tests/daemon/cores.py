@@ -30,7 +30,7 @@ class PaperClock:
     def wait(self, deadline_ns, filenos):
         self.now_ns = max(self.now_ns, deadline_ns)
         self.on_wait(self.now_ns)
-        return False
+        return ()
 
 
 class Tap:

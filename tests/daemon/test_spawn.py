@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.daemon.spawn import CRASHED, fork
+from nuc_engine.daemon.spawn import CRASHED, END_SIGNAL, fork
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
@@ -78,25 +78,28 @@ def test_a_child_has_its_name_and_a_group_of_its_own(say):
     child.bury()
 
 
-def test_a_child_does_not_hear_the_signals_of_its_parent_in_its_way(say):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_child_does_not_hear_what_everybody_is_told(say, number):
     writing, heard = say
     reading, waking = os.pipe2(os.O_NONBLOCK)
-    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    before = signal.signal(number, lambda *_: None)
     wakeup = signal.set_wakeup_fd(waking)
 
     def program():
-        os.write(writing, str(signal.getsignal(signal.SIGTERM) == signal.SIG_DFL).encode())
+        os.write(writing, str(signal.getsignal(number) == signal.SIG_IGN).encode())
         return wait_forever()
 
     try:
         child = fork("nuc-test", program)
-        select.select([child.pidfd], [], [], 0.5)
-        child.send(signal.SIGTERM)
+        select.select([child.pidfd], [], [], 0.2)
+        child.send(number)
+        assert not select.select([child.pidfd], [], [], 0.2)[0]
+        child.send(END_SIGNAL)
         assert ended(child)
-        assert child.bury() == -signal.SIGTERM
+        assert child.bury() == -END_SIGNAL
     finally:
         signal.set_wakeup_fd(wakeup)
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(number, before)
     assert heard() == "True"
     with pytest.raises(BlockingIOError):
         os.read(reading, 1)
@@ -121,19 +124,24 @@ def test_descriptors_it_does_not_need_are_closed(say):
     child.bury()
 
 
-def test_a_child_dies_with_its_parent_where_that_is_asked_for(say):
-    writing, heard = say
+def test_a_child_dies_with_its_parent_where_that_is_asked_for():
+    reading, writing = os.pipe()
+    waiting, going = os.pipe()
 
     def parent():
-        child = fork("nuc-inner", wait_forever, death_signal=signal.SIGTERM)
+        child = fork("nuc-inner", wait_forever, death_signal=END_SIGNAL)
         os.write(writing, str(child.pid).encode())
+        # Until somebody holds it.
+        os.read(waiting, 1)
         return 0
 
     child = fork("nuc-outer", parent)
-    # The pipe's end comes when the inner child is gone too.
-    inner = int(heard())
+    inner = os.pidfd_open(int(os.read(reading, 20)))
+    os.write(going, b"x")
+    assert select.select([inner], [], [], 5.0)[0]
     child.bury()
-    assert not Path(f"/proc/{inner}").exists() or " Z " in Path(f"/proc/{inner}/stat").read_text()
+    for descriptor in (inner, reading, writing, waiting, going):
+        os.close(descriptor)
 
 
 def test_only_the_urgent_inherit_real_time_scheduling(say):

@@ -15,6 +15,7 @@ from nuc_engine.daemon.launch import BusLine, Launch, ServeOptions
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.notify import Notifier
 from nuc_engine.daemon.posts import PAUSES_NS
+from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.supervisor import CONFIRM_NS, FLUSH_NS, TICK_NS, Supervisor
 from nuc_engine.daemon.wire import unpack
 from nuc_engine.store import StoreError
@@ -210,7 +211,7 @@ def test_the_service_comes_first_and_guardian_and_core_with_the_first_plan(make)
 def test_the_service_gets_no_port_and_dies_with_the_main_process(make):
     service = make().up().last("nuc-service")
     assert service.close == (77,)
-    assert service.death_signal == signal.SIGTERM
+    assert service.death_signal == END_SIGNAL
     assert not service.urgent
     assert service.program()[1].buses[0].fd == -1
 
@@ -424,7 +425,7 @@ def test_a_refused_configuration_ends_the_daemon_with_status_1(make):
     bench.tick(2)
     bench.words[Word.REFUSED] = 1
     bench.tick()
-    assert bench.last("nuc-service").signals == [signal.SIGTERM]
+    assert bench.last("nuc-service").signals == [END_SIGNAL]
     bench.last("nuc-service").end()
     assert not bench.tick()
     assert bench.supervisor.run() == 1
@@ -462,7 +463,7 @@ def end_well(bench):
         elif words[Word.SHUTDOWN] and not words[Word.TORQUE] and not core.ended:
             seen.append("core")
             core.end()
-        elif signal.SIGTERM in service.signals and not service.ended:
+        elif END_SIGNAL in service.signals and not service.ended:
             seen.append("service")
             service.end()
     return seen
@@ -500,7 +501,7 @@ def test_torque_that_nobody_confirms_is_waited_for_no_longer_than_3_s_and_makes_
     bench.words[Word.TORQUE] = 1
     bench.ask_to_end()
     begun = bench.clock.now_ns
-    while signal.SIGTERM not in bench.last("nuc-service").signals:
+    while END_SIGNAL not in bench.last("nuc-service").signals:
         assert bench.tick()
     assert CONFIRM_NS <= bench.clock.now_ns - begun <= CONFIRM_NS + 3 * TICK_NS
     bench.last("nuc-service").end()
@@ -517,7 +518,7 @@ def test_a_service_that_does_not_end_is_ended(make):
     while bench.tick():
         pass
     assert bench.clock.now_ns - begun <= FLUSH_NS + 5 * TICK_NS
-    assert bench.last("nuc-service").signals == [signal.SIGTERM, signal.SIGKILL]
+    assert bench.last("nuc-service").signals == [END_SIGNAL, signal.SIGKILL]
 
 
 def test_asked_twice_it_kills_the_core_and_still_waits_for_the_guardian(make):
@@ -531,7 +532,7 @@ def test_asked_twice_it_kills_the_core_and_still_waits_for_the_guardian(make):
     assert bench.last("nuc-guardian").signals == []
     bench.words[Word.TORQUE] = bench.words[Word.OFF_REQUEST] = 0
     bench.tick()
-    assert bench.last("nuc-service").signals == [signal.SIGTERM]
+    assert bench.last("nuc-service").signals == [END_SIGNAL]
 
 
 def test_a_guardian_that_dies_during_the_end_is_replaced(make):

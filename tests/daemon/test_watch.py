@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from nuc_engine.daemon.block import WORDS, Word
-from nuc_engine.daemon.watch import BEGIN_NS, FINISH_NS, PERIOD_NS, Watch
+from nuc_engine.daemon.watch import BEGIN_NS, FINISH_NS, PERIOD_NS, SUPERVISOR_NS, Watch
 
 LOOKS = 5
 """Wake-ups that make 20 ms."""
@@ -130,3 +130,23 @@ def test_after_the_end_of_a_watch_nothing_is_left_of_it(watch, words):
     watch.begin(2)
     assert look(watch, LOOKS - 1) is None
     assert look(watch).fault == "core_stalled"
+
+
+def test_a_main_process_that_stands_still_is_found_out_before_systemd_ends_everybody(watch, words):
+    words[Word.SUPERVISOR_BEAT] = 1
+    looks = SUPERVISOR_NS // PERIOD_NS
+    look(watch)
+    for beat in range(looks - 1):
+        words[Word.CORE_BEAT] = 100 + beat
+        assert look(watch) is None
+    words[Word.CORE_BEAT] = 99
+    assert look(watch).fault == "supervisor_lost"
+    watch.end()
+    assert look(watch, 10) is None, "nothing is driven, so nothing is in danger"
+
+
+def test_a_main_process_whose_heart_beats_slowly_is_left_alone(watch, words):
+    for beat in range(1000):
+        words[Word.CORE_BEAT] = 100 + beat
+        words[Word.SUPERVISOR_BEAT] = 1 + beat // 100
+        assert look(watch) is None

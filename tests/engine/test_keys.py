@@ -25,8 +25,9 @@ from nuc_engine.keys import (
     revoke,
 )
 
-KEY = zmq.curve_keypair()[0]
-OTHER = zmq.curve_keypair()[0]
+# Public keys whose secret halves nobody has.
+KEY = b"U5A&:PUPS<qyCG>@pfP!V@oH7vaL(gk@FhvV{&}@"
+OTHER = b"@S[>ei6Z=[(mOjHHX$QYeGEbOUQOh(6}6VgstsN}"
 
 
 @pytest.fixture

@@ -313,6 +313,26 @@ def test_a_state_is_not_left_before_its_dwell_time():
         assert bench.board.states == [state], now
 
 
+def test_dwell_time_counts_from_when_the_bout_begins():
+    bench = Bench(dwell_ns=60)
+    task = StateTransition(bench.plan, bench.store, bench.board, bench.rulebook)
+    task.begin(1000)
+    bench.sense(9.0)
+    for now, state in ((1000, 1), (1059, 1), (1060, 0)):
+        task.run(now)
+        assert bench.board.states == [state], now
+
+
+def test_an_activation_that_can_not_be_computed_is_no_number_and_no_end(monkeypatch):
+    bench = Bench()
+    task = StateTransition(bench.plan, bench.store, bench.board, bench.rulebook)
+    muscle = task._activations[1][0][0]
+    task._activations[1][0] = (muscle, lambda: 1 / 0)
+    bench.sense(20.0)
+    task.run(0)
+    assert bench.board.activations[muscle] != bench.board.activations[muscle]
+
+
 def test_rules_that_are_true_together_are_counted_and_reported_once_a_second():
     bench = Bench(rules=("301 > 103", "301 > 104"))
     task = StateTransition(bench.plan, bench.store, bench.board, bench.rulebook)

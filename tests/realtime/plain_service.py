@@ -22,6 +22,7 @@ from pathlib import Path
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch, ServeOptions
 from nuc_engine.daemon.serve import DaemonPrograms, serve
+from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.wire import Command, Kind, pack, unpack
 
 
@@ -38,7 +39,7 @@ class PlainService:
 
     def run(self) -> int:
         ended = []
-        signal.signal(signal.SIGTERM, lambda *_: ended.append(1))
+        signal.signal(END_SIGNAL, lambda *_: ended.append(1))
         if not self.words[Word.PLAN_GENERATION]:
             self.configure(self.launch.options.configuration)
         self.words[Word.SERVICE_READY] = 1

@@ -54,7 +54,7 @@ def test_systemd_finds_no_fault_in_an_engine_of_an_emulated_leg(tmp_path: Path) 
     ("name", "old", "new"),
     [
         ("nuc-engine@.service", "WatchdogSec=1", "WatchdogSec=soon"),
-        ("nuc-engine@.service", "KillMode=mixed", "KillModus=mixed"),
+        ("nuc-engine@.service", "KillMode=control-group", "KillModus=control-group"),
         ("nuc-engine@.service", PROGRAM, "/nowhere/nuc"),
         (DROP_IN, "ExecStart=\n", ""),
     ],
