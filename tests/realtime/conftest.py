@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import signal
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -15,16 +17,15 @@ def stalls(tmp_path_factory):
     beside.end()
 
 
-@pytest.fixture
-def serve(tmp_path):
-    """Start legs and daemons beside them; all of them end with the test, and none may have met an unknown error."""
+@contextmanager
+def serving(folder: Path):
     started: list[Served] = []
 
     def start(*words: str, legs=(), **options) -> tuple[Leg, Served]:
-        folder = tmp_path / f"d{len(started)}"
-        folder.mkdir()
-        leg = Leg(folder, "lin_roach", *legs)
-        started.append(Served(leg, folder, *words, **options))
+        place = folder / f"d{len(started)}"
+        place.mkdir()
+        leg = Leg(place, "lin_roach", *legs)
+        started.append(Served(leg, place, *words, **options))
         return leg, started[-1]
 
     yield start
@@ -33,6 +34,20 @@ def serve(tmp_path):
         served.close()
         served.leg.end(signal.SIGKILL)
         no_error_of_its_own(said)
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Start legs and daemons beside them; all of them end with the test, and none may have met an unknown error."""
+    with serving(tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def serve_all(tmp_path_factory):
+    """The same for all tests of a file."""
+    with serving(tmp_path_factory.mktemp("all")) as start:
+        yield start
 
 
 @pytest.fixture

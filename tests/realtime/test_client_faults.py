@@ -32,6 +32,26 @@ READY_TO_LISTEN = (b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03SUB", b"\x0
 """What ZeroMQ clients say before their first message (ZMTP 3.0, RFC 23); the second subscribes to everything."""
 
 
+@pytest.fixture(scope="module")
+def over_tcp(serve_all, tmp_path_factory):
+    """A leg, a daemon for all tests here that listens at a socket file and at a TCP port, and the port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = f"ipc://{tmp_path_factory.mktemp('commands')}/command"
+    leg, served = serve_all("--command", command, "--command", f"tcp://127.0.0.1:{port}", "--control-timeout", "1")
+    served.client.close()
+    served.command = command
+    served.client = Client(command, name="bench", timeout_s=5.0, telemetry=served.telemetry)
+    served.await_ready()
+    return leg, served, port
+
+
+@pytest.fixture
+def bench(over_tcp):
+    return over_tcp[:2]
+
+
 @contextmanager
 def dealer(address: str):
     context = zmq.Context()
@@ -151,20 +171,6 @@ def test_a_client_that_sends_rubbish_is_answered_and_counted(bench, stalls):
     repeat_disturbed(stalls, trial)
 
 
-@pytest.fixture
-def over_tcp(serve):
-    """A daemon that listens at a TCP port as well, and the port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    leg, served = serve("--command", f"tcp://127.0.0.1:{port}")
-    served.client.close()
-    served.command = f"tcp://127.0.0.1:{port}"
-    served.client = Client(served.command, name="bench", timeout_s=5.0, telemetry=served.telemetry)
-    served.await_ready()
-    return leg, served, port
-
-
 HALVES = {
     "nothing": (),
     "half a greeting": GREETING[:1],
@@ -209,7 +215,7 @@ def test_a_message_of_50_mb_ends_its_connection_and_is_not_read(over_tcp, stalls
                 say(end, *GREETING, READY)
                 with pytest.raises((ConnectionError, TimeoutError)):
                     end.sendall(b"\x02" + (50 << 20).to_bytes(8, "big") + bytes(50 << 20))
-            with dealer(served.command) as end:
+            with dealer(f"tcp://127.0.0.1:{port}") as end:
                 end.send(bytes(50 << 20), copy=False)
                 time.sleep(0.3)
         served.finish_bout()
@@ -273,9 +279,8 @@ while True:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_client_that_vanishes_in_control_loses_it_and_anybody_can_stop_the_leg_meanwhile(serve, stalls, number):
-    leg, served = serve("--control-timeout", "1")
-    served.await_ready()
+def test_a_client_that_vanishes_in_control_loses_it_and_anybody_can_stop_the_leg_meanwhile(bench, stalls, number):
+    leg, served = bench
 
     def trial():
         served.run_bout()

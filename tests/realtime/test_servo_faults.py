@@ -27,7 +27,8 @@ def test_a_servo_that_is_absent_is_named_and_nothing_is_driven_without_it(serve,
     leg.tell("unplug", servo=2)
     served.await_ready()
     assert f"no answer from {NAME}" in served.refusal(served.client.run)
-    assert served.words()["unconfirmed"] == [NAME]
+    # Another one may be in it for a cycle: what follows a missed reply is believed late.
+    wait_for(lambda: served.words()["unconfirmed"] == [NAME], "the others to have confirmed", 2, served)
     assert drives(leg, 0) == 0
     assert NAME in served.await_logged("torque_unconfirmed")["text"]
     leg.tell("plug", servo=2)
@@ -107,6 +108,7 @@ def test_a_servo_at_another_id_is_absent_and_can_not_be_driven(serve):
     assert f"no answer from {NAME}" in served.refusal(served.client.run)
     assert drives(leg, 0) == 0
     assert driven(leg) == [-1] * 4
+    leg.tell("wrong_id", servo=2, id=2)
 
 
 def test_a_servo_that_changes_its_id_in_a_bout_is_said_to_be_under_torque_until_the_bus_is_searched(bench, stalls):
@@ -120,8 +122,8 @@ def test_a_servo_that_changes_its_id_in_a_bout_is_said_to_be_under_torque_until_
         time.sleep(0.1)
         try:
             assert_limp_within(leg, lost, MISSES_NS)
-            words = served.words()
-            assert (words["torque"], words["unconfirmed"]) == (True, [NAME])
+            wait_for(lambda: served.words()["unconfirmed"] == [NAME], "the others to have confirmed", 2, served)
+            assert served.words()["torque"]
             # It hears nothing that is said to its old id, and keeps its last goal.
             assert [level >= 0 for level in driven(leg)] == [False, False, True, False]
         except AssertionError:
