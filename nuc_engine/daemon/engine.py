@@ -99,6 +99,7 @@ class Engine:
         self.bout = self.words[Word.BOUT] = 0
         self._generation = self.words[Word.CORE_GENERATION]
         self._guardian = (0, 0)
+        self._service_ns = clock.now_ns
         self._watch_ns = 0
         self._off_at_ns = NEVER
         for statistics in block.statistics.values():
@@ -111,7 +112,10 @@ class Engine:
 
     def run(self) -> int:
         """Wait for the bus, then work until told to end; return the exit status."""
-        self._await_the_bus()
+        if not self._await_the_bus():
+            return EXIT_SHUTDOWN
+        # What was ordered before was meant for a core that is dead, perhaps one of another plan.
+        self.commands.keep(self.commands.written)
         self.words[Word.CORE_READY] = self._generation
         return self.work()
 
@@ -168,16 +172,23 @@ class Engine:
             obey(self, kind, content)
             break
 
-    def _await_the_bus(self) -> None:
-        """Touch no bus before the guardian holds this process by its pidfd, and has let go of the bus itself."""
+    def _await_the_bus(self) -> bool:
+        """Touch no bus before the guardian holds this process by its pidfd, and has let go of the bus itself.
+
+        False when everything is to end before that.
+        """
         words = self.words
         while words[Word.BUS_OWNER] != OWNER_CORE or words[Word.GUARDIAN_WATCHES] != self._generation:
             words[Word.CORE_BEAT] = self.clock.now_ns
             if words[Word.SHUTDOWN]:
-                return
+                return False
             self.clock.wait(self.clock.now_ns + 1_000_000, ())
+        if words[Word.LATCHED] and self.mode is not Mode.FAULT:
+            # By the guardian, after this process looked.
+            self._enter(Mode.FAULT, "a fault is latched")
         # Nothing was due while it waited.
         self.live.begin_idle()
+        return True
 
     def _still_under_torque(self) -> bool:
         return self.words[Word.TORQUE] != 0 or self.mode is Mode.RUNNING
@@ -190,6 +201,8 @@ class Engine:
         self._watch_ns = now + WATCH_NS
         self._watch_guardian(on_time)
         self._watch_requests(now)
+        if words[Word.LATCHED] and self.mode is not Mode.FAULT:
+            self.fault(FAULT_NAMES[words[Word.LATCH_REASON]], "the guardian has latched it")
         slept = self._slept()
         if slept:
             self.fault("suspended", f"the machine was suspended for {slept / 1e9:.1f} s")
@@ -198,19 +211,22 @@ class Engine:
         if words[Word.OFF_REQUEST] and words[Word.OFF_BEGUN] == words[Word.OFF_REQUEST] and self.live.limp:
             words[Word.OFF_REQUEST] = 0
         self._note_unconfirmed()
-        if self.options.on_service_loss == "stop" and self.mode is Mode.RUNNING:
-            silent = now - words[Word.SERVICE_BEAT]
-            if words[Word.SERVICE_BEAT] and silent > SERVICE_LIMIT_NS:
-                self.event("service_lost", f"the service has been silent for {silent / 1e9:.1f} s")
-                self.stop("", "the service was lost")
+        # 0: another one is being born, which is no sign of life yet.
+        self._service_ns = words[Word.SERVICE_BEAT] or self._service_ns
+        silent = now - self._service_ns
+        lost = silent > SERVICE_LIMIT_NS and self.options.on_service_loss == "stop"
+        if lost and self.mode is Mode.RUNNING:
+            self.event("service_lost", f"the service has been silent for {silent / 1e9:.1f} s")
+            self.stop("", "the service was lost")
 
     def _watch_guardian(self, on_time: bool) -> None:
         beat, still = self._guardian
         now = self.words[Word.GUARDIAN_BEAT]
         # Looks that came late say nothing: then it is the machine that stands still.
-        still = 0 if now != beat else still + on_time
+        # 0: another guardian is being born.
+        still = 0 if now not in (0, beat) else still + on_time
         self._guardian = (now, still)
-        if still == GUARDIAN_LIMIT:
+        if still >= GUARDIAN_LIMIT and self.mode is not Mode.FAULT:
             self.fault("guardian_lost", f"the guardian's heart stands still since {GUARDIAN_LIMIT} looks at it")
 
     def _watch_requests(self, now: int) -> None:
@@ -220,8 +236,9 @@ class Engine:
             return
         words[Word.OFF_BEGUN] = request
         if words[Word.SHUTDOWN]:
+            self.run_at_ns = NEVER
+            self._release(now)
             self._end_bout("interrupted", "the engine was shut down")
-            self.live.release(now)
             self._enter(Mode.STOPPED if self.mode is not Mode.FAULT else Mode.FAULT, "shut down")
         else:
             self.fault("off_requested", "torque off was asked for")
@@ -235,9 +252,17 @@ class Engine:
 
     # --- bouts ---
 
+    def allow(self, what: Input) -> Mode:
+        """Return the mode after `what`. Raises Refusal where nothing may drive now, or this mode does not allow it."""
+        if self.words[Word.SHUTDOWN]:
+            raise Refusal("the engine is being shut down")
+        if self._guardian[1] >= GUARDIAN_LIMIT:
+            raise Refusal("no guardian watches over the engine: another one is being started; try again in a second")
+        return step(self.mode, what)
+
     def plan_run(self, delay_ns: int, stop_ns: int, bout: int) -> None:
         """Let a bout begin after a delay. Raises Refusal."""
-        step(self.mode, Input.RUN)
+        self.allow(Input.RUN)
         if self.run_at_ns != NEVER:
             raise Refusal("a bout is about to begin already")
         silent = [self.plan.motors[k].name for k, status in enumerate(self.bus.status) if status != ReplyStatus.OK]
@@ -247,38 +272,55 @@ class Engine:
         self.run_at_ns = self.clock.now_ns + delay_ns
 
     def stop(self, policy: StopPolicy | str, why: str) -> None:
-        """End the bout under way as the policy says; without one, do with the motors what the policy says."""
-        now = self.clock.now_ns
-        self.run_at_ns = NEVER
-        self._end_bout("complete", why)
+        """End the bout under way as the policy says; without one, do with the motors what the policy says.
+
+        Where nothing is under torque the configured policy brings none: hold and park must then be asked for by name.
+        """
         if self.mode is Mode.FAULT:
             return
-        policy = policy or self.options.on_stop
+        now = self.clock.now_ns
+        self.run_at_ns = NEVER
+        if not policy:
+            policy = self.options.on_stop if self.words[Word.TORQUE] or self.bout else "off"
         if policy == "off":
-            self.live.release(now)
+            self._release(now)
         else:
+            self.live.settle(now)
             self.live.rest(Drive.TARGET)
-            if policy == "park":
-                for joint, angle in self.park_deg.items():
-                    self.live.controls.apply(Control("rate", joint, self.park_rate_deg_s))
-                    self.live.controls.apply(Control("target", joint, angle))
+        self._end_bout("complete", why)
+        if policy == "park":
+            self._park()
         self._enter(step(self.mode, Input.STOP), why)
         gc.collect()
 
+    def _park(self) -> None:
+        for joint, angle in self.park_deg.items():
+            for control in (Control("rate", joint, self.park_rate_deg_s), Control("target", joint, angle)):
+                refused = self.live.controls.apply(control)
+                if refused:
+                    self.event("park_refused", f"{refused}; this joint holds where it is")
+
+    def _release(self, now: int) -> None:
+        """Take the torque off; what was ordered before takes effect before, and can drive nothing any more."""
+        self.live.release(now)
+        self.live.settle(now)
+        self.live.rest(Drive.LIMP)
+
     def arm(self) -> None:
         """Allow driving again. Raises Refusal while a servo has not confirmed that its torque is off."""
+        after = self.allow(Input.ARM)
         if self.mode is Mode.FAULT and not self.live.limp:
             silent = [self.plan.motors[k].name for k, s in enumerate(self.bus.status) if s != ReplyStatus.OK]
             raise Refusal(f"{', '.join(silent) or 'a servo'} has not confirmed that its torque is off: check its power")
         if self.mode is Mode.FAULT:
             self.words[Word.LATCHED] = 0
-        self._enter(step(self.mode, Input.ARM), "armed")
+        self._enter(after, "armed")
 
     def fault(self, name: str, text: str) -> None:
         """Take the torque off, end the bout, and stay so until armed."""
         now = self.clock.now_ns
         self.run_at_ns = NEVER
-        self.live.release(now)
+        self._release(now)
         words = self.words
         if not words[Word.LATCHED]:
             words[Word.LATCH_REASON] = FAULT_NAMES.index(name)
@@ -314,7 +356,9 @@ class Engine:
     def _begin(self) -> None:
         stop_ns, bout = self._next_run
         self.run_at_ns = NEVER
+        self.live.settle(self.clock.now_ns)
         self.live = live = self._executive(running=True, keep_store=True)
+        self.recorder.begin()
         start = live.begin()
         self.stop_at_ns = NEVER if stop_ns < 0 else start + stop_ns
         self.bout = bout
@@ -392,10 +436,11 @@ class Engine:
         return EXIT_BUS_LOST
 
     def _crash(self, error: Exception) -> int:
-        text = " | ".join("".join(traceback.format_exception(error)).split("\n"))
         try:
-            self._latch("engine_error", f"{type(error).__name__}: {error}: {text}")
             self.bus.torque_off(self.clock.now_ns)
+            # Sources are read from the disk for it: only now.
+            text = " | ".join("".join(traceback.format_exception(error)).split("\n"))
+            self._latch("engine_error", f"{type(error).__name__}: {error}: {text}")
             until = self.clock.now_ns + 2 * WATCH_NS
             # What the guardian does next anyway; but this is sooner.
             while self.clock.now_ns < until and not self.bus.proceed(self.clock.now_ns):

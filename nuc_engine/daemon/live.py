@@ -106,9 +106,16 @@ class LiveExecutive(Dispatcher):
         else:
             self._live_bus.proceed(now_ns)
 
+    def settle(self, now_ns: int) -> None:
+        """Let what is due of the changesets take effect now."""
+        if self.script.due_ns <= now_ns:
+            self._run_script(now_ns)
+
     def rest(self, drive: Drive | None) -> None:
         """End the rules and muscles of a bout; let every motor be driven so, or (None) as the controls have it."""
-        self.running = False
+        self.running = self.quiet = False
+        if not self._exchanging:
+            self._start_entry.release_ns = min(self._start_entry.release_ns, self._clock.now_ns)
         self._transition_entry.release_ns = self._muscle_entry.release_ns = NEVER
         self.board.deltas = [0.0] * len(self.board.deltas)
         if drive is not None:
@@ -125,6 +132,9 @@ class LiveExecutive(Dispatcher):
 
     def _run_start(self, now_ns: int) -> None:
         self._start_entry.release_ns = NEVER
+        if self._words[Word.LATCHED]:
+            # Whatever led to it: nothing drives while a fault is latched.
+            self.controls.all(Drive.LIMP)
         if any(drive not in _STILL for drive in self.board.drives):
             # Before the first byte, so that whoever finds this process dead knows.
             self._words[Word.TORQUE] = 1

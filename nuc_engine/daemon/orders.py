@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from drivers.errors import PortError
 from nuc_engine.changes import Changeset, Control, Request, Write
 from nuc_engine.controls import refusal as control_refusal
-from nuc_engine.daemon.modes import Input, Mode, Refusal, step
+from nuc_engine.daemon.modes import Input, Mode, Refusal
 from nuc_engine.daemon.wire import Command, unpack
 from nuc_engine.store import refusal
 from sccils_schemas.rules import RuleError
@@ -22,7 +23,7 @@ _IN_A_BOUT_ONLY = ("muscle", "force")
 
 
 def obey(core: Engine, kind: int, content: bytes) -> None:
-    """Carry out one command and acknowledge it. Nothing a command says can raise."""
+    """Carry out one command and acknowledge it. Nothing a command says can raise; PortError when a port is gone."""
     request = 0
     try:
         items = unpack(content)
@@ -30,6 +31,9 @@ def obey(core: Engine, kind: int, content: bytes) -> None:
         detail = _ORDERS[Command(kind)](core, *(items if kind == Command.CHANGESET else items[1:]))
     except (Refusal, RuleError) as refused:
         core.recorder.acknowledge(request, False, core.clock.now_ns, str(refused))
+    except PortError as error:
+        core.recorder.acknowledge(request, False, core.clock.now_ns, str(error))
+        raise
     except Exception as error:  # a command that is none must not end an engine
         core.recorder.acknowledge(request, False, core.clock.now_ns, f"{type(error).__name__}: {error}")
     else:
@@ -78,7 +82,7 @@ def _unmade(core: Engine, control: Control) -> str:
         return reason
     if core.mode is Mode.RUNNING or control == Control("mode", control.joint, "limp"):
         return ""
-    step(core.mode, Input.POSE)
+    core.allow(Input.POSE)
     if control.what == "mode" and control.value in _IN_A_BOUT_ONLY:
         return f"{core.plan.joints[control.joint].name}: {control.value} drives a joint in a bout only"
     return ""

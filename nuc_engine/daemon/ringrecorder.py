@@ -28,6 +28,10 @@ class RingRecorder:
         self._lost: dict[int, int] = {}
         self._cycle = 0
 
+    def begin(self) -> None:
+        """Count cycles from 0: another bout begins."""
+        self._cycle = 0
+
     def put(self, kind: Kind, content: bytes, now_ns: int) -> None:
         """Put one record."""
         if self._lost and self._ring.put(Kind.LOST, pack(now_ns, self._lost)):

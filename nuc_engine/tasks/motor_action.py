@@ -18,6 +18,12 @@ LIMP_CYCLES = 200
 """How often a limp servo is told so again. In between it is read: a read that a line garbles into a send names the
 place where the shaft is, a garbled torque-off a fixed one."""
 
+FRESH_NS = 250_000_000
+"""How old a measurement may be, besides the pause between exchanges, to drive anything."""
+
+LONGEST_STEP_NS = 100_000_000
+"""For how much time at most a target is approached in one step: after a pause the goal does not jump."""
+
 
 class ServoBus(Protocol):
     """The part of a bus that motor action needs; lists are in the order the servos were given."""
@@ -56,6 +62,7 @@ class MotorAction:
         self._mirrors = [_mirror(store, motor, mode) for motor, mode in zip(plan.motors, modes, strict=True)]
         self._store = store
         self._speed, self._speed_at = store.locate(Slot(plan.motor_speed))
+        self._delay, self._delay_at = store.locate(Slot(plan.motor_control_delay))
         self._level = -1
         self._pushing = [0] * len(plan.motors)
         self._approached_ns = [0] * len(plan.motors)
@@ -72,6 +79,7 @@ class MotorAction:
         sent, pushing, drives, tweaks = board.sent_raw, self._pushing, board.drives, board.tweaks
         # The current that comes back was measured while the previous command was in force.
         board.drive_sign = pushing.copy()
+        stamps, oldest_ns = board.stamp_ns, now_ns - FRESH_NS - self._delay[self._delay_at]
         for k in self._motors:
             sent[k] = READ_ONLY
             drive = drives[k]
@@ -83,7 +91,7 @@ class MotorAction:
                     self._since_limp[k] = 0
                 continue
             board.limp[k] = False
-            if status[k] != _OK:
+            if status[k] != _OK or stamps[k] < oldest_ns:
                 board.approach_raw[k] = None
                 continue
             position = measured[k]
@@ -131,7 +139,7 @@ class MotorAction:
         if at is None:
             at = float(position)
         else:
-            most = rate * (now_ns - self._approached_ns[k]) * 1e-9
+            most = rate * min(now_ns - self._approached_ns[k], LONGEST_STEP_NS) * 1e-9
             at += min(max(goal - at, -most), most)
         self._board.approach_raw[k] = at
         self._approached_ns[k] = now_ns
