@@ -302,6 +302,8 @@ class Dispatcher:
     def _run_server(self, now_ns: int) -> None:
         self._server_entry.release_ns = NEVER
         self._server.run(now_ns)
+        if self.script.requests:
+            self._server_entry.release_ns = now_ns
 
     def _on_applied(self, applied: Applied) -> None:
         self._recorder.applied(applied)

@@ -80,6 +80,9 @@ OWNER_CORE, OWNER_GUARDIAN = 0, 1
 COMMIT_BYTES = 64 * _KIB
 """One of the two halves in which the logger notes what is on disk."""
 
+MOST_MOTORS = 62
+"""Motors have a bit each in `Word.UNCONFIRMED`."""
+
 _PLAN_BYTES = 8 * _MIB
 _STORE_BYTES = 4 * _MIB
 RING_BYTES: Mapping[str, int] = MappingProxyType(
@@ -125,6 +128,8 @@ class Block:
     def write_plan(self, plan: Plan) -> None:
         """Put a plan where the next core finds it, and say so. Raises BlockError when it is too large."""
         data = pickle.dumps(plan)
+        if len(plan.motors) > MOST_MOTORS:
+            raise BlockError(f"{plan.name}: {len(plan.motors)} motors; there is room for {MOST_MOTORS}")
         if len(data) + 8 > _PLAN_BYTES or Store.size(plan) > _STORE_BYTES:
             raise BlockError(
                 f"{plan.name}: the plan takes {len(data)} and its store {Store.size(plan)} bytes; there is room for "

@@ -33,6 +33,9 @@ def run(launch: Launch) -> int:
         block.rings["records"].put(Kind.EVENT, pack(clock.now_ns, name, text))
         wake()
 
+    def orphaned() -> bool:
+        return os.getppid() != block.words[Word.SUPERVISOR_PID]
+
     plan = block.read_plan()
     try:
         bus = open_buses(launch.buses, plan)
@@ -43,7 +46,17 @@ def run(launch: Launch) -> int:
     except BusError as error:
         tell("engine_error", str(error))
         return EXIT_CRASH
-    engine = Engine(plan, bus, block, options, clock, wakened=launch.to_core, wake=wake, slept=SuspendWatch().check)
+    engine = Engine(
+        plan,
+        bus,
+        block,
+        options,
+        clock,
+        wakened=launch.to_core,
+        wake=wake,
+        slept=SuspendWatch().check,
+        orphaned=orphaned,
+    )
     report = acquire(RealtimePolicy(priority=options.priority or None, cpu=options.cpu))
     for missing in report.missing:
         tell("privilege_missing", f"core: {missing}")

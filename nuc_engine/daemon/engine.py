@@ -42,8 +42,8 @@ GUARDIAN_LIMIT = 6
 SERVICE_LIMIT_NS = 3_000_000_000
 """How long the service may be silent where its loss is to stop the leg: longer than its restart takes."""
 
-EXIT_SHUTDOWN, EXIT_CRASH, EXIT_BUS_LOST = 0, 70, 75
-"""How the process ends: told to; an error of its own; a port is gone."""
+EXIT_SHUTDOWN, EXIT_CRASH, EXIT_ORPHANED, EXIT_BUS_LOST = 0, 70, 71, 75
+"""How the process ends: told to; an error of its own; guardian and main process are gone; a port is gone."""
 
 PARK_RATE_DEG_S = 20.0
 
@@ -65,7 +65,8 @@ class Engine:
     """One engine on its buses, for as long as plan and ports last.
 
     `wake` tells the service that there is something to read; `wakened` is the descriptor it wakes the core with;
-    `slept` returns for how many nanoseconds the machine was suspended since it was last asked.
+    `slept` returns for how many nanoseconds the machine was suspended since it was last asked; `orphaned` whether the
+    main process is gone.
     """
 
     def __init__(
@@ -79,10 +80,12 @@ class Engine:
         wakened: int,
         wake: Callable[[], None],
         slept: Callable[[], int],
+        orphaned: Callable[[], bool] = lambda: False,
     ) -> None:
         self.plan, self.bus, self.block, self.options, self.clock = plan, bus, block, options, clock
         self.words = block.words
-        self._wakened, self._slept = wakened, slept
+        self._wakened, self._slept, self._orphaned = wakened, slept, orphaned
+        self._alone = False
         self._filenos = (*bus.filenos(), wakened)
         self.store = block.store(plan)
         self.recorder = RingRecorder(plan, self.store, block.rings["records"], self.words, wake)
@@ -101,7 +104,6 @@ class Engine:
         self._guardian = (0, 0)
         self._service_ns = clock.now_ns
         self._watch_ns = 0
-        self._off_at_ns = NEVER
         for statistics in block.statistics.values():
             statistics.clear()
         self.live = self._executive(running=False, keep_store=any(self.store.flags))
@@ -124,6 +126,9 @@ class Engine:
         try:
             while not self.words[Word.SHUTDOWN] or self._still_under_torque():
                 self.turn()
+                if self._alone and self.live.limp:
+                    self.words[Word.TORQUE] = 0
+                    return EXIT_ORPHANED
         except PortError as error:
             return self._lose_bus(error)
         except Exception as error:  # whatever it is: torque off first, then let the supervisor start anew
@@ -149,10 +154,10 @@ class Engine:
                 self._begin_or_end(now)
         elif now >= self._watch_ns:
             self._watch(now)
-        elif self.commands.written != self.commands.kept:
-            self._obey_one()
         elif self._due(now):
             self._begin_or_end(now)
+        elif self.commands.written != self.commands.kept:
+            self._obey_one()
         else:
             deadline = min(self.live.next_ns, self._watch_ns, self.run_at_ns, self.stop_at_ns)
             readable = self.clock.wait(deadline, self._filenos)
@@ -226,6 +231,8 @@ class Engine:
         # 0: another guardian is being born.
         still = 0 if now not in (0, beat) else still + on_time
         self._guardian = (now, still)
+        # With the main process gone as well there is nobody to start another, nor anybody to arm this one.
+        self._alone = still >= GUARDIAN_LIMIT and self._orphaned()
         if still >= GUARDIAN_LIMIT and self.mode is not Mode.FAULT:
             self.fault("guardian_lost", f"the guardian's heart stands still since {GUARDIAN_LIMIT} looks at it")
 
@@ -357,6 +364,7 @@ class Engine:
         stop_ns, bout = self._next_run
         self.run_at_ns = NEVER
         self.live.settle(self.clock.now_ns)
+        gc.collect()
         self.live = live = self._executive(running=True, keep_store=True)
         self.recorder.begin()
         start = live.begin()
@@ -377,6 +385,11 @@ class Engine:
             self.live.load([_at(changeset, self.live.start_ns + changeset.time_ns)])
         else:
             self.waiting = sorted([*self.waiting, changeset], key=lambda item: item.time_ns)
+
+    @property
+    def pending(self) -> int:
+        """How many changesets wait for their time."""
+        return len(self.waiting) + len(self.live.script)
 
     def forget(self, origin: int) -> int:
         """Drop changesets of one request, or all (-1), that are not due yet; return how many."""

@@ -8,7 +8,7 @@ from drivers.bus import LIMP, Bus
 from drivers.port import NEVER
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ringrecorder import RingRecorder
-from nuc_engine.dispatcher import MISS_LIMIT, Clock, Dispatcher, Entry
+from nuc_engine.dispatcher import Clock, Dispatcher, Entry
 from nuc_engine.plan import Plan
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Drive
@@ -53,8 +53,6 @@ class LiveExecutive(Dispatcher):
         self._releasing = False
         self.running = running
         self.quiet = False
-        self.failing: list[tuple[int, int]] = []
-        """(motor, misses in a row) of motors that have been silent for too long, newest cycle."""
         if not running:
             self._transition_entry.release_ns = NEVER
             self.controls.all(Drive.LIMP)
@@ -151,7 +149,6 @@ class LiveExecutive(Dispatcher):
         if self._releasing:
             self._releasing = False
             self.board.sent_raw = [LIMP] * len(self.board.sent_raw)
-        self.failing = []
         self._cycle_complete(now_ns)
         self._words[Word.CYCLE] = self.board.cycle
         if self.quiet:
@@ -161,10 +158,8 @@ class LiveExecutive(Dispatcher):
         if any(drive not in _STILL for drive in self.board.drives):
             super()._missed(motor, misses, now_ns)
             return
+        # Nothing is driven, so nothing is in danger: it is told when somebody wants to drive.
         self.missed[motor] += 1
-        if misses >= MISS_LIMIT:
-            # Nothing is driven, so nothing is in danger: it is told when somebody wants to drive.
-            self.failing.append((motor, misses))
 
     def _count_overrun(self, entry: Entry, skipped: int) -> None:
         super()._count_overrun(entry, skipped)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from drivers.errors import PortError
+from drivers.servo import ReplyStatus
 from nuc_engine.changes import Changeset, Control, Request, Write
 from nuc_engine.controls import refusal as control_refusal
 from nuc_engine.daemon.modes import Input, Mode, Refusal
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 _LATEST_NS = 10**17
 _IN_A_BOUT_ONLY = ("muscle", "force")
+
+MOST_AT_ONCE = 512
+"""Changes in one changeset: they take effect together, and nothing else happens meanwhile (about 5 ms)."""
+
+MOST_WAITING = 10_000
+"""Changesets that may wait for their time."""
 
 
 def obey(core: Engine, kind: int, content: bytes) -> None:
@@ -49,8 +56,14 @@ def _changeset(core: Engine, request: int, time: Any, writes: Any, asked: Any, c
         controls=tuple(Control(str(what), _whole(joint, "joint", 0), value) for what, joint, value in controls),
         origin=request,
     )
+    size = len(changeset.writes) + len(changeset.requests) + len(changeset.controls)
+    if size > MOST_AT_ONCE:
+        raise Refusal(f"{size} changes at once; at most {MOST_AT_ONCE}: send them in parts")
+    if core.pending >= MOST_WAITING:
+        raise Refusal(f"{core.pending} changesets wait already; at most {MOST_WAITING}")
+    timed = changeset.time_ns >= 0
     reasons = [reason for write in changeset.writes if (reason := _unfit(core, write))]
-    reasons += [reason for control in changeset.controls if (reason := _unmade(core, control))]
+    reasons += [reason for control in changeset.controls if (reason := _unmade(core, control, timed=timed))]
     unknown = [request.hdso for request in changeset.requests if request.hdso >= len(plan.hdsos)]
     reasons += [f"HDSO number {index} does not exist" for index in unknown]
     if reasons:
@@ -76,15 +89,19 @@ def _unfit(core: Engine, write: Write) -> str:
     return f"{named}: {reason}" if reason else ""
 
 
-def _unmade(core: Engine, control: Control) -> str:
+def _unmade(core: Engine, control: Control, *, timed: bool) -> str:
     reason = control_refusal(control, core.plan)
     if reason:
         return reason
-    if core.mode is Mode.RUNNING or control == Control("mode", control.joint, "limp"):
+    # What is timed waits for a bout.
+    if core.mode is Mode.RUNNING or timed or control == Control("mode", control.joint, "limp"):
         return ""
     core.allow(Input.POSE)
-    if control.what == "mode" and control.value in _IN_A_BOUT_ONLY:
-        return f"{core.plan.joints[control.joint].name}: {control.value} drives a joint in a bout only"
+    joint = core.plan.joints[control.joint]
+    if control.what == "tweak" or (control.what == "mode" and control.value in _IN_A_BOUT_ONLY):
+        return f"{joint.name}: {control.value if control.what == 'mode' else 'a tweak'} drives a joint in a bout only"
+    if core.bus.status[joint.motor] != ReplyStatus.OK:
+        return f"{joint.name}: its servo does not answer: check power, cable and id"
     return ""
 
 

@@ -21,6 +21,9 @@ place where the shaft is, a garbled torque-off a fixed one."""
 FRESH_NS = 250_000_000
 """How old a measurement may be, besides the pause between exchanges, to drive anything."""
 
+LEAD_S, LEAST_LEAD_RAW = 0.3, 20.0
+"""How far an approach goes ahead of the joint: what it turns in this time, and at least so much (raw units)."""
+
 LONGEST_STEP_NS = 100_000_000
 """For how much time at most a target is approached in one step: after a pause the goal does not jump."""
 
@@ -141,6 +144,9 @@ class MotorAction:
         else:
             most = rate * min(now_ns - self._approached_ns[k], LONGEST_STEP_NS) * 1e-9
             at += min(max(goal - at, -most), most)
+            # A joint that is held by hand is not waited for with more and more force.
+            lead = max(LEAD_S * rate, LEAST_LEAD_RAW)
+            at = min(max(at, position - lead), position + lead)
         self._board.approach_raw[k] = at
         self._approached_ns[k] = now_ns
         return at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -54,8 +55,8 @@ class Script:
         """Add changesets to those that are still to come; of equal times, those loaded first come first."""
         for changeset in changesets:
             decoded = {write: self._decode(write) for write in changeset.writes if self._is_rule(write)}
-            self._ahead.append((changeset, decoded))
-        self._ahead = deque(sorted(self._ahead, key=lambda item: item[0].time_ns))
+            place = bisect_right(self._ahead, changeset.time_ns, key=_time_ns)
+            self._ahead.insert(place, (changeset, decoded))
 
     def forget(self, origin: int) -> int:
         """Drop the changesets of one request, or all (-1), that are still to come; return how many those were."""
@@ -120,6 +121,10 @@ class Script:
         for index, (write, predicate) in sound.items():
             self._store.write(index, write.values)
             self._rulebook.swap(index, _code(write), predicate)
+
+
+def _time_ns(item: tuple[Changeset, object]) -> int:
+    return item[0].time_ns
 
 
 def _code(write: Write) -> list[int]:

@@ -20,8 +20,8 @@ class HdsoServer:
         self._plan, self._store, self._requests, self._answer = plan, store, requests, answer
 
     def run(self, now_ns: int) -> None:
-        """Answer everything that has been asked for."""
-        while self._requests:
+        """Answer the first of what has been asked for; the others have to wait for more urgent tasks."""
+        if self._requests:
             origin, request = self._requests.popleft()
             wanted = range(len(self._plan.hdsos)) if request.hdso < 0 else (request.hdso,)
             for index in wanted:

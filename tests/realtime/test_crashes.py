@@ -92,6 +92,22 @@ def test_a_guardian_that_crashes_is_replaced_and_said(bench, stalls):
     assert any("nuc-core was ended by SIGSEGV" in told["text"] for told in served.logged("process_died"))
 
 
+def test_a_core_that_is_left_alone_takes_the_torque_off_and_ends(bench, stalls):
+    leg, served = bench
+    served.run_bout()
+    pids = served.pids()
+    # Stopped first, so that it has no time to start another guardian.
+    os.kill(pids["supervisor"], signal.SIGSTOP)
+    at = time.monotonic_ns()
+    os.kill(pids["guardian"], signal.SIGKILL)
+    os.kill(pids["supervisor"], signal.SIGKILL)
+    served.process.wait(5)
+    wait_for(lambda: not alive(pids["core"]), "the end of the core", 5)
+    assert_limp_within(leg, at, 1000 * MS if stalls.between(at, at + 100 * MS) else 50 * MS)
+    assert driven(leg) == [-1] * 4
+    wait_for(lambda: not alive(pids["service"]), "the end of the service", 10)
+
+
 def test_after_a_power_cut_the_bus_is_released_by_hand_and_the_bout_is_mended(bench, stalls):
     leg, served = bench
     served.run_bout(1.5)
