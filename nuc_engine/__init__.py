@@ -12,6 +12,12 @@ describe      a model, explained                                        differen
 validation    everything wrong with a file or a folder                  values      an HDSO's values as text
 kinematics    where the leg is; `pose`: for given angles                locations   finding configurations
 
+serve         the daemon, put together                                  daemon/     its processes but the service
+service/      commands, documents, telemetry, logger                    client/     how programs talk to it
+emulation/    a leg's servo bus on a pseudo-terminal                    realtime/   rights, clock, statistics
+controls      what drives a motor, changed while running                doctor/     is this machine fit
+dispatcher    what the executives on either clock share                 keys        who may talk to the daemon
+
 from nuc_engine import BoutSpec, run_bout
 """
 

@@ -189,7 +189,7 @@ def command(
     is limp until `nuc ctl arm`.
     """
     from nuc_engine.daemon.launch import ServeOptions
-    from nuc_engine.daemon.serve import serve
+    from nuc_engine.serve import serve
 
     options = ServeOptions(
         configuration=config,

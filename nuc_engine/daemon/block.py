@@ -71,6 +71,7 @@ class Word(IntEnum):
     SUPERVISOR_PID = 32  # supervisor
     SUSPENDED_NS = 33  # core: CLOCK_BOOTTIME - CLOCK_MONOTONIC when it started
     STALL_LIMIT_MS = 34  # supervisor
+    LAST_BOUT = 35  # core: number of the newest bout
     TASK_LAST = 40  # core: 40.. when each task last ran, in the order of TASKS
     LOST = 64  # core: 64.. records lost, by kind
 

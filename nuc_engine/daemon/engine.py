@@ -371,6 +371,7 @@ class Engine:
         self.stop_at_ns = NEVER if stop_ns < 0 else start + stop_ns
         self.bout = bout
         self.words[Word.BOUT_START], self.words[Word.BOUT] = start, bout
+        self.words[Word.LAST_BOUT] = bout
         self.recorder.tell(Kind.BOUT_BEGIN, start, bout, stop_ns)
         self.recorder.tell(Kind.STORE, start, 0, self.store.live_bytes())
         live.load([_at(changeset, start + changeset.time_ns) for changeset in self.waiting])

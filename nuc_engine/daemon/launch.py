@@ -55,7 +55,8 @@ class BusLine:
 class Launch:
     """The block, three eventfds, the open buses and the options.
 
-    `to_core`, `to_service` and `to_supervisor` are written to wake a process up; what to do stands in the block.
+    `to_core`, `to_service` and `to_supervisor` are written to wake a process up; what to do stands in the block. With
+    `to_journal` stderr is read by the system's journal.
     """
 
     block: Block
@@ -64,3 +65,4 @@ class Launch:
     to_supervisor: int
     buses: tuple[BusLine, ...]
     options: ServeOptions
+    to_journal: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,8 @@ def obey(core: Engine, kind: int, content: bytes) -> None:
     except Exception as error:  # a command that is none must not end an engine
         core.recorder.acknowledge(request, False, core.clock.now_ns, f"{type(error).__name__}: {error}")
     else:
-        core.recorder.acknowledge(request, True, core.clock.now_ns, detail)
+        at_once = kind == Command.CHANGESET and items[1] == -1
+        core.recorder.acknowledge(request, True, core.clock.now_ns, detail, more=at_once)
 
 
 def _changeset(core: Engine, request: int, time: Any, writes: Any, asked: Any, controls: Any = ()) -> Any:
@@ -78,7 +79,8 @@ def _unfit(core: Engine, write: Write) -> str:
         return f"HDSO number {write.hdso} does not exist"
     hdso = plan.hdsos[write.hdso]
     named = f"HDSO {hdso.id_num} ({hdso.name})"
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in write.values):
+    values: Sequence[Any] = write.values
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return f"{named}: expected numbers"
     reason = refusal(hdso, write.values)
     if not reason and hdso.kind == "boolstring":

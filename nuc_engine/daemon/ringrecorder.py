@@ -45,10 +45,11 @@ class RingRecorder:
         self.put(kind, pack(now_ns, *items), now_ns)
         self._wake()
 
-    def acknowledge(self, request: int, ok: bool, now_ns: int, detail: Any = "") -> None:
-        """Answer a command."""
+    def acknowledge(self, request: int, ok: bool, now_ns: int, detail: Any = "", *, more: bool = False) -> None:
+        """Answer a command; with `more` to follow at once nobody is woken up for this alone."""
         self.put(Kind.ACK, pack(request, ok, now_ns, self._cycle, detail), now_ns)
-        self._wake()
+        if not more:
+            self._wake()
 
     def motor(self, now_ns: int, board: Board) -> None:
         """A cycle is complete."""

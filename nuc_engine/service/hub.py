@@ -293,7 +293,8 @@ class Hub:
 
     def next_bout(self) -> int:
         """Return the number of the next bout."""
-        self.bouts = max(self.bouts, self.bout) + 1
+        # The newest of the block counts too: a service that was started anew has numbered none.
+        self.bouts = max(self.bouts, self.bout, self.block.words[Word.LAST_BOUT]) + 1
         return self.bouts
 
     def shut_down(self) -> None:

@@ -19,6 +19,8 @@ from nuc_engine.service.errors import Refused, ServiceError
 from nuc_engine.service.logger import Logger
 from nuc_engine.service.service import LONGEST_MS, Service
 
+_SWITCH_S = 0.0002
+
 EXIT_OK, EXIT_REFUSED, EXIT_LOGGER = 0, 1, 71
 
 
@@ -29,6 +31,8 @@ def run(launch: Launch) -> int:
     not help.
     """
     words = launch.block.words
+    # The logger's thread shares the interpreter with the one that answers: let it not keep it for 5 ms at a time.
+    sys.setswitchinterval(_SWITCH_S)
     dump = threading.Event()
     logger = Logger(
         launch,
@@ -36,6 +40,7 @@ def run(launch: Launch) -> int:
         now_ns=time.monotonic_ns,
         request_dump=lambda: _ask(dump, launch.to_service),
         stream=sys.stderr,
+        for_journal=launch.to_journal,
     )
     try:
         service = Service(launch, logger, now_ns=time.monotonic_ns, wall_s=time.time, dump_wanted=lambda: _taken(dump))

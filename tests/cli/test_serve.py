@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.daemon import serve as daemon
+from nuc_engine import serve as daemon
 from nuc_engine.daemon.launch import ServeOptions
 
 

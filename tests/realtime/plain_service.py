@@ -21,9 +21,9 @@ from pathlib import Path
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch, ServeOptions
-from nuc_engine.daemon.serve import DaemonPrograms, serve
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.wire import Command, Kind, pack, unpack
+from nuc_engine.serve import DaemonPrograms, serve
 
 
 class PlainService:

@@ -84,6 +84,7 @@ def serve(
             to_supervisor=_event_descriptor(),
             buses=tuple(port.line for port in ports),
             options=options,
+            to_journal=_is_journal(environment.get("JOURNAL_STREAM", "")),
         )
         supervisor = Supervisor(
             launch,
@@ -103,6 +104,12 @@ def serve(
             with suppress(OSError):
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         return supervisor.run()
+
+
+def _is_journal(stream: str) -> bool:
+    """Say whether stderr is what systemd calls the stream to its journal: device and inode."""
+    found = os.fstat(2)
+    return stream == f"{found.st_dev}:{found.st_ino}"
 
 
 def _event_descriptor() -> int:
