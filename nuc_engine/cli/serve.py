@@ -24,7 +24,7 @@ _HIGHEST = 89
     examples=(
         ("nuc serve lin_roach", "a leg that is emulated; then, in another terminal: nuc ctl run"),
         (
-            "nuc serve lin_roach --bus aimotor:///dev/ttyUSB0?baud=115200 --on-stop park --park CT=20 --park FT=90",
+            "nuc serve lin_roach --bus aimotor:///dev/ttyUSB0 --on-stop park --park Coxa-Trochanter=80",
             "a leg on an adapter; a stop moves it slowly into a pose that it can rest in",
         ),
         (

@@ -29,7 +29,7 @@ def test_zsh_finds_its_mark_in_the_first_line(nuc: Nuc) -> None:
 
 
 def test_commands_complete(complete) -> None:
-    assert complete("re") == ["replay"]
+    assert complete("re") == ["replay", "recover"]
     assert "validate" in complete("")
 
 
