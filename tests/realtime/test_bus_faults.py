@@ -38,6 +38,7 @@ def test_a_bus_that_falls_silent_is_limp_as_soon_as_it_speaks_again(bench, stall
     leg, served = bench
 
     def trial():
+        leg.tell("faults")
         served.run_bout()
         leg.tell("faults", drop=1.0)
         silent = time.monotonic_ns()
@@ -67,6 +68,7 @@ def test_a_servo_that_babbles_ends_the_bout_and_all_obey_the_torque_off_nobody_h
     leg, served = bench
 
     def trial():
+        leg.tell("babble", servo=1, on=False)
         served.run_bout()
         leg.tell("babble", servo=1, on=True)
         begun = time.monotonic_ns()
@@ -99,9 +101,10 @@ def test_a_servo_that_babbles_ends_the_bout_and_all_obey_the_torque_off_nobody_h
 )
 def test_at_one_percent_of_bad_bytes_the_bout_goes_on_and_everything_detectable_is_counted(bench, stalls, faults):
     leg, served = bench
-    before = leg.tell("status")
 
     def trial():
+        leg.tell("faults")
+        before = leg.tell("status")
         bout = served.run_bout()
         leg.tell("faults", **faults)
         time.sleep(4.0)

@@ -22,13 +22,20 @@ def driven(leg) -> list[int]:
     return [servo["driven"] for servo in leg.tell("status")["servos"]]
 
 
+def await_alone(served) -> None:
+    """Wait until the third servo alone has not confirmed.
+
+    Another one may be in it for a cycle: what follows a missed reply is believed late.
+    """
+    wait_for(lambda: served.words()["unconfirmed"] == [NAME], "the others to have confirmed", 3, served)
+
+
 def test_a_servo_that_is_absent_is_named_and_nothing_is_driven_without_it(serve, stalls):
     leg, served = serve()
     leg.tell("unplug", servo=2)
     served.await_ready()
-    assert f"no answer from {NAME}" in served.refusal(served.client.run)
-    # Another one may be in it for a cycle: what follows a missed reply is believed late.
-    wait_for(lambda: served.words()["unconfirmed"] == [NAME], "the others to have confirmed", 2, served)
+    await_alone(served)
+    assert served.refusal(served.client.run).startswith("no answer from ")
     assert drives(leg, 0) == 0
     assert NAME in served.await_logged("torque_unconfirmed")["text"]
     leg.tell("plug", servo=2)
@@ -40,6 +47,8 @@ def test_a_servo_that_is_lost_in_a_bout_makes_the_others_limp_and_comes_back_lim
     leg, served = bench
 
     def trial():
+        leg.tell("unstick", servo=2)
+        leg.tell("plug", servo=2)
         served.run_bout()
         leg.tell("unplug", servo=2)
         lost = time.monotonic_ns()
@@ -84,6 +93,7 @@ def test_a_servo_that_goes_limp_by_itself_is_not_noticed_and_taken_back_by_off_a
     leg, served = bench
 
     def trial():
+        leg.tell("trip", servo=2, on=False)
         bout = served.run_bout()
         leg.tell("trip", servo=2, on=True)
         time.sleep(0.4)
@@ -105,7 +115,8 @@ def test_a_servo_at_another_id_is_absent_and_can_not_be_driven(serve):
     leg, served = serve()
     leg.tell("wrong_id", servo=2, id=9)
     served.await_ready()
-    assert f"no answer from {NAME}" in served.refusal(served.client.run)
+    await_alone(served)
+    assert served.refusal(served.client.run).startswith("no answer from ")
     assert drives(leg, 0) == 0
     assert driven(leg) == [-1] * 4
     leg.tell("wrong_id", servo=2, id=2)
@@ -115,21 +126,17 @@ def test_a_servo_that_changes_its_id_in_a_bout_is_said_to_be_under_torque_until_
     leg, served = bench
 
     def trial():
+        leg.tell("wrong_id", servo=2, id=2)
         served.run_bout()
         leg.tell("wrong_id", servo=2, id=9)
         lost = time.monotonic_ns()
         served.await_fault("motor_silent")
         time.sleep(0.1)
-        try:
-            assert_limp_within(leg, lost, MISSES_NS)
-            wait_for(lambda: served.words()["unconfirmed"] == [NAME], "the others to have confirmed", 2, served)
-            assert served.words()["torque"]
-            # It hears nothing that is said to its old id, and keeps its last goal.
-            assert [level >= 0 for level in driven(leg)] == [False, False, True, False]
-        except AssertionError:
-            leg.tell("wrong_id", servo=2, id=2)
-            served.await_limp()
-            raise
+        assert_limp_within(leg, lost, MISSES_NS)
+        await_alone(served)
+        assert served.words()["torque"]
+        # It hears nothing that is said to its old id, and keeps its last goal.
+        assert [level >= 0 for level in driven(leg)] == [False, False, True, False]
 
     repeat_disturbed(stalls, trial)
     assert served.end() == 1
@@ -143,6 +150,7 @@ def test_after_the_supply_was_lost_nothing_moves_before_somebody_arms(bench, sta
     leg, served = bench
 
     def trial():
+        leg.tell("supply", on=True)
         served.run_bout()
         leg.tell("supply", on=False)
         lost = time.monotonic_ns()
