@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= data/experiment_a
 
-.PHONY: run test check lint types imports bench bench-daemon nightly clean help
+.PHONY: run test test-fast test-realtime check lint types imports bench bench-daemon nightly clean help
 
 help:
 	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
-	@echo "make test    all tests"
+	@echo "make test    all tests: test-fast on the virtual clock, then test-realtime, which kills real processes"
 	@echo "make check   lint, types, import contracts, tests: what CI runs"
 	@echo "make bench   speed table into benchmarks/"
 	@echo "make bench-daemon  the daemon in real time beside what the machine can do (15 min), table into benchmarks/"
@@ -31,8 +31,14 @@ $(VENV)/.dev: $(VENV)/.test
 run: $(VENV)/.sim
 	$(BIN)/nuc run lin_roach --script experiment_a --duration 60 --scratch $(OUT) --plot
 
-test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 tests
+test: test-fast test-realtime
+
+test-fast: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 tests --ignore=tests/realtime
+
+# Real processes on the real clock, one after the other; what a busy machine spoiled is tried once more, and said so.
+test-realtime: $(VENV)/.test
+	$(BIN)/python -m pytest -rs tests/realtime || $(BIN)/python -m pytest -rs --last-failed tests/realtime
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
