@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from drivers.bus import Bus
 from drivers.errors import PortError
@@ -26,6 +26,7 @@ from nuc_engine.daemon.block import OWNER_CORE, Block, Word
 from nuc_engine.daemon.launch import ServeOptions, StopPolicy
 from nuc_engine.daemon.live import LiveExecutive
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
+from nuc_engine.daemon.neighbours import Neighbours
 from nuc_engine.daemon.orders import obey
 from nuc_engine.daemon.ringrecorder import RingRecorder
 from nuc_engine.daemon.wire import FAULT_NAMES, Kind
@@ -35,9 +36,6 @@ from nuc_engine.tasks.board import Drive
 
 WATCH_NS = 4_000_000
 """How often the core looks after what nobody wakes it for; its heart beats at least as often."""
-
-GUARDIAN_LIMIT = 6
-"""Looks in a row, in time, that find the guardian's heart still, and make it lost: about 25 ms."""
 
 SERVICE_LIMIT_NS = 3_000_000_000
 """How long the service may be silent where its loss is to stop the leg: longer than its restart takes."""
@@ -84,8 +82,8 @@ class Engine:
     ) -> None:
         self.plan, self.bus, self.block, self.options, self.clock = plan, bus, block, options, clock
         self.words = block.words
-        self._wakened, self._slept, self._orphaned = wakened, slept, orphaned
-        self._alone = False
+        self._wakened, self._slept = wakened, slept
+        self._neighbours = Neighbours(block.words, clock.now_ns, orphaned)
         self._filenos = (*bus.filenos(), wakened)
         self.store = block.store(plan)
         self.recorder = RingRecorder(plan, self.store, block.rings["records"], self.words, wake)
@@ -101,8 +99,6 @@ class Engine:
         # A core that was killed in the middle of a bout has left its number behind.
         self.bout = self.words[Word.BOUT] = 0
         self._generation = self.words[Word.CORE_GENERATION]
-        self._guardian = (0, 0)
-        self._service_ns = clock.now_ns
         self._watch_ns = 0
         for statistics in block.statistics.values():
             statistics.clear()
@@ -126,7 +122,7 @@ class Engine:
         try:
             while not self.words[Word.SHUTDOWN] or self._still_under_torque():
                 self.turn()
-                if self._alone and self.live.limp:
+                if self._neighbours.alone and self.live.limp:
                     self.words[Word.TORQUE] = 0
                     return EXIT_ORPHANED
         except PortError as error:
@@ -204,7 +200,9 @@ class Engine:
         words = self.words
         on_time = now - self._watch_ns < 2 * WATCH_NS
         self._watch_ns = now + WATCH_NS
-        self._watch_guardian(on_time)
+        self._neighbours.look(on_time=on_time)
+        if self._neighbours.guardian_lost and self.mode is not Mode.FAULT:
+            self.fault("guardian_lost", "the guardian's heart stands still")
         self._watch_requests(now)
         if words[Word.LATCHED] and self.mode is not Mode.FAULT:
             self.fault(FAULT_NAMES[words[Word.LATCH_REASON]], "the guardian has latched it")
@@ -216,25 +214,11 @@ class Engine:
         if words[Word.OFF_REQUEST] and words[Word.OFF_BEGUN] == words[Word.OFF_REQUEST] and self.live.limp:
             words[Word.OFF_REQUEST] = 0
         self._note_unconfirmed()
-        # 0: another one is being born, which is no sign of life yet.
-        self._service_ns = words[Word.SERVICE_BEAT] or self._service_ns
-        silent = now - self._service_ns
+        silent = self._neighbours.service_silent_ns(now)
         lost = silent > SERVICE_LIMIT_NS and self.options.on_service_loss == "stop"
         if lost and self.mode is Mode.RUNNING:
             self.event("service_lost", f"the service has been silent for {silent / 1e9:.1f} s")
             self.stop("", "the service was lost")
-
-    def _watch_guardian(self, on_time: bool) -> None:
-        beat, still = self._guardian
-        now = self.words[Word.GUARDIAN_BEAT]
-        # Looks that came late say nothing: then it is the machine that stands still.
-        # 0: another guardian is being born.
-        still = 0 if now not in (0, beat) else still + on_time
-        self._guardian = (now, still)
-        # With the main process gone as well there is nobody to start another, nor anybody to arm this one.
-        self._alone = still >= GUARDIAN_LIMIT and self._orphaned()
-        if still >= GUARDIAN_LIMIT and self.mode is not Mode.FAULT:
-            self.fault("guardian_lost", f"the guardian's heart stands still since {GUARDIAN_LIMIT} looks at it")
 
     def _watch_requests(self, now: int) -> None:
         words = self.words
@@ -263,7 +247,7 @@ class Engine:
         """Return the mode after `what`. Raises Refusal where nothing may drive now, or this mode does not allow it."""
         if self.words[Word.SHUTDOWN]:
             raise Refusal("the engine is being shut down")
-        if self._guardian[1] >= GUARDIAN_LIMIT:
+        if self._neighbours.guardian_lost:
             raise Refusal("no guardian watches over the engine: another one is being started; try again in a second")
         return step(self.mode, what)
 
@@ -407,21 +391,10 @@ class Engine:
             self.event("script_cut", f"{cut} changeset(s) of later times were dropped with the end of the bout")
         live.stop()
         self.recorder.tell(Kind.POSE, now, live.start_pose_deg or {})
-        self.recorder.tell(Kind.COUNTS, now, self._counts())
+        self.recorder.tell(Kind.COUNTS, now, live.counts())
         self.recorder.tell(Kind.BOUT_END, now, self.bout, state, reason)
         self.bout = self.words[Word.BOUT] = 0
         self.stop_at_ns = NEVER
-
-    def _counts(self) -> dict[str, Any]:
-        plan, live = self.plan, self.live
-        return {
-            "cycles": live.board.cycle,
-            "tasks": {e.name: {"runs": e.runs, "overruns": e.overruns, "skipped": e.skipped} for e in live.entries},
-            "rule_overlaps": {j.name: live.transition.overlaps[j.index] for j in plan.joints if j.states},
-            "negative_forces": {m.name: live.muscles.negative_forces[m.index] for m in plan.muscles},
-            "guard_interventions": {m.name: live.guard.interventions[m.index] for m in plan.motors},
-            "missed_replies": {m.name: live.missed[m.index] for m in plan.motors},
-        }
 
     def _executive(self, *, running: bool, keep_store: bool) -> LiveExecutive:
         return LiveExecutive(

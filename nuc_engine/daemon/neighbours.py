@@ -1,0 +1,40 @@
+"""What the core sees of the processes around it, look by look: is there a guardian, a service, a main process?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nuc_engine.daemon.block import Word
+
+GUARDIAN_LIMIT = 6
+"""Looks in a row, in time, that find the guardian's heart still, and make it lost: about 25 ms."""
+
+
+class Neighbours:
+    """Judges hearts by `words`; `orphaned` says whether the main process is gone. A beat of 0 is one being born."""
+
+    def __init__(self, words: memoryview, now_ns: int, orphaned: Callable[[], bool]) -> None:
+        self._words, self._orphaned = words, orphaned
+        self._beat = self._still = 0
+        self._service_ns = now_ns
+
+    def look(self, *, on_time: bool) -> None:
+        """Look once. A look that comes late blames nobody: then it is the machine that stands still."""
+        beat = self._words[Word.GUARDIAN_BEAT]
+        self._still = 0 if beat not in (0, self._beat) else self._still + on_time
+        self._beat = beat
+        self._service_ns = self._words[Word.SERVICE_BEAT] or self._service_ns
+
+    @property
+    def guardian_lost(self) -> bool:
+        """Whether nobody watches over the core."""
+        return self._still >= GUARDIAN_LIMIT
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is nobody to start another guardian either, nor anybody to arm this core."""
+        return self.guardian_lost and self._orphaned()
+
+    def service_silent_ns(self, now_ns: int) -> int:
+        """Return how long the service has not been heard of."""
+        return now_ns - self._service_ns
