@@ -51,6 +51,7 @@ class LiveExecutive(Dispatcher):
         self._live_bus, self._ring_recorder, self._words = bus, recorder, block.words
         self._statistics = statistics = block.statistics
         self._timed = tuple((entry, statistics[entry.name], Word.TASK_LAST + k) for k, entry in enumerate(self.entries))
+        self._heard = self._bus_counts()
         self._releasing = False
         self.running = running
         self.quiet = False
@@ -129,6 +130,10 @@ class LiveExecutive(Dispatcher):
         self._live_bus.torque_off(now_ns)
         self._complete_entry.release_ns = self._live_bus.wake_ns
 
+    def _bus_counts(self) -> dict[str, int]:
+        bus = self._live_bus
+        return {"missed": bus.missed, "implausible": bus.implausible, "stray_bytes": bus.stray_bytes}
+
     def counts(self) -> dict[str, Any]:
         """Return what was counted since the start, by the names of the configuration."""
         plan = self.plan
@@ -138,6 +143,7 @@ class LiveExecutive(Dispatcher):
             "rule_overlaps": {j.name: self.transition.overlaps[j.index] for j in plan.joints if j.states},
             "negative_forces": {m.name: self.muscles.negative_forces[m.index] for m in plan.muscles},
             "guard_interventions": {m.name: self.guard.interventions[m.index] for m in plan.motors},
+            "bus": {name: now - self._heard[name] for name, now in self._bus_counts().items()},
             "missed_replies": {m.name: self.missed[m.index] for m in plan.motors},
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ def _changeset(core: Engine, request: int, time: Any, writes: Any, asked: Any, c
     plan = core.plan
     changeset = Changeset(
         time_ns=_whole(time, "time", -1),
-        writes=tuple(Write(_whole(hdso, "HDSO", 0), tuple(values)) for hdso, values in writes),
+        writes=tuple(Write(_whole(hdso, "HDSO", 0), _numbers(values)) for hdso, values in writes),
         requests=tuple(Request(_whole(hdso, "HDSO", -1), _whole(count, "count", 0)) for hdso, count in asked),
         controls=tuple(Control(str(what), _whole(joint, "joint", 0), value) for what, joint, value in controls),
         origin=request,
@@ -79,9 +79,6 @@ def _unfit(core: Engine, write: Write) -> str:
         return f"HDSO number {write.hdso} does not exist"
     hdso = plan.hdsos[write.hdso]
     named = f"HDSO {hdso.id_num} ({hdso.name})"
-    values: Sequence[Any] = write.values
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return f"{named}: expected numbers"
     reason = refusal(hdso, write.values)
     if not reason and hdso.kind == "boolstring":
         try:
@@ -155,6 +152,12 @@ def _limits(core: Engine, limits: Any) -> Any:
     core.limits[:] = [None if limit < 0 else limit for limit in ticks]
     core.live.guard.set_limits(core.limits)
     return ""
+
+
+def _numbers(values: Any) -> tuple[int | float, ...]:
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        raise Refusal(f"values {str(values)[:60]}; expected numbers")
+    return tuple(values)
 
 
 def _whole(value: Any, what: str, least: int) -> int:

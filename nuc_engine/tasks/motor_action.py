@@ -18,6 +18,9 @@ LIMP_CYCLES = 200
 """How often a limp servo is told so again. In between it is read: a read that a line garbles into a send names the
 place where the shaft is, a garbled torque-off a fixed one."""
 
+CONFIRMATIONS = 2
+"""Torque-offs in a row that a servo must have answered: a late reply of another may pass for one."""
+
 FRESH_NS = 250_000_000
 """How old a measurement may be, besides the pause between exchanges, to drive anything."""
 
@@ -70,6 +73,7 @@ class MotorAction:
         self._pushing = [0] * len(plan.motors)
         self._approached_ns = [0] * len(plan.motors)
         self._since_limp = [0] * len(plan.motors)
+        self._confirmed = [0] * len(plan.motors)
 
     def start(self, now_ns: int) -> None:
         """Compute every command from the last reply, pass it through the guard and begin the exchange."""
@@ -94,6 +98,7 @@ class MotorAction:
                     self._since_limp[k] = 0
                 continue
             board.limp[k] = False
+            self._confirmed[k] = 0
             if status[k] != _OK or stamps[k] < oldest_ns:
                 board.approach_raw[k] = None
                 continue
@@ -159,9 +164,11 @@ class MotorAction:
         for k in self._motors:
             if status[k] != _OK:
                 board.limp[k] = False
+                self._confirmed[k] = 0
             else:
                 if board.sent_raw[k] == LIMP:
-                    board.limp[k] = True
+                    self._confirmed[k] += 1
+                    board.limp[k] = self._confirmed[k] >= CONFIRMATIONS
                 board.position_raw[k] = bus.position_raw[k]
                 board.current_raw[k] = bus.current_raw[k]
                 board.stamp_ns[k] = bus.stamp_ns[k]

@@ -108,7 +108,7 @@ def test_a_joint_that_was_driven_is_told_to_be_limp():
     sent = [goals[joint.motor] for _, goals, _ in bench.bus.sent]
     first = sent.index(LIMP)
     assert first <= 2
-    assert set(sent[first + 1 :]) == {READ_ONLY}
+    assert set(sent[first + 2 :]) == {READ_ONLY}
 
 
 def test_a_servo_that_does_not_answer_is_not_taken_for_limp():
@@ -176,9 +176,11 @@ def test_only_the_answer_to_a_torque_off_makes_a_servo_limp(status):
     action.complete()
     assert board.limp == [False]
     board.drives = [Drive.LIMP]
-    action.start(1)
-    action.complete()
-    assert board.limp == [status == OK]
+    for now, limp in ((1, False), (2, status == OK)):
+        action.start(now)
+        action.complete()
+        # Once may have been a late reply of another servo.
+        assert board.limp == [limp]
 
 
 def test_another_mode_begins_where_the_joint_is():
