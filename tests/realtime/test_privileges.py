@@ -101,11 +101,11 @@ def test_the_real_clock_is_never_early_and_hears_descriptors(spin_us: int) -> No
     read, write = os.pipe()
     for _ in range(20):
         deadline = clock.now_ns + 1_000_000
-        assert clock.wait(deadline, (read,)) is False
+        assert not clock.wait(deadline, (read,))
         assert clock.now_ns >= deadline
     os.write(write, b"x")
     far = clock.now_ns + 60_000_000_000
-    assert clock.wait(far, (read,)) is True
+    assert clock.wait(far, (read,))
     assert clock.now_ns < far
     os.close(read)
     os.close(write)
