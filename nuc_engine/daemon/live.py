@@ -17,6 +17,10 @@ from nuc_engine.tasks.board import Drive
 _STILL = (Drive.LIMP, Drive.NONE)
 
 
+LOOKAHEAD_NS = 80_000
+"""How soon before state transition is due no other task is begun any more: about as long as one takes."""
+
+
 class LiveExecutive(Dispatcher):
     """Runs one model in real time, one task per `dispatch`.
 
@@ -52,7 +56,7 @@ class LiveExecutive(Dispatcher):
         self._statistics = statistics = block.statistics
         self._timed = tuple((entry, statistics[entry.name], Word.TASK_LAST + k) for k, entry in enumerate(self.entries))
         self._heard = self._bus_counts()
-        self._releasing = False
+        self._releasing = self._held = False
         self.running = running
         self.quiet = False
         if not running:
@@ -67,7 +71,7 @@ class LiveExecutive(Dispatcher):
     @property
     def next_ns(self) -> int:
         """When the next task is due; NEVER when only a reply can make one ready."""
-        return min([entry.release_ns for entry in self.entries])
+        return self._transition_entry.release_ns if self._held else min([entry.release_ns for entry in self.entries])
 
     @property
     def limp(self) -> bool:
@@ -77,9 +81,15 @@ class LiveExecutive(Dispatcher):
 
     def dispatch(self, now_ns: int) -> bool:
         """Run the most urgent task that is due; False when none is. Raises EngineFault and the port's PortError."""
+        periodic = self._transition_entry
+        self._held = False
         for entry, statistics, fresh in self._timed:
             release = entry.release_ns
             if release <= now_ns:
+                if now_ns < periodic.release_ns < now_ns + LOOKAHEAD_NS:
+                    # A task is not interrupted, so one that is due at once would have to wait for this one to end.
+                    self._held = True
+                    return False
                 entry.runs += 1
                 entry.run(now_ns)
                 done = self._clock.now_ns

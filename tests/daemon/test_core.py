@@ -17,6 +17,7 @@ from nuc_engine.bout import open_leg
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_CRASH, EXIT_ORPHANED, EXIT_SHUTDOWN
 from nuc_engine.daemon.lines import assign_motors, servos_of
+from nuc_engine.daemon.live import LOOKAHEAD_NS
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import FAULT_NAMES, Command, Kind, pack
 from nuc_engine.executive import Executive
@@ -645,3 +646,16 @@ def test_several_buses_are_exchanged_with_side_by_side():
     both.words[Word.OFF_REQUEST] = both.clock.now_ns
     both.run(0.06)
     assert both.words[Word.TORQUE] == both.words[Word.UNCONFIRMED] == 0
+
+
+def test_nothing_is_begun_just_before_state_transition_is_due():
+    bench = Bench()
+    bench.run(0.05)
+    bench.core.store.write(bench.plan.statetrans_period, (MS,))
+    bench.start(2.0)
+    start = bench.words[Word.BOUT_START]
+    begun = [time - start for time, _, _ in bench.bus.sent if time > start]
+    assert len(begun) > 300
+    before_due = [MS - time % MS for time in begun if time % MS]
+    assert min(before_due) >= LOOKAHEAD_NS
+    assert any(time % MS == 0 for time in begun), "some had to wait"
