@@ -100,8 +100,7 @@ class Engine:
         self.bout = self.words[Word.BOUT] = 0
         self._generation = self.words[Word.CORE_GENERATION]
         self._watch_ns = 0
-        for statistics in block.statistics.values():
-            statistics.clear()
+        self._forget_statistics()
         self.live = self._executive(running=False, keep_store=any(self.store.flags))
         self.mode = Mode.FAULT if self.words[Word.LATCHED] else Mode.CONFIGURED
         self._enter(self.mode, "a fault is latched" if self.mode is Mode.FAULT else "configured")
@@ -349,6 +348,7 @@ class Engine:
         self.run_at_ns = NEVER
         self.live.settle(self.clock.now_ns)
         gc.collect()
+        self._forget_statistics()
         self.live = live = self._executive(running=True, keep_store=True)
         self.recorder.begin()
         start = live.begin()
@@ -367,7 +367,9 @@ class Engine:
         if changeset.time_ns < 0:
             self.live.load([_at(changeset, self.clock.now_ns)])
         elif self.bout:
-            self.live.load([_at(changeset, self.live.start_ns + changeset.time_ns)])
+            # A time that has passed is now.
+            due_ns = max(self.live.start_ns + changeset.time_ns, self.clock.now_ns)
+            self.live.load([_at(changeset, due_ns)])
         else:
             self.waiting = sorted([*self.waiting, changeset], key=lambda item: item.time_ns)
 
@@ -395,6 +397,10 @@ class Engine:
         self.recorder.tell(Kind.BOUT_END, now, self.bout, state, reason)
         self.bout = self.words[Word.BOUT] = 0
         self.stop_at_ns = NEVER
+
+    def _forget_statistics(self) -> None:
+        for statistics in self.block.statistics.values():
+            statistics.clear()
 
     def _executive(self, *, running: bool, keep_store: bool) -> LiveExecutive:
         return LiveExecutive(

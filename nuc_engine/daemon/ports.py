@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
+
 from drivers.errors import PortError
 from drivers.factory import parse_line
 from drivers.serialport import SerialPort, find_stable_name, open_port, try_open
 from nuc_engine.daemon.launch import BusLine
+
+_PSEUDO_TERMINALS = "/dev/pts/"
 
 
 class BusPort:
@@ -19,6 +24,7 @@ class BusPort:
         self._spec = parse_line(url)
         self._path = find_stable_name(self._spec.path)
         self._port: SerialPort | None = None
+        self._link: tuple[int, int] | None = None
         self.trouble = ""
         """Why it could not be opened the last time, empty while there is simply no device."""
 
@@ -40,6 +46,7 @@ class BusPort:
     def open(self) -> None:
         """Open it. Raises PortError saying what to do."""
         if self._port is None:
+            self._link = _terminal_link(self._path)
             self._port = open_port(self._path, self._spec.baud)
             self._path = find_stable_name(self._path)
 
@@ -47,6 +54,11 @@ class BusPort:
         """Open it if it is there; True when it is open."""
         if self._port is None:
             self.trouble = ""
+            link = _terminal_link(self._path)
+            if link is not None and link == self._link:
+                # What it leads to is gone, and its number may be anybody's terminal by now.
+                return False
+            self._link = link
             try:
                 self._port = try_open(self._path, self._spec.baud)
             except PortError as error:
@@ -58,3 +70,14 @@ class BusPort:
         if self._port is not None:
             self._port.close()
             self._port = None
+
+
+def _terminal_link(path: str) -> tuple[int, int] | None:
+    """Return what tells a link to a pseudo-terminal from an older one of that name; None for anything else."""
+    try:
+        found = os.lstat(path)
+        if not stat.S_ISLNK(found.st_mode) or not os.readlink(path).startswith(_PSEUDO_TERMINALS):
+            return None
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns

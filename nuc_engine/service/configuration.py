@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from nuc_engine.plan import Plan
@@ -84,3 +85,12 @@ def _reasons(problems: Problems) -> str:
     lines = [str(problem) for problem in problems.errors]
     more = len(lines) - _MAX_REASONS
     return "\n".join(lines[:_MAX_REASONS] + ([f"... and {more} more"] if more > 0 else []))
+
+
+def check_names(option: str, given: Iterable[str], names: Sequence[str]) -> None:
+    """Raise Refused where an option names something the model does not have: a limit must not be without effect."""
+    for name in given:
+        if name not in names:
+            near = get_close_matches(name.replace("-", "_"), names, 1, 0.3)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+            raise Refused("not_found", f"{option} {name}: the model has no such name", hint)

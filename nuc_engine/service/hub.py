@@ -13,7 +13,7 @@ from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.wire import FAULT_NAMES
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.service.clients import Client, Clients
-from nuc_engine.service.configuration import Configuration, make_configuration
+from nuc_engine.service.configuration import Configuration, check_names, make_configuration
 from nuc_engine.service.control import Control
 from nuc_engine.service.core_link import CoreLink
 from nuc_engine.service.edits import ControlBook, EditBook
@@ -209,7 +209,12 @@ class Hub:
     # --- configuration ---
 
     def install(self, configuration: Configuration) -> None:
-        """Let the supervisor start a core of a new plan. Raises BlockError for a plan that is too large."""
+        """Let the supervisor start a core of a new plan.
+
+        Raises BlockError for a plan that is too large, Refused where limits or a park pose name what it does not have.
+        """
+        check_names("--limit", self.options.limits, [motor.name for motor in configuration.plan.motors])
+        check_names("--park", self.options.park_deg, [joint.name for joint in configuration.plan.joints])
         self.logger.tell_documents(configuration.name, configuration.files)
         self.mirror = self.book = None
         self.block.write_plan(configuration.plan)

@@ -242,7 +242,8 @@ class Session:
 
     async def _script(self, entry: HdsoScript, slot: Slot) -> None:
         hub = self._hub
-        self._authorise("hdsoscript")
+        if any(isinstance(item, HdsoMod) for item in entry.entries):
+            self._authorise("hdsoscript")
         self._say(slot, response("conditional", time=self._time()))
         edits = methods_values.submit(hub, self._client.author, entry)
         hub.logger.tell_script(entry.name or "script", write(entry))
@@ -288,7 +289,9 @@ class Session:
         elif kind == "log" and command.data_destination == "network":
             self._stream(command, slot)
         else:
-            self._authorise(extended or kind)
+            if extended != "off":
+                # To take the torque off is everybody's right, at any time.
+                self._authorise(extended or kind)
             await self._change(command)
             self._finish(slot, self._success(command))
 

@@ -90,6 +90,20 @@ def test_a_port_is_found_again_under_its_name(pty):
     port.close()
 
 
+def test_a_link_that_was_left_behind_is_nobody(pty):
+    link, _ = pty
+    port = BusPort("", f"aimotor://{link}")
+    port.open()
+    port.close()
+    # Its emulator is dead, and the terminal's number may have gone to somebody else.
+    assert not port.try_open()
+    target = os.readlink(link)
+    link.with_suffix(".new").symlink_to(target)
+    link.with_suffix(".new").replace(link)
+    assert port.try_open()
+    port.close()
+
+
 def test_a_port_that_is_there_and_cannot_be_opened_says_why(pty):
     link, _ = pty
     link.unlink()

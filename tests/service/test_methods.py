@@ -8,6 +8,7 @@ import zmq
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.wire import Command
+from nuc_engine.service.errors import Refused
 from nuc_engine.service.methods import METHODS
 from sccils_schemas.model import MODEL_FILES
 from tests.sccils.small import SMALL
@@ -564,3 +565,16 @@ def test_run_does_not_wait_for_a_folder_that_does_not_come(b):
         talk.socket.poll(1)
     b.now += 600_000_000
     assert talk.answer(number)["folder"] == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"limits": {"Femur-motor": 3}}, "did you mean 'Femur_motor'"),
+        ({"limits": {"xyz": 3}}, "--limit xyz"),
+        ({"park_deg": {"Nope": 3.0}}, "--park Nope"),
+    ],
+)
+def test_limits_and_park_poses_name_what_the_model_has(tmp_path, options, said):
+    with bench(tmp_path, **options) as b, pytest.raises(Refused, match=said):
+        b.configured()

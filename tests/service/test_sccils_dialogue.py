@@ -309,6 +309,14 @@ def test_only_one_client_changes_things(i, b):
     assert "Ann" in answer.text
     poll = '<hdsoscript><hdsoSpec idNum="102"/></hdsoscript>'
     assert i.do(command("log", poll, extendedcommand="poll")).status == "success"
+    i.hear()
+    # To read, and to take the torque off, nobody needs control.
+    assert i.do(poll.encode()).status == "conditional"
+    assert i.status().response_type == "withdata"
+    assert [mod.id_num for mod in i.hear().entries] == [102]
+    assert i.do(command("extended", "smoke", extendedcommand="off")).status == "success"
+    assert b.core.obeyed[-1][1][1].startswith("smoke")
+    assert i.do(command("stop")).status == "fail"
 
 
 @pytest.mark.parametrize(

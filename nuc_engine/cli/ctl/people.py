@@ -8,6 +8,7 @@ import click
 
 from nuc_engine.cli.ctl.base import Group, answer, subcommand
 from nuc_engine.cli.ctl.link import Target, act, daemon
+from nuc_engine.cli.output import note
 from nuc_engine.cli.params import as_json
 from nuc_engine.client import calls
 
@@ -67,10 +68,18 @@ def register(group: Group) -> None:
     @as_json
     def shutdown(target: Target, yes: bool, as_json: bool) -> int:
         """End the daemon: the bout is stopped, the torque taken off, the data flushed."""
-        if not yes and not click.confirm(f"End the daemon at {target.address}?", err=True):
+        if not yes and not _sure(f"End the daemon at {target.address}?"):
+            note("it goes on running; --yes answers the question beforehand")
             return 1
         with daemon(target) as leg:
             return answer(as_json, act(leg, target, calls.shutdown()), "ending")
+
+
+def _sure(question: str) -> bool:
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        return False
 
 
 def _client(item: Any, control: str) -> str:
