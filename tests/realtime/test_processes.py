@@ -165,6 +165,24 @@ def test_a_supervisor_that_is_stopped_does_not_stop_the_leg_and_the_guardian_nee
     wait_for(lambda: daemon.words()["CORE_READY"] == 2, "another core", 5, daemon)
 
 
+def test_a_supervisor_that_stands_still_for_longer_leaves_the_leg_limp(bench, stalls):
+    leg, daemon = bench
+
+    def trial():
+        daemon.run_bout()
+        at = daemon.kill("supervisor", signal.SIGSTOP)
+        time.sleep(1.0)
+        try:
+            assert_limp_within(leg, at, 800 * MS)
+        finally:
+            os.kill(daemon.pid, signal.SIGCONT)
+        daemon.await_ready()
+        assert reason(daemon) == "supervisor_lost"
+        assert daemon.order("ARM")[0]
+
+    undisturbed(stalls, trial)
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT])
 def test_a_service_that_dies_is_replaced_and_the_leg_goes_on(bench, number):
     leg, daemon = bench
