@@ -20,7 +20,8 @@ class Recent:
     def __init__(self, wall_s: Callable[[], float], start_ns: int | None = None) -> None:
         self._wall_s, self._start_ns = wall_s, start_ns
         self._kept: deque[Happening] = deque(maxlen=KEPT)
-        self._next = 1
+        # Numbers that rise over the service's next lives too: who asks for what is new need not know of them.
+        self._next = max(1, int(wall_s() * 1000))
         self.listeners: list[Callable[[Happening], None]] = []
         self.journal: Callable[[str, str], None] = _nowhere
         self.privileges_missing: list[str] = []

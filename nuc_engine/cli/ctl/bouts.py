@@ -159,21 +159,21 @@ def _register_logs(group: Group) -> None:
             data = act(leg, target, calls.stoplog(at_s))
         return answer(as_json, data, f"log {data.get('state', '')} {data.get('folder') or ''}".rstrip())
 
-    @subcommand(group, "mark", (("mark 'foot slipped'", "this moment"),), "Nothing but that it was done.")
-    @click.argument("text")
+    @subcommand(group, "mark", (("mark foot slipped", "this moment"),), "Nothing but that it was done.")
+    @click.argument("text", nargs=-1, required=True)
     @as_json
-    def mark(target: Target, text: str, as_json: bool) -> int:
+    def mark(target: Target, text: tuple[str, ...], as_json: bool) -> int:
         """Log a remark with the time and your name."""
         with daemon(target) as leg:
-            return answer(as_json, act(leg, target, calls.mark(text)), "marked")
+            return answer(as_json, act(leg, target, calls.mark(" ".join(text))), "marked")
 
-    @subcommand(group, "note", (("note 'tibia replaced this morning'", "for the bout as a whole"),), "Nothing else.")
-    @click.argument("text")
+    @subcommand(group, "note", (("note tibia replaced this morning", "for the bout as a whole"),), "Nothing else.")
+    @click.argument("text", nargs=-1, required=True)
     @as_json
-    def note_(target: Target, text: str, as_json: bool) -> int:
+    def note_(target: Target, text: tuple[str, ...], as_json: bool) -> int:
         """Add a free note to the bout's data directory."""
         with daemon(target) as leg:
-            return answer(as_json, act(leg, target, calls.notes(text)), "noted")
+            return answer(as_json, act(leg, target, calls.notes(" ".join(text))), "noted")
 
     @subcommand(
         group,
