@@ -199,9 +199,10 @@ def _show(sight: Sight) -> None:
     descriptor = sys.stderr.fileno()
     if not select.select((), (descriptor,), (), 0)[1]:
         return
+    # Short enough for any terminal: a line that wraps can not be renewed.
     text = (
-        f"{sight.exchanges_per_s:.0f} exchanges/s; replies late by at most {sight.reply_max_us:.0f} us,"
-        f" 99 % under {sight.reply_p99_us:.0f} us; plant behind by at most {sight.plant_behind_ms:.1f} ms"
+        f"{sight.exchanges_per_s:.0f}/s; replies late {sight.reply_p99_us:.0f} us (99 %),"
+        f" {sight.reply_max_us:.0f} (most); plant behind {sight.plant_behind_ms:.1f} ms"
     )
     os.write(descriptor, f"\r{text}\x1b[K".encode())
 

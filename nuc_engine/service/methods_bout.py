@@ -281,7 +281,7 @@ def begin_log(hub: Hub, start_s: float, stop_s: float) -> dict[str, Any]:
     if 0 <= stop_s <= start_s:
         raise Refused("bad_request", f"logging would stop at {stop_s:g} s and start at {start_s:g} s")
     hub.logger.tell_window(round(start_s * _NS), round(stop_s * _NS) if stop_s >= 0 else -1)
-    return dict(hub.logger.status())
+    return _log_status(hub)
 
 
 async def stoplog(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
@@ -292,7 +292,12 @@ async def stoplog(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
 def end_log(hub: Hub, stop_s: float) -> dict[str, Any]:
     """Ask the logger to end a window, at an engine time or (negative) at once."""
     hub.logger.tell_window_end(round(stop_s * _NS) if stop_s >= 0 else -1)
-    return dict(hub.logger.status())
+    return _log_status(hub)
+
+
+def _log_status(hub: Hub) -> dict[str, Any]:
+    note = {"note": "every bout is logged whole here"} if hub.options.logging == "always" else {}
+    return dict(hub.logger.status()) | note
 
 
 async def take_control(hub: Hub, client: Client, params: dict[str, Any]) -> Any:

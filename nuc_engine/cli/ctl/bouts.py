@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,7 @@ def _register_logs(group: Group) -> None:
         """Log, where the daemon does not log every bout by itself."""
         with daemon(target) as leg:
             data = act(leg, target, calls.log(start, stop))
-        return answer(as_json, data, f"log {data.get('state', '')} {data.get('folder') or ''}".rstrip())
+        return answer(as_json, data, _logged(data))
 
     @subcommand(
         group, "stoplog", (("stoplog", "now"), ("stoplog --at 30", "at this engine time")), "The data directory."
@@ -157,7 +158,7 @@ def _register_logs(group: Group) -> None:
         """End what log began."""
         with daemon(target) as leg:
             data = act(leg, target, calls.stoplog(at_s))
-        return answer(as_json, data, f"log {data.get('state', '')} {data.get('folder') or ''}".rstrip())
+        return answer(as_json, data, _logged(data))
 
     @subcommand(group, "mark", (("mark foot slipped", "this moment"),), "Nothing but that it was done.")
     @click.argument("text", nargs=-1, required=True)
@@ -199,3 +200,8 @@ def _documents(folder: Path) -> dict[str, str]:
     if "joints.xml" not in found:
         raise click.UsageError(f"{folder}: no joints.xml there; expected a folder with {', '.join(_DOCUMENTS)}")
     return {name: path.read_text(encoding="utf-8") for name, path in found.items()}
+
+
+def _logged(data: Mapping[str, Any]) -> str:
+    note = f" ({data['note']})" if data.get("note") else ""
+    return f"log {data.get('state', '')} {data.get('folder') or ''}".rstrip() + note
