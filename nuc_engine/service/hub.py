@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
-from nuc_engine.daemon.wire import FAULT_NAMES
+from nuc_engine.daemon.wire import FAULT_NAMES, Command
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.service.clients import Client, Clients
 from nuc_engine.service.configuration import Configuration, check_names, make_configuration
@@ -100,6 +100,8 @@ class Hub:
     book: EditBook | None = None
     closed: Mapping[int, str] = field(default_factory=dict[int, str])
     bouts: int = 0
+    park: tuple[Mapping[int, float], float] | None = None
+    """The pose a client chose to park in, joint index to degrees, and its rate: another core is told again."""
     described: tuple[Configuration, Mapping[str, Any]] | None = None
     _generations: tuple[int, int] = (0, 0)
 
@@ -268,7 +270,10 @@ class Hub:
         store = self.block.store(self.plan)
         if self.book is not None and same_plan and self.book.plan == self.plan:
             self.book.resume(controls, live_values(store))
+            if self.park is not None:
+                self.core.send(Command.PARK, "", *self.park)
         else:
+            self.park = None
             stopped = "limp" if self.options.on_stop == "off" else "hold"
             self.book = EditBook(self.plan, controls, live_values(store), stopped)
         if words[Word.BOUT]:

@@ -47,8 +47,10 @@ async def park(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Choose the pose that a stop with the policy `park` moves to."""
     angles = await _angles(hub, params["angles"], params["name"])
     joints = {hub.need_joint(name): float(angle) for name, angle in angles.items()}
-    _, ack = hub.core.send(Command.PARK, client.author, joints, float(params["rate_deg_s"]))
+    chosen = (joints, float(params["rate_deg_s"]))
+    _, ack = hub.core.send(Command.PARK, client.author, *chosen)
     await ack
+    hub.park = chosen
     return {"angles": dict(angles), "rate_deg_s": params["rate_deg_s"]}
 
 

@@ -578,3 +578,18 @@ def test_run_does_not_wait_for_a_folder_that_does_not_come(b):
 def test_limits_and_park_poses_name_what_the_model_has(tmp_path, options, said):
     with bench(tmp_path, **options) as b, pytest.raises(Refused, match=said):
         b.configured()
+
+
+def test_a_core_that_is_replaced_is_told_the_park_pose_again(b):
+    talk = b.client("Ann")
+    joint = b.service.hub.need_plan().joints[0].name
+    talk.ask("park", angles={joint: 10.0}, rate_deg_s=5.0)
+    told = [fields for kind, fields in b.core.obeyed if kind == Command.PARK]
+    assert len(told) == 1
+    b.core.die()
+    b.turn(4)
+    b.core.begin(keep=True)
+    b.turn(6)
+    again = [fields for kind, fields in b.core.obeyed if kind == Command.PARK]
+    assert len(again) == 2
+    assert again[1][1:] == told[0][1:]
