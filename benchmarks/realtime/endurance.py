@@ -228,7 +228,7 @@ def _report(found: Outcome, seconds: float) -> list[str]:
 
 
 def _growth(found: Outcome, name: str) -> float:
-    # Of the process's own: resident are also the pages of the shared rings it has come by, which are there from the start.
+    # Of its own: resident are also the pages of the shared rings it has come by, which were there from the start.
     return found.late[name][1] / found.early[name][1] - 1 if name in found.late else float("nan")
 
 
