@@ -144,6 +144,8 @@ class Guardian:
         self._latch(finding)
         whole = self._take_off(LAST_NS if supervisor_dead else PATIENCE_NS)
         if supervisor_dead:
+            # There is nobody else to say so; the service waits for it.
+            self._words[Word.CORE_PID] = 0
             for pidfd in self._ends:
                 self._processes.kill(pidfd, signal.SIGTERM)
         return whole and not supervisor_dead

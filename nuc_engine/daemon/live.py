@@ -54,7 +54,10 @@ class LiveExecutive(Dispatcher):
         )
         self._live_bus, self._ring_recorder, self._words = bus, recorder, block.words
         self._statistics = statistics = block.statistics
-        self._timed = tuple((entry, statistics[entry.name], Word.TASK_LAST + k) for k, entry in enumerate(self.entries))
+        timed = [(entry, statistics[entry.name], Word.TASK_LAST + k) for k, entry in enumerate(self.entries)]
+        # The one task with a period goes before the replies that happen to come in the same instant: it is short, and
+        # they have no deadline. On virtual time, where nothing takes any, the order is the other way round.
+        self._timed = tuple(sorted(timed, key=lambda item: item[0] not in (self._script_entry, self._transition_entry)))
         self._heard = self._bus_counts()
         self._releasing = self._held = False
         self.running = running

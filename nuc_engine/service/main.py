@@ -20,6 +20,7 @@ from nuc_engine.service.logger import Logger
 from nuc_engine.service.service import LONGEST_MS, Service
 
 _SWITCH_S = 0.0002
+_ORPHAN_NS = 1_000_000_000
 
 EXIT_OK, EXIT_REFUSED, EXIT_LOGGER = 0, 1, 71
 
@@ -66,7 +67,6 @@ def _serve(service: Service, logger: Logger) -> int:
         ending.set()
 
     signal.signal(END_SIGNAL, end)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     status = EXIT_OK
     while not ending.is_set():
         service.step(LONGEST_MS)
@@ -74,6 +74,11 @@ def _serve(service: Service, logger: Logger) -> int:
             # Without its logger a service is half of one: a new one begins where this one's last commit was.
             status = EXIT_LOGGER
             break
+    words = service.hub.block.words
+    until_ns = time.monotonic_ns() + _ORPHAN_NS
+    while words[Word.CORE_PID] and os.getppid() != words[Word.SUPERVISOR_PID] and time.monotonic_ns() < until_ns:
+        # The main process is dead, the guardian sees to the core: what that still wrote, and its end, are for the log.
+        service.step(LONGEST_MS)
     logger.stop()
     service.close()
     return status
