@@ -6,6 +6,8 @@ emulator's byte log shows no silence on the bus meanwhile. A window in which the
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import time  # noqa: TID251  real processes live on the real clock
 from collections.abc import Callable, Iterator
@@ -217,10 +219,12 @@ def test_a_daemon_that_is_killed_as_a_whole_leaves_a_bout_that_recover_mends(ben
     folder = served.bouts()[-1]
     with pytest.raises(RecoverRefused, match="being written"):
         recover(folder)
-    for name in ("supervisor", "service", "core", "guardian"):
-        with suppress(KeyError, OSError):
-            served.kill(name)
-    wait_for(lambda: not any(_alive(pid) for pid in served.pids().values()), "the end of all", 10, served)
+    # Known before: nobody says who they are once the supervisor is dead.
+    everybody = [served.process.pid, *served.pids().values()]
+    for pid in everybody:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not any(_alive(pid) for pid in everybody[1:]), "the end of all", 10)
     assert recover(folder).state == "torn"
     assert replay_inputs(folder).difference is None
     # Flushed every second: of 2.5 s, the last one may be missing.
