@@ -1,0 +1,144 @@
+"""What an experiment is: bouts to run per seed, windows to look at, and what has to be seen in them.
+
+    Experiment   one name of chapter 7 with its text, made of rows
+    Row          one line of the result table: the bouts of one repetition, and the criterion over them
+    BoutPlan     one bout of a repetition; all bouts of a repetition have the same seed
+    Observation  what was seen in one bout
+    Finding      what a criterion says of one repetition
+
+The catalogue (`nuc_engine.experiments.catalogue`) holds the experiments; everything else only reads these tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from nuc_engine.analysis.outcome import Outcome
+from nuc_engine.analysis.steps import Steps
+from nuc_engine.analysis.tracks import LegTracks
+
+Part = Literal["before", "interim", "final"]
+"""Before: what the leg has to do for the rest to mean anything. Final: where a kick may be given when it is needed."""
+
+State = Literal["as seen", "otherwise", "failed start", "aborted"]
+"""As the dissertation saw it; not so; the behaviour before it was not there; the bout itself did not complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of a bout that is classified (seconds since engine start); its first `settle_s` are not judged."""
+
+    name: str
+    begin_s: float
+    end_s: float
+    part: Part
+    settle_s: float = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class BoutPlan:
+    """One bout: `values` are written at time 0 (HDSO name -> value), `plant` overrides numbers of plant.toml.
+
+    `kicks_s` are the instants, within final windows, at which a kick is given when the leg does not do there what is
+    wanted: first none, then one, then two. `start_kick_s` likewise, in a window before.
+    """
+
+    label: str
+    config: str
+    script: str | None
+    duration_s: float
+    windows: tuple[Window, ...]
+    values: Mapping[str, float] = field(default_factory=dict[str, float])
+    plant: Mapping[str, float] = field(default_factory=dict[str, float])
+    kicks_s: tuple[float, ...] = ()
+    start_kick_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What was seen in one bout; `outcomes` by window name, `kicks_s` the kicks that were given because needed."""
+
+    plan: BoutPlan
+    leg: LegTracks
+    steps: Steps
+    outcomes: Mapping[str, Outcome]
+    kicks_s: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a criterion says of one repetition: `started` False makes it a failed start, whatever `ok` is.
+
+    `reasons` say what speaks against it, one sentence each; `numbers` go into the result table and the verdict, `samples`
+    (as step durations) into the row's summary and picture.
+    """
+
+    ok: bool
+    reasons: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict[str, float])
+    samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
+    started: bool = True
+
+
+Observations = Mapping[str, Observation]
+"""The bouts of one repetition, by label."""
+
+Criterion = Callable[[Observations], Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One repetition, judged. `kicks` were given because needed; `outcomes` by bout label and window name."""
+
+    seed: int
+    state: State
+    reasons: tuple[str, ...]
+    numbers: Mapping[str, float]
+    samples: Mapping[str, tuple[float, ...]]
+    kicks: int
+    outcomes: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The same criterion where it has to fail: other bouts, and why they can not do what is asked for."""
+
+    why: str
+    bouts: tuple[BoutPlan, ...]
+    repetitions: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the result table. `summary` makes numbers over all repetitions (tests, intervals) from the trials.
+
+    `kicks_there` says what the dissertation reports of kicks. `explanation` stands on the page when the emulated leg
+    does otherwise: evidence, not excuse; the criterion stays. `picture` draws over all repetitions, into an SVG file,
+    beside the figures every row has of one bout.
+    """
+
+    name: str
+    saw: str
+    bouts: tuple[BoutPlan, ...]
+    criterion_text: str
+    criterion: Criterion
+    control: Control
+    kicks_there: str = "none"
+    explanation: str = ""
+    summary: Callable[[Sequence[Trial]], Mapping[str, float]] | None = None
+    picture: Callable[[Sequence[Trial], Path], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One experiment of chapter 7; the texts become its page."""
+
+    name: str
+    section: str
+    title: str
+    hypothesis: str
+    method: str
+    rows: tuple[Row, ...]
