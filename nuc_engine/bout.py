@@ -8,10 +8,10 @@ Everything else gets its clock, its seeds and its files from here.
 from __future__ import annotations
 
 import hashlib
-import math
 import traceback
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -21,63 +21,55 @@ import numpy as np
 
 from drivers.errors import BusError
 from drivers.factory import open_bus
-from drivers.servo import PlantFault, ServoAddress, ServoPlant
+from drivers.servo import PlantFault, ServoAddress
+from nuc_engine.bout_spec import (
+    DEFAULT_DURATION_S,
+    NO_VALUES,
+    BoutRefused,
+    BoutSpec,
+    HdsoValue,
+    check_spec,
+    spec_record,
+    value_mods,
+)
 from nuc_engine.changes import Changeset, ScriptRefused, prepare
 from nuc_engine.executive import Executive
 from nuc_engine.faults import FAULTS, Effect, EngineFault
 from nuc_engine.locations import find_configuration, find_script
 from nuc_engine.plan import Plan
 from nuc_engine.planning import PlanError, build_plan
-from nuc_engine.plants import PlantKind, open_plant
-from nuc_engine.plants.spec import spec_file
+from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
+from nuc_engine.plants.events import PlantEvent, find_faults, in_order
+from nuc_engine.plants.spec import NO_OVERRIDES, spec_file
 from nuc_engine.recording.directory import make_directory
 from nuc_engine.recording.manifest import FORMAT, hash_files, versions, write_manifest
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.rulecheck import find_dead_rules
 from nuc_engine.store import Store
-from nuc_engine.tasks import TASKS
 from sccils_schemas.documents import HdsoScript
-from sccils_schemas.model import Model, check_unscripted, load_model, load_script
+from sccils_schemas.model import Model, check_script, check_unscripted, load_model, load_script
 from sccils_schemas.problems import Problems
 
-DEFAULT_DURATION_S = 30.0
-"""What NeuRoMod ran for when nobody said anything (appendix 10.4, 2.5.1)."""
+__all__ = [
+    "DEFAULT_DURATION_S",
+    "BoutRefused",
+    "BoutResult",
+    "BoutSpec",
+    "Prepared",
+    "Progress",
+    "prepare_bout",
+    "run_bout",
+]
 
 CONFIGURATION_FILES = ("joints.xml", "parameters.xml", "sensors.xml")
 SCRIPT_FILE = "scriptfile.xml"
 PLANT_SPEC_FILE = "plant.toml"
 
+_VALUES = "values"
 _NS = 1_000_000_000
 _CHUNK_NS = _NS // 2
-_LONGEST_S = 1e8
-_LARGEST = 10**12
 _TURNAROUND_US = (200.0, 260.0)
 """Servo turnaround drawn per bout: 0.23 ms on average, the dissertation's 197 Hz for four motors at 57,600 baud."""
-
-
-class BoutRefused(Exception):
-    """A bout that can not start; the message has one line per reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class BoutSpec:
-    """Everything that decides a bout. `out` must not hold data unless `overwrite`; `costs` are task costs in ns.
-
-    `limits` caps how far, in ticks, the guard lets a motor (by name) be commanded from where it was measured.
-    `name` is what the configuration is called in the logs, its folder's name by default.
-    """
-
-    config: str
-    out: Path
-    script: str | None = None
-    duration_s: float = DEFAULT_DURATION_S
-    seed: int = 0
-    bus: str = "emulated:"
-    overwrite: bool = False
-    name: str | None = None
-    costs: Mapping[str, int] = field(default_factory=dict[str, int])
-    limits: Mapping[str, int] = field(default_factory=dict[str, int])
-    labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +93,6 @@ class Progress(Protocol):
         ...
 
 
-class RecordingPlant(ServoPlant, Protocol):
-    """A plant that keeps a record of what really happened."""
-
-    def take_records(self) -> list[tuple[float, ...]]:
-        """Return the records since the last call: time in ns, then numbers."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A checked model with its plan and script."""
@@ -121,8 +105,13 @@ class Prepared:
     warnings: tuple[str, ...]
 
 
-def prepare_bout(config: str, script: str | None, name: str | None = None) -> Prepared:
-    """Load and check a configuration and a script as a whole. Raises BoutRefused with every reason, or NotFound."""
+def prepare_bout(
+    config: str, script: str | None, name: str | None = None, values: Mapping[str, HdsoValue] = NO_VALUES
+) -> Prepared:
+    """Load and check a configuration, a script and the values written before it, as a whole.
+
+    Raises BoutRefused with every reason, or NotFound.
+    """
     folder = find_configuration(config)
     model, problems = load_model(folder)
     if model is None:
@@ -134,14 +123,19 @@ def prepare_bout(config: str, script: str | None, name: str | None = None) -> Pr
         plan = build_plan(model)
     except PlanError as error:
         raise BoutRefused(str(error)) from error
-    document, path, changesets = None, None, ()
-    if script is not None:
-        path = find_script(script)
-        document, problems = load_script(path, model)
+    mods = value_mods(values)
+    path = None if script is None else find_script(script)
+    document = HdsoScript(mods, source=_VALUES) if mods else None
+    changesets = ()
+    if path is not None:
+        document, problems = load_script(path, model, mods)
         if document is None:
-            raise BoutRefused(_lines(problems))
+            raise BoutRefused(_lines(problems, list(values)))
         # The name it has in the data directory, so that a repetition from there logs the same bytes.
         warnings += _warnings(problems, SCRIPT_FILE)
+    elif document is not None and not (problems := check_script(document, model)).ok:
+        raise BoutRefused(_lines(problems, list(values)))
+    if document is not None:
         try:
             changesets = prepare(document, plan, model.ids)
         except ScriptRefused as refused:
@@ -158,16 +152,17 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     Raises BoutRefused, NotFound, DirectoryInUse, PlantSpecError or BusError before anything is written when the bout
     can not start. A bout that stops early keeps what it has, and its manifest says why it stopped.
     """
-    prepared = prepare_bout(spec.config, spec.script, spec.name)
+    prepared = prepare_bout(spec.config, spec.script, spec.name, spec.values)
     folder = find_configuration(spec.config)
     plan = prepared.plan
-    _check(spec, plan)
-    if spec.script is None and not (problems := check_unscripted(prepared.model)).ok:
+    check_spec(spec, plan)
+    if prepared.script is None and not (problems := check_unscripted(prepared.model)).ok:
         raise BoutRefused(_lines(problems))
     end_ns = round(spec.duration_s * _NS)
-    warnings = [*prepared.warnings, *_left_over(prepared, end_ns)]
     url = bus_url(spec.bus, spec.seed)
-    plant, bus = open_leg(plan, folder, url, spec.seed)
+    plant, bus = open_leg(plan, folder, url, spec.seed, spec.plant)
+    events = _schedule(plant, plan, spec.events)
+    warnings = [*prepared.warnings, *_left_over(prepared, events, end_ns)]
     copies = _read_inputs(folder, prepared, spec.out)
     make_directory(spec.out, overwrite=spec.overwrite)
     for name, data in copies.items():
@@ -182,7 +177,7 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     recorder.start(0, url)
     for warning in warnings:
         recorder.event(0, "warning", warning)
-    state, reason = _run(executive, recorder, plant, end_ns, progress)
+    state, reason = _run(executive, recorder, plant, end_ns, events, progress)
     executive.stop()
     recorder.event(executive.clock.now_ns, "engine_stop", f"{state}: {reason}")
     try:
@@ -203,13 +198,30 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     )
 
 
+def _schedule(plant: Plant, plan: Plan, events: Sequence[PlantEvent]) -> tuple[PlantEvent, ...]:
+    """Let the plant know what will happen; return it in order, with what the seed decides."""
+    faults = find_faults(events, [joint.name for joint in plan.joints])
+    if faults:
+        raise BoutRefused("\n".join(faults))
+    try:
+        return tuple(plant.schedule(event) for event in in_order(events))
+    except (PlantWithoutWorldError, ValueError) as error:
+        raise BoutRefused(str(error)) from error
+
+
 def _run(
-    executive: Executive, recorder: BoutRecorder, plant: RecordingPlant, end_ns: int, progress: Progress | None
+    executive: Executive,
+    recorder: BoutRecorder,
+    plant: Plant,
+    end_ns: int,
+    events: Sequence[PlantEvent],
+    progress: Progress | None,
 ) -> tuple[str, str]:
     state, reason = "complete", "ran for the time asked for"
+    ahead = deque(events)
     try:
         for chunk_end in chain(range(_CHUNK_NS, end_ns, _CHUNK_NS), (end_ns,)):
-            executive.run_until(chunk_end)
+            advance(executive, recorder, ahead, chunk_end)
             recorder.plant(plant.take_records())
             recorder.flush()
             if progress is not None:
@@ -232,6 +244,14 @@ def _run(
     return state, reason
 
 
+def advance(executive: Executive, recorder: BoutRecorder, events: deque[PlantEvent], until_ns: int) -> None:
+    """Run everything before `until_ns`, and tell the recorder of each event, taken off the front, when it is due."""
+    while events and events[0].at_ns < until_ns:
+        executive.run_until(events[0].at_ns)
+        recorder.happened(events.popleft())
+    executive.run_until(until_ns)
+
+
 def _fault(executive: Executive, name: str, text: str) -> tuple[str, str]:
     fault = FAULTS[name]
     if fault.effect is Effect.TORQUE_OFF:
@@ -242,33 +262,16 @@ def _fault(executive: Executive, name: str, text: str) -> tuple[str, str]:
     return "fault", f"{name}: {text} ({fault.hint})"
 
 
-def _check(spec: BoutSpec, plan: Plan) -> None:
-    if not math.isfinite(spec.duration_s) or not 0 < spec.duration_s <= _LONGEST_S:
-        raise BoutRefused(f"duration {spec.duration_s} s; expected a positive number of seconds up to {_LONGEST_S:g}")
-    if spec.seed < 0:
-        raise BoutRefused(f"seed {spec.seed}; expected 0 or more")
-    _check_names("cost of task", spec.costs, TASKS)
-    _check_names("limit of motor", spec.limits, [motor.name for motor in plan.motors])
-    labels: Mapping[Any, Any] = spec.labels
-    for pair in labels.items():
-        if not all(isinstance(word, str) for word in pair):
-            raise BoutRefused(f"label {pair}; expected text for text")
-
-
-def _check_names(what: str, numbers: Mapping[str, Any], names: Sequence[str]) -> None:
-    for name, number in numbers.items():
-        if name not in names:
-            raise BoutRefused(f"{what} {name!r}; expected one of {', '.join(names)}")
-        if not isinstance(number, int) or not 0 <= number <= _LARGEST:
-            raise BoutRefused(f"{what} {name}: {number}; expected a whole number from 0 to {_LARGEST}")
-
-
-def _left_over(prepared: Prepared, end_ns: int) -> list[str]:
-    late = [changeset.time_ns / _NS for changeset in prepared.changesets if changeset.time_ns >= end_ns]
-    if not late:
-        return []
-    times = ", ".join(f"{time:g}" for time in late)
-    return [f"the bout ends at {end_ns / _NS:g} s, before {len(late)} changeset(s) of the script (at {times} s)"]
+def _left_over(prepared: Prepared, events: Sequence[PlantEvent], end_ns: int) -> list[str]:
+    late = {
+        "changeset(s) of the script": [item.time_ns / _NS for item in prepared.changesets if item.time_ns >= end_ns],
+        "event(s) of the plant": [item.at_ns / _NS for item in events if item.at_ns >= end_ns],
+    }
+    return [
+        f"the bout ends at {end_ns / _NS:g} s, before {len(times)} {what} (at {', '.join(f'{t:g}' for t in times)} s)"
+        for what, times in late.items()
+        if times
+    ]
 
 
 def bus_url(bus: str, seed: int) -> str:
@@ -280,13 +283,19 @@ def bus_url(bus: str, seed: int) -> str:
     return f"{bus}{'&' if '?' in bus else '?'}turnaround_us={drawn:.1f}"
 
 
-def open_leg(plan: Plan, folder: Path, bus: str, seed: int) -> tuple[RecordingPlant, Any]:
-    """Open plant and bus; noise and start pose each get a random stream of their own from the seed."""
+def open_leg(
+    plan: Plan, folder: Path, bus: str, seed: int, overrides: Mapping[str, float] = NO_OVERRIDES
+) -> tuple[Plant, Any]:
+    """Open plant and bus; noise and start pose each get a random stream of their own from the seed.
+
+    `overrides` replaces numbers of plant.toml by their dotted keys.
+    """
     kind: PlantKind = "loopback" if bus.startswith("loopback:") else "mujoco"
     url = "emulated:" + bus.removeprefix("loopback:") if kind == "loopback" else bus
     plant_seed, bus_seed, _ = np.random.SeedSequence(seed).spawn(3)
     spec_path = folder / PLANT_SPEC_FILE if kind == "mujoco" else None
-    plant = open_plant(plan, spec_path, kind, int(plant_seed.generate_state(1)[0]))
+    given = (overrides,) if overrides else ()
+    plant = open_plant(plan, spec_path, kind, int(plant_seed.generate_state(1)[0]), *given)
     servos = [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors]
     return plant, open_bus(url, servos, plant, seed=int(bus_seed.generate_state(1)[0]))
 
@@ -309,10 +318,6 @@ def _read_inputs(folder: Path, prepared: Prepared, out: Path) -> dict[str, bytes
 
 
 def _manifest(spec: BoutSpec, prepared: Prepared, copies: Mapping[str, bytes]) -> dict[str, Any]:
-    given = asdict(spec)
-    given.pop("out")
-    for key in ("overwrite", "config", "script", "name"):
-        given.pop(key)
     inputs = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(copies.items())}
     return {
         "format": FORMAT,
@@ -322,7 +327,7 @@ def _manifest(spec: BoutSpec, prepared: Prepared, copies: Mapping[str, bytes]) -
         "script": None if prepared.script_path is None else prepared.script_path.name,
         "clock": "virtual",
         "bus": bus_url(spec.bus, spec.seed),
-        "spec": given,
+        "spec": spec_record(spec),
         "inputs": inputs,
         "versions": versions(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -365,8 +370,14 @@ def _ending(
     }
 
 
-def _lines(problems: Problems) -> str:
-    return "\n".join(str(problem) for problem in problems.errors)
+def _lines(problems: Problems, values: Sequence[str] = ()) -> str:
+    """Return errors one per line; those in lines below 0 are of the values the bout is given."""
+    return "\n".join(
+        str(problem).replace(f"{problem.file}:1:", f"value {values[-problem.line - 1]}:", 1)
+        if problem.line < 0
+        else str(problem)
+        for problem in problems.errors
+    )
 
 
 def _warnings(problems: Problems, file: str | None = None) -> list[str]:

@@ -8,17 +8,21 @@ may be damaged, or come from a stranger.
 from __future__ import annotations
 
 import tempfile
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from drivers.errors import BusError
-from nuc_engine.bout import SCRIPT_FILE, BoutRefused, BoutSpec, Progress, prepare_bout, run_bout
+from nuc_engine.bout import SCRIPT_FILE, BoutRefused, BoutSpec, Progress, advance, prepare_bout, run_bout
+from nuc_engine.bout_spec import read_events, read_plant, read_values
 from nuc_engine.executive import Executive
 from nuc_engine.faults import EngineFault
 from nuc_engine.locations import NotFound
 from nuc_engine.plants import PlantSpecError
+from nuc_engine.plants.events import PlantEvent, read_event
 from nuc_engine.recording import inputs, manifest
 from nuc_engine.recording.compare import Difference, compare_file
 from nuc_engine.recording.manifest import Witness
@@ -36,6 +40,8 @@ _GIVEN_HERE = frozenset({"config", "out", "script", "name", "overwrite"})
 _NEEDED = frozenset({"duration_s", "seed", "bus"})
 _UNUSABLE = (BoutRefused, NotFound, PlantSpecError, BusError)
 """What comes of a configuration or a script that can not be run."""
+_READ = MappingProxyType({"values": read_values, "plant": read_plant, "events": read_events})
+"""Keys of the specification with a form of their own."""
 _FROM_REPLIES = ("", "motor_silent")
 """Ends of a bout that follow from its recorded replies alone: without a fault, or with this one."""
 _MOST = 2**62
@@ -134,7 +140,8 @@ def replay_inputs(folder: Path) -> ReplayReport:
         executive = Executive(plan, bus, recorder, store=store, costs=spec.costs, limits=limits)
         executive.load(changesets)
         end_ns = _end_ns(record, reach, entries)
-        ended = _run(executive, end_ns)
+        happened = deque(read_event(entry[3]) for entry in entries if entry[0] == "happened")
+        ended = _run(executive, recorder, happened, end_ns)
         recorder.close()
         return _report(
             folder,
@@ -243,12 +250,16 @@ def _spec(folder: Path, record: Witness, out: Path, duration_s: float | None = N
         names = ", ".join(map(repr, sorted(unknown))) or "no " + ", ".join(sorted(missing))
         raise ReplayRefused(f"{place} has {names}; expected {', '.join(kinds)}")
     for key, value in record.spec.items():
-        if not _fits(value, kinds[key]):
+        if key not in _READ and not _fits(value, kinds[key]):
             raise ReplayRefused(f"{place}: {key} is {str(value)[:80]!r}; expected {_words(kinds[key])}")
+    try:
+        given: dict[str, Any] = {key: read(record.spec[key]) for key, read in _READ.items() if key in record.spec}
+    except ValueError as error:
+        raise ReplayRefused(f"{place}: {error}") from error
     if unknown := set(record.spec.get("costs", {})) - set(TASKS):
         raise ReplayRefused(f"{place}: costs of {', '.join(sorted(unknown))}; expected of {', '.join(TASKS)}")
     script = str(folder / SCRIPT_FILE) if SCRIPT_FILE in record.inputs else None
-    spec = BoutSpec(config=str(folder), out=out, script=script, name=record.configuration, **record.spec)
+    spec = BoutSpec(config=str(folder), out=out, script=script, name=record.configuration, **{**record.spec, **given})
     return spec if duration_s is None else replace(spec, duration_s=duration_s)
 
 
@@ -294,9 +305,9 @@ def _end_ns(record: Witness, reach: Reach, entries: Sequence[Sequence[Any]]) -> 
     return reach.last_ns + 1
 
 
-def _run(executive: Executive, end_ns: int) -> str:
+def _run(executive: Executive, recorder: BoutRecorder, events: deque[PlantEvent], end_ns: int) -> str:
     try:
-        executive.run_until(end_ns)
+        advance(executive, recorder, events, end_ns)
     except EngineFault as fault:
         return f"{fault.name}: {fault}"
     except Exception as error:  # a bout that ended so is repeated too; any other is told that it did

@@ -17,7 +17,7 @@ from sccils_schemas.checks.joints import check_jointlist, check_sensor_mapping
 from sccils_schemas.checks.rules import check_start
 from sccils_schemas.checks.scope import Scope
 from sccils_schemas.checks.scripts import check_commands, check_entries
-from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoScript, JointList, Ref
+from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoMod, HdsoScript, JointList, Ref
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
 from sccils_schemas.rules import Token, parse_tokens, resolve_tokens, tokenise
@@ -177,9 +177,12 @@ def resolve_rule_text(text: str, model: Model) -> tuple[Token, ...]:
     return resolve_tokens(tokens, model.ids)
 
 
-def load_script(path: Path, model: Model) -> tuple[HdsoScript | None, Problems]:
-    """Return the HDSO script in a file, checked against a model, and all problems; None when any is an error."""
-    document, problems = _load(path, "hdsoscript", model)
+def load_script(path: Path, model: Model, before: tuple[HdsoMod, ...] = ()) -> tuple[HdsoScript | None, Problems]:
+    """Return the HDSO script in a file, checked against a model, and all problems; None when any is an error.
+
+    Writes given as `before` are put before its entries and checked with them.
+    """
+    document, problems = _load(path, "hdsoscript", model, before)
     return (document if isinstance(document, HdsoScript) else None), problems
 
 
@@ -200,10 +203,14 @@ def load_any(path: Path, model: Model | None = None) -> tuple[Document | None, P
     return _load(path, None, model)
 
 
-def _load(path: Path, root: str | None, model: Model | None) -> tuple[Document | None, Problems]:
+def _load(
+    path: Path, root: str | None, model: Model | None, before: tuple[HdsoMod, ...] = ()
+) -> tuple[Document | None, Problems]:
     problems = Problems()
     data = read_file(path, problems)
     document = None if data is None else read_document(data, str(path), problems, root)
+    if before and isinstance(document, HdsoScript):
+        document = replace(document, entries=(*before, *document.entries))
     match document:
         case None:
             pass

@@ -2,21 +2,31 @@
 
 `open_plant` makes one. `loopback` is servos without a world, `mujoco_leg` a leg on the ground (built by `mjcf` from
 the configuration's geometry and the plant.toml that `spec` reads); `variation` is what a bout's seed decides,
-`events` what can happen to a leg from outside, `shaft` the calibration between servo and joint.
+`events` what can happen to a leg from outside (`kicks` draws those that are left to the seed), `overrides` what
+replaces numbers of a plant.toml for one bout, `shaft` the calibration between servo and joint.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Protocol
 
 from drivers.servo import ServoPlant
 from nuc_engine.plan import Plan
-from nuc_engine.plants.errors import PlantUnavailableError
+from nuc_engine.plants.errors import PlantUnavailableError, PlantWithoutWorldError
+from nuc_engine.plants.events import PlantEvent
 from nuc_engine.plants.loopback import LoopbackPlant
-from nuc_engine.plants.spec import PlantSpecError, load_spec
+from nuc_engine.plants.spec import NO_OVERRIDES, PlantSpecError, load_spec
 
-__all__ = ["Plant", "PlantKind", "PlantSpecError", "PlantUnavailableError", "open_plant"]
+__all__ = [
+    "Plant",
+    "PlantKind",
+    "PlantSpecError",
+    "PlantUnavailableError",
+    "PlantWithoutWorldError",
+    "open_plant",
+]
 
 PlantKind = Literal["mujoco", "loopback"]
 
@@ -28,18 +38,30 @@ class Plant(ServoPlant, Protocol):
         """Return the records since the last call, oldest first: time in ns, then numbers."""
         ...
 
+    def schedule(self, event: PlantEvent) -> PlantEvent:
+        """Let something happen; return it with what the seed decides. Raises PlantWithoutWorldError where it can not.
 
-def open_plant(plan: Plan, spec_path: Path | None, kind: PlantKind, seed: int) -> Plant:
+        ValueError where it can not happen to this leg.
+        """
+        ...
+
+
+def open_plant(
+    plan: Plan, spec_path: Path | None, kind: PlantKind, seed: int, overrides: Mapping[str, float] = NO_OVERRIDES
+) -> Plant:
     """Open a plant for the plan's motors, in their order; `seed` decides what differs from bout to bout.
 
-    A MuJoCo leg needs the plant.toml at `spec_path`, a loopback plant ignores both. Raises PlantSpecError when the
-    description is missing, wrong or does not fit the plan, PlantUnavailableError when MuJoCo is not installed.
+    A MuJoCo leg needs the plant.toml at `spec_path`, numbers of which `overrides` replaces by their dotted keys; a
+    loopback plant ignores the seed and has no numbers. Raises PlantSpecError when the description is missing, wrong or
+    does not fit the plan, PlantUnavailableError when MuJoCo is not installed.
     """
     if kind == "loopback":
+        if overrides:
+            raise PlantSpecError((f"{plan.name}: a loopback plant has no plant.toml; expected no numbers to replace",))
         return LoopbackPlant(plan)
     if spec_path is None:
         raise PlantSpecError((f"{plan.name}: has no plant.toml; expected one for an emulated leg",))
-    spec = load_spec(spec_path)
+    spec = load_spec(spec_path, overrides)
     try:
         from nuc_engine.plants.mujoco_leg import MujocoLeg
     except ModuleNotFoundError as error:

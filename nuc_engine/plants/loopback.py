@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 
 from nuc_engine.plan import Plan
+from nuc_engine.plants.errors import PlantWithoutWorldError
+from nuc_engine.plants.events import PlantEvent, kind_of
 from nuc_engine.plants.shaft import AI_MOTOR_TICK_DEG, FULL_SCALE_TICKS
 
 STEP_NS = 1_000_000
@@ -94,3 +96,7 @@ class LoopbackPlant:
     def take_records(self) -> list[tuple[float, ...]]:
         """Return nothing: there is no foot and no ground."""
         return []
+
+    def schedule(self, event: PlantEvent) -> PlantEvent:
+        """Refuse: there is no leg that anything could happen to. Raises PlantWithoutWorldError."""
+        raise PlantWithoutWorldError(f"{kind_of(event)}: servos without a leg take nothing; expected an emulated leg")

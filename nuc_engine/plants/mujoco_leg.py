@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from drivers.servo import PlantFault
 from nuc_engine.plan import Plan
-from nuc_engine.plants.events import BaseHeight, Ground, Kick, PlantEvent
+from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, PlantEvent, Reconnect, kind_of
+from nuc_engine.plants.kicks import draw_kick
 from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml, servo_gain
 from nuc_engine.plants.shaft import Shaft
 from nuc_engine.plants.spec import PlantSpec
@@ -55,8 +56,10 @@ class MujocoLeg:
         # One step past a grid point MuJoCo still holds what it computed at the grid point.
         self._next_record = self._pause = 1
         self._events: list[tuple[int, int, PlantEvent]] = []
-        self._events_given = 0
-        self._kick_ends = _NEVER
+        self._events_given = self._kicks_given = 0
+        self._seed = seed
+        self._pushes: list[tuple[int, Kick | Load]] = []
+        self._push_changes = _NEVER
         self._records: list[Record] = []
         self._variation = draw(spec.variation, len(plan.joints), seed)
         self._set_up_servos(plan, spec)
@@ -158,12 +161,21 @@ class MujocoLeg:
         self._model.actuator_gainprm[servo, 0] = gain
         self._model.actuator_biasprm[servo, 1] = -gain
 
-    def schedule(self, event: PlantEvent) -> None:
-        """Let something happen to the leg in the first step that starts at or after the event's instant."""
+    def schedule(self, event: PlantEvent) -> PlantEvent:
+        """Let something happen to the leg in the first step that starts at or after the event's instant.
+
+        Returns it with what the seed decides: the k-th kick that is given is the k-th one drawn.
+        """
+        if isinstance(event, Disconnect | Reconnect):
+            raise ValueError(f"{kind_of(event)}: this leg can not be taken apart")
         self._events_given += 1
+        if isinstance(event, Kick):
+            event = draw_kick(event, self._seed, self._kicks_given)
+            self._kicks_given += 1
         due = max(-(-event.at_ns // self._step_ns), self._done)
         insort(self._events, (due, self._events_given, event))
         self._pause = min(self._pause, due)
+        return event
 
     def take_records(self) -> list[Record]:
         """Return the true states recorded since the last call, oldest first."""
@@ -178,7 +190,7 @@ class MujocoLeg:
                 self._record()
             self._let_happen()
             due = self._events[0][0] if self._events else _NEVER
-            self._pause = min(self._next_record, due, self._kick_ends)
+            self._pause = min(self._next_record, due, self._push_changes)
         self._step_to(target)
 
     def _step_to(self, step: int) -> None:
@@ -209,21 +221,39 @@ class MujocoLeg:
         return f"the physics diverged before {self._done * self._step_ns / 1e9:.3f} s: {what}"
 
     def _let_happen(self) -> None:
-        if self._done >= self._kick_ends:
-            self._data.xfrc_applied[-1] = 0.0
-            self._kick_ends = _NEVER
         while self._events and self._events[0][0] <= self._done:
             event = self._events.pop(0)[2]
             match event:
-                case Kick():
-                    self._data.xfrc_applied[-1, :3] = event.force_n
-                    self._kick_ends = self._done + max(1, -(-event.duration_ns // self._step_ns))
+                case Kick() | Load():
+                    steps = max(1, -(-(event.duration_ns or 0) // self._step_ns))
+                    self._pushes.append((self._done + steps, event))
                 case Ground():
                     self._ground_present = event.present
                 case BaseHeight():
                     self._height_m = event.height_cm / _CM_PER_M
+                case Disconnect() | Reconnect():
+                    pass
             below = self._height_m if self._ground_present else _FAR_BELOW_M
             self._model.geom_pos[self._ground, 2] = self._base_z_m - below
+        if self._pushes:
+            self._push()
+
+    def _push(self) -> None:
+        """Apply the forces from outside that are still there, as a force and a moment on the last segment."""
+        self._pushes = [push for push in self._pushes if push[0] > self._done]
+        body, total, moment = self._data.xfrc_applied[-1], np.zeros(3), np.zeros(3)
+        for _, push in self._pushes:
+            if isinstance(push, Kick):
+                total += push.force_n or (0.0, 0.0, 0.0)
+            else:
+                force = np.array((0.0, 0.0, -push.down_n))
+                total += force
+                moment += np.cross(self._data.geom_xpos[self._foot] - self._data.xipos[-1], force)
+        body[:3], body[3:] = total, moment
+        ends = [end for end, _ in self._pushes]
+        # A force on the foot turns the segment the more the further it reaches out, which changes with every step.
+        loaded = any(isinstance(push, Load) for _, push in self._pushes)
+        self._push_changes = self._done + 1 if loaded else min(ends, default=_NEVER)
 
 
 def _compile(xml: str) -> mujoco.MjModel:

@@ -12,13 +12,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast
+
+from nuc_engine.plants.overrides import override
 
 CurrentModel = Literal["back_emf", "supply"]
 """Which current the servo's meter sees: the one in the motor's winding, or the one drawn from the supply."""
 
 LEVELS = 5
 """A servo's torque levels: 0 is the strongest, 4 the weakest."""
+
+NO_OVERRIDES: Mapping[str, float] = MappingProxyType({})
 
 _T = TypeVar("_T")
 
@@ -118,10 +123,20 @@ class PlantSpec:
     variation: VariationSpec
 
 
-def load_spec(path: Path) -> PlantSpec:
-    """Read a plant.toml, or the one it stands for. Raises PlantSpecError with everything that is wrong."""
+def load_spec(path: Path, overrides: Mapping[str, float] = NO_OVERRIDES) -> PlantSpec:
+    """Read a plant.toml, or the one it stands for, with numbers replaced by their dotted keys.
+
+    Raises PlantSpecError with everything that is wrong.
+    """
     path = spec_file(path)
-    return parse_spec(_read_toml(path), str(path))
+    data, problems = override(_read_toml(path), overrides, str(path))
+    try:
+        spec = parse_spec(data, str(path))
+    except PlantSpecError as error:
+        raise PlantSpecError((*problems, *error.problems)) from error
+    if problems:
+        raise PlantSpecError(tuple(problems))
+    return spec
 
 
 def spec_file(path: Path) -> Path:

@@ -6,6 +6,7 @@
     ["cycle", cycle, time_ns, positions, currents, status, stamps_ns]   replies of one completed cycle, raw
     ["edit", cycle, time_ns, hdso_id, values, refused]          one write of a changeset, and why not if refused
     ["control", cycle, time_ns, what, joint_id, value, refused]     one control of a changeset, likewise
+    ["happened", cycle, time_ns, event]                         done to an emulated leg (`plants.events.event_record`)
     ["ran", what, time_ns]                                      of a real bout: a task ran (see RAN), in this order
     ["store", cycle, time_ns, bytes]                            every HDSO: set flags, then the data area
     ["lost", cycle, time_ns, from_ns, {kind: count}]            what is not in here or in the logs, and from when on
@@ -24,6 +25,7 @@ import msgpack
 
 from nuc_engine.changes import Applied, Controlled
 from nuc_engine.plan import Plan
+from nuc_engine.plants.events import read_event
 from nuc_engine.recording.growing import GrowingFile, Mark
 from nuc_engine.tasks.board import Board
 
@@ -80,6 +82,10 @@ class InputRecord:
         control, joint = controlled.control, self._plan.joints[controlled.control.joint].id_num
         what, value, by = control.what, control.value, (author,) if author else ()
         self._put("control", controlled.cycle, controlled.time_ns, what, joint, value, controlled.refused, *by)
+
+    def happened(self, cycle: int, time_ns: int, event: Mapping[str, Any]) -> None:
+        """Record what was done to the leg from outside."""
+        self._put("happened", cycle, time_ns, dict(event))
 
     def store(self, now_ns: int, cycle: int, live: bytes) -> None:
         """Record the live area of the whole store."""
@@ -164,6 +170,8 @@ def is_record(record: Any, motors: int) -> bool:
             fits = _whole(cycle) and _whole(hdso) and numbers and _author(by)
         case ["control", cycle, time_ns, str(), joint, value, str(), *by]:
             fits = _whole(cycle) and _whole(joint) and (isinstance(value, str) or _number(value)) and _author(by)
+        case ["happened", cycle, time_ns, dict() as event]:
+            fits = _whole(cycle) and _is_event(cast(dict[Any, Any], event))
         case ["ran", str(what), time_ns]:
             fits = what in RAN
         case ["store", cycle, time_ns, bytes()]:
@@ -174,6 +182,14 @@ def is_record(record: Any, motors: int) -> bool:
         case _:
             return False
     return fits and _whole(time_ns)
+
+
+def _is_event(event: Mapping[Any, Any]) -> bool:
+    try:
+        read_event(event)
+    except ValueError:
+        return False
+    return True
 
 
 def _author(rest: list[Any]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.plan import Plan
+from nuc_engine.plants.events import PlantEvent, event_record
 from nuc_engine.recording import columns, inputs
 from nuc_engine.recording.growing import Mark
 from nuc_engine.recording.inputs import InputRecord
@@ -121,6 +122,13 @@ class BoutRecorder:
             self.event(controlled.time_ns, "control_refused", f"{text}{by}: {controlled.refused}")
         else:
             self.event(controlled.time_ns, "control", f"{text}{by}")
+
+    def happened(self, event: PlantEvent) -> None:
+        """Something was done to the leg from outside."""
+        record = event_record(event)
+        self._inputs.happened(self.cycle, event.at_ns, record)
+        words = (f"{name} {value}" for name, value in record.items() if name not in ("kind", "at_ns"))
+        self.event(event.at_ns, "plant_event", f"{record['kind']} {', '.join(words)}")
 
     def done(self, now_ns: int, changeset: Changeset, refused: int) -> None:
         """A changeset has taken effect: every write and control of it was told already."""
