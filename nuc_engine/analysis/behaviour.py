@@ -16,28 +16,61 @@ def behaviour_checks(behaviour: Behaviour, leg: LegTracks, steps: Steps, criteri
     Raises AnalysisError when the leg lacks a joint the behaviour speaks of. A joint with fewer than two actions is only
     held, and conditions on it do not apply.
     """
-    rear = -steps.foot_stance_cm[:, 0]
-    inward = -leg.outward_y * steps.foot_stance_cm[:, 1]
-    stride = criteria.min_stride_legs * leg.leg_length_cm
+    if behaviour == "sideways":
+        return (
+            *_flexes(leg, steps, criteria),
+            *_inward(leg, steps, criteria),
+            *_recovery(leg, steps, criteria),
+            *_thc_held(leg, steps, criteria),
+        )
+    if behaviour == "backward":
+        forward = steps.foot_stance_cm[:, 0]
+        return (*_flexes(leg, steps, criteria), *_strides("forward", forward, "foot forward in stance", leg, criteria))
+    rearward = _strides("rearward", -steps.foot_stance_cm[:, 0], "foot rearward in stance", leg, criteria)
     if behaviour == "FWD":
         return (
             *_joint(leg, steps, "FTi", -1, "FTi extension in stance", criteria),
             *_joint(leg, steps, "CTr", -1, "CTr depression in stance", criteria),
-            *_moved("rearward", rear, stride, "cm", "foot rearward in stance", criteria),
+            *rearward,
         )
-    flexes = _joint(leg, steps, "FTi", +1, "FTi flexion in stance", criteria)
     if behaviour == "stick":
-        return (*flexes, *_moved("rearward", rear, stride, "cm", "foot rearward in stance", criteria))
-    inwards = _moved("inward", inward, stride, "cm", "foot inward in stance", criteria)
+        return (*_flexes(leg, steps, criteria), *rearward)
     if behaviour == "ITF":
-        return (*flexes, *inwards, _not_levating(leg, steps, criteria))
-    outward = leg.outward_y * steps.foot_swing_cm[:, 1]
+        return (
+            *_flexes(leg, steps, criteria),
+            *_inward(leg, steps, criteria),
+            _not_levating(leg, steps, criteria),
+        )
     return (
-        *flexes,
-        *inwards,
+        *_flexes(leg, steps, criteria),
+        *_inward(leg, steps, criteria),
         *_joint(leg, steps, "CTr", +1, "CTr levation in stance", criteria),
-        *_moved("recovery", outward, stride, "cm", "foot outward in swing", criteria),
+        *_recovery(leg, steps, criteria),
     )
+
+
+def _flexes(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+    return _joint(leg, steps, "FTi", +1, "FTi flexion in stance", criteria)
+
+
+def _inward(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+    return _strides("inward", -leg.outward_y * steps.foot_stance_cm[:, 1], "foot inward in stance", leg, criteria)
+
+
+def _recovery(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+    return _strides("recovery", leg.outward_y * steps.foot_swing_cm[:, 1], "foot outward in swing", leg, criteria)
+
+
+def _strides(name: str, amount: FloatArray, what: str, leg: LegTracks, criteria: Criteria) -> tuple[Check, Check]:
+    return _moved(name, amount, criteria.min_stride_legs * leg.leg_length_cm, "cm", what, criteria)
+
+
+def _thc_held(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+    if not leg.thc_alternates:
+        return ()
+    covered = steps.module("ThC").range_deg
+    median = float(np.median(covered)) if covered.size else float("nan")
+    return (below("ThC held", median, criteria.min_excursion_deg, "deg", "ThC angle covered per step"),)
 
 
 def _joint(leg: LegTracks, steps: Steps, role: Role, sign: int, what: str, criteria: Criteria) -> tuple[Check, ...]:

@@ -1,11 +1,14 @@
-"""The numbers of docs/stepping.md, in one place. Change them there and here together; a test compares them."""
+"""The numbers of docs/stepping.md and docs/outcomes.md, in one place: change them there and here together.
+
+Tests compare them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-Behaviour = Literal["FWD", "ITF", "ITB", "stick"]
+Behaviour = Literal["FWD", "ITF", "ITB", "stick", "sideways", "backward"]
 Kind = Literal[
     "stepping",
     "wrong direction",
@@ -16,11 +19,26 @@ Kind = Literal[
     "chatter",
     "dead",
 ]
+OutcomeKind = Literal[
+    "FWD",
+    "ITF",
+    "ITB",
+    "stick",
+    "sideways",
+    "backward",
+    "unnamed cycle",
+    "dragging cycle",
+    "air stepping",
+    "chattering",
+    "stuck",
+    "irregular",
+]
+"""What a leg was seen to do; docs/outcomes.md says when it is called so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """Bounds of the step detector and of the verdict; docs/stepping.md says why each is what it is."""
+    """Bounds of step detector, verdict and outcome; docs/stepping.md and docs/outcomes.md give the reasons."""
 
     contact_n: float = 0.05
     """Normal force above which the foot touches the ground."""
@@ -58,6 +76,19 @@ class Criteria:
     """End of the window that is looked at to see whether the leg stands still."""
     chatter_switches: int = 6
     """Action changes of one module in that time that make standing still chatter."""
+    short_window_s: float = 10.0
+    """Outcome: in a steady part shorter than this, proportionally fewer than `min_steps` are asked for."""
+    fewest_steps: int = 2
+    max_gap_share: float = 0.5
+    """Outcome: longest stretch without a lift-off, as a share of the steady part ..."""
+    min_gap_periods: float = 1.5
+    """... unless that is less than so many median periods."""
+    still_share: float = 0.5
+    """Outcome: the end that is looked at for standing still is at most this share of the steady part."""
+    max_switch_rate_hz: float = 3.0
+    """Outcome: changes of action per second, and per action of the module, above which a leg without steps chatters."""
+    idle_switches: int = 2
+    """Action changes of one module at the window's end that show that it goes on cycling in the air."""
 
 
 DEFAULT_CRITERIA = Criteria()

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from nuc_engine.analysis.behaviour import behaviour_checks
-from nuc_engine.analysis.check import Check, at_least, at_most
+from nuc_engine.analysis.check import Check
+from nuc_engine.analysis.conditions import asked_of, general_checks, switches_too_often
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, Criteria, Kind
-from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.measures import Measures, measure
+from nuc_engine.analysis.measures import Measures, measure, steady_part
 from nuc_engine.analysis.steps import Steps, detect_steps
 from nuc_engine.analysis.tracks import LegTracks
 
-BEHAVIOURS: tuple[Behaviour, ...] = ("FWD", "ITF", "ITB", "stick")
+BEHAVIOURS: tuple[Behaviour, ...] = ("FWD", "ITF", "ITB", "stick", "sideways", "backward")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +56,10 @@ def judge(
     `steps` may be given when they were detected before. Raises AnalysisError when the window is not longer than the
     settling time, reaches beyond the record, or a joint the behaviour speaks of is missing.
     """
-    steady = _steady_part(leg, window, criteria)
+    steady = steady_part(leg, window, criteria.settle_s)
     steps = (detect_steps(leg, criteria) if steps is None else steps).within(*steady)
     measures = measure(leg, steps, steady, criteria)
-    general = _general_checks(measures, steps.contact_known, criteria)
+    general = general_checks(measures, asked_of(measures, criteria), steps.contact_known, criteria)
     special = behaviour_checks(behaviour, leg, steps, criteria)
     kind = _kind(measures, general, special, steps.contact_known, criteria)
     return Verdict(
@@ -81,62 +79,15 @@ def _shows(behaviour: Behaviour, leg: LegTracks, steps: Steps, criteria: Criteri
     return len(steps) > 0 and all(c.ok for c in behaviour_checks(behaviour, leg, steps, criteria))
 
 
-def _steady_part(leg: LegTracks, window: tuple[float, float], criteria: Criteria) -> tuple[float, float]:
-    begin, end = window
-    if not end - begin > criteria.settle_s:
-        raise AnalysisError(
-            f"window {begin:g} to {end:g} s is not longer than the {criteria.settle_s:g} s left out for settling"
-        )
-    recorded = min((t[-1] if len(t) else 0.0) for t in (leg.t_state_s, leg.t_sensor_s, leg.t_foot_s))
-    if recorded < end - 0.5:
-        raise AnalysisError(f"window {begin:g} to {end:g} s reaches beyond the record, which ends at {recorded:.3f} s")
-    return begin + criteria.settle_s, end
-
-
-def _general_checks(m: Measures, contact_known: bool, c: Criteria) -> tuple[Check, ...]:
-    longest = c.max_gap_periods * m.period_s
-    mismatch = max(c.max_cycle_mismatch * m.steps, float(c.max_cycle_mismatch_count))
-    checks = [
-        at_least("steps", m.steps, c.min_steps, "", "complete steps"),
-        at_most("gap", m.longest_gap_s, longest, "s", "longest stretch without a lift-off"),
-        at_least("period", m.period_s, c.min_period_s, "s", "median step period"),
-        at_most("period", m.period_s, c.max_period_s, "s", "median step period"),
-        at_most("regular", m.period_cv, c.max_period_cv, "", "coefficient of variation of the step period"),
-        at_most("cycles", abs(m.steps - m.thc_cycles), mismatch, "", "steps against thorax-coxa cycles, difference"),
-        *_module_checks(m, c),
-    ]
-    if not contact_known:
-        return (*checks, Check("contact", False, "contact with the ground was not recorded"))
-    return (
-        *checks,
-        at_least("contact", m.contact_share, c.min_phase_share, "", "share of time in contact"),
-        at_least("stance", m.stance_share, c.min_phase_share, "", "share of time in stance"),
-        at_least("swing", m.swing_share, c.min_phase_share, "", "share of time in swing"),
-        at_least("loaded", m.action_contact, c.min_action_contact, "", "contact in the stance action minus outside"),
-    )
-
-
-def _module_checks(m: Measures, c: Criteria) -> list[Check]:
-    checks: list[Check] = []
-    for module in m.modules:
-        name, most = module.name, c.max_switches_per_action * module.action_count
-        checks += [
-            at_least("alternates", module.alternating_share, c.share_of_steps, "", f"{name}: steps with two actions"),
-            at_most("chatter", module.switches_per_step, most, "", f"{name}: changes of action per step"),
-            at_least("excursion", module.range_deg, c.min_excursion_deg, "deg", f"{name}: angle covered per step"),
-        ]
-    return checks
-
-
 def _kind(  # noqa: PLR0911  one return per class of docs/stepping.md, in its order
     m: Measures, general: tuple[Check, ...], special: tuple[Check, ...], contact_known: bool, c: Criteria
 ) -> Kind:
     failed = {check.name for check in general if not check.ok}
     if all(module.still_range_deg < c.min_excursion_deg for module in m.modules):
         return "chatter" if any(mod.still_switches >= c.chatter_switches for mod in m.modules) else "dead"
-    if _chatters(m, c):
+    if switches_too_often(m, c):
         return "chatter"
-    cycles = m.thc_cycles >= c.min_steps or any(module.still_switches >= 2 for module in m.modules)
+    cycles = m.joint_cycles >= c.min_steps or any(module.still_switches >= c.idle_switches for module in m.modules)
     if m.contact_share < c.min_phase_share and cycles:
         return "air stepping"
     if contact_known and m.swing_share < c.min_phase_share:
@@ -146,9 +97,3 @@ def _kind(  # noqa: PLR0911  one return per class of docs/stepping.md, in its or
     if failed:
         return "irregular"
     return "stepping" if all(check.ok for check in special) else "wrong direction"
-
-
-def _chatters(m: Measures, c: Criteria) -> bool:
-    """Condition 4, where there are steps to count the changes of action in."""
-    too_fast = bool(np.isfinite(m.period_s)) and m.period_s < c.min_period_s
-    return too_fast or any(mod.switches_per_step > c.max_switches_per_action * mod.action_count for mod in m.modules)

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from nuc_engine.analysis.criteria import Criteria
+from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.steps import ModuleSteps, Steps
-from nuc_engine.analysis.tracks import BoolArray, FloatArray, LegTracks, ModuleTrack
+from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray, LegTracks, ModuleTrack
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleMeasures:
     """One alternating module: share of steps with two or more actions, changes and degrees per step (medians).
 
-    `stance_change_deg` is the median change of its angle in stance. `still_range_deg` and `still_switches` describe the
-    window's end, where the detector looks whether the leg stands still.
+    `stance_change_deg` is the median change of its angle in stance. `still_range_deg`, `still_switches` and
+    `still_action` (the name of the action in force longest) describe the window's end, where the detector looks whether
+    the leg stands still. `switch_rate_hz` counts changes of action over the whole steady part.
     """
 
     name: str
@@ -28,6 +30,8 @@ class ModuleMeasures:
     stance_change_deg: float
     still_range_deg: float
     still_switches: int
+    still_action: str
+    switch_rate_hz: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +41,12 @@ class Measures:
     Periods and durations are seconds; `stride_cm` is the median foot movement in stance (x forward, y left, z up),
     `inward_cm` the same towards the midline, `outward_swing_cm` away from it in swing. `contact_share`, `swing_share`
     and `stance_share` are shares of the steady part; `action_contact` is the contact fraction in the stance action
-    minus that in the others.
+    minus that in the others. `joint_cycles` are those of the thorax-coxa angle, or of the femur-tibia angle where the
+    thorax-coxa joint is only held.
     """
 
     steps: int
-    thc_cycles: int
+    joint_cycles: int
     longest_gap_s: float
     period_s: float
     period_mean_s: float
@@ -67,14 +72,32 @@ class Measures:
         return self.period_sd_s / self.period_mean_s if self.steps > 1 else float("nan")
 
 
-def measure(leg: LegTracks, steps: Steps, steady: tuple[float, float], criteria: Criteria) -> Measures:
-    """Measure the steady part of a window; `steps` are those within it."""
+def steady_part(leg: LegTracks, window: tuple[float, float], settle_s: float) -> tuple[float, float]:
+    """Return the part of a window that is judged. Raises AnalysisError when there is none or the record ends before."""
+    begin, end = window
+    if not end - begin > settle_s:
+        raise AnalysisError(
+            f"window {begin:g} to {end:g} s is not longer than the {settle_s:g} s left out for settling"
+        )
+    recorded = min((t[-1] if len(t) else 0.0) for t in (leg.t_state_s, leg.t_sensor_s, leg.t_foot_s))
+    if recorded < end - 0.5:
+        raise AnalysisError(f"window {begin:g} to {end:g} s reaches beyond the record, which ends at {recorded:.3f} s")
+    return begin + settle_s, end
+
+
+def measure(
+    leg: LegTracks, steps: Steps, steady: tuple[float, float], criteria: Criteria, *, still_share: float = 1.0
+) -> Measures:
+    """Measure the steady part of a window; `steps` are those within it.
+
+    Its end is `criteria.still_s` long, but not longer than `still_share` of the whole.
+    """
     begin, end = steady
     swing_share = sum(s.duration_s for s in steps.swings) / max(end - begin, 1e-9)
     stride = tuple(_median(steps.foot_stance_cm[:, axis]) for axis in range(3))
     return Measures(
         steps=len(steps),
-        thc_cycles=max(0, len(steps.thc_minima_s) - 1),
+        joint_cycles=max(0, len(steps.pace_minima_s) - 1),
         longest_gap_s=_longest_gap(steps, begin, end),
         period_s=_median(steps.period_s),
         period_mean_s=_mean(steps.period_s),
@@ -92,21 +115,25 @@ def measure(leg: LegTracks, steps: Steps, steady: tuple[float, float], criteria:
         stride_cm=(stride[0], stride[1], stride[2]),
         inward_cm=-leg.outward_y * stride[1],
         outward_swing_cm=leg.outward_y * _median(steps.foot_swing_cm[:, 1]),
-        modules=_module_measures(leg, steps, steady, criteria),
+        modules=_module_measures(leg, steps, steady, criteria, still_share),
     )
 
 
 def _module_measures(
-    leg: LegTracks, steps: Steps, steady: tuple[float, float], criteria: Criteria
+    leg: LegTracks, steps: Steps, steady: tuple[float, float], criteria: Criteria, still_share: float
 ) -> tuple[ModuleMeasures, ...]:
-    still = (max(steady[0], steady[1] - criteria.still_s), steady[1])
+    begin, end = steady
+    still = (end - min(criteria.still_s, still_share * (end - begin)), end)
     pairs = zip(leg.modules, steps.modules, strict=True)
-    return tuple(_one_module(leg, track, done, still) for track, done in pairs if track.alternates)
+    return tuple(_one_module(leg, track, done, steady, still) for track, done in pairs if track.alternates)
 
 
-def _one_module(leg: LegTracks, track: ModuleTrack, done: ModuleSteps, still: tuple[float, float]) -> ModuleMeasures:
+def _one_module(
+    leg: LegTracks, track: ModuleTrack, done: ModuleSteps, steady: tuple[float, float], still: tuple[float, float]
+) -> ModuleMeasures:
     angles = track.angle_deg[_between(leg.t_sensor_s, *still)]
     actions = track.action[_between(leg.t_state_s, *still)]
+    whole = track.action[_between(leg.t_state_s, *steady)]
     return ModuleMeasures(
         name=track.name,
         role=track.role,
@@ -117,7 +144,17 @@ def _one_module(leg: LegTracks, track: ModuleTrack, done: ModuleSteps, still: tu
         stance_change_deg=_median(done.change_stance_deg),
         still_range_deg=float(np.ptp(angles)) if angles.size else 0.0,
         still_switches=int(np.count_nonzero(np.diff(actions))),
+        still_action=_longest_in_force(track, actions),
+        switch_rate_hz=float(np.count_nonzero(np.diff(whole))) / max(steady[1] - steady[0], 1e-9),
     )
+
+
+def _longest_in_force(track: ModuleTrack, actions: IntArray) -> str:
+    """Return the name of the most frequent action, the earlier of equals; "" where none was logged."""
+    if not actions.size:
+        return ""
+    codes, counts = np.unique(actions, return_counts=True)
+    return track.action_name(int(codes[counts.argmax()]))
 
 
 def _longest_gap(steps: Steps, begin: float, end: float) -> float:
@@ -140,7 +177,7 @@ def _action_contact(leg: LegTracks, begin: float, end: float, criteria: Criteria
     times = leg.t_foot_s[inside]
     contact = leg.contact_n[inside] > criteria.contact_n
     at = np.clip(np.searchsorted(leg.t_state_s, times, side="right") - 1, 0, None)
-    action = leg.module("ThC").action[at]
+    action = leg.stance_module.action[at]
     stance, other = action == leg.stance_action, (action != leg.stance_action) & (action >= 0)
     if not stance.any() or not other.any():
         return float("nan")

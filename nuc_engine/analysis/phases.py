@@ -61,13 +61,38 @@ def mean_load(t_s: FloatArray, contact_n: FloatArray, begin_s: float, end_s: flo
     return float(loaded.mean()) if loaded.size else 0.0
 
 
-def action_swings(t_s: FloatArray, action: IntArray, stance_action: int) -> list[Swing]:
-    """Return the stretches outside the stance action: what stands for swings where contact was not recorded."""
+def action_swings(t_s: FloatArray, in_stance: BoolArray, criteria: Criteria) -> list[Swing]:
+    """Return the stretches outside stance, as the actions tell it: swings where contact was not recorded.
+
+    Stretches too short for a swing, and stances too short between two swings, are spikes of the load signal, bridged
+    as bounces are.
+    """
     last = len(t_s) - 1
-    return [
+    stretches = [
         Swing(float(t_s[begin]), float(t_s[min(end, last)]), float("nan"), begin > 0, end <= last)
-        for begin, end in runs(action != stance_action)
+        for begin, end in runs(~in_stance)
     ]
+    merged: list[Swing] = []
+    for swing in (s for s in stretches if s.duration_s >= criteria.min_swing_s):
+        if merged and swing.lift_off_s - merged[-1].touch_down_s < criteria.min_stance_s:
+            merged[-1] = _join(merged[-1], swing)
+        else:
+            merged.append(swing)
+    return merged
+
+
+def runs_at_ends(action: IntArray, leading: BoolArray) -> BoolArray:
+    """Return where `action` is in the run it is in when a stretch of `leading` ends; single samples are no stretch.
+
+    What a module does when another one gives up its stance action is what it does in stance, whichever action that is.
+    """
+    ends = [end - 1 for begin, end in runs(leading) if end - begin > 1]
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(action)) + 1, [len(action)]))
+    found = np.zeros(len(action), dtype=np.bool_)
+    for end in ends:
+        k = int(np.searchsorted(starts, end, side="right")) - 1
+        found[starts[k] : starts[k + 1]] = True
+    return found
 
 
 def minima(t_s: FloatArray, value: FloatArray, min_rise: float) -> FloatArray:
@@ -91,8 +116,8 @@ def minima(t_s: FloatArray, value: FloatArray, min_rise: float) -> FloatArray:
     return np.array(found)
 
 
-def thc_minima(t_s: FloatArray, angle_deg: FloatArray, criteria: Criteria) -> FloatArray:
-    """Return the times of the thorax-coxa angle's minima (section 7.2.2 measures step cycles between them)."""
+def angle_minima(t_s: FloatArray, angle_deg: FloatArray, criteria: Criteria) -> FloatArray:
+    """Return the times of a joint angle's minima (section 7.2.2 measures step cycles between the thorax-coxa's)."""
     if angle_deg.size == 0:
         return np.array([])
     low, high = np.percentile(angle_deg, [5, 95])

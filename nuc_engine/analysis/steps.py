@@ -1,17 +1,18 @@
 """The step detector: when the foot leaves the ground and touches it again, and what the leg does in between.
 
 It works from recorded data alone. Where the ground's force on the foot was recorded, swing and stance are what the
-foot did; where not, they are the thorax-coxa actions and `Steps.contact_known` says so. Definitions: docs/stepping.md.
+foot did; where not, they are what the actions tell and `Steps.contact_known` says so. Definitions: docs/stepping.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Criteria
-from nuc_engine.analysis.phases import Swing, action_swings, find_swings, mean_load, thc_minima
+from nuc_engine.analysis.phases import Swing, action_swings, angle_minima, find_swings, mean_load, runs_at_ends
 from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray, LegTracks, ModuleTrack, Role
 
 
@@ -44,7 +45,8 @@ class Steps:
     `foot_stance_cm` and `foot_swing_cm` have shape (n, 3): how far the foot moved in stance and in swing (x forward,
     y left, z up). `clearance_cm` is how high the foot rose above its higher end; `load_n` the mean normal force of the
     stance (nan without a contact record). `swings` are all swings of the record, `thc_minima_s` all minima of the
-    thorax-coxa angle.
+    thorax-coxa angle, and `pace_minima_s` those of the joint whose cycles are counted: the same, or the femur-tibia
+    angle's where the thorax-coxa joint is only held. `contact_known` is True where swings are what the foot did.
     """
 
     contact_known: bool
@@ -58,6 +60,7 @@ class Steps:
     modules: tuple[ModuleSteps, ...]
     swings: tuple[Swing, ...]
     thc_minima_s: FloatArray
+    pace_minima_s: FloatArray
 
     def __len__(self) -> int:
         """Return the number of complete steps."""
@@ -96,7 +99,6 @@ class Steps:
         `swings` are clipped to it; a swing's clearance stays that of the whole.
         """
         keep = (self.lift_off_s >= begin_s) & (self.end_s <= end_s)
-        minima = self.thc_minima_s
         return replace(
             self,
             lift_off_s=self.lift_off_s[keep],
@@ -108,15 +110,22 @@ class Steps:
             foot_swing_cm=self.foot_swing_cm[keep],
             modules=tuple(_select(m, keep) for m in self.modules),
             swings=tuple(_clip(s, begin_s, end_s) for s in self.swings if _overlaps(s, begin_s, end_s)),
-            thc_minima_s=minima[(minima >= begin_s) & (minima <= end_s)],
+            thc_minima_s=_inside(self.thc_minima_s, begin_s, end_s),
+            pace_minima_s=_inside(self.pace_minima_s, begin_s, end_s),
         )
 
 
-def detect_steps(leg: LegTracks, criteria: Criteria = DEFAULT_CRITERIA) -> Steps:
-    """Return every complete step of a record. Raises AnalysisError when the leg has no thorax-coxa module."""
-    thc = leg.module("ThC")
-    if leg.contact_n is None:
-        swings = action_swings(leg.t_state_s, thc.action, leg.stance_action)
+def detect_steps(
+    leg: LegTracks, criteria: Criteria = DEFAULT_CRITERIA, *, by: Literal["contact", "actions"] = "contact"
+) -> Steps:
+    """Return every complete step of a record.
+
+    With `by="actions"`, swing and stance are taken from the actions even where contact was recorded: what the joints
+    do while the foot drags, or in the air. Raises AnalysisError when the leg has no module to tell or count steps by.
+    """
+    contact_known = leg.contact_n is not None and by == "contact"
+    if leg.contact_n is None or by == "actions":
+        swings = action_swings(leg.t_state_s, _stance_by_actions(leg), criteria)
     elif len(leg.t_foot_s):
         swings = find_swings(leg.t_foot_s, leg.foot_cm[:, 2], leg.contact_n, leg.leg_length_cm, criteria)
     else:
@@ -127,7 +136,7 @@ def detect_steps(leg: LegTracks, criteria: Criteria = DEFAULT_CRITERIA) -> Steps
     end = np.array([b.lift_off_s for _, b in pairs])
     foot_at = [_foot_at(leg, times) for times in (lift_off, touch_down, end)]
     return Steps(
-        contact_known=leg.contact_n is not None,
+        contact_known=contact_known,
         lift_off_s=lift_off,
         touch_down_s=touch_down,
         end_s=end,
@@ -137,8 +146,26 @@ def detect_steps(leg: LegTracks, criteria: Criteria = DEFAULT_CRITERIA) -> Steps
         foot_swing_cm=foot_at[1] - foot_at[0],
         modules=tuple(_module_steps(leg, m, lift_off, touch_down, end) for m in leg.modules),
         swings=tuple(swings),
-        thc_minima_s=thc_minima(leg.t_sensor_s, thc.angle_deg, criteria),
+        thc_minima_s=_minima(leg, leg.find_module("ThC"), criteria),
+        pace_minima_s=_minima(leg, leg.pacing_module, criteria),
     )
+
+
+def _stance_by_actions(leg: LegTracks) -> BoolArray:
+    """Return, per state time, whether the actions say that the leg is in stance.
+
+    A stick insect leg goes over to its stance action when it feels load. The roach leg's thorax-coxa joint presses it
+    down and leads; its other joints answer to the load, so the stance is theirs (event spaces of section 7.4.1).
+    """
+    pressing = leg.stance_module.action == leg.stance_action
+    if not leg.is_roach:
+        return pressing
+    answering = next((m for role in ("CTr", "FTi") if (m := leg.find_module(role)) and m.alternates), None)
+    return pressing if answering is None else runs_at_ends(answering.action, pressing)
+
+
+def _minima(leg: LegTracks, module: ModuleTrack | None, criteria: Criteria) -> FloatArray:
+    return np.array([]) if module is None else angle_minima(leg.t_sensor_s, module.angle_deg, criteria)
 
 
 def _module_steps(
@@ -188,6 +215,10 @@ def _select(module: ModuleSteps, keep: BoolArray) -> ModuleSteps:
         visited=module.visited[keep],
         switches=module.switches[keep],
     )
+
+
+def _inside(times_s: FloatArray, begin_s: float, end_s: float) -> FloatArray:
+    return times_s[(times_s >= begin_s) & (times_s <= end_s)]
 
 
 def _overlaps(swing: Swing, begin_s: float, end_s: float) -> bool:

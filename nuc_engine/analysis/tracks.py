@@ -55,7 +55,7 @@ class LegTracks:
 
     `foot_cm` has shape (n, 3): x forward, y left, z up. `contact_n` is the ground's normal force on the foot at the
     same n times, or None where it was not recorded (then `foot_cm` comes from the joint angles). `stance_action` is
-    the code of the thorax-coxa action of stance. `leg_length_cm` is the sum of the DH lines' link lengths.
+    the code of the action of stance (`find_stance_action`). `leg_length_cm` is the sum of the DH lines' link lengths.
     """
 
     t_state_s: FloatArray
@@ -83,6 +83,37 @@ class LegTracks:
                 return module
         have = ", ".join(m.name for m in self.modules) or "no modules"
         raise AnalysisError(f"no joint of the leg is its {role} joint, expected one named so (there are: {have})")
+
+    def find_module(self, role: Role) -> ModuleTrack | None:
+        """Return the module with this role, None when the leg has none."""
+        return next((module for module in self.modules if module.role == role), None)
+
+    @property
+    def stance_module(self) -> ModuleTrack:
+        """The module whose actions tell swing from stance. Raises AnalysisError when none has the stance action."""
+        for module in self.modules:
+            if self.stance_action in module.actions:
+                return module
+        raise AnalysisError(f"no module has the action of stance, {self.stance_action}")
+
+    @property
+    def thc_alternates(self) -> bool:
+        """True when a thorax-coxa joint has two or more actions; otherwise it is only held (section 7.1.1)."""
+        thc = self.find_module("ThC")
+        return thc is not None and thc.alternates
+
+    @property
+    def is_roach(self) -> bool:
+        """True when the thorax-coxa joint presses the leg down in stance, as its action's name says (section 4.4.2)."""
+        return self.thc_alternates and self.stance_module.action_name(self.stance_action).endswith("DEP")
+
+    @property
+    def pacing_module(self) -> ModuleTrack:
+        """The module whose cycles are counted: thorax-coxa, and where that is only held, femur-tibia.
+
+        Raises AnalysisError when there is no femur-tibia module either.
+        """
+        return self.module("ThC") if self.thc_alternates else self.module("FTi")
 
     @property
     def outward_y(self) -> float:
@@ -117,6 +148,24 @@ def stance_action(module: ModuleTrack) -> int:
     raise AnalysisError(
         f"{module.name}: none of the actions {', '.join(module.action_names)} is named as the stance action,"
         " expected one that ends in DEP or contains ret"
+    )
+
+
+def find_stance_action(modules: Sequence[ModuleTrack]) -> int:
+    """Return the code of a leg's action of stance: the thorax-coxa one, or FTi flexion where that joint is only held.
+
+    A leg that steps sideways pulls its foot in by flexing the knee (section 7.1.1). Raises AnalysisError when there is
+    neither.
+    """
+    thc = next((m for m in modules if m.role == "ThC" and m.alternates), None)
+    if thc is not None:
+        return stance_action(thc)
+    for module in modules:
+        for code, name in zip(module.actions, module.action_names, strict=True):
+            if module.role == "FTi" and module.alternates and re.search(r"(?i)fle?x", name):
+                return code
+    raise AnalysisError(
+        "no joint between thorax and coxa with actions, and no femur-tibia joint with a flexion, expected one of them"
     )
 
 

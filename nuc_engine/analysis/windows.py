@@ -2,7 +2,8 @@
 
 Which behaviour is meant is read from the rules in force: what each joint does under load (section 7.4.1). Forward
 stepping extends the knee and depresses the femur of a loaded roach leg; the forward-type inside turn flexes the knee
-instead; the backward-type one levates the femur too. A loaded stick insect leg retracts, and flexes the knee.
+instead; the backward-type one levates the femur too. A loaded stick insect leg retracts, and flexes the knee; one whose
+thorax-coxa joint is only held flexes the knee alone, and steps sideways (section 7.1.1).
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def intended_behaviour(plan: Plan, values: Sequence[Values | None]) -> Behaviour
     }
     thc = next((joint for joint in plan.joints if len(joint.states) > 1 and joint_role(joint.name) == "ThC"), None)
     if thc is None:
-        return None
+        return "sideways" if under_load.get("FTi") == "flexes" else None
     if any(plan.states[state].name.endswith("DEP") for state in thc.states):
         return _UNDER_LOAD.get((under_load.get("FTi", ""), under_load.get("CTr", "")))
     retracts = any(re.search("(?i)ret", plan.states[state].name) for state in _loaded_states(plan, thc, values))
