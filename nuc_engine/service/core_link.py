@@ -102,6 +102,7 @@ class CoreLink:
         self.announce: Callable[[int, str], None] = _to_nobody
         self.latest: dict[int, bytes] = {}
         self.overtaken = 0
+        self.answers_soon = False
 
     @property
     def ready(self) -> bool:
@@ -139,6 +140,7 @@ class CoreLink:
         request, ack = self.send(Command.CHANGESET, author, due_ns, writes, asked, controls)
         everything = len(self._block.read_plan().hdsos) if any(r.hdso < 0 for r in parts.requests) else 0
         edit = Edit(request, author, due_ns, tuple(names), ack)
+        self.answers_soon = self.answers_soon or due_ns == AT_ONCE
         edit.answers_due = sum(everything if asked.hdso < 0 else 1 for asked in parts.requests)
         self.edits[request] = edit
         # A change that was refused as a whole never takes effect.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -32,6 +33,7 @@ LONGEST_MS = 50
 """Longest wait for anything: the service's heart beats at least this often."""
 
 WATCHING_MS = 2
+_STAY_MS = 1
 _MESSAGES_NS = 20_000_000
 _HOUSEKEEPING_NS = 1_000_000_000
 
@@ -60,6 +62,8 @@ class Service:
         self._access = Access(options.keys)
         self.sockets = Sockets(options.commands, options.telemetry, self._access)
         self.sockets.poller.register(launch.to_service, 1)
+        self._core_wakes = select.poll()
+        self._core_wakes.register(launch.to_service, select.POLLIN)
         self._datagrams = None if udp is None else Datagrams(*udp)
         errands = Errands(now_ns)
         core = CoreLink(launch.block, wake(launch.to_core), errands, self._words[Word.SERVICE_DEATHS])
@@ -100,6 +104,8 @@ class Service:
             hub.overtaken()
         hub.workshop.collect()
         self._take_messages(ready)
+        if hub.core.answers_soon:
+            self._wait_for_core()
         hub.errands.step()
         self.sockets.step(ready)
         now_ns = self._now_ns()
@@ -111,6 +117,14 @@ class Service:
         if self._dump_wanted():
             with suppress(Refused):
                 hub.core.send(Command.DUMP, "the logger")
+
+    def _wait_for_core(self) -> None:
+        """Stay for the moment an edit takes: a way round through all sockets costs more than the core needs."""
+        core = self.hub.core
+        core.answers_soon = False
+        if self._core_wakes.poll(_STAY_MS):
+            os.eventfd_read(self._to_service)
+            core.pump()
 
     def close(self) -> None:
         """Close the sockets."""
