@@ -1,0 +1,289 @@
+"""`nuc experiment`: the experiments of chapter 7, run, judged, drawn."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from nuc_engine.cli import wallclock
+from nuc_engine.cli.errors import BAD, Refused
+from nuc_engine.cli.output import is_terminal, note, say, say_json
+from nuc_engine.cli.params import Command, as_json
+
+if TYPE_CHECKING:
+    from nuc_engine.experiments.protocol import Experiment
+    from nuc_engine.experiments.verdict import RowVerdict, Verdict
+
+OUT = Path("data/experiments")
+PAGES = Path("docs/experiments")
+VERDICT_SEED = 20001
+REPETITIONS = 20
+LIST, ALL = "list", "all"
+_ROOT = Path(__file__).resolve().parents[2]
+_TEXT_WIDTH = 80
+_BAR = 24
+_REDRAW_S = 0.1
+
+
+class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
+    name = "NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        del param, ctx
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        del ctx, param
+        return [CompletionItem(name) for name in (*_known(), ALL, LIST) if name.startswith(incomplete)]
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("nuc experiment list", "what there is, what the dissertation saw, and the last verdict"),
+        ("nuc experiment A", "20 repetitions of experiment A, judged and drawn into data/experiments/A"),
+        ("nuc experiment D1 D2 --repeat 3 --seed 7 --keep", "a quick look; the bouts are kept"),
+        ("nuc experiment all --pages docs/experiments", "everything, and the pages of this project written anew"),
+    ),
+    output=(
+        "A table to stdout, progress to stderr. For each experiment a folder under --out, or under --pages: page.md,"
+        " its figures, and verdict.json for machines.",
+        "Exit status 0 when every row came out as the dissertation saw it and every control failed, else 1.",
+    ),
+)
+@click.argument("names", metavar="NAME...|all|list", type=_Names(), nargs=-1, required=True)
+@click.option(
+    "--repeat",
+    "-n",
+    metavar="N",
+    type=click.IntRange(1),
+    default=REPETITIONS,
+    show_default=True,
+    help="Valid repetitions per row; failed starts are made up for.",
+)
+@click.option(
+    "--seed",
+    metavar="S",
+    type=click.IntRange(0),
+    default=VERDICT_SEED,
+    show_default=True,
+    help="First seed. Below 2000 (for tuning and trying out) nothing that comes out is a verdict.",
+)
+@click.option("--jobs", "-j", metavar="J", type=click.IntRange(1), help="Worker processes.  [default: all cores]")
+@click.option("--out", "-o", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), default=OUT)
+@click.option("--keep", is_flag=True, help="Keep every bout's data directory, in bouts/ below the experiment's folder.")
+@click.option(
+    "--pages",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write pages, figures and verdicts here instead, and the table over all of them.",
+)
+@click.option(
+    "--rewrite", is_flag=True, help="Run nothing: write the pages of --pages again from their verdicts and new texts."
+)
+@as_json
+def command(
+    names: tuple[str, ...],
+    repeat: int,
+    seed: int,
+    jobs: int | None,
+    out: Path,
+    keep: bool,
+    pages: Path | None,
+    rewrite: bool,
+    as_json: bool,
+) -> int:
+    """Run experiments of chapter 7 over many seeds and judge them by criteria that were fixed before.
+
+    `list` says which there are; `all` runs them all. Every repetition is one seed; where an experiment allows kicks, a
+    repetition is run again with a kick when it does not come out without.
+    """
+    if LIST in names:
+        return _list(as_json)
+    experiments = _select(names)
+    if rewrite:
+        return _rewrite(experiments, pages)
+    from nuc_engine.bulk.pool import ItemFailed, Workers
+    from nuc_engine.experiments.conduct import check, conduct
+
+    check(experiments)
+    target = pages or out
+    figures = importlib.util.find_spec("matplotlib") is not None
+    if not figures:
+        note("no figures: they need matplotlib (pip install nuc-engine[plot])")
+    try:
+        with Workers(jobs) as workers, _Bar() as bar:
+            kept = out if keep else None
+            verdicts = conduct(
+                experiments, repeat, seed, workers=workers, target=target, keep=kept, figures=figures, done=bar
+            )
+    except ItemFailed as failed:
+        raise Refused(f"nuc experiment: {failed}") from failed
+    typed = f"nuc experiment {{}} --repeat {repeat} --seed {seed}" + (f" --pages {PAGES}" if pages else "")
+    _write(experiments, verdicts, target, typed, as_pages=pages is not None)
+    _report(verdicts, target, as_json)
+    return 0 if all(verdict.good for verdict in verdicts) else BAD
+
+
+def _known() -> list[str]:
+    from nuc_engine.experiments.catalogue import EXPERIMENTS
+
+    return [experiment.name for experiment in EXPERIMENTS]
+
+
+def _select(names: Sequence[str]) -> list[Experiment]:
+    from nuc_engine.experiments.catalogue import EXPERIMENTS
+
+    if ALL in names:
+        return list(EXPERIMENTS)
+    by_name = {experiment.name: experiment for experiment in EXPERIMENTS}
+    if unknown := [name for name in names if name not in by_name]:
+        raise click.UsageError(f"no experiment {unknown[0]!r}; there are {', '.join(by_name)}, and {ALL}, {LIST}")
+    return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def _list(as_json: bool) -> int:
+    from nuc_engine.experiments.catalogue import EXPERIMENTS
+    from nuc_engine.experiments.record import read_verdict
+
+    folder = next((place for place in (PAGES, _ROOT / PAGES) if place.is_dir()), PAGES)
+    found = [(experiment, read_verdict(folder / experiment.name)) for experiment in EXPERIMENTS]
+    if as_json:
+        say_json({"ok": True, "experiments": [_listed(*item) for item in found]})
+        return 0
+    for experiment, verdict in found:
+        say(f"{experiment.name:<18}{experiment.section:<11}{experiment.title}")
+        judged = {} if verdict is None else {row.name: row for row in verdict.rows}
+        for row in experiment.rows:
+            head = f"  {row.name:<16}" if len(experiment.rows) > 1 else " " * 18
+            for line in textwrap.wrap(f"{row.saw} [{_last(judged.get(row.name), verdict)}]", _TEXT_WIDTH - 18):
+                say(f"{head}{line}")
+                head = " " * 18
+    return 0
+
+
+def _listed(experiment: Experiment, verdict: Verdict | None) -> dict[str, Any]:
+    judged = {} if verdict is None else {row.name: row for row in verdict.rows}
+    return {
+        "name": experiment.name,
+        "section": experiment.section,
+        "title": experiment.title,
+        "standing": None if verdict is None else verdict.standing,
+        "rows": [
+            {"name": row.name, "saw": row.saw, "verdict": judged[row.name].word if row.name in judged else None}
+            for row in experiment.rows
+        ],
+    }
+
+
+def _last(row: RowVerdict | None, verdict: Verdict | None) -> str:
+    if row is None or verdict is None:
+        return "not judged yet"
+    share = f"{row.as_seen.count} of {row.as_seen.of}"
+    return f"{row.word}, {share}" + (f"; {verdict.standing}" if verdict.standing else "")
+
+
+def _write(
+    experiments: Sequence[Experiment], verdicts: Sequence[Verdict], target: Path, typed: str, *, as_pages: bool
+) -> None:
+    from nuc_engine.experiments.catalogue import EXPERIMENTS
+    from nuc_engine.experiments.index import write_experiment, write_index
+
+    for experiment, verdict in zip(experiments, verdicts, strict=True):
+        folder = target / experiment.name
+        root = _way_to_root(folder) if as_pages else None
+        write_experiment(experiment, verdict, folder, root=root, command=typed.format(experiment.name))
+    if as_pages:
+        write_index(EXPERIMENTS, target)
+
+
+def _rewrite(experiments: Sequence[Experiment], pages: Path | None) -> int:
+    from nuc_engine.experiments.record import read_verdict
+
+    if pages is None:
+        raise click.UsageError("--rewrite writes pages again; say which, with --pages DIR")
+    found = [(experiment, read_verdict(pages / experiment.name)) for experiment in experiments]
+    there = [(experiment, verdict) for experiment, verdict in found if verdict is not None]
+    for experiment, verdict in there:
+        typed = f"nuc experiment {{}} --repeat {verdict.repetitions} --seed {verdict.seed} --pages {PAGES}"
+        _write([experiment], [verdict], pages, typed, as_pages=True)
+    say(f"{len(there)} of {len(found)} pages written again in {pages}")
+    return 0
+
+
+def _way_to_root(folder: Path) -> str | None:
+    """Return how a page in this folder gets to scripts and configurations; None where they are not in one tree."""
+    if not (_ROOT / "scripts").is_dir() or not folder.resolve().is_relative_to(_ROOT):
+        return None
+    return Path(os.path.relpath(_ROOT, folder.resolve())).as_posix()
+
+
+def _report(verdicts: Sequence[Verdict], target: Path, as_json: bool) -> None:
+    from nuc_engine.experiments.record import record_of
+
+    if as_json:
+        good = all(verdict.good for verdict in verdicts)
+        say_json({"ok": good, "folder": target, "experiments": [record_of(verdict) for verdict in verdicts]})
+        return
+    say(f"{'':<26}{'as seen':<18}{'failed':<8}{'kicks':<7}{'control':<9}verdict")
+    say(f"{'':<26}{'':<18}{'starts':<8}{'mean':<7}{'as seen':<9}")
+    for verdict in verdicts:
+        for row in verdict.rows:
+            name = verdict.name if row.name == verdict.name else f"{verdict.name} {row.name}"
+            share = f"{row.as_seen.count} of {row.as_seen.of}"
+            percent = f"{100 * row.as_seen.value:.0f} %" if row.as_seen.of else "-"
+            kicks = f"{row.kicks.mean:.1f}" if row.as_seen.count else "-"
+            control = f"{row.control.as_seen.count} of {len(row.control.trials)}"
+            say(f"{name:<25} {share:<9}{percent:<9}{row.failed_starts:<8}{kicks:<7}{control:<9}{row.word}")
+    for standing in dict.fromkeys(verdict.standing for verdict in verdicts if verdict.standing):
+        say(standing)
+    say(f"pages, figures and verdicts in {target}")
+
+
+class _Bar:
+    """How many repetitions are done, on stderr: a bar on a terminal, else a line at the start and one at the end."""
+
+    def __init__(self) -> None:
+        self._live = is_terminal(err=True)
+        self._start_s = self._drawn_s = 0.0
+        self._done = self._total = 0
+
+    def __enter__(self) -> _Bar:
+        """Begin to count."""
+        self._start_s = wallclock.seconds()
+        return self
+
+    def __call__(self, what: str, done: int, total: int, /) -> None:
+        """Take how many are done of how many."""
+        first, self._done, self._total = not self._total, done, total
+        if not self._live:
+            if first:
+                note(f"{total} repetitions, controls included")
+            return
+        now_s = wallclock.seconds()
+        if now_s - self._drawn_s >= _REDRAW_S or done == total:
+            self._drawn_s = now_s
+            filled = round(_BAR * done / max(total, 1))
+            left = _left((now_s - self._start_s) / done * (total - done)) if done else ""
+            click.echo(f"\r{what}  [{'#' * filled:.<{_BAR}}]  {done} of {total}  {left}\x1b[K", err=True, nl=False)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the bar's line, or say how long it took."""
+        if self._live and self._total:
+            click.echo(err=True)
+        elif kind is None and self._total:
+            note(f"done in {wallclock.seconds() - self._start_s:.0f} s")
+
+
+def _left(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min left" if seconds >= 100 else f"{seconds:.0f} s left"

@@ -1,0 +1,17 @@
+"""The experiments of chapter 7: what is done, what has to be seen, and what was seen.
+
+protocol    what an experiment is: rows, bouts, windows, criteria, findings
+catalogue   the experiments themselves
+trials      one repetition: its bouts, the kicks they need, what the criterion says of them
+course      all repetitions of some rows on all cores, with new seeds for failed starts
+verdict     shares, intervals and controls; verdict.json
+sources     which code and which files a verdict rests on
+page        a Markdown page of each experiment, and the table over all of them
+figures     pictures of a representative bout (need matplotlib)
+live        the same rows on a real leg, with somebody beside it
+
+from nuc_engine.experiments.catalogue import EXPERIMENTS
+from nuc_engine.experiments.trials import run_trial
+
+print(run_trial(EXPERIMENTS[0].rows[0], seed=1))
+"""

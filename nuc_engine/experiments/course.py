@@ -1,0 +1,97 @@
+"""All repetitions of some rows, on all cores; failed starts are made up for with new seeds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nuc_engine.bulk.pool import Workers
+from nuc_engine.experiments.protocol import Row, Trial
+from nuc_engine.experiments.trials import Task, run_task
+
+Keep = Callable[[Row, int, bool], Path | None]
+"""Row, seed and whether it is the control -> where the bouts of a repetition are kept, None for nowhere."""
+
+Done = Callable[[int, int], None]
+"""Told how many repetitions are finished, of how many in all; the whole grows when starts fail."""
+
+
+@dataclass(slots=True)
+class Collected:
+    """The repetitions of one row so far, by seed."""
+
+    row: Row
+    trials: dict[int, Trial] = field(default_factory=dict[int, Trial])
+    control: dict[int, Trial] = field(default_factory=dict[int, Trial])
+
+    def missing(self, repetitions: int) -> int:
+        """Return how many more repetitions are to be run: until so many were no failed start, or twice as many in all.
+
+        A bout that broke off is not made up for: it counts against the row.
+        """
+        valid = sum(trial.state != "failed start" for trial in self.trials.values())
+        return max(0, min(repetitions - valid, 2 * repetitions - len(self.trials)))
+
+
+def file_stem(name: str) -> str:
+    """Return a row's name as (the beginning of) a file name."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.") or "row"
+
+
+def nowhere(row: Row, seed: int, control: bool) -> None:
+    """Keep no bout."""
+    del row, seed, control
+
+
+def run_rows(
+    rows: Sequence[Row],
+    repetitions: int,
+    seed: int,
+    *,
+    workers: Workers,
+    keep: Keep = nowhere,
+    done: Done | None = None,
+) -> list[Collected]:
+    """Run so many valid repetitions of every row, with seeds from `seed` on, and its control with the same seeds.
+
+    What comes out depends on the seeds alone, not on the order in which repetitions end. Raises ItemFailed when a bout
+    could not start, or could not be judged, by a fault of the row or of this program.
+    """
+    found = [Collected(row) for row in rows]
+    finished = 0
+    tasks = _first(found, repetitions, seed, keep)
+    while tasks:
+        # The longest first, so that no core is left alone with one at the end.
+        tasks.sort(key=lambda item: -item[1].duration_s)
+        before, total = finished, finished + len(tasks)
+
+        def note(count: int, _: int, before: int = before, total: int = total) -> None:
+            if done is not None:
+                done(before + count, total)
+
+        for index, trial in workers.run(run_task, [task for _, task in tasks], note):
+            collected, task = tasks[index]
+            (collected.control if task.control else collected.trials)[task.seed] = trial
+        finished = total
+        tasks = [
+            (collected, _task(collected.row, seed + len(collected.trials) + k, False, keep))
+            for collected in found
+            for k in range(collected.missing(repetitions))
+        ]
+    return found
+
+
+def _first(found: Sequence[Collected], repetitions: int, seed: int, keep: Keep) -> list[tuple[Collected, Task]]:
+    tasks: list[tuple[Collected, Task]] = []
+    for collected in found:
+        row = collected.row
+        tasks += [(collected, _task(row, seed + k, False, keep)) for k in range(repetitions)]
+        controls = min(row.control.repetitions, repetitions)
+        tasks += [(collected, _task(row, seed + k, True, keep)) for k in range(controls)]
+    return tasks
+
+
+def _task(row: Row, seed: int, control: bool, keep: Keep) -> Task:
+    return Task(row, seed, control, keep(row, seed, control))

@@ -1,0 +1,338 @@
+"""Pictures of one representative repetition of a row, after the dissertation's figures 7-22 to 7-35.
+
+Two figures: the joint angles over time with the thorax-coxa action, windows, changesets and what was done to the leg;
+and the foot's path with the joints' actions in each window. Needs matplotlib (`pip install nuc-engine[plot]`).
+"""
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image
+
+from nuc_engine.analysis.bout import Bout, JointInfo, Span
+from nuc_engine.analysis.canvas import house_style, mark_times, new_figure, say_empty, shade
+from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
+from nuc_engine.analysis.lanes import draw_lanes
+from nuc_engine.analysis.load import load_bout
+from nuc_engine.analysis.palette import INK, joint_color, joint_dashes
+from nuc_engine.analysis.path_state import draw_path, state_legend
+from nuc_engine.analysis.phases import minima
+from nuc_engine.experiments.course import file_stem
+from nuc_engine.experiments.protocol import BoutPlan, Row, Trial, Window
+from nuc_engine.experiments.trials import rerun
+from nuc_engine.experiments.verdict import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+DPI = 110
+COLORS = 96
+"""Colours a PNG keeps: lines on white need no more, and a page stays small."""
+LONGEST_S = 120.0
+"""A longer bout is shown by its last `PART_S` seconds."""
+PART_S = 20.0
+CYCLES = 3.0
+MOST_PATHS = 6
+_SIDEWAYS = 0.5
+"""A foot that moves forward less than this share of its sideways movement is looked at from the front."""
+_TOP, _FRONT = (0, 1), (1, 2)
+_VIEWS = {_TOP: "from above", _FRONT: "from the front"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One bout to draw: its data, when it was kicked and otherwise disturbed, and what its windows were called."""
+
+    plan: BoutPlan
+    bout: Bout
+    events_s: tuple[tuple[float, str], ...]
+    named: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawTask:
+    """A repetition to run once more and to draw into a folder; `trial` is what came of it."""
+
+    row: Row
+    trial: Trial
+    folder: Path
+
+
+def draw_task(task: DrawTask) -> tuple[Figure, ...]:
+    """Run the bouts of a repetition again and draw them; the form in which worker processes are asked for it."""
+    with TemporaryDirectory(prefix="nuc-figures-") as scratch:
+        kicks = rerun(task.row, task.trial.seed, Path(scratch))
+        return draw_trial(task.row, task.trial, Path(scratch), kicks, task.folder)
+
+
+def draw_trial(
+    row: Row, trial: Trial, data: Path, kicks: Mapping[str, tuple[float, ...]], folder: Path
+) -> tuple[Figure, ...]:
+    """Draw the bouts in `data`/label into `folder`; return the figures, files named after the row."""
+    shown = [
+        Shown(
+            plan,
+            load_bout(data / plan.label),
+            tuple((time_s, "kick") for time_s in kicks.get(plan.label, ())),
+            trial.outcomes.get(plan.label, {}),
+        )
+        for plan in row.bouts
+    ]
+    stem = file_stem(row.name)
+    with house_style():
+        angles = angle_figure(shown[0]) if len(shown) == 1 else comparison_figure(shown)
+        paths = path_figure(shown)
+        return (
+            Figure(save_small(angles, folder / f"{stem}_angles.png").name, angle_caption(row, trial, shown)),
+            Figure(save_small(paths, folder / f"{stem}_paths.png").name, path_caption(shown)),
+        )
+
+
+def draw_picture(row: Row, trials: Sequence[Trial], folder: Path) -> tuple[Figure, ...]:
+    """Draw what the row shows over all its repetitions, if it has such a picture, into `folder`."""
+    whole = [trial for trial in trials if trial.state in ("as seen", "otherwise")]
+    if row.picture is None or not whole:
+        return ()
+    path = folder / f"{file_stem(row.name)}_all.svg"
+    with house_style():
+        row.picture(whole, path)
+    text = path.read_text(encoding="utf-8")
+    # The date is the only thing in it that changes from one drawing to the next.
+    path.write_text(re.sub(r"\s*<dc:date>[^<]*</dc:date>", "", text), encoding="utf-8")
+    return (Figure(path.name, f"All {len(whole)} valid repetitions of {row.name}."),)
+
+
+def angle_figure(shown: Shown) -> Drawing:
+    """Return one bout over time: each joint's angle, and which thorax-coxa action is in force (as figure 7-22)."""
+    bout, span = shown.bout, _span(shown)
+    joints = [joint for joint in bout.joints if joint.angle is not None and joint.states]
+    lanes = [joint for joint in joints if len(joint.states) > 1][:1]
+    heights = [1.0] * len(joints) + [0.3 + 0.22 * len(joint.states) for joint in lanes]
+    figure = new_figure(10.0, 1.1 + 1.35 * sum(heights))
+    panels: list[Axes] = list(figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
+    sensors = bout.sensors.between(*span)
+    for axes, joint in zip(panels, joints, strict=False):
+        if len(sensors) and joint.angle is not None:
+            axes.plot(sensors.t_s, sensors.column(joint.angle), color=joint_color(joint), linewidth=0.8)
+        else:
+            say_empty(axes)
+        axes.set_ylabel(f"{joint.role or joint.name}\nangle (deg)")
+    for joint in lanes:
+        draw_lanes(panels[-1], bout, [joint], span)
+    for axes in panels:
+        _marks(axes, shown, span)
+    _name_windows(panels[0], shown, span)
+    _name_events(panels[-1], shown, span)
+    panels[-1].set_xlim(*span)
+    panels[-1].set_xlabel("time since engine start (s)")
+    figure.align_ylabels(panels)
+    return figure
+
+
+def comparison_figure(shown: Sequence[Shown]) -> Drawing:
+    """Return one panel per bout of a repetition: the angles of its joints, the end of long bouts only."""
+    figure = new_figure(10.0, 0.8 + 1.6 * len(shown))
+    panels: list[Axes] = list(figure.subplots(len(shown), 1, squeeze=False)[:, 0])
+    for axes, each in zip(panels, shown, strict=True):
+        span = _span(each)
+        _angles(axes, each.bout, span)
+        _marks(axes, each, span)
+        axes.set_xlim(*span)
+        axes.set_ylabel("angle (deg)")
+        kinds = "; ".join(f"{name}: {kind}" for name, kind in each.named.items())
+        axes.set_title(f"{each.plan.label} ({each.plan.config}): {kinds}", loc="left", fontsize=9)
+    panels[-1].set_xlabel("time since engine start (s)")
+    panels[0].legend(loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0, handlelength=2.6)
+    return figure
+
+
+def path_figure(shown: Sequence[Shown]) -> Drawing:
+    """Return the last cycles of each window, of each bout's last one where there are several bouts (as figure 7-23).
+
+    Above the foot's path with the joints' actions, below the joint angles with the foot's contact shaded.
+    """
+    several = len(shown) > 1
+    parts = [(each, window) for each in shown for window in (each.plan.windows[-1:] if several else each.plan.windows)]
+    parts = parts[:MOST_PATHS]
+    columns = min(3, max(1, len(parts)))
+    blocks = -(-len(parts) // columns)
+    figure = new_figure(max(6.0, 3.6 * columns), 0.9 + 4.9 * blocks)
+    grid = figure.subplots(2 * blocks, columns, squeeze=False, height_ratios=[1.5, 1.0] * blocks)
+    for axes in grid.flat:
+        axes.set_axis_off()
+    for k, (each, window) in enumerate(parts):
+        above, below = grid[2 * (k // columns), k % columns], grid[2 * (k // columns) + 1, k % columns]
+        above.set_axis_on()
+        below.set_axis_on()
+        _path(above, each, window, each.plan.label if several else window.name)
+        span = last_cycles(each.bout, window)
+        shade(below, each.bout.contact_spans(*span))
+        _angles(below, each.bout, span)
+        below.set_xlim(*span)
+        below.set_xlabel("time since engine start (s)")
+        below.set_ylabel("angle (deg)")
+    entries, count = state_legend(shown[0].bout)
+    lines = list(grid[1, 0].get_lines())
+    figure.legend(handles=entries, loc="outside lower center", ncols=count)
+    grid[1, 0].legend(handles=lines, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, handlelength=2.4, fontsize=7)
+    return figure
+
+
+def last_cycles(bout: Bout, window: Window) -> Span:
+    """Return the window's last cycles, by the minima of the joint that moves most; without cycles its last 4 s."""
+    end = min(window.end_s, bout.end_s)
+    begin = min(window.begin_s, end)
+    part = bout.sensors.between(begin, end)
+    angles = [part.column(joint.angle) for joint in bout.joints if joint.angle is not None and len(joint.states) > 1]
+    if len(part) < 2 or not angles:
+        return begin, end
+    angle = max(angles, key=lambda values: float(np.ptp(values)))
+    lows = minima(part.t_s, angle, max(DEFAULT_CRITERIA.min_rise_deg, 0.25 * float(np.ptp(angle))))
+    if len(lows) < 2:
+        return max(begin, end - 4.0), end
+    return max(begin, end - CYCLES * float(np.median(np.diff(lows)))), end
+
+
+def save_small(figure: Drawing, path: Path) -> Path:
+    """Write a PNG of few colours, without metadata: equal data give equal bytes. Returns its path."""
+    whole = io.BytesIO()
+    figure.savefig(whole, format="png", dpi=DPI, metadata={"Software": None})
+    whole.seek(0)
+    with Image.open(whole) as image:
+        few = image.convert("RGB").quantize(COLORS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        few.save(path, format="PNG", optimize=True)
+    return path
+
+
+def angle_caption(row: Row, trial: Trial, shown: Sequence[Shown]) -> str:
+    """Return what to see in the figure of the joint angles."""
+    windows = "; ".join(
+        f"{each.plan.label + ', ' if len(shown) > 1 else ''}{w.name} {w.begin_s:g} to {w.end_s:g} s:"
+        f" {each.named.get(w.name, 'not looked at')}"
+        for each in shown
+        for w in each.plan.windows
+    )
+    kicks = {0: "no kick was needed", 1: "one kick was needed"}.get(trial.kicks, f"{trial.kicks} kicks were needed")
+    part = f" Of a long bout the last {PART_S:g} s are shown." if any(s.bout.end_s > LONGEST_S for s in shown) else ""
+    return (
+        f"Joint angles of {row.name}, seed {trial.seed} ({trial.state}; {kicks}). {windows}. Dashed lines:"
+        f" changesets; arrows: what was done to the leg by hand.{part}"
+    )
+
+
+def path_caption(shown: Sequence[Shown]) -> str:
+    """Return what to see in the figure of the foot paths."""
+    what = "each bout's last window" if len(shown) > 1 else "each window"
+    return (
+        f"The foot's path in the last {CYCLES:g} cycles of {what}, with one line per joint in the colour of the action"
+        " in force, from the circle to the triangle; below it the joint angles of the same time, with the time in which"
+        " the foot touched the ground shaded."
+    )
+
+
+def _span(shown: Shown) -> Span:
+    end = shown.bout.end_s or 1.0
+    return (0.0, end) if end <= LONGEST_S else (end - PART_S, end)
+
+
+def _angles(axes: Axes, bout: Bout, span: Span) -> None:
+    part = bout.sensors.between(*span)
+    for joint in bout.joints:
+        if joint.angle is not None and joint.states:
+            axes.plot(
+                part.t_s,
+                part.column(joint.angle),
+                color=joint_color(joint),
+                linestyle=joint_dashes(joint),
+                linewidth=1.1,
+                label=_short(joint),
+            )
+    if not len(part):
+        say_empty(axes)
+
+
+def _short(joint: JointInfo) -> str:
+    return joint.role or joint.name
+
+
+def _marks(axes: Axes, shown: Shown, span: Span) -> None:
+    """Shade every other window, and mark changesets and what was done to the leg."""
+    for window in shown.plan.windows[1::2]:
+        begin, end = max(window.begin_s, span[0]), min(window.end_s, span[1])
+        if begin < end:
+            axes.axvspan(begin, end, color="0.955", linewidth=0, zorder=-1)
+    mark_times(axes, _few([t for t in shown.bout.changesets_s if span[0] < t < span[1]], span))
+    for time_s, _ in shown.events_s:
+        if span[0] <= time_s <= span[1]:
+            axes.annotate(
+                "",
+                (time_s, 0.72),
+                (time_s, 1.0),
+                xycoords=axes.get_xaxis_transform(),
+                textcoords=axes.get_xaxis_transform(),
+                arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0},
+            )
+
+
+def _few(times_s: list[float], span: Span) -> list[float]:
+    """Leave out changes that follow each other closely, as the steps of a gradual one: its first and last remain."""
+    near = (span[1] - span[0]) / 40
+    return [
+        time
+        for k, time in enumerate(times_s)
+        if k in (0, len(times_s) - 1) or time - times_s[k - 1] > near or times_s[k + 1] - time > near
+    ]
+
+
+def _name_windows(axes: Axes, shown: Shown, span: Span) -> None:
+    for window in shown.plan.windows:
+        left, right = max(window.begin_s, span[0]), min(window.end_s, span[1])
+        if left < right:
+            axes.annotate(
+                f"{window.name}\n{shown.named.get(window.name, '').replace(' in ', chr(10), 1)}",
+                ((left + right) / 2, 1.0),
+                xycoords=axes.get_xaxis_transform(),
+                xytext=(0, 4),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize=8,
+            )
+
+
+def _name_events(axes: Axes, shown: Shown, span: Span) -> None:
+    named = [(time, name) for time, name in shown.events_s if span[0] <= time <= span[1]]
+    last = -np.inf
+    for time, name in named:
+        if time - last > (span[1] - span[0]) / 14:
+            axes.annotate(
+                name,
+                (time, 0.0),
+                xycoords=axes.get_xaxis_transform(),
+                xytext=(2, 3),
+                textcoords="offset points",
+                fontsize=7,
+                color=INK,
+            )
+            last = time
+
+
+def _path(axes: Axes, shown: Shown, window: Window, title: str) -> None:
+    span = last_cycles(shown.bout, window)
+    foot = shown.bout.between(*span).foot_from_angles()
+    view = _TOP
+    if len(foot) > 1 and np.ptp(foot[:, 0]) < _SIDEWAYS * np.ptp(foot[:, 1]):
+        view = _FRONT
+    draw_path(axes, shown.bout, span, view)
+    kind = shown.named.get(window.name, "")
+    axes.set_title(f"{title}: {kind.partition(' in ')[0]}, {_VIEWS[view]}", loc="left", fontsize=9)

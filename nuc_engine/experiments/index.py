@@ -1,0 +1,129 @@
+"""The folder of pages: one folder per experiment, and the table over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from nuc_engine.experiments import page
+from nuc_engine.experiments.protocol import Experiment
+from nuc_engine.experiments.record import read_verdict, write_verdict
+from nuc_engine.experiments.verdict import ENOUGH, LEAST_REPETITIONS, LEVEL, RowVerdict, Verdict
+
+FILE = "README.md"
+
+
+def write_experiment(
+    experiment: Experiment, verdict: Verdict, folder: Path, *, root: str | None = None, command: str = ""
+) -> Path:
+    """Write page.md and verdict.json beside the figures in `folder`; return the page.
+
+    Pictures of an earlier verdict that this one does not have are removed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    before = read_verdict(folder)
+    if before is not None:
+        for name in _files(before) - _files(verdict):
+            (folder / name).unlink(missing_ok=True)
+    write_verdict(verdict, folder)
+    path = folder / page.FILE
+    path.write_text(page.page(experiment, verdict, root=root, command=command), encoding="utf-8")
+    return path
+
+
+def write_index(experiments: Sequence[Experiment], folder: Path) -> Path:
+    """Write the table over all experiments that have a verdict in a folder of their name below `folder`."""
+    path = folder / FILE
+    found = [(experiment, read_verdict(folder / experiment.name)) for experiment in experiments]
+    path.write_text(_INTRODUCTION + _table(found) + "\n" + _REST, encoding="utf-8")
+    return path
+
+
+def _files(verdict: Verdict) -> set[str]:
+    # A name that leads out of the folder would have another file removed.
+    return {Path(figure.file).name for row in verdict.rows for figure in row.figures}
+
+
+def _table(found: Iterable[tuple[Experiment, Verdict | None]]) -> str:
+    lines: list[tuple[str, ...]] = []
+    for experiment, verdict in found:
+        if verdict is None:
+            lines += [
+                (experiment.name, experiment.section, row.name, row.saw, "-", "-", "-", "-", "not run yet")
+                for row in experiment.rows
+            ]
+            continue
+        lines += [_line(verdict, row) for row in verdict.rows]
+    head = (
+        "experiment",
+        "section",
+        "row",
+        "what the dissertation saw",
+        "as seen here",
+        "failed starts",
+        "kicks needed",
+        "kicks in the dissertation",
+        "verdict",
+    )
+    return page.table(head, lines)
+
+
+def _line(verdict: Verdict, row: RowVerdict) -> tuple[str, ...]:
+    return (
+        f"[{verdict.name}]({verdict.name}/{page.FILE})",
+        verdict.section,
+        row.name,
+        row.saw,
+        f"{row.as_seen.count} of {row.as_seen.of} ({page.interval(row.as_seen)})",
+        str(row.failed_starts),
+        page.kicks_text(row),
+        row.kicks_there,
+        f"({row.word}; {verdict.standing})" if verdict.standing else f"**{row.word}**",
+    )
+
+
+_INTRODUCTION = f"""\
+# The experiments of chapter 7
+
+Each experiment of Rutter (2010), chapter 7, done again on the emulated legs: `nuc experiment NAME` runs it, judges it
+and draws it. What counts was fixed before the runs: when a leg steps in [stepping.md](../stepping.md), what its
+behaviour is called in [outcomes.md](../outcomes.md), and the criterion of every row on its page. Pages, figures and
+verdicts here are made by `nuc experiment all --pages docs/experiments`, nothing in them by hand.
+
+A *repetition* is one seed: it decides start pose, sensor noise, friction, servo turnaround and the strength and
+direction of kicks. A row is **as seen** when at least {ENOUGH:.0%} of its valid repetitions meet its criterion, over at
+least {LEAST_REPETITIONS} of them; in brackets stands the {LEVEL:.0%} Wilson interval of that share. Valid are all but
+failed starts, in which the leg did not do what it has to do before the change under study. Where a row allows kicks, a
+repetition is kicked only when it does not come out without; kicks that were needed stand beside those of the
+dissertation. Every row has a control in which its criterion has to fail; if it ever does not, the row is **no
+evidence**. Where the emulated leg does otherwise than the robot, the page says so, and why.
+
+""".replace("%", " %")
+
+_REST = """
+## verdict.json
+
+Beside each page stands its verdict for machines. Numbers have six digits; null stands where there is no number.
+
+| key | meaning |
+| --- | --- |
+| `format` | 1 |
+| `good` | whether every row came out as seen, and every control failed |
+| `name`, `section`, `title` | the experiment |
+| `repetitions`, `seed` | how many valid repetitions were asked for, and the first seed |
+| `bus` | where it ran: `emulated:`, or the bus of a real leg |
+| `standing` | why this is no verdict (tuning seeds, too few repetitions); empty when it is one |
+| `sources` | `commit` of the code and whether it was `modified`, `versions`, `files`: sha256 of all documents used |
+| `rows` | one object for each row of the result table, with the keys below |
+| `rows[].name`, `saw`, `kicks_there` | the row, what the dissertation saw, its kicks |
+| `rows[].word` | `as seen`, `otherwise` or `no evidence` |
+| `rows[].as_seen` | `count` `of` valid repetitions, their share `value`, and its interval `low` to `high` |
+| `rows[].failed_starts`, `aborted` | repetitions that did not start as they must; bouts that broke off |
+| `rows[].kicks` | of the repetitions as seen: how many `repetitions` needed kicks, `mean` and `most` kicks of each |
+| `rows[].numbers` | per number: `median`, `lowest`, `highest`, and the `count` of repetitions that have it |
+| `rows[].summary` | numbers over all repetitions together, as p values |
+| `rows[].outcomes` | bout, window, what the leg did in it, in how many repetitions |
+| `rows[].control` | `why` it has to fail, `as_seen` as above, `failed`: whether it did, its own `trials` |
+| `rows[].trials` | `seed`, `state`, `reasons`, `numbers`, `kicks` and `outcomes` of each repetition |
+| `rows[].figures` | `file` and `caption` of each picture |
+"""

@@ -1,0 +1,232 @@
+"""A Markdown page of each experiment, made from its verdict: the same verdict gives the same bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row, Trial
+from nuc_engine.experiments.sources import Sources
+from nuc_engine.experiments.verdict import LEVEL, ControlVerdict, RowVerdict, Share, Spread, Verdict
+
+FILE = "page.md"
+_MOST_REASONS = 8
+"""So many repetitions that were not as seen are listed with what speaks against them."""
+
+
+def page(experiment: Experiment, verdict: Verdict, *, root: str | None = None, command: str = "") -> str:
+    """Return the page. `root` is the way from its folder to that of scripts and configurations, to link to them.
+
+    `command` is what was typed. Rows are joined by name; a row the verdict does not know is left out.
+    """
+    judged = {row.name: row for row in verdict.rows}
+    rows = [(row, judged[row.name]) for row in experiment.rows if row.name in judged]
+    parts = [
+        f"# {experiment.name}: {experiment.title}",
+        f"Section {experiment.section} of Rutter (2010). [All experiments](../README.md).",
+        _headline(verdict),
+        table(_RESULT_HEAD, [result_cells(seen) for _, seen in rows]),
+        f"## Hypothesis\n\n{experiment.hypothesis.strip()}",
+        f"## Method\n\n{experiment.method.strip()}",
+        _methods(rows, root),
+    ]
+    for row, seen in rows:
+        parts += _row(row, seen, alone=len(rows) == 1)
+    parts.append(_making(verdict, command))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+_RESULT_HEAD = (
+    "row",
+    "as seen",
+    f"{LEVEL:.0%} interval".replace("%", " %"),
+    "failed starts",
+    "kicks needed",
+    "kicks in the dissertation",
+    "control as seen",
+    "verdict",
+)
+
+
+def result_cells(row: RowVerdict) -> tuple[str, ...]:
+    """Return a row's cells of the result table."""
+    broken = f", {row.aborted} broke off" if row.aborted else ""
+    return (
+        row.name,
+        f"{row.as_seen.count} of {row.as_seen.of}{broken}",
+        interval(row.as_seen),
+        str(row.failed_starts),
+        kicks_text(row),
+        row.kicks_there,
+        f"{row.control.as_seen.count} of {len(row.control.trials)}",
+        f"**{row.word}**",
+    )
+
+
+def interval(share: Share) -> str:
+    """Return the interval of a share in per cent."""
+    return f"{100 * share.low:.0f} to {100 * share.high:.0f} %" if share.of else "-"
+
+
+def kicks_text(row: RowVerdict) -> str:
+    """Return how many of the repetitions as seen needed kicks."""
+    if row.as_seen.count == 0:
+        return "-"
+    if row.kicks.repetitions == 0:
+        return "none"
+    return f"in {row.kicks.repetitions} of {row.as_seen.count} (mean {row.kicks.mean:.2g}, most {row.kicks.most})"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+
+
+def number(value: float) -> str:
+    """Return a number to three digits."""
+    if not math.isfinite(value):
+        return "-"
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _headline(verdict: Verdict) -> str:
+    if verdict.standing:
+        why = verdict.standing[0].upper() + verdict.standing[1:]
+        return f"**{why}.** What came out is shown, but it decides nothing."
+    where = "the emulated leg" if verdict.bus.startswith("emulated:") else "a leg on a bus"
+    words = {row.word for row in verdict.rows}
+    if words == {"as seen"}:
+        return f"**Verdict: as seen.** On {where} it comes out as in the dissertation."
+    return f"**Verdict: {' and '.join(sorted(words))}.** Not every row comes out on {where} as in the dissertation."
+
+
+def _methods(rows: Sequence[tuple[Row, RowVerdict]], root: str | None) -> str:
+    lines = [(row.name, plan) for row, _ in rows for plan in row.bouts]
+    lines += [(f"{row.name}, control", plan) for row, _ in rows for plan in row.control.bouts]
+    head = ("row", "bout", "configuration", "script", "lasts", "windows that are looked at", "differs in")
+    return table(
+        head,
+        (
+            (
+                name,
+                plan.label,
+                _link(plan.config, f"configs/{plan.config}", root),
+                "-" if plan.script is None else _link(plan.script, f"scripts/{_xml(plan.script)}", root),
+                f"{plan.duration_s:g} s",
+                "; ".join(f"{w.name} {w.begin_s:g} to {w.end_s:g} s" for w in plan.windows),
+                _differences(plan),
+            )
+            for name, plan in lines
+        ),
+    )
+
+
+def _differences(plan: BoutPlan) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in {**plan.values, **plan.plant}.items()) or "-"
+
+
+def _xml(script: str) -> str:
+    return script if script.endswith(".xml") else f"{script}.xml"
+
+
+def _link(text: str, path: str, root: str | None) -> str:
+    return f"`{text}`" if root is None or "/" in text else f"[{text}]({root}/{path})"
+
+
+def _row(row: Row, seen: RowVerdict, *, alone: bool) -> Iterator[str]:
+    if not alone:
+        yield f"## Row {row.name}: {seen.word}"
+    level = "##" if alone else "###"
+    yield f"{level} What the dissertation saw\n\n{row.saw.strip()}"
+    yield f"{level} Criterion\n\n{row.criterion_text.strip()}"
+    yield f"{level} Control\n\n{row.control.why.strip()} {_control_result(seen.control)}"
+    yield f"{level} Result\n\n{_result(seen)}"
+    if seen.numbers:
+        yield table(
+            ("number", "median", "lowest", "highest", "repetitions"), [_spread(*item) for item in seen.numbers.items()]
+        )
+    if seen.summary:
+        yield table(("over all repetitions", "value"), [(name, number(value)) for name, value in seen.summary.items()])
+    if seen.outcomes:
+        yield table(("bout", "window", "what the leg did, in how many repetitions"), _outcomes(seen.outcomes))
+    yield _against(seen.trials)
+    if seen.word == "otherwise":
+        text = row.explanation.strip() or "Not explained yet."
+        yield f"{level} Why it comes out otherwise here\n\n{text}"
+    for figure in seen.figures:
+        yield f"![{figure.file}]({figure.file})\n\n*{figure.caption}*"
+
+
+def _control_result(control: ControlVerdict) -> str:
+    text = (
+        f"With the same criterion {control.as_seen.count} of {len(control.trials)} repetitions came out as seen"
+        f"{_besides(control.failed_starts, control.aborted)}"
+    )
+    if control.failed:
+        return f"{text}: the criterion fails where it has to."
+    return f"{text}: **the control did not fail, so this row proves nothing.**"
+
+
+def _besides(failed_starts: int, aborted: int) -> str:
+    parts = [f"{failed_starts} did not start"] if failed_starts else []
+    parts += [f"{aborted} broke off"] if aborted else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _result(seen: RowVerdict) -> str:
+    share = seen.as_seen
+    if not share.of:
+        return f"None of {len(seen.trials)} repetitions started as it has to; there is nothing to judge."
+    text = (
+        f"{share.count} of {share.of} valid repetitions ({100 * share.value:.0f} %, {interval(share)}) are as seen"
+        f"{_besides(seen.failed_starts, seen.aborted)}."
+    )
+    return f"{text} Kicks that those needed: {kicks_text(seen)}; in the dissertation: {seen.kicks_there.rstrip('.')}."
+
+
+def _spread(name: str, spread: Spread) -> tuple[str, ...]:
+    return (name, number(spread.median), number(spread.lowest), number(spread.highest), str(spread.count))
+
+
+def _outcomes(outcomes: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterator[tuple[str, str, str]]:
+    for label, windows in outcomes.items():
+        for window, kinds in windows.items():
+            yield label, window, ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
+
+
+def _against(trials: Sequence[Trial]) -> str:
+    """List repetitions that were not as seen, with what speaks against them."""
+    other = [trial for trial in trials if trial.state != "as seen"]
+    if not other:
+        return ""
+    lines = [f"- seed {trial.seed}, {trial.state}: {'; '.join(trial.reasons) or 'no reason given'}" for trial in other]
+    if len(lines) > _MOST_REASONS:
+        lines = [*lines[:_MOST_REASONS], f"- and {len(lines) - _MOST_REASONS} more, in `verdict.json`"]
+    return "Repetitions that were not as seen:\n\n" + "\n".join(lines)
+
+
+def _making(verdict: Verdict, command: str) -> str:
+    sources = verdict.sources
+    lines = ["## How it was made"]
+    if command:
+        lines.append(f"    {command}")
+    lines.append(
+        f"{verdict.repetitions} valid repetitions per row were asked for, with seeds from {verdict.seed} on; a seed"
+        " decides start pose, sensor noise, friction, servo turnaround and kicks. Failed starts are counted apart and"
+        " made up for with further seeds, up to twice as many repetitions in all. Every repetition stands in"
+        " `verdict.json`."
+    )
+    lines.append(f"Code: {_code(sources)}. " + ", ".join(f"{k} {v}" for k, v in sources.versions.items()) + ".")
+    lines.append(table(("file", "sha256"), [(f"`{name}`", f"`{digest}`") for name, digest in sources.files.items()]))
+    return "\n\n".join(lines)
+
+
+def _code(sources: Sources) -> str:
+    if not sources.commit:
+        return "not from a repository"
+    return f"commit `{sources.commit}`" + (", with changes that are not in it" if sources.modified else "")

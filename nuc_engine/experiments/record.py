@@ -1,0 +1,105 @@
+"""verdict.json: a verdict in a form for machines, written and read back. docs/experiments/README.md describes it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+
+from nuc_engine.experiments.protocol import Trial
+from nuc_engine.experiments.verdict import ControlVerdict, Share, Verdict
+
+FILE = "verdict.json"
+FORMAT = 1
+_DIGITS = 6
+_DERIVED: Mapping[type, tuple[str, ...]] = MappingProxyType({Share: ("value",), ControlVerdict: ("failed",)})
+"""What is written beside the fields, for readers that do not want to compute it."""
+
+
+class RecordError(Exception):
+    """A verdict.json that can not be used; the message names it and says what was expected."""
+
+
+def write_verdict(verdict: Verdict, folder: Path) -> Path:
+    """Write verdict.json into a folder and return its path. The same verdict gives the same bytes.
+
+    Numbers keep six digits; what is not a number is null. Samples of the repetitions are left out.
+    """
+    path = folder / FILE
+    path.write_text(
+        json.dumps(record_of(verdict), indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    return path
+
+
+def record_of(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict in JSON's own types, as verdict.json holds it."""
+    return {"format": FORMAT, "good": verdict.good, **_plain(verdict)}
+
+
+def read_verdict(folder: Path) -> Verdict | None:
+    """Return the verdict in a folder, None where there is none. Raises RecordError for one that can not be used."""
+    path = folder / FILE
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise RecordError(f"{path}: can not be read ({error}); expected a verdict of `nuc experiment`") from error
+    if not isinstance(record, dict) or cast(dict[str, Any], record).get("format") != FORMAT:
+        raise RecordError(f"{path}: is no verdict of format {FORMAT}; run the experiment again")
+    try:
+        return _read(Verdict, record)
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordError(f"{path}: not in the expected form ({error}); run the experiment again") from error
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        left_out = ("samples",) if isinstance(value, Trial) else ()
+        derived = _DERIVED.get(type(value), ())
+        return {name: _plain(getattr(value, name)) for name in (*names, *derived) if name not in left_out}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in cast(Mapping[Any, Any], value).items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in cast(tuple[Any, ...], value)]
+    if isinstance(value, bool | str | int):
+        return value
+    number = float(cast(Any, value))
+    return float(f"{number:.{_DIGITS}g}") if math.isfinite(number) else None
+
+
+def _read(kind: Any, value: Any) -> Any:
+    """Return a value of JSON as what a type says. Raises TypeError, KeyError or ValueError when it is not so."""
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        return _read_fields(kind, value)
+    if kind is float:
+        return math.nan if value is None else float(value)
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is tuple:
+        return tuple(_read(inner[0], item) for item in _expect(list, value))
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return {str(key): _read(inner[1], item) for key, item in _expect(dict, value).items()}
+    if origin is Literal:
+        if value not in inner:
+            raise ValueError(f"{value!r}; expected one of {', '.join(map(str, inner))}")
+        return value
+    return _expect(cast(type, kind), value)
+
+
+def _read_fields(kind: type, value: Any) -> Any:
+    hints = get_type_hints(kind)
+    given = _expect(dict, value)
+    names = [field.name for field in dataclasses.fields(kind)]
+    return kind(**{name: {} if name == "samples" else _read(hints[name], given[name]) for name in names})
+
+
+def _expect(kind: type, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{str(value)[:40]!r}; expected {kind.__name__}")
+    return value

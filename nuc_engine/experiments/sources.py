@@ -1,0 +1,70 @@
+"""What a verdict rests on: the code that ran and judged, and the files that say what was run."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nuc_engine.bout import CONFIGURATION_FILES, PLANT_SPEC_FILE
+from nuc_engine.experiments.protocol import BoutPlan
+from nuc_engine.locations import find_configuration, find_script
+from nuc_engine.plants.spec import spec_file
+from nuc_engine.recording.manifest import sha256, versions
+
+CODE = ("sccils_schemas", "drivers", "nuc_engine", "configs", "scripts")
+"""Folders whose last commit a verdict names: criteria, classifier, engine, plants, configurations and scripts."""
+
+_LIBRARIES = ("engine", "python", "numpy", "mujoco")
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """`commit` is the last one that touched the code, "" outside a repository; `modified` means not all is in it.
+
+    `files` maps configuration, script and plant files to their sha256, `versions` a library to its version.
+    """
+
+    commit: str
+    modified: bool
+    versions: Mapping[str, str]
+    files: Mapping[str, str]
+
+
+def find_sources(plans: Iterable[BoutPlan]) -> Sources:
+    """Return what a verdict over these bouts rests on. Raises NotFound for configurations or scripts there are not."""
+    commit = _git("log", "-1", "--format=%H")
+    found = versions()
+    return Sources(
+        commit=commit,
+        modified=bool(commit and _git("status", "--porcelain")),
+        versions={name: found[name] for name in _LIBRARIES},
+        files=dict(sorted(_files(plans).items())),
+    )
+
+
+def _files(plans: Iterable[BoutPlan]) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for plan in plans:
+        folder = find_configuration(plan.config)
+        paths = [folder / name for name in CONFIGURATION_FILES]
+        if (folder / PLANT_SPEC_FILE).exists():
+            paths.append(spec_file(folder / PLANT_SPEC_FILE))
+        for path in paths:
+            files[f"configs/{path.parent.name}/{path.name}"] = sha256(path)
+        if plan.script is not None:
+            path = find_script(plan.script)
+            files[f"scripts/{path.name}"] = sha256(path)
+    return files
+
+
+def _git(*words: str) -> str:
+    """Return what git says of the code's folders, "" where this is no checkout of it."""
+    command = ["git", "-C", str(_ROOT), *words, "--", *CODE]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return said.stdout.strip()

@@ -1,0 +1,253 @@
+"""From repetitions to a verdict: shares with intervals, kicks, numbers, and whether the control failed as it must.
+
+A row is *as seen* when at least 90 % of its valid repetitions are as the dissertation saw it. Valid are all but failed
+starts; a bout that broke off is valid and not as seen. A control that comes out as seen even once, or that no bout of
+was looked at, leaves the row without evidence: then the criterion can not tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist, median
+from typing import Literal
+
+from nuc_engine.experiments.course import Collected
+from nuc_engine.experiments.protocol import Experiment, Row, Trial
+from nuc_engine.experiments.sources import Sources
+
+Word = Literal["as seen", "otherwise", "no evidence"]
+
+ENOUGH = 0.9
+"""Share of valid repetitions from which on a row is as seen."""
+LEVEL = 0.95
+"""Coverage of the intervals."""
+LEAST_REPETITIONS = 20
+"""Fewer are no verdict."""
+TUNING_SEEDS_END = 2000
+"""Smaller seeds are for tuning and trying out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """`count` of `of`, with the ends of the Wilson interval; nan where `of` is 0."""
+
+    count: int
+    of: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        """The share itself."""
+        return self.count / self.of if self.of else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Kicks:
+    """Kicks that were needed by the repetitions that came out as seen: by how many of them, mean and most per each."""
+
+    repetitions: int
+    mean: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """One number over all valid repetitions that have it."""
+
+    median: float
+    lowest: float
+    highest: float
+    count: int
+
+
+Tally = Mapping[str, Mapping[str, Mapping[str, int]]]
+"""Bout label -> window -> what it was called -> in how many repetitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlVerdict:
+    """The same criterion where it has to fail."""
+
+    why: str
+    as_seen: Share
+    failed_starts: int
+    aborted: int
+    trials: tuple[Trial, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed, as a control must: none came out as seen, and there was something to judge."""
+        return self.as_seen.count == 0 and len(self.trials) > self.aborted
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture: its file beside the page, and what to see in it."""
+
+    file: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowVerdict:
+    """One line of the result table. `trials` are in the order of their seeds."""
+
+    name: str
+    saw: str
+    word: Word
+    as_seen: Share
+    failed_starts: int
+    aborted: int
+    kicks: Kicks
+    kicks_there: str
+    numbers: Mapping[str, Spread]
+    summary: Mapping[str, float]
+    outcomes: Tally
+    control: ControlVerdict
+    trials: tuple[Trial, ...]
+    figures: tuple[Figure, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One experiment, judged. `repetitions` valid ones were asked for, from `seed` on; `bus` is where they ran.
+
+    `standing` says why this is no verdict, whatever came out; empty when it is one.
+    """
+
+    name: str
+    section: str
+    title: str
+    repetitions: int
+    seed: int
+    bus: str
+    standing: str
+    rows: tuple[RowVerdict, ...]
+    sources: Sources
+
+    @property
+    def good(self) -> bool:
+        """Whether every row came out as seen, and every control failed."""
+        return all(row.word == "as seen" for row in self.rows)
+
+
+def judge_rows(
+    experiment: Experiment,
+    collected: Sequence[Collected],
+    repetitions: int,
+    seed: int,
+    sources: Sources,
+    bus: str = "emulated:",
+) -> Verdict:
+    """Return the verdict over the repetitions of an experiment's rows."""
+    return Verdict(
+        name=experiment.name,
+        section=experiment.section,
+        title=experiment.title,
+        repetitions=repetitions,
+        seed=seed,
+        bus=bus,
+        standing=standing(repetitions, seed),
+        rows=tuple(judge_row(each.row, _by_seed(each.trials), _by_seed(each.control)) for each in collected),
+        sources=sources,
+    )
+
+
+def judge_row(row: Row, trials: Sequence[Trial], control: Sequence[Trial]) -> RowVerdict:
+    """Return the verdict over one row's repetitions and those of its control."""
+    valid = [trial for trial in trials if trial.state != "failed start"]
+    whole = [trial for trial in valid if trial.state != "aborted"]
+    share = _share(valid)
+    checked = ControlVerdict(
+        row.control.why, _share([t for t in control if t.state != "failed start"]), *_failures(control), tuple(control)
+    )
+    return RowVerdict(
+        name=row.name,
+        saw=row.saw,
+        word=_word(share, checked),
+        as_seen=share,
+        failed_starts=_failures(trials)[0],
+        aborted=_failures(trials)[1],
+        kicks=_kicks([trial for trial in valid if trial.state == "as seen"]),
+        kicks_there=row.kicks_there,
+        numbers=_spreads(whole),
+        summary={} if row.summary is None or not whole else dict(row.summary(whole)),
+        outcomes=_tally(valid),
+        control=checked,
+        trials=tuple(trials),
+    )
+
+
+def standing(repetitions: int, seed: int) -> str:
+    """Return why repetitions like these are no verdict, "" when they are one."""
+    if seed < TUNING_SEEDS_END:
+        return "tuning seeds: no verdict"
+    if repetitions < LEAST_REPETITIONS:
+        return f"fewer than {LEAST_REPETITIONS} repetitions: no verdict"
+    return ""
+
+
+def wilson(count: int, of: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the ends of the Wilson score interval for a share (Wilson 1927); nan where there is nothing to share."""
+    if of == 0:
+        return math.nan, math.nan
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    p = count / of
+    middle = (p + z * z / (2 * of)) / (1 + z * z / of)
+    half = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
+    # At 0 and at all the ends are exact; rounding would leave them a hair beside.
+    return (0.0 if count == 0 else middle - half), (1.0 if count == of else middle + half)
+
+
+def _word(share: Share, control: ControlVerdict) -> Word:
+    if share.of == 0 or not control.failed:
+        return "no evidence"
+    return "as seen" if share.value >= ENOUGH else "otherwise"
+
+
+def _share(trials: Sequence[Trial]) -> Share:
+    count = sum(trial.state == "as seen" for trial in trials)
+    return Share(count, len(trials), *wilson(count, len(trials)))
+
+
+def _failures(trials: Iterable[Trial]) -> tuple[int, int]:
+    states = Counter(trial.state for trial in trials)
+    return states["failed start"], states["aborted"]
+
+
+def _kicks(trials: Sequence[Trial]) -> Kicks:
+    counts = [trial.kicks for trial in trials]
+    if not counts:
+        return Kicks(0, math.nan, 0)
+    return Kicks(sum(count > 0 for count in counts), sum(counts) / len(counts), max(counts))
+
+
+def _spreads(trials: Sequence[Trial]) -> dict[str, Spread]:
+    names = dict.fromkeys(name for trial in trials for name in trial.numbers)
+    spreads: dict[str, Spread] = {}
+    for name in names:
+        given = [float(trial.numbers[name]) for trial in trials if name in trial.numbers]
+        values = [value for value in given if math.isfinite(value)]
+        if values:
+            spreads[name] = Spread(median(values), min(values), max(values), len(values))
+    return spreads
+
+
+def _tally(trials: Sequence[Trial]) -> dict[str, dict[str, dict[str, int]]]:
+    counts: dict[str, dict[str, Counter[str]]] = {}
+    for trial in trials:
+        for label, windows in trial.outcomes.items():
+            for window, kind in windows.items():
+                counts.setdefault(label, {}).setdefault(window, Counter())[kind] += 1
+    return {
+        label: {window: dict(counter.most_common()) for window, counter in windows.items()}
+        for label, windows in counts.items()
+    }
+
+
+def _by_seed(trials: Mapping[int, Trial]) -> tuple[Trial, ...]:
+    return tuple(trials[seed] for seed in sorted(trials))
