@@ -16,6 +16,7 @@ from nuc_engine.client.results import Greeting, Recipe, Sample
 from nuc_engine.client.sockets import (
     DEFAULT_ADDRESS,
     Keys,
+    close_commands,
     link_event,
     monotonic_s,
     open_commands,
@@ -50,6 +51,8 @@ class Client(Methods):
         now_s: Callable[[], float] = monotonic_s,
     ) -> None:
         self._address, self._keys, self._telemetry = address, keys, telemetry
+        # Whoever comes back under the same identity has not left: control taken by one command serves the next.
+        self._stays = bool(identity)
         self._talk = Conversation(address, name, role, timeout_s, now_s)
         self._context: zmq.Context[Any] = zmq.Context()
         try:
@@ -97,11 +100,11 @@ class Client(Methods):
         return self._stream(Recipe(topic, {}))
 
     def close(self) -> None:
-        """Close every socket. A request that is still on its way is not called back."""
+        """Say goodbye and close every socket. A request that is still on its way is not called back."""
         for stream in self._streams:
             stream.close()
         self._monitor.close()
-        self._socket.close()
+        close_commands(self._socket, None if self._stays else self._talk.goodbye())
         self._context.term()
 
     def __enter__(self) -> Client:

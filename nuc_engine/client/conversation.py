@@ -89,6 +89,14 @@ class Conversation:
             raise BadAnswer("hello: no answer was kept")
         return self.greeting
 
+    def goodbye(self) -> bytes | None:
+        """Return what says goodbye on this connection, None where nobody was greeted. Nothing waits for its answer."""
+        if not self._greeted:
+            return None
+        self._greeted = False
+        self._number += 1
+        return _pack({"id": self._number, "method": "leave", "params": {}})
+
     def sccils(self, document: bytes, wait_s: float) -> Steps[list[bytes]]:
         """Send a SCCILS document; collect the documents that come back until all of it is answered."""
         yield from self._ready()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +19,7 @@ from nuc_engine.realtime.clock import RealClock
 
 DEFAULT_ADDRESS = "tcp://127.0.0.1:44106"
 TELEMETRY_PORT = 9872
+_GOODBYE_MS = 200
 _OWN_MACHINE = frozenset({"127.0.0.1", "localhost", "[::1]", "*", "0.0.0.0", "[::]"})  # noqa: S104  compared only
 
 _LINKS: Mapping[int, Link] = MappingProxyType(
@@ -87,6 +89,15 @@ def open_commands(context: zmq.Context[Any], address: str, own: Keys | None, ide
         watched.close()
         raise
     return socket, watched
+
+
+def close_commands(socket: Any, goodbye: bytes | None) -> None:
+    """Close a socket for requests; a goodbye has a moment to get out."""
+    if goodbye is not None:
+        with suppress(zmq.ZMQError):
+            socket.setsockopt(zmq.LINGER, _GOODBYE_MS)
+            zmq.Socket.send(socket, goodbye, zmq.DONTWAIT)
+    socket.close()
 
 
 def open_telemetry(context: zmq.Context[Any], address: str, topic: str, own: Keys | None) -> Any:

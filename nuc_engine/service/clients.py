@@ -105,6 +105,10 @@ class Clients:
         known = ", ".join(client.name for client in self._clients.values())
         raise Refused("not_found", f"no client is called {name!r}", f"there are: {known}")
 
+    def drop(self, client: Client) -> None:
+        """Forget a client that has said goodbye."""
+        self._clients.pop(client.key, None)
+
     def forget_idle(self, now_ns: int, keep: bytes | None) -> None:
         """Forget who has said nothing for long; never the one in control."""
         for client in self:

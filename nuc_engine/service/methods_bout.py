@@ -328,6 +328,13 @@ async def release_control(hub: Hub, client: Client, _params: dict[str, Any]) -> 
     return {"control": hub.in_control}
 
 
+async def leave(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+    """Say goodbye: control is given back, and the client is no longer listed."""
+    await release_control(hub, client, params)
+    hub.clients.drop(client)
+    return {}
+
+
 async def shutdown(hub: Hub, client: Client, _params: dict[str, Any]) -> Any:
     """End the daemon."""
     hub.recent.add("shutdown", f"asked for by {client.author}", author=client.author)
@@ -372,6 +379,7 @@ METHODS = (
     Method("take_control", take_control, "operate", params={"force": Param(flag, False)}),
     Method("hand_over", hand_over, "operate", params={"to": Param(text)}),
     Method("release_control", release_control),
+    Method("leave", leave),
     Method("shutdown", shutdown, "admin"),
 )
 """The methods of this part."""

@@ -115,8 +115,8 @@ class FakeDaemon:
 
     @property
     def sent(self) -> list[tuple[str, dict[str, Any]]]:
-        """What was asked for, without hello."""
-        return [request for request in self.requests if request[0] != "hello"]
+        """What was asked for, without hello and goodbye."""
+        return [request for request in self.requests if request[0] not in ("hello", "leave")]
 
     def replies(self, sender: bytes, payload: bytes) -> list[bytes]:
         self.payloads.append(payload)
@@ -335,6 +335,9 @@ class FakeDaemon:
     def do_release_control(self) -> Any:
         self.control = ""
         return {"control": ""}
+
+    def do_leave(self) -> Any:
+        return {}
 
     def do_shutdown(self) -> Any:
         return {}

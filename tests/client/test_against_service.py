@@ -194,6 +194,13 @@ def test_commands_that_follow_one_another_keep_control(pumped: Pumped) -> None:
         assert second.remarks == []
 
 
+def test_a_client_that_is_closed_leaves_control_to_others(leg: Client, pumped: Pumped) -> None:
+    with Client(pumped.address, name="short") as short:
+        short.take_control(force=True)
+    leg.set({"motor_speed": 2})
+    assert [client["name"] for client in leg.status().clients] == ["alice"]
+
+
 def test_two_commands_at_once_are_two_clients(pumped: Pumped) -> None:
     target = Target(pumped.address, "alice")
     with daemon(target) as first, daemon(target) as second:

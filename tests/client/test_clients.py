@@ -18,9 +18,9 @@ def test_it_says_hello_once_and_reads_and_writes(served: Serving, daemon: FakeDa
         reading = leg.get(["CTr_lev_TC1_load", "joint.Coxa-Trochanter.action", "nonsense"])
         assert leg.greeting is not None
         assert (leg.greeting.author, leg.greeting.verified) == ("rutter", False)
-    assert reading.values == {"CTr_lev_TC1_load": -0.2, "joint.Coxa-Trochanter.action": "CTr_LevationPRO"}
-    assert reading.unknown == ("nonsense",)
-    assert [method for method, _ in daemon.requests] == ["hello", "set", "get"]
+        assert reading.values == {"CTr_lev_TC1_load": -0.2, "joint.Coxa-Trochanter.action": "CTr_LevationPRO"}
+        assert reading.unknown == ("nonsense",)
+        assert [method for method, _ in daemon.requests] == ["hello", "set", "get"]
 
 
 def test_an_edit_tells_cycle_and_time(served: Serving, daemon: FakeDaemon, address: str) -> None:
@@ -47,7 +47,7 @@ def test_asyncio_asks_the_same(served: Serving, daemon: FakeDaemon, address: str
         {"CTr_lev_TC1_load": 0.0},
         ({"name": "CTr_lev_TC1_load", "value": 0.1},),
     )
-    assert [method for method, _ in daemon.requests] == ["hello", "status", "get", "set"]
+    assert [method for method, _ in daemon.sent] == ["status", "get", "set"]
 
 
 def test_a_refusal_has_kind_text_and_hint(served: Serving, daemon: FakeDaemon, address: str) -> None:

@@ -199,6 +199,18 @@ def test_a_client_that_vanishes_in_control_is_replaced_after_the_time_out(tmp_pa
         ann.ask("set", changes=[["gap", 6.0]])
 
 
+def test_a_client_that_says_goodbye_gives_control_back_and_is_gone(tmp_path):
+    with bench(tmp_path) as b:
+        b.configured()
+        gone, ann = b.client("Gone"), b.client("Ann")
+        gone.ask("take_control")
+        gone.ask("leave")
+        ann.ask("set", changes=[["gap", 6.0]])
+        assert [client["name"] for client in ann.ask("status")["clients"]] == ["Ann"]
+        gone.ask("hello", name="Gone")  # it may come back
+        assert len(ann.ask("status")["clients"]) == 2
+
+
 def test_raw_bytes_on_the_port_change_nothing(tmp_path):
     with bench(tmp_path, commands=(f"ipc://{tmp_path}/c.sock", "tcp://127.0.0.1:*")) as b:
         b.configured()
