@@ -1,0 +1,217 @@
+"""How much steps differ from each other, in duration and in place of lift-off (section 7.2.2, Figure 7-10); and tests.
+
+    linear, pieces = step_samples(leg_a, 3, 600), step_samples(leg_b, 3, 600)
+    compare(linear.lift_off_difference_deg, pieces.lift_off_difference_deg).ratio
+
+Step duration runs from one minimum of the thorax-coxa angle to the next; the spread of lift-off is that of the
+differences between the angles of successive minima. Tests take steps as independent of each other, which they are only
+more or less; ratio and interval say how large a difference is, a p only that there is one.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Criteria
+from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.phases import angle_minima
+from nuc_engine.analysis.runs_test import RunsTest, runs_test
+from nuc_engine.analysis.tracks import FloatArray, LegTracks
+
+Measure = Literal["mean deviation", "iqr", "sd"]
+"""How the spread of a sample is measured, see `spread`."""
+
+_EXACT_PAIRS = 10_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepSamples:
+    """Minima of a joint's angle in one stretch of a record: times in s since engine start, and angles in degrees."""
+
+    minima_s: FloatArray
+    minima_deg: FloatArray
+
+    @property
+    def duration_s(self) -> FloatArray:
+        """Duration of each step cycle, from minimum to minimum."""
+        return np.diff(self.minima_s)
+
+    @property
+    def lift_off_difference_deg(self) -> FloatArray:
+        """Angle of each minimum less that of the one before: how far apart the foot lifts off in successive steps."""
+        return np.diff(self.minima_deg)
+
+
+def step_samples(leg: LegTracks, begin_s: float, end_s: float, criteria: Criteria = DEFAULT_CRITERIA) -> StepSamples:
+    """Return the minima in [begin_s, end_s] of the thorax-coxa angle, or of FTi where that joint is only held.
+
+    Raises AnalysisError when the leg has neither.
+    """
+    inside = slice(*np.searchsorted(leg.t_sensor_s, (begin_s, end_s)))
+    return samples_of(leg.t_sensor_s[inside], leg.pacing_module.angle_deg[inside], criteria)
+
+
+def samples_of(t_s: FloatArray, angle_deg: FloatArray, criteria: Criteria = DEFAULT_CRITERIA) -> StepSamples:
+    """Return the minima of one angle over time."""
+    at = angle_minima(t_s, angle_deg, criteria)
+    return StepSamples(at, angle_deg[np.searchsorted(t_s, at)])
+
+
+def spread(values: FloatArray, measure: Measure = "mean deviation") -> float:
+    """Return the spread of a sample in its own unit; nan for an empty one.
+
+    "mean deviation" is the mean distance from the median. Tails count in it, and tails are what Figure 7-10 is about; a
+    single wild step counts far less than in the standard deviation ("sd"); and it does not jump from one servo tick to
+    the next as the interquartile range ("iqr") of such coarse values does.
+    """
+    if not values.size:
+        return float("nan")
+    if measure == "mean deviation":
+        return float(np.abs(values - np.median(values)).mean())
+    if measure == "iqr":
+        low, high = np.percentile(values, [25, 75])
+        return float(high - low)
+    return float(values.std(ddof=1)) if values.size > 1 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadRatio:
+    """Spread of one sample over that of another, and the interval it lies in at `level`; 1 means equally wide."""
+
+    ratio: float
+    low: float
+    high: float
+    level: float
+    measure: Measure
+
+
+def spread_ratio(
+    first: FloatArray,
+    second: FloatArray,
+    measure: Measure = "mean deviation",
+    *,
+    seed: int = 0,
+    resamples: int = 1000,
+    level: float = 0.95,
+) -> SpreadRatio:
+    """Return spread(first) / spread(second) with a percentile bootstrap interval.
+
+    Successive steps depend on each other (a low minimum makes two differences), so blocks of the cube root of the
+    sample's length are drawn instead of single values. Same seed, same interval. Raises ValueError when a sample has
+    fewer than two values.
+    """
+    if min(len(first), len(second)) < 2:
+        raise ValueError(f"samples of {len(first)} and {len(second)} values, expected at least 2 in each")
+    rng = np.random.Generator(np.random.PCG64(seed))
+    ratios = [
+        _ratio(spread(_resample(first, rng), measure), spread(_resample(second, rng), measure))
+        for _ in range(resamples)
+    ]
+    tail = (1 - level) / 2
+    # The order statistics themselves: a ratio to a resample without any spread is infinite.
+    low, high = np.quantile(np.array(ratios), [tail, 1 - tail], method="inverted_cdf").tolist()
+    return SpreadRatio(_ratio(spread(first, measure), spread(second, measure)), low, high, level, measure)
+
+
+def _ratio(first: float, second: float) -> float:
+    if second > 0:
+        return first / second
+    return float("inf") if first > 0 else 1.0
+
+
+def _resample(values: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw a sample of the same length out of blocks of neighbours, the end joined to the beginning."""
+    n = len(values)
+    length = max(1, round(n ** (1 / 3)))
+    starts = rng.integers(0, n, size=-(-n // length))
+    return values[(starts[:, None] + np.arange(length)).ravel()[:n] % n]
+
+
+def ks_p(first: FloatArray, second: FloatArray) -> float:
+    """Return the two-sided p of the Kolmogorov-Smirnov test: do the distributions differ in any way?
+
+    Raises AnalysisError when scipy is not installed.
+    """
+    method = "exact" if len(first) * len(second) <= _EXACT_PAIRS else "asymp"
+    return float(_stats().ks_2samp(first, second, method=method).pvalue)
+
+
+def rank_sum_p(first: FloatArray, second: FloatArray) -> float:
+    """Return the two-sided p of Wilcoxon's rank-sum test (Mann and Whitney's), corrected for ties: do medians differ?
+
+    Raises AnalysisError when scipy is not installed.
+    """
+    return float(_stats().mannwhitneyu(first, second, alternative="two-sided", method="asymptotic").pvalue)
+
+
+def bimodality(values: FloatArray) -> float:
+    """Return Sarle's bimodality coefficient: 0.33 for a normal, 0.56 for a uniform distribution, up to 1 for two peaks.
+
+    More than 0.56 speaks for two peaks, but so does a strong skew. Nan for fewer than four or only equal values.
+    """
+    n = len(values)
+    centred = values - values.mean() if n else values
+    variance = float((centred**2).sum()) / (n - 1) if n > 3 else 0.0
+    if variance <= 0:
+        return float("nan")
+    m2, m3, m4 = (float((centred**k).mean()) for k in (2, 3, 4))
+    skew = m3 / m2**1.5 * np.sqrt(n * (n - 1)) / (n - 2)
+    excess = (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (m4 / m2**2 - 3) + 6)
+    return float((skew**2 + 1) / (excess + 3 * (n - 1) ** 2 / ((n - 2) * (n - 3))))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two samples side by side, as under Figure 7-10: sizes, medians, spreads, their ratio, and the tests' p."""
+
+    sizes: tuple[int, int]
+    medians: tuple[float, float]
+    spreads: tuple[float, float]
+    bimodalities: tuple[float, float]
+    runs: tuple[RunsTest, RunsTest]
+    ratio: SpreadRatio
+    rank_sum_p: float
+    ks_p: float
+
+    def numbers(self) -> Mapping[str, float]:
+        """Return everything as plain numbers by name, the first sample before the second."""
+        named: dict[str, float] = {
+            "spread ratio": self.ratio.ratio,
+            "spread ratio, low": self.ratio.low,
+            "spread ratio, high": self.ratio.high,
+            "rank-sum p": self.rank_sum_p,
+            "KS p": self.ks_p,
+        }
+        pairs = {"n": self.sizes, "median": self.medians, "spread": self.spreads, "bimodality": self.bimodalities}
+        for what, pair in pairs.items():
+            named |= {f"{what} {k}": float(value) for k, value in enumerate(pair, 1)}
+        return named | {f"runs p {k}": test.p for k, test in enumerate(self.runs, 1)}
+
+
+def compare(first: FloatArray, second: FloatArray, measure: Measure = "mean deviation", *, seed: int = 0) -> Comparison:
+    """Compare two samples of steps by everything section 7.2.2 reports, and the ratio of their spreads.
+
+    Raises ValueError when a sample has fewer than two values, AnalysisError when scipy is not installed.
+    """
+    return Comparison(
+        sizes=(len(first), len(second)),
+        medians=(float(np.median(first)), float(np.median(second))),
+        spreads=(spread(first, measure), spread(second, measure)),
+        bimodalities=(bimodality(first), bimodality(second)),
+        runs=(runs_test(first), runs_test(second)),
+        ratio=spread_ratio(first, second, measure, seed=seed),
+        rank_sum_p=rank_sum_p(first, second),
+        ks_p=ks_p(first, second),
+    )
+
+
+def _stats() -> Any:
+    try:
+        return importlib.import_module("scipy.stats")
+    except ImportError as error:
+        raise AnalysisError("these tests need scipy: pip install nuc-engine[stats]") from error
