@@ -40,6 +40,7 @@ from nuc_engine.plan import Plan
 from nuc_engine.planning import PlanError, build_plan
 from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
 from nuc_engine.plants.events import PlantEvent, find_faults, in_order
+from nuc_engine.plants.scripted import events_of
 from nuc_engine.plants.spec import NO_OVERRIDES, spec_file
 from nuc_engine.recording.directory import make_directory
 from nuc_engine.recording.manifest import FORMAT, hash_files, versions, write_manifest
@@ -161,7 +162,8 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     end_ns = round(spec.duration_s * _NS)
     url = bus_url(spec.bus, spec.seed)
     plant, bus = open_leg(plan, folder, url, spec.seed, spec.plant)
-    events = _schedule(plant, plan, spec.events)
+    scripted = () if prepared.script is None else events_of(prepared.script)
+    events = _schedule(plant, plan, (*scripted, *spec.events))
     warnings = [*prepared.warnings, *_left_over(prepared, events, end_ns)]
     copies = _read_inputs(folder, prepared, spec.out)
     make_directory(spec.out, overwrite=spec.overwrite)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nuc_engine.plan import Plan
+from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.planning import stored_values
 from nuc_engine.store import refusal
-from sccils_schemas.documents import HDSO_ALL, HdsoMod, HdsoScript
-from sccils_schemas.numbers import nanoseconds
+from nuc_engine.values import Values, initial_values
+from sccils_schemas.documents import HDSO_ALL, Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry
+from sccils_schemas.numbers import INTEGER_RANGE, nanoseconds
 
 
 class ScriptRefused(Exception):
@@ -81,29 +82,107 @@ class Controlled:
     origin: int = 0
 
 
-def prepare(script: HdsoScript, plan: Plan, ids: Mapping[str, int]) -> tuple[Changeset, ...]:
+def prepare(
+    script: HdsoScript, plan: Plan, ids: Mapping[str, int], values: Sequence[Values | None] | None = None
+) -> tuple[Changeset, ...]:
     """Turn a checked script into changesets in order of time; entries of one time keep document order (C2, C5).
 
-    Raises ScriptRefused, naming every entry, when the store would refuse one.
+    Gradual changes become writes, from `values` on, which are those in force before the script, by the plan's order:
+    those a bout starts with unless given. What is done to the leg by hand is none of the engine's business and is left
+    out. Raises ScriptRefused, naming every entry, when the store would refuse one.
     """
-    by_time: dict[int, tuple[list[Write], list[Request]]] = {}
-    reasons: list[str] = []
-    for entry in script.entries:
-        writes, requests = by_time.setdefault(nanoseconds(entry.time_s), ([], []))
+    preparation = _Preparation(script, plan, ids)
+    for place, entry in enumerate(script.entries):
+        preparation.take(place, entry)
+    graduals = [(place, entry) for place, entry in enumerate(script.entries) if isinstance(entry, Gradual)]
+    if graduals and not preparation.reasons:
+        preparation.expand(graduals, initial_values(plan) if values is None else values)
+    if preparation.reasons:
+        raise ScriptRefused(tuple(preparation.reasons))
+    return preparation.changesets()
+
+
+class _Preparation:
+    """Collects what a script does: each write and request with its time and its place in the document."""
+
+    def __init__(self, script: HdsoScript, plan: Plan, ids: Mapping[str, int]) -> None:
+        self._source, self._plan, self._ids = script.source, plan, ids
+        self._parts: list[tuple[int, int, Write | Request | None]] = []
+        self.reasons: list[str] = []
+
+    def take(self, place: int, entry: ScriptEntry) -> None:
+        """Take one entry; gradual changes are for `expand`."""
         if isinstance(entry, HdsoMod):
-            if not entry.data:
-                continue  # It only names an HDSO (reading B17); checking has warned of it.
-            hdso = plan.hdso(entry.ref)
-            write = Write(hdso.index, stored_values(hdso, entry.data, ids))
-            reason = refusal(hdso, write.values)
-            if reason is None:
-                writes.append(write)
-            else:
-                reasons.append(f"{script.source}:{entry.line}: HDSO {hdso.id_num} ({hdso.name}): {reason}")
-        elif entry.ref == HDSO_ALL:
-            requests.append(Request(-1))
-        else:
-            requests.append(Request(plan.hdso(entry.ref).index, entry.num_elts))
-    if reasons:
-        raise ScriptRefused(tuple(reasons))
-    return tuple(Changeset(time, tuple(w), tuple(r)) for time, (w, r) in sorted(by_time.items()))
+            # One without data only names an HDSO (reading B17); checking has warned of it.
+            write = self._write(entry) if entry.data else None
+            self._parts.append((nanoseconds(entry.time_s), place, write))
+        elif isinstance(entry, HdsoSpec):
+            index = -1 if entry.ref == HDSO_ALL else self._plan.hdso(entry.ref).index
+            request = Request(index) if index < 0 else Request(index, entry.num_elts)
+            self._parts.append((nanoseconds(entry.time_s), place, request))
+
+    def _write(self, mod: HdsoMod) -> Write | None:
+        hdso = self._plan.hdso(mod.ref)
+        write = Write(hdso.index, stored_values(hdso, mod.data, self._ids))
+        return write if self._fits(hdso, write.values, mod.line) else None
+
+    def _fits(self, hdso: HdsoPlan, values: Values, line: int) -> bool:
+        reason = refusal(hdso, values)
+        if reason is not None:
+            self._refuse(hdso, line, reason)
+        return reason is None
+
+    def _refuse(self, hdso: HdsoPlan, line: int, reason: str) -> None:
+        self.reasons.append(f"{self._source}:{line}: HDSO {hdso.id_num} ({hdso.name}): {reason}")
+
+    def expand(self, graduals: Sequence[tuple[int, Gradual]], before: Sequence[Values | None]) -> None:
+        """Add the steps of gradual changes, each from what is in force when it begins."""
+        for place, gradual in sorted(graduals, key=lambda item: item[1].time_s):
+            begin_ns = nanoseconds(gradual.time_s)
+            held = self._in_force(begin_ns, before)
+            for mod in gradual.mods:
+                hdso = self._plan.hdso(mod.ref)
+                self._expand_one(place, gradual, mod, hdso, held[hdso.index])
+
+    def _in_force(self, now_ns: int, before: Sequence[Values | None]) -> list[Values | None]:
+        held = list(before)
+        for time_ns, _, part in sorted(self._parts, key=lambda item: item[:2]):
+            if time_ns <= now_ns and isinstance(part, Write):
+                held[part.hdso] = part.values + (held[part.hdso] or ())[len(part.values) :]
+        return held
+
+    def _expand_one(self, place: int, gradual: Gradual, mod: HdsoMod, hdso: HdsoPlan, held: Values | None) -> None:
+        if isinstance(mod.data, str) or hdso.kind == "boolstring" or hdso.datatype == "char":
+            self._refuse(hdso, mod.line, "what is not a number changes at once, not gradually")
+            return
+        if held is None or not mod.data:
+            self._refuse(
+                hdso, mod.line, "has no value that it could change from" if held is None else "nothing to reach"
+            )
+            return
+        goal = stored_values(hdso, mod.data, self._ids)
+        if not self._fits(hdso, goal, mod.line):
+            return
+        for step in range(1, gradual.steps + 1):
+            time_ns = nanoseconds(gradual.time_s + gradual.duration_s * step / gradual.steps)
+            values = goal if step == gradual.steps else _between(hdso, held, goal, step / gradual.steps)
+            if not self._fits(hdso, values, mod.line):
+                return
+            self._parts.append((time_ns, place, Write(hdso.index, values)))
+
+    def changesets(self) -> tuple[Changeset, ...]:
+        """Return everything by its time."""
+        by_time: dict[int, tuple[list[Write], list[Request]]] = {}
+        for time_ns, _, part in sorted(self._parts, key=lambda item: item[:2]):
+            writes, requests = by_time.setdefault(time_ns, ([], []))
+            if isinstance(part, Write):
+                writes.append(part)
+            elif part is not None:
+                requests.append(part)
+        return tuple(Changeset(time, tuple(w), tuple(r)) for time, (w, r) in by_time.items())
+
+
+def _between(hdso: HdsoPlan, held: Values, goal: Values, part: float) -> Values:
+    """Return the values this part of the way; those of whole numbers are rounded to the nearest, halves to even."""
+    steps = (begin + (end - begin) * part for begin, end in zip(held, goal, strict=False))
+    return tuple(round(value) if hdso.datatype in INTEGER_RANGE else value for value in steps)

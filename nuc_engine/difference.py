@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -23,9 +23,10 @@ from nuc_engine.recording import columns, inputs, manifest
 from nuc_engine.recording.compare import compare_file
 from nuc_engine.store import refusal
 from nuc_engine.values import Values, initial_values, plain_number, rule_tokens, value_text
-from sccils_schemas.documents import DataType, HdsoMod, HdsoScript, HdsoSpec
+from sccils_schemas.documents import DataType, Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry
 from sccils_schemas.model import Model
 from sccils_schemas.rules import RuleError, format_rule, parse_rule, parse_tokens
+from sccils_schemas.writer import write_entry
 
 Section = Literal["value", "rule", "constant", "structure", "geometry", "plant", "script", "bout", "version", "record"]
 
@@ -270,23 +271,42 @@ class _Entry:
     label: str
     meaning: object
     text: str
-    source: HdsoMod | HdsoSpec
+    source: ScriptEntry
 
 
-_Key = tuple[Decimal, bool, str]
+_Key = tuple[Decimal, str, str]
 
 
 def _entries(script: HdsoScript) -> dict[_Key, _Entry]:
     """Return what a script does by time, kind and HDSO; of several writes of one moment the last one stands."""
     found: dict[_Key, _Entry] = {}
     for entry in script.entries:
-        name = entry.name or f"HDSO {entry.id_num}"
+        at = f"at {entry.time_s:g} s"
         if isinstance(entry, HdsoSpec):
-            item = _Entry(f"at {entry.time_s:g} s, request for {name}", entry.num_elts, "asked for", entry)
+            item = _Entry(f"{at}, request for {_name(entry)}", entry.num_elts, "asked for", entry)
+            found[entry.time_s, "request", str(entry.ref)] = item
+        elif isinstance(entry, HdsoMod):
+            item = _Entry(f"{at}, {_name(entry)}", _meaning(entry), _data_text(entry), entry)
+            found[entry.time_s, "", str(entry.ref)] = item
+        elif isinstance(entry, Gradual):
+            for mod in entry.mods:
+                text = f"{_data_text(mod)} in {entry.steps} steps over {entry.duration_s:g} s"
+                meaning = (mod.data, entry.steps, entry.duration_s)
+                one = replace(entry, mods=(mod,))
+                found[entry.time_s, "gradual", str(mod.ref)] = _Entry(
+                    f"{at}, {_name(mod)} gradually", meaning, text, one
+                )
         else:
-            item = _Entry(f"at {entry.time_s:g} s, {name}", _meaning(entry), _data_text(entry), entry)
-        found[entry.time_s, isinstance(entry, HdsoSpec), str(entry.ref)] = item
+            text = write_entry(entry).strip("</>")
+            kind = text.partition(" ")[0]
+            # Things done by hand have no names, but there may be several of one moment.
+            count = sum(key[:2] == (entry.time_s, kind) for key in found)
+            found[entry.time_s, kind, str(count)] = _Entry(f"{at}, {kind}", entry, text, entry)
     return found
+
+
+def _name(entry: HdsoMod | HdsoSpec) -> str:
+    return entry.name or f"HDSO {entry.id_num}"
 
 
 def _meaning(mod: HdsoMod) -> object:

@@ -15,7 +15,7 @@ from nuc_engine.planning import build_plan
 from nuc_engine.plants.mjcf import overridden
 from nuc_engine.plants.spec import PlantSpecError, load_spec
 from nuc_engine.rulecheck import find_dead_rules
-from sccils_schemas.documents import CommandScript, Document, HdsoList, HdsoScript, JointList
+from sccils_schemas.documents import CommandScript, Document, HdsoList, HdsoMod, HdsoScript, JointList
 from sccils_schemas.model import Model, load_any, load_model
 from sccils_schemas.problems import Problem, Problems
 
@@ -115,7 +115,7 @@ def _check_script(document: HdsoScript, path: Path, model: Model, problems: Prob
 def _cause_line(document: HdsoScript, rule: HdsoPlan, time_ns: int) -> int:
     """Return the line of the entry that writes a rule at this time, else of the first entry of this time."""
     entries = [entry for entry in document.entries if int(entry.time_s * 1_000_000_000) == time_ns]
-    writing = [entry.line for entry in entries if entry.ref in (rule.id_num, rule.name)]
+    writing = [e.line for e in entries if isinstance(e, HdsoMod) and e.ref in (rule.id_num, rule.name)]
     return next(iter([*writing, *(entry.line for entry in entries)]), 0)
 
 

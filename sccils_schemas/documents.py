@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
+from sccils_schemas.by_hand import PlantEntry
+
 Ref = int | str
 DataType = Literal["float", "double", "int", "lint", "llint", "char", "uchar"]
 ControlMode = Literal["position", "force", "muscle", "none"]
@@ -67,6 +69,24 @@ class HdsoSpec:
     def ref(self) -> Ref:
         """The HDSO this element means: its name where `idByName` says so, else its id."""
         return self.name if self.id_by_name and self.name is not None else self.id_num
+
+
+@dataclass(frozen=True, slots=True)
+class Gradual:
+    """`gradual`: values reached in `steps` equal steps, the k-th at time + duration * k / steps, from those in force.
+
+    The writes have no times of their own. Not in SCCILS 0.1, as are the entries of
+    `sccils_schemas.by_hand`.
+    """
+
+    time_s: Decimal
+    duration_s: Decimal
+    steps: int
+    mods: tuple[HdsoMod, ...]
+    line: int = _line()
+
+
+ScriptEntry = HdsoMod | HdsoSpec | Gradual | PlantEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,9 +303,12 @@ class JointList:
 
 @dataclass(frozen=True, slots=True)
 class HdsoScript:
-    """`hdsoscript`: a timed list of writes (and requests) of HDSO data, in document order."""
+    """`hdsoscript`: a timed list of writes (and requests) of HDSO data, in document order.
 
-    entries: tuple[HdsoMod | HdsoSpec, ...]
+    In between stands what changes gradually, and what is done to the leg by hand.
+    """
+
+    entries: tuple[ScriptEntry, ...]
     name: str | None = None
     fullname: str | None = None
     script_type: str | None = None

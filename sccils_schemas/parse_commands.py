@@ -1,10 +1,11 @@
-"""Building HDSO scripts and command scripts from a checked tree."""
+"""Building command scripts from a checked tree."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript
+from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand
+from sccils_schemas.parse_scripts import build_hdsoscript
 from sccils_schemas.reader import Reader
 from sccils_schemas.xmlread import Node
 
@@ -17,24 +18,6 @@ COMMAND_TYPES: tuple[Literal["run", "stop", "log", "stoplog", "extended"], ...] 
     "extended",
 )
 STATUSES: tuple[Literal["success", "fail", "conditional", "other"], ...] = ("other", "success", "fail", "conditional")
-
-
-def build_hdsoscript(node: Node, reader: Reader, file: str) -> HdsoScript:
-    """Return an HDSO script."""
-    entries = tuple(
-        reader.mod(child) if child.tag == "hdsoMod" else reader.spec(child)
-        for child in node.children
-        if child.tag != "description"
-    )
-    return HdsoScript(
-        entries=entries,
-        name=reader.optional(node, "name"),
-        fullname=reader.optional(node, "fullname"),
-        script_type=reader.optional(node, "ScriptType"),
-        description=reader.description(node),
-        source=file,
-        line=node.line,
-    )
 
 
 def build_commandscript(node: Node, reader: Reader, file: str) -> CommandScript:

@@ -11,9 +11,10 @@ from pathlib import Path
 from sccils_schemas.documents import Document
 from sccils_schemas.grammar import GRAMMAR_OF_ROOT, check, load_grammar
 from sccils_schemas.names import did_you_mean, shorten
-from sccils_schemas.parse_commands import build_commandscript, build_hdsoscript
+from sccils_schemas.parse_commands import build_commandscript
 from sccils_schemas.parse_hdsos import build_hdsolist
 from sccils_schemas.parse_joints import build_jointlist
+from sccils_schemas.parse_scripts import build_hdsoscript
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import Reader
 from sccils_schemas.xmlread import Node, read_file, read_xml

@@ -10,6 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from sccils_schemas.by_hand import (
+    DisconnectEntry,
+    GroundEntry,
+    HeightEntry,
+    KickEntry,
+    LoadEntry,
+    PlantEntry,
+    ReconnectEntry,
+)
 from sccils_schemas.documents import (
     AiMotor,
     Command,
@@ -19,6 +28,7 @@ from sccils_schemas.documents import (
     Document,
     FunctionSpec,
     Geometry,
+    Gradual,
     Hdso,
     HdsoList,
     HdsoMod,
@@ -31,6 +41,7 @@ from sccils_schemas.documents import (
     PlotStyle,
     Range,
     Ref,
+    ScriptEntry,
     SenseOrgan,
     State,
     TransitionRule,
@@ -155,13 +166,50 @@ def _holder(tag: str, mod: HdsoMod | None) -> _Element | None:
 
 
 def _hdsoscript(script: HdsoScript) -> _Element:
-    entries = [_mod(entry) if isinstance(entry, HdsoMod) else _spec(entry) for entry in script.entries]
+    entries = [_script_entry(entry) for entry in script.entries]
     attributes: dict[str, Value] = {
         "name": script.name,
         "fullname": script.fullname,
         "ScriptType": script.script_type,
     }
     return _Element("hdsoscript", attributes, (_description(script.description), *entries))
+
+
+def write_entry(entry: ScriptEntry) -> str:
+    """Return one entry of a script as a line of XML. Raises SccilsError for values XML can not hold."""
+    lines: list[str] = []
+    _lay_out(_script_entry(entry), 0, lines)
+    return "".join(lines)
+
+
+def _script_entry(entry: ScriptEntry) -> _Element:
+    if isinstance(entry, HdsoMod):
+        return _mod(entry)
+    if isinstance(entry, HdsoSpec):
+        return _spec(entry)
+    if isinstance(entry, Gradual):
+        times: dict[str, Value] = {"time": entry.time_s, "duration": entry.duration_s, "steps": entry.steps}
+        return _Element("gradual", times, [_mod(mod) for mod in entry.mods])
+    return _by_hand(entry)
+
+
+def _by_hand(entry: PlantEntry) -> _Element:
+    more: Mapping[str, Value]
+    match entry:
+        case KickEntry():
+            tag, more = "kick", {"force": None if entry.force_n is None else _data(entry.force_n)}
+        case GroundEntry():
+            tag, more = "ground", {"present": entry.present}
+        case HeightEntry():
+            tag, more = "height", {"cm": entry.cm}
+        case LoadEntry():
+            tag, more = "load", {"newton": entry.newton}
+        case DisconnectEntry():
+            tag, more = "disconnect", {"joint": entry.joint}
+        case ReconnectEntry():
+            tag, more = "reconnect", {}
+    duration = None if isinstance(entry, GroundEntry | HeightEntry) else entry.duration_s
+    return _Element(tag, {"time": entry.time_s, **more, "duration": duration})
 
 
 def _commandscript(script: CommandScript) -> _Element:

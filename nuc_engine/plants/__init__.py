@@ -2,8 +2,9 @@
 
 `open_plant` makes one. `loopback` is servos without a world, `mujoco_leg` a leg on the ground (built by `mjcf` from
 the configuration's geometry and the plant.toml that `spec` reads); `variation` is what a bout's seed decides,
-`events` what can happen to a leg from outside (`kicks` draws those that are left to the seed), `overrides` what
-replaces numbers of a plant.toml for one bout, `shaft` the calibration between servo and joint.
+`events` what can happen to a leg from outside (`kicks` draws those that are left to the seed, `scripted` reads
+them from a script), `overrides` what replaces numbers of a plant.toml for one bout, `shaft` the calibration between
+servo and joint.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from nuc_engine.recording import columns, inputs
 from nuc_engine.recording.logs import line_ns
 from sccils_schemas.numbers import nanoseconds
 
-_SCRIPT_TIME = re.compile(r'<hdsoMod [^>]* time="([0-9]{1,9}(?:\.[0-9]{1,9})?)"')
+_SCRIPT_TIME = re.compile(r'<[a-zA-Z]+ (?:[^>]* )?time="([0-9]{1,9}(?:\.[0-9]{1,9})?)"')
 
 
 @dataclass(frozen=True, slots=True)

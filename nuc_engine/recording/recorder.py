@@ -126,6 +126,7 @@ class BoutRecorder:
     def happened(self, event: PlantEvent) -> None:
         """Something was done to the leg from outside."""
         record = event_record(event)
+        self._script.happened(event, self.cycle)
         self._inputs.happened(self.cycle, event.at_ns, record)
         words = (f"{name} {value}" for name, value in record.items() if name not in ("kind", "at_ns"))
         self.event(event.at_ns, "plant_event", f"{record['kind']} {', '.join(words)}")

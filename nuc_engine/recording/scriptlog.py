@@ -13,9 +13,12 @@ from xml.sax.saxutils import escape, quoteattr
 
 from nuc_engine.changes import Applied
 from nuc_engine.plan import HdsoPlan, Plan
+from nuc_engine.plants.events import PlantEvent
+from nuc_engine.plants.scripted import entry_of
 from nuc_engine.recording.growing import Mark
 from nuc_engine.recording.logs import NUMBER, TextLog
 from sccils_schemas.rules import RuleError, decode_rule, format_rule
+from sccils_schemas.writer import write_entry
 
 _TAIL = "</hdsoscript>\n"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -65,6 +68,10 @@ class HdsoScriptLog:
         if applied.refused:
             element = f"<!-- refused: {_comment(applied.refused)}: {_comment(element)} -->"
         self._entry(applied.time_ns, applied.cycle, element, author)
+
+    def happened(self, event: PlantEvent, cycle: int) -> None:
+        """Log what was done to the leg by hand."""
+        self._entry(event.at_ns, cycle, write_entry(entry_of(event)))
 
     def answer(self, now_ns: int, cycle: int, hdso: int, values: Values) -> None:
         """Log the answer to a request; an HDSO without a value is an entry with no elements."""

@@ -18,7 +18,8 @@ from nuc_engine.service.params import Param, changes, long_text, number, one_of,
 from nuc_engine.service.telemetry import MAX_RATE_HZ, describe
 from nuc_engine.store import refusal
 from nuc_engine.values import plain_value
-from sccils_schemas.documents import HdsoScript
+from sccils_schemas.by_hand import PlantEntry
+from sccils_schemas.documents import Gradual, HdsoScript
 from sccils_schemas.model import Model, check_script
 from sccils_schemas.parser import parse
 from sccils_schemas.problems import Problems, SccilsError
@@ -188,7 +189,20 @@ def checked(document: HdsoScript, model: Model) -> HdsoScript:
     problems = check_script(document, model)
     if not problems.ok:
         raise Refused("refused", reasons(problems))
+    refuse_by_hand(document)
     return document
+
+
+def refuse_by_hand(document: HdsoScript) -> None:
+    """Raise Refused for a script with what only somebody beside the leg can do."""
+    entries = [entry for entry in document.entries if isinstance(entry, PlantEntry)]
+    if entries:
+        lines = ", ".join(str(entry.line) for entry in entries[:_MAX_REASONS])
+        raise Refused(
+            "refused",
+            f"the script lets something be done to the leg by hand (line {lines}), which a daemon can not do",
+            "`nuc experiment --bus` asks for it in time; an emulated leg takes it by the socket of `nuc emulate`",
+        )
 
 
 def reasons(problems: Problems) -> str:
@@ -201,8 +215,13 @@ def reasons(problems: Problems) -> str:
 def submit(hub: Hub, author: str, document: HdsoScript, *, from_now: bool = False) -> list[Edit]:
     """Hand a checked script to the core: one edit for each of its times. Raises Refused."""
     plan = hub.need_plan()
+    refuse_by_hand(document)
+    values = None
+    if any(isinstance(entry, Gradual) for entry in document.entries):
+        moment = hub.moment()
+        values = [moment.values(hdso.index) for hdso in plan.hdsos]
     try:
-        changesets = prepare(document, plan, hub.need_configuration().model.ids)
+        changesets = prepare(document, plan, hub.need_configuration().model.ids, values)
     except ScriptRefused as refused:
         raise Refused("refused", "\n".join(refused.reasons)) from refused
     if len(changesets) > MAX_CHANGESETS:

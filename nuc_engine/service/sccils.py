@@ -31,9 +31,11 @@ from sccils_schemas.documents import (
     CommandResponse,
     CommandScript,
     ConfigCommand,
+    Gradual,
     HdsoMod,
     HdsoScript,
     HdsoSpec,
+    ScriptEntry,
 )
 from sccils_schemas.writer import write
 
@@ -242,7 +244,7 @@ class Session:
 
     async def _script(self, entry: HdsoScript, slot: Slot) -> None:
         hub = self._hub
-        if any(isinstance(item, HdsoMod) for item in entry.entries):
+        if any(isinstance(item, HdsoMod | Gradual) for item in entry.entries):
             self._authorise("hdsoscript")
         self._say(slot, response("conditional", time=self._time()))
         edits = methods_values.submit(hub, self._client.author, entry)
@@ -345,8 +347,10 @@ class Session:
         time_s = None if snapshot is None else mirror.engine_time_s(snapshot.time_ns)
         self._finish(slot, self._success(command), self._values(values, time_s))
 
-    def _asked(self, entry: HdsoMod | HdsoSpec) -> list[tuple[int, int]]:
+    def _asked(self, entry: ScriptEntry) -> list[tuple[int, int]]:
         mirror = self._hub.need_mirror()
+        if not isinstance(entry, HdsoMod | HdsoSpec):
+            raise Refused("bad_request", "a request for data changes something", "name HDSOs by hdsoSpec")
         if entry.ref == HDSO_ALL:
             return [(hdso.index, 0) for hdso in mirror.plan.hdsos]
         hdso = self._hub.need_hdso(entry.ref)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sccils_schemas.checks.by_hand import check_alone, check_by_hand, check_gradual
 from sccils_schemas.checks.course import check_course
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable
 from sccils_schemas.checks.writes import check_write
@@ -12,6 +16,7 @@ from sccils_schemas.documents import (
     CommandResponse,
     CommandScript,
     ConfigCommand,
+    Gradual,
     HdsoMod,
     HdsoScript,
     HdsoSpec,
@@ -41,20 +46,34 @@ def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointL
     """Report everything that keeps a script from being carried out on a model; without a model what shows anyway."""
     file = script.source or "script"
     check_times(script, file, problems)
+    check_by_hand(script, jointlist, file, problems)
+    check_alone(script, file, problems)
     forbidden = {} if table is None or jointlist is None else _out_of_reach(jointlist, table)
     writes: list[tuple[HdsoMod, Entry]] = []
     for entry in script.entries:
         if isinstance(entry, HdsoSpec):
             _check_request(entry, table, file, problems)
+        elif isinstance(entry, Gradual):
+            check_gradual(entry, file, problems)
+    for mod in _mods(script):
+        if _special(mod, file, problems) or table is None:
             continue
-        if _special(entry, file, problems) or table is None:
-            continue
-        found = table.find_mod(entry, file, problems)
-        if found is not None and _permitted(entry, found, forbidden, file, problems):
-            check_write(entry, found, table, file, problems)
-            writes.append((entry, found))
+        found = table.find_mod(mod, file, problems)
+        if found is not None and _permitted(mod, found, forbidden, file, problems):
+            check_write(mod, found, table, file, problems)
+            writes.append((mod, found))
     if table is not None and jointlist is not None:
         check_course(writes, table, jointlist, file, problems)
+
+
+def _mods(script: HdsoScript) -> Iterator[HdsoMod]:
+    """Yield a script's writes; a gradual change is looked at as the write it ends with."""
+    for entry in script.entries:
+        if isinstance(entry, HdsoMod):
+            yield entry
+        elif isinstance(entry, Gradual):
+            for mod in entry.mods:
+                yield replace(mod, time_s=entry.time_s + entry.duration_s)
 
 
 def _out_of_reach(jointlist: JointList, table: HdsoTable) -> dict[int, tuple[str, str]]:
@@ -156,6 +175,9 @@ def _check_poll(script: HdsoScript, table: HdsoTable | None, file: str, problems
     for entry in script.entries:
         if isinstance(entry, HdsoSpec):
             _check_request(entry, table, file, problems)
+        elif not isinstance(entry, HdsoMod):
+            hint = "a poll only asks"
+            problems.error(file, entry.line, "a poll changes something", "hdsoSpec or hdsoMod", hint)
         elif entry.id_num != HDSO_ALL and table is not None:
             table.find_mod(entry, file, problems)
 
