@@ -23,10 +23,13 @@ Frame = NDArray[np.float64]
 
 GROUND = "ground"
 FOOT = "foot"
+HAND = "hand"
 
 _CM = 0.01
 _ROD_RADIUS_M = 0.004
 _MOTOR_RADIUS_M = 0.018
+_STUB_G, _STUB_RADIUS_M = 5.0, 0.01
+"""What stays on a motor when the leg is taken off: its horn. Assumed."""
 
 
 def overridden(plan: Plan, spec: PlantSpec) -> Plan:
@@ -89,8 +92,13 @@ def _overridden_joint(joint: JointPlan, spec: JointSpec) -> JointPlan:
     )
 
 
-def leg_xml(plan: Plan, spec: PlantSpec) -> str:
-    """Return the MJCF of the leg; the joints, motors and actuators have the plan's names. Raises PlantSpecError."""
+def leg_xml(plan: Plan, spec: PlantSpec, held: int | None = None) -> str:
+    """Return the MJCF of the leg; the joints, motors and actuators have the plan's names. Raises PlantSpecError.
+
+    With `held`, the leg is taken apart below the motor of the joint of this index: that joint turns a stub, and what
+    was behind it is a body of its own, `HAND`, that is held wherever it is put. Joints, motors and actuators are the
+    same, in the same order.
+    """
     plan = overridden(plan, spec)
     root = ElementTree.Element("mujoco", model=plan.name)
     ElementTree.SubElement(root, "compiler", angle="radian", autolimits="true", discardvisual="true")
@@ -103,7 +111,11 @@ def leg_xml(plan: Plan, spec: PlantSpec) -> str:
     )
     body = world
     for joint in plan.joints:
-        body = _segment(body, frame, joint, plan.motors[joint.motor], spec)
+        body = _hinge(body, frame, joint, plan.motors[joint.motor], spec)
+        if joint.index == held:
+            _mass(body, "sphere", _STUB_G, size=_number(_STUB_RADIUS_M))
+            body = ElementTree.SubElement(world, "body", name=HAND, mocap="true")
+        _segment(body, joint, spec)
         frame = _next_frame(plan, joint)
     _foot(body, plan.joints[-1], spec)
     _contact(root, spec)
@@ -141,11 +153,11 @@ def _next_frame(plan: Plan, joint: JointPlan) -> Frame:
     return frame
 
 
-def _segment(
+def _hinge(
     parent: ElementTree.Element, frame: Frame, joint: JointPlan, motor: MotorPlan, spec: PlantSpec
 ) -> ElementTree.Element:
-    """Append one joint with the segment behind it; return its body."""
-    kind, servo, part = spec.motors[motor.model], spec.servo, spec.joints[joint.name]
+    """Append one joint; return the body behind it."""
+    kind, servo = spec.motors[motor.model], spec.servo
     body = ElementTree.SubElement(
         parent, "body", name=joint.name, pos=_row(frame[:3, 3] * _CM), quat=_row(quaternion(frame[:3, :3]))
     )
@@ -160,11 +172,16 @@ def _segment(
         frictionloss=_number(servo.frictionloss_n_m),
         armature=_number(servo.armature_kg_m2),
     )
+    return body
+
+
+def _segment(body: ElementTree.Element, joint: JointPlan, spec: PlantSpec) -> None:
+    """Append what a joint moves, as far as the next one."""
+    part = spec.joints[joint.name]
     tip = dh_transform(joint.dh_line or (0.0, 0.0, 0.0, 0.0), 0.0)[:3, 3] * _CM
     _mass(body, "capsule", part.link_mass_g, fromto=_row((0.0, 0.0, 0.0, *tip)), size=_number(_ROD_RADIUS_M))
     if part.tip_mass_g > 0.0:
         _mass(body, "sphere", part.tip_mass_g, pos=_row(tip), size=_number(_MOTOR_RADIUS_M))
-    return body
 
 
 def _mass(body: ElementTree.Element, shape: str, mass_g: float, **where: str) -> None:

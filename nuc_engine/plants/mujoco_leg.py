@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from drivers.servo import PlantFault
 from nuc_engine.plan import Plan
-from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, PlantEvent, Reconnect, kind_of
+from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, PlantEvent, Reconnect, find_faults
+from nuc_engine.plants.hand import Hand
 from nuc_engine.plants.kicks import draw_kick
 from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml, servo_gain
 from nuc_engine.plants.shaft import Shaft
@@ -48,8 +49,10 @@ class MujocoLeg:
     def __init__(self, plan: Plan, spec: PlantSpec, seed: int, record_period_ns: int = RECORD_PERIOD_NS) -> None:
         """Build the model and put the leg into its start pose, torque off."""
         _keep_mujoco_from_writing_a_log()
-        self._model = _compile(leg_xml(plan, spec))
-        self._data = mujoco.MjData(self._model)
+        self._plan, self._spec = plan, spec
+        self._variation = draw(spec.variation, len(plan.joints), seed)
+        self._whole = self._build(None)
+        self._bind(self._whole)
         self._step_ns = spec.world.timestep_us * 1000
         self._record_steps = max(1, record_period_ns // self._step_ns)
         self._done = 0
@@ -61,18 +64,22 @@ class MujocoLeg:
         self._pushes: list[tuple[int, Kick | Load]] = []
         self._push_changes = _NEVER
         self._records: list[Record] = []
-        self._variation = draw(spec.variation, len(plan.joints), seed)
+        self._apart: dict[str, mujoco.MjModel] = {}
+        self._by_hand: list[PlantEvent] = []
+        self._hand: Hand | None = None
+        self._hand_changes = _NEVER
+        self._base_z_m = float(self._model.geom_pos[self._ground, 2]) + spec.world.base_height_cm / _CM_PER_M
+        self._height_m = spec.world.base_height_cm / _CM_PER_M
+        self._ground_present = True
+        self._contact_force = np.zeros(6)
         self._set_up_servos(plan, spec)
-        self._set_up_world(spec)
         self._set_start_pose(plan, spec, self._variation)
 
     def _set_up_servos(self, plan: Plan, spec: PlantSpec) -> None:
-        """Keep every number the exchanges need in plain lists, and the state in memoryviews: both are fast to index."""
-        servo, data = spec.servo, self._data
+        """Keep every number the exchanges need in plain lists, which are fast to index."""
+        servo = spec.servo
         kinds = [spec.motors[motor.model] for motor in plan.motors]
         shafts = [Shaft.of_motor(motor, servo.tick_deg) for motor in plan.motors]
-        self._qpos, self._qvel = _floats(data.qpos), _floats(data.qvel)
-        self._ctrl, self._force = _floats(data.ctrl), _floats(data.actuator_force)
         self._goal_scale = [shaft.joint_per_shaft for shaft in shafts]
         self._goal_offset = [shaft.joint_offset for shaft in shafts]
         self._readout = [
@@ -98,18 +105,23 @@ class MujocoLeg:
         for index in range(len(kinds)):
             self.release(index)
 
-    def _set_up_world(self, spec: PlantSpec) -> None:
-        model = self._model
+    def _build(self, held: int | None) -> mujoco.MjModel:
+        """Compile the leg, whole or taken apart below a joint's motor."""
+        model = _compile(leg_xml(self._plan, self._spec, held))
+        model.pair_friction[0, :2] *= self._variation.friction_factor
+        return model
+
+    def _bind(self, model: mujoco.MjModel) -> None:
+        """Make a model the one that runs, with the state in memoryviews, which are fast to index."""
+        self._model, self._data = model, mujoco.MjData(model)
+        data = self._data
         self._ground = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, GROUND)
         self._foot = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, FOOT)
-        self._base_z_m = float(model.geom_pos[self._ground, 2]) + spec.world.base_height_cm / _CM_PER_M
-        self._height_m = spec.world.base_height_cm / _CM_PER_M
-        self._ground_present = True
-        self._foot_xyz = _floats(self._data.geom_xpos[self._foot])
-        self._warnings = self._data.warning.number
+        self._qpos, self._qvel = _floats(data.qpos), _floats(data.qvel)
+        self._ctrl, self._force = _floats(data.ctrl), _floats(data.actuator_force)
+        self._foot_xyz = _floats(data.geom_xpos[self._foot])
+        self._warnings = data.warning.number
         self._warning_counts = memoryview(self._warnings)
-        self._contact_force = np.zeros(6)
-        model.pair_friction[0, :2] *= self._variation.friction_factor
 
     def _set_start_pose(self, plan: Plan, spec: PlantSpec, variation: Variation) -> None:
         for joint, offset in zip(plan.joints, variation.start_pose_deg, strict=True):
@@ -164,10 +176,11 @@ class MujocoLeg:
     def schedule(self, event: PlantEvent) -> PlantEvent:
         """Let something happen to the leg in the first step that starts at or after the event's instant.
 
-        Returns it with what the seed decides: the k-th kick that is given is the k-th one drawn.
+        Returns it with what the seed decides: the k-th kick that is given is the k-th one drawn. Raises ValueError for
+        what can not be done to this leg then.
         """
         if isinstance(event, Disconnect | Reconnect):
-            raise ValueError(f"{kind_of(event)}: this leg can not be taken apart")
+            self._prepare_hands(event)
         self._events_given += 1
         if isinstance(event, Kick):
             event = draw_kick(event, self._seed, self._kicks_given)
@@ -190,7 +203,7 @@ class MujocoLeg:
                 self._record()
             self._let_happen()
             due = self._events[0][0] if self._events else _NEVER
-            self._pause = min(self._next_record, due, self._push_changes)
+            self._pause = min(self._next_record, due, self._push_changes, self._hand_changes)
         self._step_to(target)
 
     def _step_to(self, step: int) -> None:
@@ -231,12 +244,65 @@ class MujocoLeg:
                     self._ground_present = event.present
                 case BaseHeight():
                     self._height_m = event.height_cm / _CM_PER_M
-                case Disconnect() | Reconnect():
-                    pass
-            below = self._height_m if self._ground_present else _FAR_BELOW_M
-            self._model.geom_pos[self._ground, 2] = self._base_z_m - below
+                case Disconnect():
+                    self._take_apart(event)
+                case Reconnect():
+                    self._bring_back(event)
+            self._place_ground()
+        if self._hand is not None:
+            self._move_hand(self._hand)
         if self._pushes:
             self._push()
+
+    def _place_ground(self) -> None:
+        below = self._height_m if self._ground_present else _FAR_BELOW_M
+        self._model.geom_pos[self._ground, 2] = self._base_z_m - below
+
+    def _prepare_hands(self, event: Disconnect | Reconnect) -> None:
+        """See that the leg can be taken apart or put together then, and have the model of it ready."""
+        faults = find_faults([*self._by_hand, event], [joint.name for joint in self._plan.joints])
+        if faults:
+            raise ValueError(faults[0])
+        self._by_hand.append(event)
+        if isinstance(event, Disconnect) and event.joint not in self._apart:
+            index = next(joint.index for joint in self._plan.joints if joint.name == event.joint)
+            self._apart[event.joint] = self._build(index)
+
+    def _take_apart(self, event: Disconnect) -> None:
+        mujoco.mj_kinematics(self._model, self._data)
+        self._horn = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_BODY, event.joint)
+        place, turn = self._data.xpos[self._horn].copy(), self._data.xquat[self._horn].copy()
+        self._hand = Hand(place, turn, self._done, -(-event.duration_ns // self._step_ns))
+        self._go_on_with(self._apart[event.joint])
+
+    def _bring_back(self, event: Reconnect) -> None:
+        if self._hand is not None:
+            self._hand.bring(self._done, -(-event.duration_ns // self._step_ns))
+
+    def _move_hand(self, hand: Hand) -> None:
+        """Move what the hand holds; when it is back at its horn, go on with the whole leg."""
+        if not hand.bringing:
+            hand.lift(self._done)
+        elif hand.moves(self._done):
+            mujoco.mj_kinematics(self._model, self._data)
+            hand.follow(self._done, self._data.xpos[self._horn], self._data.xquat[self._horn])
+        else:
+            self._hand, self._hand_changes = None, _NEVER
+            self._go_on_with(self._whole)
+            return
+        self._data.mocap_pos[0], self._data.mocap_quat[0] = hand.place, hand.turn
+        self._hand_changes = self._done + 1 if hand.moves(self._done) else _NEVER
+
+    def _go_on_with(self, model: mujoco.MjModel) -> None:
+        """Go on with another model of the leg: joints, servos and ground as they are."""
+        last_model, last = self._model, self._data
+        self._bind(model)
+        self._data.time = last.time
+        for name in ("qpos", "qvel", "ctrl", "qacc_warmstart"):
+            getattr(self._data, name)[:] = getattr(last, name)
+        for name in ("actuator_gainprm", "actuator_biasprm", "actuator_forcerange"):
+            getattr(model, name)[:] = getattr(last_model, name)
+        self._place_ground()
 
     def _push(self) -> None:
         """Apply the forces from outside that are still there, as a force and a moment on the last segment."""
