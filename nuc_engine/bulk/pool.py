@@ -16,7 +16,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
@@ -50,7 +50,7 @@ def cores() -> int:
 
 
 def run_all(
-    function: Callable[[T], R], items: Sequence[T], *, jobs: int | None = None, done: Done | None = None
+    function: Callable[[T], R], items: Collection[T], *, jobs: int | None = None, done: Done | None = None
 ) -> Iterator[tuple[int, R]]:
     """Yield the index of each item and the function's result for it, in the order in which they are finished.
 
@@ -85,7 +85,7 @@ class Workers:
         self._end()
 
     def run(
-        self, function: Callable[[T], R], items: Sequence[T], done: Done | None = None
+        self, function: Callable[[T], R], items: Collection[T], done: Done | None = None
     ) -> Generator[tuple[int, R], None, None]:
         """Yield index and result of each item as they are finished. Raises ItemFailed as `run_all` does."""
         waiting = iter(enumerate(items))

@@ -1,0 +1,276 @@
+"""Which entries of a changeset it needs: each one and each pair is left out, and what the leg does then is looked at.
+
+Section 7.4.3 tells how this was done by hand, one entry after the other, and names its limit: one by one is not
+exhaustive. So pairs are tested too: two entries may each be replaceable by the other, or belong together. And all of it
+over seeds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import combinations
+from typing import Literal
+
+from nuc_engine.analysis.outcome import CYCLIC
+from nuc_engine.bout import Prepared
+from nuc_engine.bulk.changeset import Entry, changeset_times, entries_at, without
+from nuc_engine.bulk.errors import BulkRefused
+from nuc_engine.bulk.kit import Kit
+from nuc_engine.bulk.pool import Workers
+from nuc_engine.bulk.task import BoutTask, WatchWindow, see
+from nuc_engine.planning import stored_values
+from nuc_engine.values import Values, initial_values, same_value
+from sccils_schemas.documents import HdsoMod, HdsoScript
+from sccils_schemas.writer import write
+
+BEFORE, AFTER = "before", "after"
+NOT_JUDGED = "not judged"
+
+Effect = Literal["kept", "weakened", "lost"]
+EntryVerdict = Literal["necessary", "helps", "unnecessary", "one of two", "only together", "no change"]
+
+KEPT_SHARE, LOST_SHARE = 0.9, 0.5
+"""Of the bouts in which the whole changeset works: at least so many must go on working, or at most so many do."""
+
+Kinds = Mapping[str, str]
+"""What a bout was called, by window."""
+RunAll = Callable[[Sequence[BoutTask]], Sequence[Kinds]]
+"""Runs bouts, and returns what each was called, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """The changeset without some entries (their numbers in the script), over the seeds whose bouts started well.
+
+    `seen` counts what the leg did after the changeset, `good` those that were what the changeset is for.
+    """
+
+    left_out: tuple[int, ...]
+    good: int
+    bouts: int
+    seen: Mapping[str, int]
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class EntryReport:
+    """One entry: what was tested without it, and what follows. `partner` are the entries that it has to do with."""
+
+    entry: Entry
+    verdict: EntryVerdict
+    alone: Tested | None
+    partners: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Minimised:
+    """What a changeset needs. `wanted` is what it is for; `before` counts what the leg did before it.
+
+    `failed_starts` are bouts in which the leg did not step before the changeset; they count nowhere else. `reduced` is
+    the changeset without all that it can do without at once, and `script` the script with it.
+    """
+
+    time_s: Decimal
+    wanted: str
+    before: Mapping[str, int]
+    failed_starts: int
+    whole: Tested
+    entries: tuple[EntryReport, ...]
+    pairs: tuple[Tested, ...]
+    reduced: Tested
+    script: HdsoScript
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptTrial:
+    """A script with its configuration, and where it is looked at: what every bout of a test has in common."""
+
+    kit: Kit
+    prepared: Prepared
+    script: HdsoScript
+    seeds: tuple[int, ...]
+    settle_s: float = 3.0
+
+    def tasks(self, script: HdsoScript, windows: Sequence[WatchWindow]) -> list[BoutTask]:
+        """Return a bout per seed under another script; it ends with the last window."""
+        kit = replace(self.kit, script=write(script))
+        end_s = max(window.end_s for window in windows)
+        return [BoutTask(kit, end_s, seed, tuple(windows), settle_s=self.settle_s) for seed in self.seeds]
+
+
+def kinds_of(task: BoutTask) -> Kinds:
+    """Run a bout and return what it was called in each window; one that did not complete is called by its state."""
+    sight = see(task)
+    seen = {name: outcome.kind for name, outcome in sight.outcomes.items()}
+    missing = sight.state if sight.state != "complete" else NOT_JUDGED
+    return {window.name: str(seen.get(window.name, missing)) for window in task.windows}
+
+
+def run_on(workers: Workers, done: Callable[[int, int], None] | None = None) -> RunAll:
+    """Return how bouts are run on worker processes; `done` is told finished bouts of each list."""
+
+    def run(tasks: Sequence[BoutTask]) -> Sequence[Kinds]:
+        found = dict(workers.run(kinds_of, tasks, done))
+        return [found[index] for index in range(len(tasks))]
+
+    return run
+
+
+def watch(script: HdsoScript, time_s: Decimal, length_s: float) -> tuple[WatchWindow, ...]:
+    """Return the windows before and after a changeset: to its neighbours, and `length_s` after it at most."""
+    times = changeset_times(script)
+    if time_s not in times:
+        raise BulkRefused(f"no changeset at {time_s} s; the script writes at {', '.join(map(str, times)) or 'no time'}")
+    later = [float(time) for time in times if time > time_s]
+    end_s = min([float(time_s) + length_s, *later])
+    after = WatchWindow(AFTER, float(time_s), end_s)
+    earlier = [float(time) for time in times if time < time_s]
+    if not time_s:
+        return (after,)
+    return WatchWindow(BEFORE, max(earlier, default=0.0), float(time_s)), after
+
+
+def minimise(
+    trial: ScriptTrial, time_s: Decimal, run_all: RunAll, *, length_s: float = 20.0, wanted: str | None = None
+) -> Minimised:
+    """Test the changeset at a time without each entry, without each pair, and without all it seems not to need.
+
+    `wanted` is what it is for (an outcome); without, what the whole changeset leads to most often. Raises BulkRefused
+    where there is no such changeset, the leg does not step before it, or the whole changeset does not do it either.
+    """
+    windows = watch(trial.script, time_s, length_s)
+    entries = entries_at(trial.script, trial.prepared.plan, time_s)
+    idle = _without_change(trial, entries)
+    live = [entry.number for entry in entries if entry.number not in idle]
+    sets: list[tuple[int, ...]] = [(), *((number,) for number in live), *combinations(live, 2)]
+    lists = [trial.tasks(without(trial.script, left_out), windows) for left_out in sets]
+    kinds = run_all([task for tasks in lists for task in tasks])
+    per_set = [kinds[k * len(trial.seeds) : (k + 1) * len(trial.seeds)] for k in range(len(sets))]
+    started = [k for k, seen in enumerate(per_set[0]) if seen.get(BEFORE, CYCLIC[0]) in CYCLIC]
+    before = Counter(seen[BEFORE] for seen in per_set[0] if BEFORE in seen)
+    if not started:
+        raise BulkRefused(f"the leg does not step before {time_s} s with any seed ({_counts(before)})")
+    wanted = wanted or Counter(per_set[0][k][AFTER] for k in started).most_common(1)[0][0]
+    judge = _Judge(wanted, started, per_set[0])
+    tested = {left_out: judge.test(left_out, seen) for left_out, seen in zip(sets, per_set, strict=True)}
+    if 2 * judge.reference <= len(started):
+        whole = _counts(tested[()].seen)
+        raise BulkRefused(
+            f"the whole changeset leads to {wanted} in {judge.reference} of {len(started)} bouts: {whole}"
+        )
+    reports = tuple(_report(entry, idle, tested, live) for entry in entries)
+    reduced = _reduce(trial, windows, reports, tested, judge, run_all)
+    return Minimised(
+        time_s=time_s,
+        wanted=wanted,
+        before=before,
+        failed_starts=len(trial.seeds) - len(started),
+        whole=tested[()],
+        entries=reports,
+        pairs=tuple(tested[pair] for pair in combinations(live, 2)),
+        reduced=reduced,
+        script=without(trial.script, reduced.left_out),
+    )
+
+
+class _Judge:
+    """Counts bouts that started well, and compares with the whole changeset."""
+
+    def __init__(self, wanted: str, started: Sequence[int], reference: Sequence[Kinds]) -> None:
+        self._wanted, self._started = wanted, started
+        self.reference = self._good(reference)
+
+    def test(self, left_out: tuple[int, ...], seen: Sequence[Kinds]) -> Tested:
+        good = self._good(seen)
+        counts = Counter(seen[k][AFTER] for k in self._started)
+        effect: Effect = "weakened"
+        if good >= KEPT_SHARE * self.reference:
+            effect = "kept"
+        elif good <= LOST_SHARE * self.reference:
+            effect = "lost"
+        return Tested(left_out, good, len(self._started), counts, effect)
+
+    def _good(self, seen: Sequence[Kinds]) -> int:
+        return sum(seen[k][AFTER] == self._wanted for k in self._started)
+
+
+def _report(
+    entry: Entry, idle: Sequence[int], tested: Mapping[tuple[int, ...], Tested], live: Sequence[int]
+) -> EntryReport:
+    number = entry.number
+    if number in idle:
+        return EntryReport(entry, "no change", None)
+    alone = tested[(number,)]
+    pairs = {other: tested[_pair(number, other)] for other in live if other != number}
+    if alone.effect == "kept":
+        others = tuple(k for k, pair in pairs.items() if pair.effect != "kept" and tested[(k,)].effect == "kept")
+        return EntryReport(entry, "one of two" if others else "unnecessary", alone, others)
+    together = tuple(k for k, pair in pairs.items() if pair.effect == "kept" and tested[(k,)].effect != "kept")
+    if together:
+        return EntryReport(entry, "only together", alone, together)
+    return EntryReport(entry, "necessary" if alone.effect == "lost" else "helps", alone)
+
+
+def _reduce(
+    trial: ScriptTrial,
+    windows: Sequence[WatchWindow],
+    reports: Sequence[EntryReport],
+    tested: Mapping[tuple[int, ...], Tested],
+    judge: _Judge,
+    run_all: RunAll,
+) -> Tested:
+    """Leave out all that is unnecessary at once; where that is too much, one after the other as long as it works."""
+
+    def test(left_out: tuple[int, ...]) -> Tested:
+        if left_out in tested:
+            return tested[left_out]
+        return judge.test(left_out, run_all(trial.tasks(without(trial.script, left_out), windows)))
+
+    idle = tuple(report.entry.number for report in reports if report.verdict == "no change")
+    free = tuple(report.entry.number for report in reports if report.verdict == "unnecessary")
+    units = [(report.entry.number,) for report in reports if report.verdict in ("unnecessary", "one of two")]
+    units += [
+        (report.entry.number, other)
+        for report in reports
+        if report.verdict == "only together"
+        for other in report.partners
+        if report.entry.number < other
+    ]
+    best = test(()) if not free else test(free)
+    if best.effect != "kept":
+        best = test(())
+    for unit in units:
+        if set(unit).isdisjoint(best.left_out):
+            more = test(tuple(sorted((*best.left_out, *unit))))
+            best = more if more.effect == "kept" else best
+    return replace(best, left_out=tuple(sorted((*best.left_out, *idle))))
+
+
+def _without_change(trial: ScriptTrial, entries: Sequence[Entry]) -> tuple[int, ...]:
+    """Return the entries that write what is in force already."""
+    plan, ids = trial.prepared.plan, trial.prepared.model.ids
+    values: list[Values | None] = list(initial_values(plan))
+    writes = (mod for mod in trial.script.entries if isinstance(mod, HdsoMod) and mod.data)
+    for mod in sorted((mod for mod in writes if mod.time_s < entries[0].mod.time_s), key=lambda mod: mod.time_s):
+        hdso = plan.hdso(mod.ref)
+        written = stored_values(hdso, mod.data, ids)
+        values[hdso.index] = written + (values[hdso.index] or ())[len(written) :]
+    idle: list[int] = []
+    for entry in entries:
+        written = stored_values(entry.hdso, entry.mod.data, ids)
+        after = written + (values[entry.hdso.index] or ())[len(written) :]
+        if same_value(entry.hdso, values[entry.hdso.index], after):
+            idle.append(entry.number)
+        values[entry.hdso.index] = after
+    return tuple(idle)
+
+
+def _pair(a: int, b: int) -> tuple[int, int]:
+    return (a, b) if a < b else (b, a)
+
+
+def _counts(seen: Mapping[str, int]) -> str:
+    return ", ".join(f"{kind} {number}" for kind, number in sorted(seen.items(), key=lambda item: -item[1]))
