@@ -7,15 +7,14 @@ import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from nuc_engine.cli import wallclock
 from nuc_engine.cli.errors import BAD, Refused
-from nuc_engine.cli.output import is_terminal, note, say, say_json
+from nuc_engine.cli.many import ManyProgress
+from nuc_engine.cli.output import note, say, say_json
 from nuc_engine.cli.params import Command, as_json
 
 if TYPE_CHECKING:
@@ -29,8 +28,8 @@ REPETITIONS = 20
 LIST, ALL = "list", "all"
 _ROOT = Path(__file__).resolve().parents[2]
 _TEXT_WIDTH = 80
-_BAR = 24
-_REDRAW_S = 0.1
+_NAMED = 3
+"""So many experiments are named in the progress bar."""
 
 
 class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
@@ -111,26 +110,34 @@ def command(
     experiments = _select(names)
     if rewrite:
         return _rewrite(experiments, pages)
-    from nuc_engine.bulk.pool import ItemFailed, Workers
-    from nuc_engine.experiments.conduct import check, conduct
-
-    check(experiments)
     target = pages or out
-    figures = importlib.util.find_spec("matplotlib") is not None
-    if not figures:
-        note("no figures: they need matplotlib (pip install nuc-engine[plot])")
-    try:
-        with Workers(jobs) as workers, _Bar() as bar:
-            kept = out if keep else None
-            verdicts = conduct(
-                experiments, repeat, seed, workers=workers, target=target, keep=kept, figures=figures, done=bar
-            )
-    except ItemFailed as failed:
-        raise Refused(f"nuc experiment: {failed}") from failed
+    verdicts = _run(experiments, repeat, seed, jobs, target, out if keep else None)
     typed = f"nuc experiment {{}} --repeat {repeat} --seed {seed}" + (f" --pages {PAGES}" if pages else "")
     _write(experiments, verdicts, target, typed, as_pages=pages is not None)
     _report(verdicts, target, as_json)
     return 0 if all(verdict.good for verdict in verdicts) else BAD
+
+
+def _run(
+    experiments: Sequence[Experiment], repeat: int, seed: int, jobs: int | None, target: Path, keep: Path | None
+) -> list[Verdict]:
+    from nuc_engine.bulk.pool import ItemFailed, Workers
+    from nuc_engine.experiments.conduct import check, draw_all, judge_all
+
+    check(experiments)
+    title = " ".join(experiment.name for experiment in experiments) if len(experiments) <= _NAMED else "experiments"
+    try:
+        with Workers(jobs) as workers:
+            with ManyProgress(title, "repetitions") as bar:
+                judged = judge_all(experiments, repeat, seed, workers=workers, keep=keep, done=bar)
+            if importlib.util.find_spec("matplotlib") is None:
+                note("no figures: they need matplotlib (pip install nuc-engine[plot])")
+            else:
+                with ManyProgress(title, "figures") as bar:
+                    judged = draw_all(judged, target, workers=workers, done=bar)
+    except ItemFailed as failed:
+        raise Refused(f"nuc experiment: {failed}") from failed
+    return [each.verdict for each in judged]
 
 
 def _known() -> list[str]:
@@ -246,44 +253,3 @@ def _report(verdicts: Sequence[Verdict], target: Path, as_json: bool) -> None:
     for standing in dict.fromkeys(verdict.standing for verdict in verdicts if verdict.standing):
         say(standing)
     say(f"pages, figures and verdicts in {target}")
-
-
-class _Bar:
-    """How many repetitions are done, on stderr: a bar on a terminal, else a line at the start and one at the end."""
-
-    def __init__(self) -> None:
-        self._live = is_terminal(err=True)
-        self._start_s = self._drawn_s = 0.0
-        self._done = self._total = 0
-
-    def __enter__(self) -> _Bar:
-        """Begin to count."""
-        self._start_s = wallclock.seconds()
-        return self
-
-    def __call__(self, what: str, done: int, total: int, /) -> None:
-        """Take how many are done of how many."""
-        first, self._done, self._total = not self._total, done, total
-        if not self._live:
-            if first:
-                note(f"{total} repetitions, controls included")
-            return
-        now_s = wallclock.seconds()
-        if now_s - self._drawn_s >= _REDRAW_S or done == total:
-            self._drawn_s = now_s
-            filled = round(_BAR * done / max(total, 1))
-            left = _left((now_s - self._start_s) / done * (total - done)) if done else ""
-            click.echo(f"\r{what}  [{'#' * filled:.<{_BAR}}]  {done} of {total}  {left}\x1b[K", err=True, nl=False)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End the bar's line, or say how long it took."""
-        if self._live and self._total:
-            click.echo(err=True)
-        elif kind is None and self._total:
-            note(f"done in {wallclock.seconds() - self._start_s:.0f} s")
-
-
-def _left(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min left" if seconds >= 100 else f"{seconds:.0f} s left"

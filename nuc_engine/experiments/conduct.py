@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nuc_engine.bout import BoutRefused, prepare_bout
 from nuc_engine.bulk.pool import Workers
-from nuc_engine.experiments.course import Collected, file_stem, run_rows
+from nuc_engine.experiments.course import Collected, Done, file_stem, run_rows
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row, Trial
 from nuc_engine.experiments.sources import find_sources
 from nuc_engine.experiments.verdict import Figure, Verdict, judge_rows
 
-Told = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and of how much."""
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An experiment with its verdict, and the repetitions of its rows."""
+
+    experiment: Experiment
+    verdict: Verdict
+    collected: tuple[Collected, ...]
 
 
 def check(experiments: Sequence[Experiment]) -> None:
@@ -30,46 +36,58 @@ def check(experiments: Sequence[Experiment]) -> None:
         raise BoutRefused("\n".join(refused))
 
 
-def conduct(
+def judge_all(
     experiments: Sequence[Experiment],
     repetitions: int,
     seed: int,
     *,
     workers: Workers,
-    target: Path,
     keep: Path | None = None,
-    figures: bool = True,
-    done: Told,
-) -> list[Verdict]:
-    """Run all rows of some experiments, judge them, and draw them into a folder of each experiment's name in `target`.
+    done: Done | None = None,
+) -> list[Judged]:
+    """Run and judge all rows of some experiments.
 
-    `figures` need matplotlib. With `keep` every bout stays below a folder of the experiment's name there. Raises
-    ItemFailed as `run_rows` does.
+    With `keep` every bout stays below a folder of the experiment's name there. Raises ItemFailed as `run_rows` does.
     """
     owners = [(experiment, row) for experiment in experiments for row in experiment.rows]
-    folders = {id(row): None if keep is None else keep / e.name / "bouts" / file_stem(row.name) for e, row in owners}
+    folders = {id(row): keep and keep / owner.name / "bouts" / file_stem(row.name) for owner, row in owners}
 
     def place(row: Row, seed: int, control: bool) -> Path | None:
         folder = folders[id(row)]
         return None if folder is None else folder / f"{seed}{'-control' if control else ''}"
 
-    collected = run_rows(
-        [row for _, row in owners],
-        repetitions,
-        seed,
-        workers=workers,
-        keep=place,
-        done=lambda count, total: done("repetitions", count, total),
-    )
-    verdicts: list[Verdict] = []
+    collected = run_rows([row for _, row in owners], repetitions, seed, workers=workers, keep=place, done=done)
+    found: list[Judged] = []
     for experiment in experiments:
         own = [each for (owner, _), each in zip(owners, collected, strict=True) if owner is experiment]
-        verdicts.append(judge_rows(experiment, own, repetitions, seed, find_sources(_plans(experiment))))
-    pictures = _draw(experiments, owners, collected, workers, target, done) if figures else {}
-    return [
-        replace(v, rows=tuple(replace(row, figures=pictures.get((v.name, row.name), ())) for row in v.rows))
-        for v in verdicts
-    ]
+        sources = find_sources(_plans(experiment))
+        found.append(Judged(experiment, judge_rows(experiment, own, repetitions, seed, sources), tuple(own)))
+    return found
+
+
+def draw_all(judged: Sequence[Judged], target: Path, *, workers: Workers, done: Done | None = None) -> list[Judged]:
+    """Draw each row into a folder of its experiment's name in `target`, and name the figures in the verdicts.
+
+    What is drawn is a representative repetition, which is run once more for it, and the row's picture over all.
+    """
+    from nuc_engine.experiments.figures import DrawTask, draw_picture, draw_task
+
+    drawn: dict[tuple[str, str], tuple[Figure, ...]] = {}
+    tasks: dict[tuple[str, str], DrawTask] = {}
+    for each in judged:
+        folder = target / each.experiment.name
+        folder.mkdir(parents=True, exist_ok=True)
+        for own in each.collected:
+            key = each.experiment.name, own.row.name
+            trials = [own.trials[seed] for seed in sorted(own.trials)]
+            drawn[key] = draw_picture(own.row, trials, folder)
+            shown = representative(trials)
+            if shown is not None:
+                tasks[key] = DrawTask(own.row, shown, folder)
+    keys = list(tasks)
+    for index, figures in workers.run(draw_task, list(tasks.values()), done):
+        drawn[keys[index]] = (*figures, *drawn[keys[index]])
+    return [replace(each, verdict=_with_figures(each.verdict, drawn)) for each in judged]
 
 
 def representative(trials: Sequence[Trial]) -> Trial | None:
@@ -81,32 +99,9 @@ def representative(trials: Sequence[Trial]) -> Trial | None:
     return None
 
 
-def _draw(
-    experiments: Sequence[Experiment],
-    owners: Sequence[tuple[Experiment, Row]],
-    collected: Sequence[Collected],
-    workers: Workers,
-    target: Path,
-    done: Told,
-) -> dict[tuple[str, str], tuple[Figure, ...]]:
-    from nuc_engine.experiments.figures import DrawTask, draw_picture, draw_task
-
-    for experiment in experiments:
-        (target / experiment.name).mkdir(parents=True, exist_ok=True)
-    drawn: dict[tuple[str, str], tuple[Figure, ...]] = {}
-    keys: list[tuple[str, str]] = []
-    tasks: list[DrawTask] = []
-    for (experiment, row), each in zip(owners, collected, strict=True):
-        trials = [each.trials[seed] for seed in sorted(each.trials)]
-        key = experiment.name, row.name
-        drawn[key] = draw_picture(row, trials, target / experiment.name)
-        shown = representative(trials)
-        if shown is not None:
-            keys.append(key)
-            tasks.append(DrawTask(row, shown, target / experiment.name))
-    for index, figures in workers.run(draw_task, tasks, lambda count, total: done("figures", count, total)):
-        drawn[keys[index]] = (*figures, *drawn[keys[index]])
-    return drawn
+def _with_figures(verdict: Verdict, drawn: Mapping[tuple[str, str], tuple[Figure, ...]]) -> Verdict:
+    rows = tuple(replace(row, figures=drawn.get((verdict.name, row.name), ())) for row in verdict.rows)
+    return replace(verdict, rows=rows)
 
 
 def _plans(experiment: Experiment) -> list[BoutPlan]:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,15 +25,30 @@ from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.palette import INK, joint_color, joint_dashes
 from nuc_engine.analysis.path_state import draw_path, state_legend
 from nuc_engine.analysis.phases import minima
+from nuc_engine.bout import prepare_bout
+from nuc_engine.bulk.scratch import scratch_folder
 from nuc_engine.experiments.course import file_stem
 from nuc_engine.experiments.protocol import BoutPlan, Row, Trial, Window
 from nuc_engine.experiments.trials import rerun
 from nuc_engine.experiments.verdict import Figure
+from nuc_engine.plants.events import (
+    BaseHeight,
+    Disconnect,
+    Ground,
+    Kick,
+    Load,
+    PlantEvent,
+    Reconnect,
+    in_order,
+    kind_of,
+)
+from nuc_engine.plants.scripted import events_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+_NS = 1_000_000_000
 DPI = 110
 COLORS = 96
 """Colours a PNG keeps: lines on white need no more, and a page stays small."""
@@ -70,9 +84,9 @@ class DrawTask:
 
 def draw_task(task: DrawTask) -> tuple[Figure, ...]:
     """Run the bouts of a repetition again and draw them; the form in which worker processes are asked for it."""
-    with TemporaryDirectory(prefix="nuc-figures-") as scratch:
-        kicks = rerun(task.row, task.trial.seed, Path(scratch))
-        return draw_trial(task.row, task.trial, Path(scratch), kicks, task.folder)
+    with scratch_folder() as data:
+        kicks = rerun(task.row, task.trial.seed, data)
+        return draw_trial(task.row, task.trial, data, kicks, task.folder)
 
 
 def draw_trial(
@@ -83,7 +97,7 @@ def draw_trial(
         Shown(
             plan,
             load_bout(data / plan.label),
-            tuple((time_s, "kick") for time_s in kicks.get(plan.label, ())),
+            events_of_plan(plan, kicks.get(plan.label, ())),
             trial.outcomes.get(plan.label, {}),
         )
         for plan in row.bouts
@@ -96,6 +110,13 @@ def draw_trial(
             Figure(save_small(angles, folder / f"{stem}_angles.png").name, angle_caption(row, trial, shown)),
             Figure(save_small(paths, folder / f"{stem}_paths.png").name, path_caption(shown)),
         )
+
+
+def events_of_plan(plan: BoutPlan, kicks_s: Sequence[float]) -> tuple[tuple[float, str], ...]:
+    """Return when something was done to the leg, and what: by the bout's script, and kicks that were needed."""
+    script = prepare_bout(plan.config, plan.script, values=plan.values).script
+    events = [*([] if script is None else events_of(script)), *(Kick(round(time_s * _NS)) for time_s in kicks_s)]
+    return tuple((event.at_ns / _NS, _named(event)) for event in in_order(events))
 
 
 def draw_picture(row: Row, trials: Sequence[Trial], folder: Path) -> tuple[Figure, ...]:
@@ -259,6 +280,18 @@ def _angles(axes: Axes, bout: Bout, span: Span) -> None:
             )
     if not len(part):
         say_empty(axes)
+
+
+def _named(event: PlantEvent) -> str:
+    match event:
+        case Ground():
+            return "ground back" if event.present else "no ground"
+        case BaseHeight():
+            return f"{event.height_cm:g} cm high"
+        case Load():
+            return f"{event.down_n:+g} N on the foot"
+        case Kick() | Disconnect() | Reconnect():
+            return kind_of(event)
 
 
 def _short(joint: JointInfo) -> str:

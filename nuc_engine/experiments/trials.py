@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.outcome import Outcome, classify
 from nuc_engine.analysis.steps import detect_steps
 from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bulk.scratch import scratch_folder
 from nuc_engine.experiments.protocol import BoutPlan, Criterion, Finding, Observation, Row, State, Trial
 from nuc_engine.plants.events import Kick
 
 _NS = 1_000_000_000
-_MEMORY = Path("/dev/shm")  # noqa: S108  only where the system offers it; files in it get names nobody else has
 
 Kicks = Mapping[str, tuple[float, ...]]
 """Label of a bout -> instants (s) of the kicks given in it because they were needed."""
@@ -68,8 +67,7 @@ def run_trial(row: Row, seed: int, keep: Path | None = None, *, control: bool = 
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         return judge_trial(plans, row.criterion, seed, lambda plan, kicks: run_plan(plan, seed, keep, kicks))
-    with TemporaryDirectory(prefix="nuc-trial-", dir=_MEMORY if _MEMORY.is_dir() else None) as scratch:
-        folder = Path(scratch)
+    with scratch_folder() as folder:
         return judge_trial(plans, row.criterion, seed, lambda plan, kicks: run_plan(plan, seed, folder, kicks))
 
 

@@ -1,0 +1,107 @@
+"""`nuc experiment` as it is typed."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner, Result
+
+import nuc_engine.experiments.catalogue as catalogue
+from nuc_engine.cli.experiment import command
+from tests.experiments import tiny
+
+GOOD = tiny.experiment(tiny.row("T"))
+TWO = tiny.experiment(tiny.row("one"), tiny.row("two", criterion=tiny.never), name="U")
+BLIND = tiny.experiment(tiny.row("V", control=replace(tiny.row().control, bouts=(tiny.plan(),))), name="V")
+
+
+@pytest.fixture
+def nuc(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(catalogue, "EXPERIMENTS", (GOOD, TWO, BLIND))
+
+    def call(*words: str) -> Result:
+        result = CliRunner().invoke(command, list(words), standalone_mode=False)
+        if result.exception is not None:
+            raise result.exception
+        return result
+
+    return call
+
+
+def test_an_experiment_is_run_judged_and_written_down(nuc, tmp_path):
+    result = nuc("T", "--repeat", "2", "--seed", "5", "--jobs", "1")
+    assert result.return_value == 0
+    lines = result.stdout.splitlines()
+    assert any(
+        line.split() == ["T", "2", "of", "2", "100", "%", "0", "0.0", "0", "of", "2", "as", "seen"] for line in lines
+    )
+    assert all(len(line) <= 80 for line in lines)
+    assert "tuning seeds: no verdict" in result.stdout
+    folder = tmp_path / "data/experiments/T"
+    assert {path.name for path in folder.iterdir()} == {"page.md", "verdict.json", "T_angles.png", "T_paths.png"}
+    assert "nuc experiment T --repeat 2 --seed 5\n" in (folder / "page.md").read_text()
+
+
+def test_a_row_that_comes_out_otherwise_makes_the_exit_status_1(nuc):
+    result = nuc("U", "--repeat", "1", "--seed", "5", "--jobs", "1", "--json")
+    assert result.return_value == 1
+    record = json.loads(result.stdout)
+    assert record["ok"] is False
+    assert [row["word"] for row in record["experiments"][0]["rows"]] == ["as seen", "otherwise"]
+
+
+def test_a_control_that_passes_makes_the_exit_status_1(nuc):
+    result = nuc("V", "--repeat", "1", "--seed", "5", "--jobs", "1")
+    assert result.return_value == 1
+    assert "no evidence" in result.stdout
+
+
+def test_pages_are_made_twice_to_the_same_bytes(nuc, tmp_path):
+    words = ("T", "--repeat", "1", "--seed", "5", "--jobs", "1", "--pages", "pages", "--keep")
+    nuc(*words)
+    first = {path.relative_to(tmp_path / "pages"): path.read_bytes() for path in (tmp_path / "pages").rglob("*.*")}
+    assert {str(path) for path in first} >= {"README.md", "T/page.md", "T/verdict.json", "T/T_angles.png"}
+    nuc(*words)
+    again = {path.relative_to(tmp_path / "pages"): path.read_bytes() for path in (tmp_path / "pages").rglob("*.*")}
+    assert first == again
+    assert (tmp_path / "data/experiments/T/bouts/T/5/only/manifest.json").exists()
+    assert (tmp_path / "data/experiments/T/bouts/T/5-control/only/manifest.json").exists()
+    assert not (tmp_path / "data/experiments/T/page.md").exists()
+
+    monkey = (replace(GOOD, hypothesis="Another text."), TWO)
+    catalogue.EXPERIMENTS = monkey
+    assert nuc("all", "--rewrite", "--pages", "pages").stdout == "1 of 2 pages written again in pages\n"
+    page = (tmp_path / "pages/T/page.md").read_text()
+    assert page.replace("Another text.", "Legs move.").encode() == first[next(p for p in first if p.name == "page.md")]
+
+
+def test_list_tells_what_there_is(nuc, tmp_path):
+    nuc("T", "--repeat", "1", "--seed", "5", "--jobs", "1", "--pages", "docs/experiments")
+    result = nuc("list")
+    assert result.return_value == 0
+    assert "T                 0.0        A leg that moves" in result.stdout
+    assert "[as seen, 1 of 1; tuning seeds: no verdict]" in " ".join(result.stdout.split())
+    assert "  two             it moves [not judged yet]" in result.stdout
+    record = json.loads(nuc("list", "--json").stdout)
+    assert [each["name"] for each in record["experiments"]] == ["T", "U", "V"]
+    assert record["experiments"][0]["rows"][0]["verdict"] == "as seen"
+    assert record["experiments"][1]["rows"][0]["verdict"] is None
+
+
+def test_what_there_is_not_is_a_wrong_command_line(nuc):
+    import click
+
+    with pytest.raises(click.UsageError, match="no experiment 'Z'; there are T, U, V, and all, list"):
+        nuc("Z")
+    with pytest.raises(click.UsageError, match="--pages"):
+        nuc("T", "--rewrite")
+
+
+def test_documents_are_checked_before_anything_is_run(nuc, monkeypatch):
+    from nuc_engine.bout import BoutRefused
+
+    broken = tiny.experiment(tiny.row("T", bouts=(tiny.plan(values={"nonsense": 1.0}),)))
+    monkeypatch.setattr(catalogue, "EXPERIMENTS", (broken,))
+    with pytest.raises(BoutRefused, match="nonsense"):
+        nuc("T")

@@ -1,0 +1,75 @@
+"""Pictures of a representative repetition."""
+
+import pytest
+from PIL import Image
+
+from nuc_engine.experiments.conduct import representative
+from nuc_engine.experiments.figures import DrawTask, draw_picture, draw_task, last_cycles
+from nuc_engine.experiments.protocol import Window
+from tests.experiments import tiny
+
+MOST_BYTES = 200_000
+
+
+def test_a_repetition_is_drawn_small_and_the_same_each_time(tmp_path):
+    row = tiny.row(bouts=(tiny.plan(kicks_s=(1.0,), script="experiment_a"),), criterion=tiny.kicked)
+    trial = tiny.trial(7, kicks=1)
+    figures = draw_task(DrawTask(row, trial, tmp_path))
+    assert [figure.file for figure in figures] == ["tiny_angles.png", "tiny_paths.png"]
+    first = {figure.file: (tmp_path / figure.file).read_bytes() for figure in figures}
+    assert all(len(content) < MOST_BYTES for content in first.values())
+    draw_task(DrawTask(row, trial, tmp_path))
+    assert first == {figure.file: (tmp_path / figure.file).read_bytes() for figure in figures}
+    assert "seed 7 (as seen; one kick was needed)" in figures[0].caption
+    assert "all 0 to 2 s: FWD" in figures[0].caption
+
+
+def test_a_kick_is_to_be_seen(tmp_path):
+    pictures = []
+    for kicks in ((), (1.0,)):
+        folder = tmp_path / str(len(kicks))
+        folder.mkdir()
+        # The bout ends before the kick could change it: only the mark differs.
+        plan = tiny.plan(kicks_s=tuple(1.99 + 0.0 * k for k in kicks))
+        draw_task(DrawTask(tiny.row(bouts=(plan,), criterion=tiny.kicked), tiny.trial(7), folder))
+        pictures.append((folder / "tiny_angles.png").read_bytes())
+    assert pictures[0] != pictures[1]
+
+
+def test_several_bouts_are_drawn_beside_each_other(tmp_path):
+    plans = (tiny.plan("roach"), tiny.plan("stick", config="pc_stickmiddle"))
+    figures = draw_task(DrawTask(tiny.row("both", bouts=plans), tiny.trial(7, outcomes={}), tmp_path))
+    assert [figure.file for figure in figures] == ["both_angles.png", "both_paths.png"]
+    assert "roach, all 0 to 2 s" in figures[0].caption
+    with Image.open(tmp_path / "both_angles.png") as image:
+        assert image.mode == "P"
+
+
+def test_a_picture_over_all_repetitions_carries_no_date(tmp_path):
+    trials = [tiny.trial(k, samples={"range": (float(k),)}) for k in range(4)] + [tiny.trial(9, "failed start")]
+    row = tiny.row("r", picture=tiny.picture)
+    (figure,) = draw_picture(row, trials, tmp_path)
+    text = (tmp_path / figure.file).read_text()
+    assert figure.file == "r_all.svg"
+    assert "<svg" in text
+    assert "dc:date" not in text
+    assert figure.caption == "All 4 valid repetitions of r."
+    draw_picture(row, trials, tmp_path)
+    assert (tmp_path / figure.file).read_text() == text
+    assert draw_picture(tiny.row("r"), trials, tmp_path) == ()
+    assert draw_picture(row, trials[4:], tmp_path) == ()
+
+
+def test_the_last_cycles_of_a_window_are_shown(roach_bout):
+    begin, end = last_cycles(roach_bout, Window("w", 1.0, 8.0, "final"))
+    assert end == 8.0
+    assert 1.0 <= begin < 7.0
+    assert last_cycles(roach_bout, Window("w", 0.0, 0.01, "final")) == pytest.approx((0.0, 0.01))
+
+
+def test_the_first_repetition_as_seen_represents_the_row():
+    bad, good, failed = tiny.trial(1, "otherwise"), tiny.trial(2), tiny.trial(0, "failed start")
+    assert representative([failed, bad, good, tiny.trial(3)]) == good
+    assert representative([failed, bad]) == bad
+    assert representative([failed]) == failed
+    assert representative([tiny.trial(4, "aborted")]) is None

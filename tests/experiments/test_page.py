@@ -1,0 +1,181 @@
+"""Pages, and the folder they lie in."""
+
+from dataclasses import replace
+
+import pytest
+
+from nuc_engine.experiments.course import Collected
+from nuc_engine.experiments.index import write_experiment, write_index
+from nuc_engine.experiments.page import number, page, table
+from nuc_engine.experiments.protocol import BoutPlan, Control, Window
+from nuc_engine.experiments.record import read_verdict
+from nuc_engine.experiments.sources import Sources
+from nuc_engine.experiments.verdict import Figure, judge_rows
+from tests.experiments import tiny
+
+ROW = tiny.row(
+    "first",
+    bouts=(
+        BoutPlan(
+            "b",
+            "lin_roach",
+            "experiment_a",
+            60.0,
+            (Window("FWD", 0.0, 20.0, "before"),),
+            values={"motor_speed": 2},
+            plant={"world.base_height_cm": 20.0},
+        ),
+    ),
+    kicks_there="one in one of three",
+    explanation="The tarsus is stiff.",
+)
+
+
+def verdict_of(*rows, as_seen: int = 20, otherwise: int = 0, failed: int = 0, seed: int = 20001, control=None):
+    states = ["as seen"] * as_seen + ["otherwise"] * otherwise + ["failed start"] * failed
+    trials = {seed + k: tiny.trial(seed + k, state) for k, state in enumerate(states)}
+    against = {seed: tiny.trial(seed, "otherwise")} if control is None else control
+    sources = Sources("0123abc", False, {"engine": "1.0"}, {"configs/lin_roach/joints.xml": "ff00"})
+    experiment = tiny.experiment(*rows)
+    return experiment, judge_rows(experiment, [Collected(row, trials, against) for row in rows], 20, seed, sources)
+
+
+def test_a_page_tells_what_was_asked_done_and_seen():
+    experiment, verdict = verdict_of(ROW, as_seen=19, otherwise=1, failed=2)
+    text = page(experiment, verdict, root="../../..", command="nuc experiment T")
+    for part in (
+        "# T: A leg that moves",
+        "Section 0.0",
+        "Legs move.",
+        "We look.",
+        "[experiment_a](../../../scripts/experiment_a.xml)",
+        "[lin_roach](../../../configs/lin_roach)",
+        "FWD 0 to 20 s",
+        "motor_speed = 2, world.base_height_cm = 20",
+        "The tibia covers 20 degrees",
+        "The tibia is held where it is.",
+        "19 of 20",
+        "76 to 99 %",
+        "one in one of three",
+        "**Verdict: as seen.**",
+        "| all | FWD: 19, stuck in A + B: 1 |",
+        "seed 20020, otherwise: it did not",
+        "    nuc experiment T",
+        "`0123abc`",
+        "`ff00`",
+    ):
+        assert part in text, part
+    assert "The tarsus is stiff." not in text, "an explanation of what came out as seen"
+
+
+def test_a_row_that_came_out_otherwise_is_explained():
+    experiment, verdict = verdict_of(ROW, as_seen=10, otherwise=10)
+    text = page(experiment, verdict)
+    assert "**Verdict: otherwise.**" in text
+    assert "The tarsus is stiff." in text
+    experiment, verdict = verdict_of(replace(ROW, explanation=""), as_seen=10, otherwise=10)
+    assert "Not explained yet." in page(experiment, verdict)
+
+
+def test_a_control_that_did_not_fail_is_told_loudly():
+    experiment, verdict = verdict_of(ROW, control={1: tiny.trial(1)})
+    text = page(experiment, verdict)
+    assert "the control did not fail, so this row proves nothing" in text
+    assert "**Verdict: no evidence.**" in text
+
+
+def test_tuning_seeds_say_so_on_the_page():
+    experiment, verdict = verdict_of(ROW, seed=1000)
+    text = page(experiment, verdict)
+    assert "**Tuning seeds: no verdict.**" in text
+    assert "**Verdict:" not in text
+
+
+def test_without_a_tree_around_it_a_page_links_to_nothing():
+    experiment, verdict = verdict_of(ROW)
+    assert "](../../" not in page(experiment, verdict)
+    assert "`experiment_a`" in page(experiment, verdict)
+
+
+def test_figures_are_shown_with_what_to_see_in_them():
+    experiment, verdict = verdict_of(ROW)
+    verdict = replace(verdict, rows=(replace(verdict.rows[0], figures=(Figure("f.png", "See the foot."),)),))
+    assert "![f.png](f.png)\n\n*See the foot.*" in page(experiment, verdict)
+
+
+def test_many_repetitions_against_it_are_not_all_listed():
+    experiment, verdict = verdict_of(ROW, as_seen=0, otherwise=20)
+    text = page(experiment, verdict)
+    assert text.count("otherwise: it did not") == 8
+    assert "and 12 more" in text
+
+
+def test_rows_have_sections_of_their_own_where_there_are_several():
+    other = replace(ROW, name="second")
+    text = page(*verdict_of(ROW, other))
+    assert text.index("## Row first") < text.index("## Row second")
+    assert "## Row" not in page(*verdict_of(ROW))
+
+
+def test_a_cell_can_hold_anything():
+    assert table(("a",), [("x | y\nz",)]).splitlines()[2] == "| x \\| y z |"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.123456, "0.123"), (12345.6, "12346"), (0.0, "0"), (1e-9, "1e-09"), (float("nan"), "-")]
+)
+def test_numbers_have_three_digits(value, text):
+    assert number(value) == text
+
+
+def test_the_same_verdict_gives_the_same_bytes(tmp_path):
+    experiment, verdict = verdict_of(ROW)
+    first = write_experiment(experiment, verdict, tmp_path / "a", command="nuc experiment T")
+    write_experiment(experiment, verdict, tmp_path / "b", command="nuc experiment T")
+    back = read_verdict(tmp_path / "a")
+    assert back is not None
+    write_experiment(experiment, back, tmp_path / "b", command="nuc experiment T")
+    for name in ("page.md", "verdict.json"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    assert str(tmp_path) not in first.read_text()
+
+
+def test_pictures_of_an_earlier_verdict_go(tmp_path):
+    experiment, verdict = verdict_of(ROW)
+    row = replace(verdict.rows[0], figures=(Figure("old.png", ""), Figure("both.png", ""), Figure("../x.png", "")))
+    folder = tmp_path / "T"
+    write_experiment(experiment, replace(verdict, rows=(row,)), folder)
+    for name in ("old.png", "both.png", "mine.png", "../x.png"):
+        (folder / name).touch()
+    write_experiment(experiment, replace(verdict, rows=(replace(row, figures=(Figure("both.png", ""),)),)), folder)
+    assert sorted(path.name for path in folder.glob("*.png")) == ["both.png", "mine.png"]
+    assert (tmp_path / "x.png").exists()
+
+
+def test_the_table_over_all_names_those_that_were_not_run(tmp_path):
+    experiment, verdict = verdict_of(ROW)
+    other = replace(tiny.experiment(tiny.row("late"), name="U"))
+    write_experiment(experiment, verdict, tmp_path / "T")
+    text = write_index([experiment, other], tmp_path).read_text()
+    assert "| [T](T/page.md) | 0.0 | first | it moves | 20 of 20 (84 to 100 %) |" in text
+    assert "| U | 0.0 | late | it moves | - |" in text
+    assert text.index("| [T]") < text.index("| U |") < text.index("## verdict.json")
+    assert "at least 90 % of its valid repetitions" in text
+    assert "at least 20 of them" in text
+
+
+def test_the_table_over_all_tells_what_is_no_verdict(tmp_path):
+    experiment, verdict = verdict_of(ROW, seed=1000)
+    write_experiment(experiment, verdict, tmp_path / "T")
+    assert "(as seen; tuning seeds: no verdict)" in write_index([experiment], tmp_path).read_text()
+
+
+def test_a_row_none_of_which_started_has_nothing_to_judge():
+    experiment, verdict = verdict_of(ROW, as_seen=0, failed=3)
+    assert "None of 3 repetitions started" in page(experiment, verdict)
+
+
+def test_the_control_s_bouts_stand_in_the_method():
+    control = Control("why", (tiny.plan("c", script="experiment_b"),))
+    text = page(*verdict_of(replace(ROW, control=control)))
+    assert "| first, control | c | `lin_roach` | `experiment_b` |" in text

@@ -1,0 +1,189 @@
+"""One repetition: which kicks are given, and that a kick changes nothing before it."""
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import nuc_engine.experiments.trials as trials_module
+from nuc_engine.analysis.outcome import Outcome
+from nuc_engine.bout import BoutRefused, BoutResult
+from nuc_engine.experiments.protocol import Finding, Observation, Window
+from nuc_engine.experiments.trials import Aborted, Task, judge_trial, rerun, run_task, run_trial
+from tests.experiments import tiny
+
+
+class Leg:
+    """Stands in for bouts: remembers which were asked for, with which kicks."""
+
+    def __init__(self) -> None:
+        self.asked = []
+
+    def __call__(self, plan, kicks_s) -> Observation:
+        self.asked.append((plan.label, kicks_s))
+        return Observation(plan, None, None, {}, kicks_s)
+
+
+def needs(count: int):
+    """A criterion that is met from so many kicks on."""
+    return lambda seen: Finding(all(len(one.kicks_s) >= count for one in seen.values()), ("more kicks",))
+
+
+def starts_with_a_kick(seen) -> Finding:
+    started = bool(seen["only"].kicks_s)
+    return Finding(started, () if started else ("stands",), started=started)
+
+
+def test_a_leg_that_does_what_is_wanted_is_not_kicked():
+    leg = Leg()
+    trial = judge_trial((tiny.plan(kicks_s=(1.0, 1.5), start_kick_s=0.5),), needs(0), 3, leg)
+    assert (trial.state, trial.kicks, trial.seed) == ("as seen", 0, 3)
+    assert leg.asked == [("only", ())]
+
+
+def test_final_kicks_are_given_one_more_at_a_time_until_one_helps():
+    leg = Leg()
+    trial = judge_trial((tiny.plan(kicks_s=(1.0, 1.5)),), needs(1), 1, leg)
+    assert (trial.state, trial.kicks) == ("as seen", 1)
+    assert leg.asked == [("only", ()), ("only", (1.0,))]
+
+
+def test_after_two_kicks_that_do_not_help_it_is_otherwise():
+    leg = Leg()
+    trial = judge_trial((tiny.plan(kicks_s=(1.0, 1.5)),), needs(3), 1, leg)
+    assert (trial.state, trial.kicks, trial.reasons) == ("otherwise", 2, ("more kicks",))
+    assert leg.asked[-1] == ("only", (1.0, 1.5))
+
+
+def test_a_leg_that_does_not_start_is_kicked_once_where_that_is_allowed():
+    leg = Leg()
+    trial = judge_trial((tiny.plan(start_kick_s=0.5, kicks_s=(1.0,)),), starts_with_a_kick, 1, leg)
+    assert (trial.state, trial.kicks) == ("as seen", 1)
+    assert leg.asked == [("only", ()), ("only", (0.5,))]
+
+
+def test_a_leg_that_does_not_start_all_the_same_is_a_failed_start_and_gets_no_final_kicks():
+    leg = Leg()
+    trial = judge_trial((tiny.plan(start_kick_s=0.5, kicks_s=(1.0,)),), tiny.never_started, 1, leg)
+    assert (trial.state, trial.kicks, trial.reasons) == ("failed start", 1, ("it never starts",))
+    assert leg.asked == [("only", ()), ("only", (0.5,))]
+
+
+def test_a_failed_start_without_a_kick_allowed_is_told_at_once():
+    leg = Leg()
+    assert judge_trial((tiny.plan(kicks_s=(1.0,)),), tiny.never_started, 1, leg).state == "failed start"
+    assert len(leg.asked) == 1
+
+
+def test_the_start_kick_stays_when_final_ones_are_tried():
+    leg = Leg()
+
+    def criterion(seen) -> Finding:
+        kicks = seen["only"].kicks_s
+        return Finding(len(kicks) == 2, started=bool(kicks))
+
+    trial = judge_trial((tiny.plan(start_kick_s=0.5, kicks_s=(1.0, 1.5)),), criterion, 1, leg)
+    assert (trial.state, trial.kicks) == ("as seen", 2)
+    assert leg.asked[-1] == ("only", (0.5, 1.0))
+
+
+def test_only_bouts_that_may_be_kicked_are_run_again():
+    leg = Leg()
+    plans = (tiny.plan("a"), tiny.plan("b", kicks_s=(1.0,)))
+    trial = judge_trial(plans, lambda seen: Finding(bool(seen["b"].kicks_s)), 1, leg)
+    assert (trial.state, trial.kicks) == ("as seen", 1)
+    assert leg.asked == [("a", ()), ("b", ()), ("b", (1.0,))]
+
+
+def test_a_bout_that_breaks_off_aborts_the_repetition():
+    def leg(plan, kicks_s):
+        raise Aborted(f"{plan.label}: stopped at 0.50 s: plant_diverged")
+
+    trial = judge_trial((tiny.plan(),), tiny.moved, 1, leg)
+    assert trial.state == "aborted"
+    assert "plant_diverged" in trial.reasons[0]
+
+
+def test_a_stuck_leg_is_named_with_the_state_it_is_stuck_in():
+    outcome = Outcome("stuck", False, ("A", "B"), (0.5, 2.0), (), None)
+    seen = Observation(tiny.plan(), None, None, {"all": outcome, "other": replace(outcome, kind="FWD", state=())})
+    trial = judge_trial((tiny.plan(),), needs(0), 1, lambda plan, kicks: seen)
+    assert trial.outcomes == {"only": {"all": "stuck in A + B", "other": "FWD"}}
+
+
+def test_a_repetition_runs_its_bouts_and_says_what_was_seen():
+    row = tiny.row()
+    trial = run_trial(row, 5)
+    assert trial.state == "as seen"
+    assert trial.numbers["only range (deg)"] > 20
+    assert set(trial.outcomes["only"]) == {"all"}
+    assert run_trial(row, 5) == trial
+    assert run_trial(row, 6).numbers != trial.numbers
+
+
+def test_its_control_is_judged_by_the_same_criterion():
+    trial = run_trial(tiny.row(), 5, control=True)
+    assert trial.state == "otherwise"
+    assert "expected 20" in trial.reasons[0]
+
+
+def test_a_task_survives_being_sent_to_another_process():
+    task = pickle.loads(pickle.dumps(Task(tiny.row(), 5)))
+    assert run_task(task) == run_trial(tiny.row(), 5)
+
+
+def rows_before(path: Path, time_s: float) -> list[str]:
+    return [line for line in path.read_text().splitlines() if int(line.split()[0]) < time_s * 1e9]
+
+
+def test_the_same_seed_gives_the_same_bout_up_to_the_kick_and_another_after_it(tmp_path):
+    row = tiny.row(bouts=(tiny.plan(kicks_s=(1.0,)),), criterion=tiny.kicked)
+    run_trial(tiny.row(), 7, tmp_path / "free")
+    assert rerun(row, 7, tmp_path / "kicked") == {"only": (1.0,)}
+    assert run_trial(row, 7).kicks == 1
+    for name in ("SensData.txt", "StateData.txt", "MotorData.txt", "PlantData.txt"):
+        free, pushed = (tmp_path / which / "only" / name for which in ("free", "kicked"))
+        assert rows_before(free, 1.0) == rows_before(pushed, 1.0), name
+        assert len(rows_before(free, 1.0)) > 30, name
+    assert (tmp_path / "free/only/SensData.txt").read_text() != (tmp_path / "kicked/only/SensData.txt").read_text()
+
+
+def test_data_are_kept_only_when_asked_for(tmp_path, monkeypatch):
+    from nuc_engine.bulk import scratch
+
+    monkeypatch.setattr(scratch, "scratch_root", lambda: tmp_path / "scratch")
+    (tmp_path / "scratch").mkdir()
+    run_trial(tiny.row(), 5)
+    assert list((tmp_path / "scratch").iterdir()) == []
+    run_trial(tiny.row(), 5, tmp_path / "kept")
+    assert (tmp_path / "kept/only/manifest.json").exists()
+
+
+def result(state: str, folder: Path) -> BoutResult:
+    return BoutResult(folder, state, "plant_diverged: the leg flew off", 0.5, 10, 0, ())
+
+
+def test_a_bout_that_does_not_complete_is_told_with_its_reason(monkeypatch):
+    monkeypatch.setattr(trials_module, "run_bout", lambda spec: result("fault", spec.out))
+    trial = run_trial(tiny.row(), 5)
+    assert trial.state == "aborted"
+    assert trial.reasons == ("only: stopped at 0.50 s: plant_diverged: the leg flew off",)
+
+
+def test_an_interrupt_is_not_taken_for_a_result(monkeypatch):
+    monkeypatch.setattr(trials_module, "run_bout", lambda spec: result("interrupted", spec.out))
+    with pytest.raises(KeyboardInterrupt):
+        run_trial(tiny.row(), 5)
+
+
+def test_a_window_that_can_not_be_looked_at_aborts_the_repetition():
+    beyond = tiny.plan(windows=(Window("late", 1.0, 9.0, "final", 0.5),))
+    trial = run_trial(tiny.row(bouts=(beyond,)), 5)
+    assert trial.state == "aborted"
+    assert "reaches beyond the record" in trial.reasons[0]
+
+
+def test_a_row_that_can_not_run_is_no_result():
+    with pytest.raises(BoutRefused):
+        run_trial(tiny.row(bouts=(tiny.plan(values={"nonsense": 1.0}),)), 5)

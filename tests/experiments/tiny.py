@@ -1,0 +1,119 @@
+"""Tiny experiments: short bouts and criteria that look at little, so that what is around them can be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from nuc_engine.experiments.protocol import (
+    BoutPlan,
+    Control,
+    Experiment,
+    Finding,
+    Observation,
+    Observations,
+    Row,
+    Trial,
+    Window,
+)
+
+CONFIG = "lin_roach"
+SECONDS = 2.0
+STILL = {
+    "FT_extension_flexor_activation": 0.0,
+    "FT_extension_extensor_activation": 0.0,
+    "FT_flexion_flexor_activation": 0.0,
+    "FT_flexion_extensor_activation": 0.0,
+}
+"""Without activation the tibia's motor is not driven."""
+
+
+def plan(label: str = "only", **changes) -> BoutPlan:
+    given = {
+        "label": label,
+        "config": CONFIG,
+        "script": None,
+        "duration_s": SECONDS,
+        "windows": (Window("all", 0.0, SECONDS, "final", 0.5),),
+    }
+    return BoutPlan(**(given | changes))
+
+
+def moved(seen: Observations) -> Finding:
+    """The tibia covers 20 degrees in every bout."""
+    ranges = {label: _range(one) for label, one in seen.items()}
+    against = tuple(f"{label}: {value:.1f} deg, expected 20" for label, value in ranges.items() if value < 20)
+    numbers = {f"{label} range (deg)": value for label, value in ranges.items()}
+    samples = {"range": tuple(ranges.values())}
+    return Finding(not against, against, numbers, samples)
+
+
+def _range(one: Observation) -> float:
+    angle = one.leg.module("FTi").angle_deg
+    return float(angle.max() - angle.min())
+
+
+def kicked(seen: Observations) -> Finding:
+    """Every bout has been kicked: nothing is as wanted without."""
+    missing = tuple(f"{label}: not kicked" for label, one in seen.items() if not one.kicks_s)
+    return Finding(not missing, missing)
+
+
+def never(seen: Observations) -> Finding:
+    """Nothing is ever right."""
+    return Finding(False, tuple(f"{label}: no good" for label in seen))
+
+
+def never_started(seen: Observations) -> Finding:
+    """Nothing ever starts."""
+    return Finding(False, ("it never starts",), started=False)
+
+
+def mean_range(trials: Sequence[Trial]) -> Mapping[str, float]:
+    values = [value for trial in trials for value in trial.samples["range"]]
+    return {"mean range (deg)": sum(values) / len(values)}
+
+
+def picture(trials: Sequence[Trial], path: Path) -> None:
+    from nuc_engine.analysis.canvas import new_figure
+
+    figure = new_figure(3, 2)
+    axes = figure.subplots()
+    axes.plot([trial.seed for trial in trials], [trial.samples["range"][0] for trial in trials], "o")
+    figure.savefig(path, format="svg")
+
+
+def row(name: str = "tiny", **changes) -> Row:
+    given = {
+        "name": name,
+        "saw": "it moves",
+        "bouts": (plan(),),
+        "criterion_text": "The tibia covers 20 degrees | more.",
+        "criterion": moved,
+        "control": Control("The tibia is held where it is.", (plan(values=STILL),), 2),
+    }
+    return Row(**(given | changes))
+
+
+def experiment(*rows: Row, name: str = "T") -> Experiment:
+    return Experiment(
+        name=name,
+        section="0.0",
+        title="A leg that moves",
+        hypothesis="Legs move.",
+        method="We look.",
+        rows=rows or (row(),),
+    )
+
+
+def trial(seed: int, state: str = "as seen", **changes) -> Trial:
+    given = {
+        "seed": seed,
+        "state": state,
+        "reasons": () if state == "as seen" else ("it did not",),
+        "numbers": {"period (s)": 1.0 + seed / 10},
+        "samples": {},
+        "kicks": 0,
+        "outcomes": {"only": {"all": "FWD" if state == "as seen" else "stuck in A + B"}},
+    }
+    return Trial(**(given | changes))
