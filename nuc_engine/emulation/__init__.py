@@ -7,7 +7,7 @@
     stretch.py    how late things were
     rawlog.py     the byte log's records on disk
     bytelog.py    the byte log, decoded: requests, replies, and what they say about safety
-    commands.py   what may be done to a running emulator: faults, plugs, supply, kicks
+    commands.py   what may be done to a running emulator: faults, plugs, supply, what hands do
     control.py    the socket those commands arrive at
     client.py     the other end of that socket
     leg.py        configuration, plant and servos put together

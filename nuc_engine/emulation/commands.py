@@ -16,7 +16,18 @@ from nuc_engine.emulation.leg import Leg
 from nuc_engine.emulation.loop import EmulatorLoop
 from nuc_engine.emulation.rawlog import Event
 from nuc_engine.emulation.terminal import Terminal
-from nuc_engine.plants.events import BaseHeight, Ground, Kick, PlantEvent
+from nuc_engine.plants.events import (
+    HIGHEST_CM,
+    STRONGEST_N,
+    BaseHeight,
+    Disconnect,
+    Ground,
+    Kick,
+    Load,
+    PlantEvent,
+    Reconnect,
+    event_record,
+)
 
 Parameters = Mapping[str, Any]
 Answer = Mapping[str, Any]
@@ -54,6 +65,9 @@ class Commands:
             "kick": (self._kick, ("force_n", "duration_ms")),
             "ground": (self._ground, ("present",)),
             "height": (self._height, ("height_cm",)),
+            "load": (self._load, ("down_n", "duration_ms")),
+            "disconnect": (self._disconnect, ("joint", "duration_ms")),
+            "reconnect": (self._reconnect, ("duration_ms",)),
             "quit": (self._quit, ()),
         }
 
@@ -174,22 +188,38 @@ class Commands:
 
     def _kick(self, parameters: Parameters) -> Answer:
         force: Any = parameters.get("force_n")
-        if not isinstance(force, list) or len(cast(list[Any], force)) != 3:
+        if force is not None and (not isinstance(force, list) or len(cast(list[Any], force)) != 3):
             raise EmulationError(f"force_n is {force!r}: expected [forward, left, up] in N")
-        x, y, z = (_finite("force_n", part) for part in cast(list[Any], force))
-        duration_ns = round(_number(parameters, "duration_ms", 0.0, _LONGEST_MS) * 1e6)
-        self._let_happen(Kick(self._plant_ns(), (x, y, z), duration_ns))
-        self._loop.event(Event.KICKED)
-        return _NOTHING
+        x, y, z = (_number({"force_n": part}, "force_n", -STRONGEST_N, STRONGEST_N) for part in force or (0, 0, 0))
+        duration_ns = _duration_ns(parameters) if "duration_ms" in parameters else None
+        given = self._let_happen(
+            Kick(self._plant_ns(), None if force is None else (x, y, z), duration_ns), Event.KICKED
+        )
+        return {name: value for name, value in event_record(given).items() if name != "kind"}
 
     def _ground(self, parameters: Parameters) -> Answer:
-        self._let_happen(Ground(self._plant_ns(), _flag(parameters, "present")))
-        self._loop.event(Event.GROUND_CHANGED)
+        self._let_happen(Ground(self._plant_ns(), _flag(parameters, "present")), Event.GROUND_CHANGED)
         return _NOTHING
 
     def _height(self, parameters: Parameters) -> Answer:
-        self._let_happen(BaseHeight(self._plant_ns(), _number(parameters, "height_cm", -1000.0, 1000.0)))
-        self._loop.event(Event.GROUND_CHANGED)
+        height_cm = _number(parameters, "height_cm", -HIGHEST_CM, HIGHEST_CM)
+        self._let_happen(BaseHeight(self._plant_ns(), height_cm), Event.GROUND_CHANGED)
+        return _NOTHING
+
+    def _load(self, parameters: Parameters) -> Answer:
+        down_n = _number(parameters, "down_n", -STRONGEST_N, STRONGEST_N)
+        self._let_happen(Load(self._plant_ns(), down_n, _duration_ns(parameters)), Event.LOADED)
+        return _NOTHING
+
+    def _disconnect(self, parameters: Parameters) -> Answer:
+        joint = parameters.get("joint")
+        if not isinstance(joint, str):
+            raise EmulationError(f"joint is {joint!r}: expected the name of a joint")
+        self._let_happen(Disconnect(self._plant_ns(), joint, _duration_ns(parameters)), Event.TAKEN_APART)
+        return _NOTHING
+
+    def _reconnect(self, parameters: Parameters) -> Answer:
+        self._let_happen(Reconnect(self._plant_ns(), _duration_ns(parameters)), Event.PUT_TOGETHER)
         return _NOTHING
 
     def _quit(self, parameters: Parameters) -> Answer:
@@ -199,8 +229,11 @@ class Commands:
     def _plant_ns(self) -> int:
         return self._now() - self._leg.start_ns
 
-    def _let_happen(self, event: PlantEvent) -> None:
-        self._leg.plant.schedule(event)
+    def _let_happen(self, event: PlantEvent, note: Event) -> PlantEvent:
+        """Let something happen to the leg, note it, and return it with what the seed decides."""
+        given = self._leg.plant.schedule(event)
+        self._loop.event(note)
+        return given
 
     def _servo(self, parameters: Parameters) -> int:
         """Return the number of the servo meant. Raises `EmulationError` for one that is not there."""
@@ -223,6 +256,10 @@ def _number(parameters: Parameters, name: str, low: float, high: float) -> float
     if not low <= value <= high:
         raise EmulationError(f"{name} is {value:g}: expected {low:g} to {high:g}")
     return value
+
+
+def _duration_ns(parameters: Parameters) -> int:
+    return round(_number(parameters, "duration_ms", 0.0, _LONGEST_MS) * 1e6)
 
 
 def _flag(parameters: Parameters, name: str) -> bool:

@@ -19,7 +19,7 @@ from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.line import ReplyLine
 from nuc_engine.locations import find_configuration
 from nuc_engine.plan import MotorPlan, Plan
-from nuc_engine.plants import Plant, PlantKind, open_plant
+from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
 from nuc_engine.plants.events import PlantEvent
 
 BAUD_RATES: Final = tuple(sorted(BAUD_CODES.values()))
@@ -71,12 +71,16 @@ class WatchedPlant:
         self.driven[servo] = -1
         self._plant.release(self._motors[servo])
 
-    def schedule(self, event: PlantEvent) -> None:
-        """Let something happen to the leg. Raises `EmulationError` for a plant without a world."""
-        schedule = getattr(self._plant, "schedule", None)
-        if schedule is None:
-            raise EmulationError("this plant has no world: kicks, ground and height need --plant mujoco")
-        schedule(event)
+    def schedule(self, event: PlantEvent) -> PlantEvent:
+        """Let something happen to the leg; return it with what the seed decides. Raises `EmulationError`."""
+        try:
+            return self._plant.schedule(event)
+        except PlantWithoutWorldError as error:
+            raise EmulationError(
+                "this plant has no world: what is done to a leg by hand needs --plant mujoco"
+            ) from error
+        except ValueError as error:
+            raise EmulationError(str(error)) from error
 
 
 class Leg:

@@ -64,6 +64,9 @@ class Event(IntEnum):
     TRIPPED = 16
     RECOVERED = 17
     OVERLOAD_SET = 18
+    LOADED = 19
+    TAKEN_APART = 20
+    PUT_TOGETHER = 21
 
 
 @dataclass(frozen=True, slots=True)
