@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.kinematic import foot_path
+from nuc_engine.analysis.grid import grid_times, interpolate, unify
+from nuc_engine.analysis.kinematic import foot_path, joint_paths
 from nuc_engine.analysis.phases import runs
-from nuc_engine.analysis.tracks import FloatArray, IntArray, LegTracks, ModuleTrack, Role, stance_action
+from nuc_engine.analysis.printing import bout_lines, series_lines
+from nuc_engine.analysis.tracks import FloatArray, IntArray, LegTracks, ModuleTrack, Role, find_stance_action
 
 Span = tuple[float, float]
 """Begin and end of a stretch of time, in seconds since engine start."""
@@ -42,16 +45,33 @@ class Series:
         last = int(np.searchsorted(self.t_s, end_s, side="right"))
         return Series(self.t_s[first:last], self.values[first:last], self.columns, self.units)
 
+    def shifted(self, by_s: float) -> Series:
+        """Return the same records, so much later."""
+        return replace(self, t_s=self.t_s + by_s)
+
+    def unit(self, name: str) -> str:
+        """Return a column's unit, "" where the log does not tell. Raises KeyError as `column` does."""
+        self.column(name)
+        return self.units[self.columns.index(name)]
+
+    def describe(self) -> str:
+        """Return a table of the columns as text: unit, number of values, least, mean and largest one."""
+        return "\n".join(series_lines(self))
+
 
 @dataclass(frozen=True, slots=True)
 class StateInfo:
-    """One action: `code` is its number in StateData.txt, `color` its red, green, blue in 0..1, None where not given."""
+    """One action: `code` is its number in StateData.txt, `color` its red, green, blue in 0..1, None where not given.
+
+    `linespec` is the configuration's MATLAB-style line specification, None where not given.
+    """
 
     code: int
     id_num: int
     name: str
     joint: str
     color: tuple[float, float, float] | None
+    linespec: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +79,9 @@ class JointInfo:
     """One joint of the engine, in the chain's order from the body outwards.
 
     `angle` and `current` name columns of `Bout.sensors`, `raw_current` and `raw_position` of `Bout.motor`, `action` and
-    `activations` of `Bout.states`; None or () where there is no such column. `states` are action codes. `amatrix` is
-    (4, 4) or None, `dh_line` (a cm, d cm, alpha rad, rad per degree) or None.
+    `activations` of `Bout.states`; None or () where there is no such column. `sent_raw` names the column of what was
+    sent to the motor, which NeuRoMod did not log. `states` are action codes. `amatrix` is (4, 4) or None, `dh_line`
+    (a cm, d cm, alpha rad, rad per degree) or None.
     """
 
     name: str
@@ -75,6 +96,12 @@ class JointInfo:
     activations: tuple[str, ...]
     amatrix: FloatArray | None
     dh_line: tuple[float, float, float, float] | None
+    id_num: int = -1
+    control_mode: str = ""
+    motor: str = ""
+    sent_raw: str | None = None
+    fullname: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +109,13 @@ class Bout:
     """Everything a data directory tells.
 
     `plant` is the simulated plant's true foot position and contact force, None for a real leg. `changesets_s` are the
-    times after the start at which a script changed something. `notes` say what was missing, torn or assumed.
-    `label` is the configuration's name.
+    times after the start at which a script changed something. `notes` say what was missing, torn or assumed, `missing`
+    are the logs that are not there at all. `label` is the configuration's name.
+
+        bout = load_bout("data/mine")
+        turn = bout.subset(20, 40).zeroed()
+        table = turn.on_grid(0.01)
+        print(turn.describe())
     """
 
     folder: Path
@@ -97,6 +129,13 @@ class Bout:
     plant: Series | None
     changesets_s: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def begin_s(self) -> float:
+        """Time of the first record."""
+        logs = (self.motor, self.sensors, self.states, self.muscles)
+        return min((float(log.t_s[0]) for log in logs if len(log)), default=0.0)
 
     @property
     def end_s(self) -> float:
@@ -108,15 +147,78 @@ class Bout:
         """Return what an action code means, None for -1 and for unknown codes."""
         return self.states_of[code] if 0 <= code < len(self.states_of) else None
 
-    def angles_deg(self) -> FloatArray:
-        """Return the joint angles, shape (n, joints), at the sensor times; a joint without a sensor stays at 0."""
-        return np.stack(
-            [self.sensors.column(j.angle) if j.angle else np.zeros(len(self.sensors)) for j in self.joints], axis=1
-        )
+    def joint(self, name: str) -> JointInfo:
+        """Return the joint with this name or role. Raises AnalysisError, with the names there are."""
+        for joint in self.joints:
+            if name in (joint.name, joint.role) and name:
+                return joint
+        known = ", ".join(joint.name for joint in self.joints)
+        raise AnalysisError(f"{self.label}: no joint {name!r}, expected one of {known}, or ThC, CTr, FTi")
+
+    def angles_deg(self, times_s: FloatArray | None = None) -> FloatArray:
+        """Return the joint angles, shape (n, joints); a joint without a sensor stays at 0.
+
+        At the sensor times, or interpolated at other ones (nan where nothing was recorded).
+        """
+        log = self.sensors
+        if times_s is not None:
+            log = Series(times_s, interpolate(log, times_s), log.columns, log.units)
+        return np.stack([log.column(j.angle) if j.angle else np.zeros(len(log)) for j in self.joints], axis=1)
 
     def foot_from_angles(self) -> FloatArray:
         """Return the foot path computed from the joint angles, shape (n, 3) in cm, at the sensor times."""
         return foot_path([j.amatrix for j in self.joints], [j.dh_line for j in self.joints], self.angles_deg())
+
+    def leg_from_angles(self, times_s: FloatArray | None = None) -> FloatArray:
+        """Return where every joint and the foot were, shape (n, joints + 1, 3) in cm, computed from the angles.
+
+        By the A-matrices and DH lines of the configuration (appendix 10.3, section 5.2): a stiff leg. Times are those
+        of `angles_deg`.
+        """
+        matrices, lines = [j.amatrix for j in self.joints], [j.dh_line for j in self.joints]
+        return joint_paths(matrices, lines, self.angles_deg(times_s))
+
+    def on_grid(self, grid: float | FloatArray = 0.01, *, max_gap_s: float = math.inf) -> Series:
+        """Return all logs as one table: with a period in s at its whole multiples, or at the times given.
+
+        States and all else the engine sets hold until the next record; angles and loads are interpolated linearly;
+        nan where nothing was recorded, and in gaps longer than `max_gap_s` (see `nuc_engine.analysis.grid`).
+        """
+        times = grid_times(self, float(grid)) if isinstance(grid, float | int) else np.asarray(grid, dtype=np.float64)
+        return unify(self, times, max_gap_s)
+
+    def shifted(self, by_s: float) -> Bout:
+        """Return the same bout, everything so much later."""
+        return replace(
+            self,
+            motor=self.motor.shifted(by_s),
+            sensors=self.sensors.shifted(by_s),
+            states=self.states.shifted(by_s),
+            muscles=self.muscles.shifted(by_s),
+            plant=None if self.plant is None else self.plant.shifted(by_s),
+            changesets_s=tuple(time + by_s for time in self.changesets_s),
+        )
+
+    def zeroed(self) -> Bout:
+        """Return the same bout with the time of its first record as 0 (appendix 10.3, section 5.1.4)."""
+        return self.shifted(-self.begin_s)
+
+    def subset(self, begin_s: float, end_s: float) -> Bout:
+        """Return the records and changesets of [begin_s, end_s]; times stay what they were.
+
+        Raises AnalysisError when nothing was recorded in it.
+        """
+        part = self.between(begin_s, end_s)
+        if not any(len(log) for log in (part.motor, part.sensors, part.states, part.muscles)):
+            raise AnalysisError(
+                f"{self.label}: nothing was recorded from {begin_s:g} to {end_s:g} s;"
+                f" the bout is from {self.begin_s:.4g} to {self.end_s:.4g} s"
+            )
+        return replace(part, changesets_s=tuple(time for time in self.changesets_s if begin_s <= time <= end_s))
+
+    def describe(self, *, full: bool = False) -> str:
+        """Return what is in it as text; `full` adds geometry, colours and the columns of every log."""
+        return "\n".join(bout_lines(self, full=full))
 
     def between(self, begin_s: float, end_s: float) -> Bout:
         """Return the same bout with only the records of [begin_s, end_s]."""
@@ -162,13 +264,17 @@ class Bout:
         return float(sum(abs(joint.dh_line[0]) for joint in self.joints if joint.dh_line is not None))
 
     def tracks(self) -> LegTracks:
-        """Return what the step detector works on. Raises AnalysisError when no joint has actions to switch between."""
+        """Return what the step detector works on.
+
+        Raises AnalysisError when no joint has actions to switch between, or angles or states were not logged.
+        """
+        if lost := [name for name in ("SensData.txt", "StateData.txt") if name in self.missing]:
+            raise AnalysisError(f"{self.label}: {' and '.join(lost)} missing, expected both angles and states")
         modules = tuple(self._module(joint) for joint in self.joints if joint.states)
-        thc = next((m for m in modules if m.role == "ThC"), None)
-        if thc is None:
-            raise AnalysisError(
-                f"{self.label}: no joint between thorax and coxa with actions, expected one to judge by"
-            )
+        try:
+            stance = find_stance_action(modules)
+        except AnalysisError as error:
+            raise AnalysisError(f"{self.label}: {error}") from error
         plant = self.plant
         foot = self.foot_from_angles() if plant is None else plant.values[:, :3]
         return LegTracks(
@@ -179,7 +285,7 @@ class Bout:
             foot_cm=foot,
             contact_n=None if plant is None else plant.values[:, 3],
             leg_length_cm=self.leg_length_cm(),
-            stance_action=stance_action(thc),
+            stance_action=stance,
         )
 
     def _module(self, joint: JointInfo) -> ModuleTrack:

@@ -80,6 +80,24 @@ def save_png(figure: Figure, path: Path) -> Path:
     return path
 
 
+FORMATS = ("png", "svg", "pdf")
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure in the format its file's name ends in (`FORMATS`), without date or version; return the path.
+
+    Raises AnalysisError for another ending, and OSError as open does.
+    """
+    kind = path.suffix.removeprefix(".").lower()
+    if kind not in FORMATS:
+        raise AnalysisError(f"{path}: no format of figures; expected a name that ends in .{' .'.join(FORMATS)}")
+    if kind == "png":
+        return save_png(figure, path)
+    unsaid = ("Date", "Creator") if kind == "svg" else ("CreationDate", "Creator", "Producer")
+    figure.savefig(path, format=kind, dpi=DPI, metadata=dict.fromkeys(unsaid))
+    return path
+
+
 def shade(axes: Axes, spans: Sequence[Span]) -> None:
     """Shade time spans (begin, end in s) over the full height, behind the curves."""
     axes.broken_barh(

@@ -1,4 +1,4 @@
-"""The figures of a bout: two summary figures and path-state plots (appendix 10.3, sections 5.1.1 and 5.3.2).
+"""The figures of a bout: summary, path-state plots, joints, muscles, motors (appendix 10.3, sections 5.1 and 5.3.2).
 
 Needs matplotlib (`pip install nuc-engine[plot]`); nothing else of this package imports this module.
 """
@@ -6,9 +6,10 @@ Needs matplotlib (`pip install nuc-engine[plot]`); nothing else of this package 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nuc_engine.analysis.bout import Bout, JointInfo, Series, Span
 from nuc_engine.analysis.canvas import (
@@ -18,53 +19,109 @@ from nuc_engine.analysis.canvas import (
     mark_times,
     name_windows,
     new_figure,
-    save_png,
+    save_figure,
     say_empty,
     shade,
 )
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.joint_figures import joint_figure, motor_figure, muscle_figure
 from nuc_engine.analysis.lanes import draw_lanes
 from nuc_engine.analysis.palette import joint_color, muscle_pens
-from nuc_engine.analysis.path_state import behaviour_figure, path_state_figure
+from nuc_engine.analysis.path_state import TOP, VIEWS, View, behaviour_figure, path_state_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def draw_figures(bout: Bout, folder: Path, windows: Sequence[Window] = ()) -> tuple[Path, ...]:
-    """Draw everything into `folder` and return the files.
+What = Literal["summary", "joints", "muscles", "motors", "path"]
 
-    `summary_sensors.png`, `summary_states.png`, `pathstate.png` and, for each behaviour window, `pathstate_NAME.png`.
-    The same bout gives the same bytes (with the same version of matplotlib). Raises AnalysisError for a window in which
-    nothing was recorded, before anything is written.
+WHAT: tuple[What, ...] = ("summary", "joints", "muscles", "motors", "path")
+USUAL: tuple[What, ...] = ("summary", "path")
+
+
+LATE_S = 1.0
+
+
+def draw_figures(
+    bout: Bout,
+    folder: Path,
+    windows: Sequence[Window] = (),
+    what: Sequence[What] = USUAL,
+    *,
+    views: Sequence[View] = (),
+    form: str = "png",
+) -> tuple[Path, ...]:
+    """Draw a whole bout into `folder` and return the files.
+
+    `summary_sensors.png`, `summary_states.png`, `pathstate.png` and, for each behaviour window, `pathstate_NAME.png`;
+    `joint_NAME.png`, `muscle_NAME.png` and `motor_NAME.png` where `what` asks for them. `views` are the projections of
+    the path, `form` is png, svg or pdf. The same bout gives the same bytes (with the same version of matplotlib).
+    Raises AnalysisError for a window in which nothing was recorded, before anything is written.
     """
     for window in windows:
         _check_recorded(bout, window)
-    with house_style():
-        files = [
-            save_png(sensor_figure(bout, windows), folder / "summary_sensors.png"),
-            save_png(state_figure(bout, windows), folder / "summary_states.png"),
-            save_png(path_state_figure(bout, windows), folder / "pathstate.png"),
-        ]
-        files += [save_png(behaviour_figure(bout, w), folder / f"pathstate_{w[0]}.png") for w in windows]
-    return tuple(files)
+    pictures: dict[str, Callable[[], Figure]] = {}
+    if "summary" in what:
+        pictures["summary_sensors"] = partial(sensor_figure, bout, windows)
+        pictures["summary_states"] = partial(state_figure, bout, windows)
+    pictures |= _single(bout, what, _whole(bout))
+    if "path" in what:
+        for view in views or (TOP,):
+            pictures[_path_name(view, views)] = partial(path_state_figure, bout, windows, view)
+        for window in windows:
+            pictures[f"pathstate_{window[0]}"] = partial(behaviour_figure, bout, window, views)
+    return _draw(pictures, folder, "", form)
 
 
-def draw_window(bout: Bout, folder: Path, window: Window) -> tuple[Path, ...]:
-    """Draw one window alone into `folder` and return the files.
+def draw_window(
+    bout: Bout,
+    folder: Path,
+    window: Window,
+    what: Sequence[What] = USUAL,
+    *,
+    views: Sequence[View] = (),
+    form: str = "png",
+) -> tuple[Path, ...]:
+    """Draw one window alone into `folder` and return the files, with the window's name at the end of theirs.
 
-    `summary_sensors_NAME.png`, `summary_states_NAME.png` and `pathstate_NAME.png`. Raises AnalysisError when nothing
-    was recorded in it.
+    The path is drawn over the whole window. Raises AnalysisError when nothing was recorded in it.
     """
     _check_recorded(bout, window)
-    name, span = window[0], (window[1], min(window[2], bout.end_s))
+    name, span = window[0], (max(window[1], min(0.0, bout.begin_s)), min(window[2], bout.end_s))
+    pictures: dict[str, Callable[[], Figure]] = {}
+    if "summary" in what:
+        pictures["summary_sensors"] = partial(sensor_figure, bout, (), span)
+        pictures["summary_states"] = partial(state_figure, bout, (), span)
+    pictures |= _single(bout, what, span)
+    if "path" in what:
+        pictures["pathstate"] = partial(behaviour_figure, bout, (name, *span), views, whole=True)
+    return _draw(pictures, folder, f"_{name}", form)
+
+
+def _single(bout: Bout, what: Sequence[What], span: Span) -> dict[str, Callable[[], Figure]]:
+    """Return the figures of single joints, muscles and motors that are asked for, by name."""
+    pictures: dict[str, Callable[[], Figure]] = {}
+    for joint in bout.joints:
+        if "joints" in what and (joint.angle is not None or joint.muscles):
+            pictures[f"joint_{joint.name}"] = partial(joint_figure, bout, joint, span)
+        if "muscles" in what:
+            pictures |= {
+                f"muscle_{muscle}": partial(muscle_figure, bout, joint, muscle, span) for muscle in joint.muscles
+            }
+        if "motors" in what and joint.raw_position is not None:
+            pictures[f"motor_{joint.motor or joint.name}"] = partial(motor_figure, bout, joint, span)
+    return pictures
+
+
+def _path_name(view: View, views: Sequence[View]) -> str:
+    names = {pair: name for name, pair in VIEWS.items()}
+    return "pathstate" if not views else f"pathstate_{names[view]}"
+
+
+def _draw(pictures: Mapping[str, Callable[[], Figure]], folder: Path, suffix: str, form: str) -> tuple[Path, ...]:
     with house_style():
-        return (
-            save_png(sensor_figure(bout, (), span), folder / f"summary_sensors_{name}.png"),
-            save_png(state_figure(bout, (), span), folder / f"summary_states_{name}.png"),
-            save_png(behaviour_figure(bout, (name, *span)), folder / f"pathstate_{name}.png"),
-        )
+        return tuple(save_figure(make(), folder / f"{name}{suffix}.{form}") for name, make in pictures.items())
 
 
 def sensor_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None = None) -> Figure:
@@ -115,7 +172,9 @@ def state_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None =
 
 
 def _whole(bout: Bout) -> Span:
-    return 0.0, bout.end_s or 1.0
+    """Return from when to when a bout is drawn: from the engine's start, unless logging began much later."""
+    begin_s = bout.begin_s
+    return (0.0 if 0 <= begin_s < LATE_S else begin_s), bout.end_s or 1.0
 
 
 def _check_recorded(bout: Bout, window: Window) -> None:

@@ -12,8 +12,14 @@ from nuc_engine.analysis.bout import JointInfo, StateInfo
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.tracks import joint_role
 from nuc_engine.plan import JointPlan, Plan
-from sccils_schemas.model import Model, load_model
+from sccils_schemas.documents import HdsoList, JointList
+from sccils_schemas.documents import Joint as JointDocument
+from sccils_schemas.model import MODEL_FILES, Model, check_model, load_model
+from sccils_schemas.parser import read_document
+from sccils_schemas.problems import Problems
+from sccils_schemas.xmlread import read_file
 
+OLD_JOINTLIST = "jointlist.xml"
 CURRENT, POSITION, SENT, AGE = "current_raw", "position_raw", "sent_raw", "age_ns"
 PLANT_COLUMNS = ("foot_x", "foot_y", "foot_z", "contact")
 
@@ -32,12 +38,36 @@ class Layout:
 
 
 def model_of(folder: Path) -> Model:
-    """Return the copy of the configuration in a data directory. Raises BoutError with everything wrong with it."""
-    model, problems = load_model(folder)
+    """Return the copy of the configuration in a data directory. Raises BoutError with everything wrong with it.
+
+    The joint list may be called jointlist.xml, as the toolbox of appendix 10.3 has it (section 3.2).
+    """
+    if (folder / OLD_JOINTLIST).exists() and not (folder / MODEL_FILES[0]).exists():
+        model, problems = _with_old_name(folder)
+    else:
+        model, problems = load_model(folder)
     if model is None:
         reasons = "\n".join(str(problem) for problem in problems.errors)
         raise BoutError(f"{folder}: the copy of the configuration cannot be used:\n{reasons}")
     return model
+
+
+def _with_old_name(folder: Path) -> tuple[Model | None, Problems]:
+    problems = Problems()
+    names = (OLD_JOINTLIST, *MODEL_FILES[1:])
+    contents = [read_file(folder / name, problems) for name in names]
+    joints, parameters, sensors = (
+        None if data is None else read_document(data, str(folder / name), problems)
+        for name, data in zip(names, contents, strict=True)
+    )
+    if not (isinstance(joints, JointList) and isinstance(parameters, HdsoList) and isinstance(sensors, HdsoList)):
+        if problems.ok:
+            problems.error(str(folder), 0, "is no configuration", f"a joint list and two HDSO lists in {names}")
+        return None, problems
+    found = check_model(joints, parameters, sensors, str(folder))
+    if not (problems.ok and found.ok):
+        return None, problems if found.ok else found
+    return Model(folder.resolve().name, joints, parameters, sensors, folder), found
 
 
 def layout_of(model: Model, plan: Plan) -> Layout:
@@ -71,22 +101,24 @@ def states_of(model: Model, plan: Plan) -> tuple[StateInfo, ...]:
     for state in plan.states:
         style = styles[state.id_num]
         color = None if style is None else style.colorspec
-        found.append(StateInfo(state.index, state.id_num, state.name, plan.joints[state.joint].name, color))
+        line = None if style is None else style.linespec
+        found.append(StateInfo(state.index, state.id_num, state.name, plan.joints[state.joint].name, color, line))
     return tuple(found)
 
 
-def joints_of(plan: Plan) -> tuple[JointInfo, ...]:
+def joints_of(plan: Plan, model: Model | None = None) -> tuple[JointInfo, ...]:
     """Return the joints along the chain, with the columns that belong to each.
 
-    Of several joints between thorax and coxa the first with actions has the role. Raises BoutError when the joints are
-    no single chain.
+    Of several joints between thorax and coxa the first with actions has the role. The model adds what only its
+    documents tell. Raises BoutError when the joints are no single chain.
     """
+    documents = {} if model is None else {joint.id_num: joint for joint in model.jointlist.joints}
     chain = _chain(plan.joints)
     thc = next((joint for joint in chain if joint.states and joint_role(joint.name) == "ThC"), None)
-    return tuple(_info(plan, joint, thc) for joint in chain)
+    return tuple(_info(plan, joint, thc, documents.get(joint.id_num)) for joint in chain)
 
 
-def _info(plan: Plan, joint: JointPlan, thc: JointPlan | None) -> JointInfo:
+def _info(plan: Plan, joint: JointPlan, thc: JointPlan | None, told: JointDocument | None) -> JointInfo:
     role = joint_role(joint.name)
     motor = plan.motors[joint.motor] if joint.motor >= 0 else None
     return JointInfo(
@@ -102,6 +134,12 @@ def _info(plan: Plan, joint: JointPlan, thc: JointPlan | None) -> JointInfo:
         activations=tuple(f"{joint.name}.activation[{k}]" for k in range(len(joint.muscles))),
         amatrix=None if joint.amatrix is None else np.array(joint.amatrix).reshape(4, 4),
         dh_line=joint.dh_line,
+        id_num=joint.id_num,
+        control_mode=joint.control_mode,
+        motor="" if motor is None else motor.name,
+        sent_raw=None if motor is None else f"{motor.name}.{SENT}",
+        fullname="" if told is None else told.fullname or "",
+        description="" if told is None else " ".join((told.description or "").split()),
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,101 +12,156 @@ import numpy as np
 
 from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.errors import BoutError
-from nuc_engine.analysis.layout import PLANT_COLUMNS, joints_of, layout_of, model_of, states_of
-from nuc_engine.analysis.scriptlog import ScriptLog, read_script_log
-from nuc_engine.analysis.tables import read_table
-from nuc_engine.analysis.tracks import FloatArray
+from nuc_engine.analysis.layout import OLD_JOINTLIST, PLANT_COLUMNS, joints_of, layout_of, model_of, states_of
+from nuc_engine.analysis.scriptlog import ENGINE_START, ScriptLog, read_script_log
+from nuc_engine.analysis.tables import read_integers, read_table
+from nuc_engine.analysis.tracks import FloatArray, IntArray
+from nuc_engine.plan import Plan
 from nuc_engine.planning import build_plan
-from sccils_schemas.model import Model
+from sccils_schemas.model import MODEL_FILES, Model
 
 COLUMNS_FILE, MANIFEST_FILE, PLANT_FILE = "columns.json", "manifest.json", "PlantData.txt"
+LOG_FILES = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt")
 NS = 1e-9
 
 Described = dict[str, list[tuple[str, str]]]
 """File name -> name and unit of each column after time."""
 
+Columns = tuple[tuple[str, ...], tuple[str, ...]]
+"""Names and units of the columns after time."""
 
-def load_bout(folder: Path) -> Bout:
-    """Read a whole data directory.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Log:
+    """One log, its columns named; `missing` where there is no such file."""
+
+    time_ns: IntArray
+    values: FloatArray
+    columns: tuple[str, ...]
+    units: tuple[str, ...]
+    missing: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logs:
+    """All logs of a data directory by file name, with the model that gives them meaning."""
+
+    folder: Path
+    model: Model
+    plan: Plan
+    manifest: Mapping[str, Any]
+    files: Mapping[str, Log]
+    script: ScriptLog
+    start_ns: int
+    notes: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The configuration's folder name where the manifest tells it, else the joint list's own name."""
+        return _label(self.manifest, self.model)
+
+
+def load_bout(folder: Path | str) -> Bout:
+    """Read a whole data directory, of this engine or of NeuRoMod.
 
     Raises BoutError, naming file and remedy, when the directory, its configuration or a log cannot be used. What is
     only missing or torn at its end is a note of the result.
     """
+    logs = read_logs(Path(folder))
+    series = {name: _series(log, logs.start_ns) for name, log in logs.files.items()}
+    told = series["MotorData.txt"].columns
+    joints = joints_of(logs.plan, logs.model)
+    return Bout(
+        folder=logs.folder,
+        label=logs.label,
+        joints=tuple(j if j.sent_raw in told else replace(j, sent_raw=None) for j in joints),
+        states_of=states_of(logs.model, logs.plan),
+        motor=series["MotorData.txt"],
+        sensors=series["SensData.txt"],
+        states=series["StateData.txt"],
+        muscles=series["MuscleData.txt"],
+        plant=series.get(PLANT_FILE),
+        changesets_s=logs.script.times_s,
+        notes=logs.notes,
+        missing=tuple(name for name, log in logs.files.items() if log.missing),
+    )
+
+
+def read_logs(folder: Path) -> Logs:
+    """Read the logs of a data directory as they stand there, with exact times. Raises BoutError as `load_bout`."""
     if not folder.is_dir():
         raise BoutError(f"{folder}: no such directory, expected the data directory of a bout")
+    known = (*LOG_FILES, *MODEL_FILES, OLD_JOINTLIST)
+    if not any((folder / name).exists() for name in known):
+        raise BoutError(f"{folder}: holds no logs and no configuration, expected the data directory of a bout")
     model = model_of(folder)
     manifest = _json(folder / MANIFEST_FILE)
     described = _described(folder / COLUMNS_FILE)
     plan = build_plan(model)
     layout = layout_of(model, plan)
     notes: list[str] = []
-    tables = {
-        "MotorData.txt": _table(folder, "MotorData.txt", layout.motor, described, notes),
-        "SensData.txt": _table(folder, "SensData.txt", layout.sensors, described, notes),
-        "StateData.txt": _table(folder, "StateData.txt", layout.states, described, notes),
-        "MuscleData.txt": _table(folder, "MuscleData.txt", (layout.muscles,), described, notes),
+    files = {
+        "MotorData.txt": _log(folder, "MotorData.txt", layout.motor, described, notes),
+        "SensData.txt": _log(folder, "SensData.txt", layout.sensors, described, notes),
+        "StateData.txt": _log(folder, "StateData.txt", layout.states, described, notes),
+        "MuscleData.txt": _log(folder, "MuscleData.txt", (layout.muscles,), described, notes),
     }
-    plant = None
+    if all(log.missing for log in files.values()):
+        raise BoutError(f"{folder}: holds none of {', '.join(LOG_FILES)}, expected the data directory of a bout")
     if (folder / PLANT_FILE).exists():
-        plant = _table(folder, PLANT_FILE, (PLANT_COLUMNS,), described, notes)
-    log = read_script_log(folder, model)
-    notes.extend(log.notes)
-    start_ns = 0.0 if described or manifest else _engine_start_ns(tables, log, notes)
-    series = {name: _series(table, start_ns) for name, table in tables.items()}
-    return Bout(
-        folder=folder,
-        label=_label(manifest, model),
-        joints=joints_of(plan),
-        states_of=states_of(model, plan),
-        motor=series["MotorData.txt"],
-        sensors=series["SensData.txt"],
-        states=series["StateData.txt"],
-        muscles=series["MuscleData.txt"],
-        plant=None if plant is None else _series(plant, start_ns),
-        changesets_s=log.times_s,
-        notes=(*notes, *_state_note(manifest)),
-    )
+        files[PLANT_FILE] = _log(folder, PLANT_FILE, (PLANT_COLUMNS,), described, notes)
+    script = read_script_log(folder, model)
+    notes.extend(script.notes)
+    start_ns = 0 if described or manifest else _engine_start_ns(folder, files, script, notes)
+    notes.extend(_state_note(manifest))
+    return Logs(folder, model, plan, manifest, files, script, start_ns, tuple(notes))
 
 
-Table = tuple[FloatArray, tuple[str, ...], tuple[str, ...]]
-"""Numbers with time first, names and units of the columns after time."""
-
-
-def _table(
-    folder: Path, name: str, layouts: Sequence[tuple[str, ...]], described: Described, notes: list[str]
-) -> Table:
+def _log(folder: Path, name: str, layouts: Sequence[tuple[str, ...]], described: Described, notes: list[str]) -> Log:
     """Read one log and name its columns, by columns.json where it describes them, else by the model."""
-    numbers, torn = read_table(folder / name)
-    notes.extend(torn)
-    units: tuple[str, ...] = ()
+    columns, units = layouts[0], ("",) * len(layouts[0])
     if name in described:
-        needed, layouts = layouts[0], (tuple(column for column, _ in described[name]),)
-        units = tuple(unit for _, unit in described[name])
-        if missing := [column for column in needed if column not in layouts[0]]:
-            raise BoutError(f"{folder / COLUMNS_FILE}: {name} lacks {', '.join(missing)} of this configuration")
-    if not len(numbers):
+        columns, units = _as_described(folder, name, layouts[0], described[name])
+        layouts = (columns,)
+    if not (folder / name).exists():
+        notes.append(f"{name}: missing")
+        return Log(np.zeros(0, dtype=np.int64), np.zeros((0, len(columns))), columns, units, missing=True)
+    table = read_table(folder / name)
+    notes.extend(table.notes)
+    if not len(table.time_ns):
         notes.append(f"{name}: empty")
-        numbers = np.zeros((0, 1 + len(layouts[0])))
-    width = numbers.shape[1] - 1
-    columns = next((layout for layout in layouts if len(layout) == width), None)
-    if columns is None:
+        return Log(table.time_ns, np.zeros((0, len(columns))), columns, units)
+    width = table.values.shape[1]
+    fitting = next((layout for layout in layouts if len(layout) == width), None)
+    if fitting is None:
         expected = " or ".join(str(1 + n) for n in dict.fromkeys(len(layout) for layout in layouts))
         raise BoutError(f"{folder / name}: {1 + width} columns, expected {expected} for this configuration")
-    return numbers, columns, units or ("",) * width
+    return Log(table.time_ns, table.values, fitting, units if name in described else ("",) * width)
 
 
-def _series(table: Table, start_ns: float) -> Series:
-    numbers, columns, units = table
-    return Series((numbers[:, 0] - start_ns) * NS, numbers[:, 1:], columns, units)
+def _as_described(folder: Path, name: str, needed: Sequence[str], described: list[tuple[str, str]]) -> Columns:
+    columns = tuple(column for column, _ in described)
+    if missing := [column for column in needed if column not in columns]:
+        raise BoutError(f"{folder / COLUMNS_FILE}: {name} lacks {', '.join(missing)} of this configuration")
+    return columns, tuple(unit for _, unit in described)
 
 
-def _engine_start_ns(tables: dict[str, Table], log: ScriptLog, notes: list[str]) -> float:
+def _series(log: Log, start_ns: int) -> Series:
+    return Series((log.time_ns - start_ns).astype(np.float64) * NS, log.values, log.columns, log.units)
+
+
+def _engine_start_ns(folder: Path, files: Mapping[str, Log], script: ScriptLog, notes: list[str]) -> int:
     """NeuRoMod's logs carry absolute time: the start it logged joins them with its scripts (reading E1)."""
-    if log.engine_start_ns is not None:
-        return float(log.engine_start_ns)
-    firsts = [float(numbers[0, 0]) for numbers, _, _ in tables.values() if len(numbers)]
+    if script.engine_start_ns is not None:
+        return int(script.engine_start_ns)
+    sensors = files["SensData.txt"]
+    if ENGINE_START in sensors.columns and len(sensors.time_ns):
+        starts = read_integers(folder / "SensData.txt", 1 + sensors.columns.index(ENGINE_START))
+        if starts is not None and starts[-1] > 0:
+            return int(starts[-1])
+    firsts = [int(log.time_ns[0]) for log in files.values() if len(log.time_ns)]
     notes.append("engine start time not logged: time counts from the first record")
-    return min(firsts, default=0.0)
+    return min(firsts, default=0)
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -133,13 +189,12 @@ def _described(path: Path) -> Described:
         raise BoutError(f'{path}: not in the expected form, {{"files": {{NAME: {{"columns": [...]}}}}}}') from error
 
 
-def _label(manifest: dict[str, Any], model: Model) -> str:
-    """Return the configuration's folder name where the manifest tells it, else the joint list's own name."""
+def _label(manifest: Mapping[str, Any], model: Model) -> str:
     configuration: Any = manifest.get("configuration")
     name: Any = configuration.get("name") if isinstance(configuration, dict) else configuration  # pyright: ignore
     return str(name) if name else model.jointlist.name or model.name
 
 
-def _state_note(manifest: dict[str, Any]) -> tuple[str, ...]:
+def _state_note(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     state = manifest.get("state")
     return () if state in (None, "complete") else (f"{MANIFEST_FILE}: the bout is {state}, not complete",)

@@ -1,15 +1,16 @@
 """Path-state plots: the foot's path with one line beside it per joint, in the colours of the joint's actions.
 
 Source: appendix 10.3, section 5.3.2; figures 7-1 and 7-23. The path is computed from the joint angles; it begins at
-the circle and ends at the triangle. An angle has steps of one servo tick, a few millimetres at the foot: the grey line
-shows them as they are, the coloured ones run beside their moving average, so that they do not hide each other.
+the circle and ends at the triangle. Actions of one joint differ in colour and in line style. An angle has steps of one
+servo tick, a few millimetres at the foot: the grey line shows them as they are, the coloured ones run beside their
+moving average, so that they do not hide each other.
 """
 # pyright: reportUnknownMemberType=false
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from matplotlib.collections import LineCollection
@@ -19,7 +20,16 @@ from nuc_engine.analysis.bout import Bout, JointInfo, Span
 from nuc_engine.analysis.canvas import Window, new_figure, say_empty, shade
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.lanes import draw_lanes
-from nuc_engine.analysis.palette import FAINT, INK, STANCE, joint_color, state_color
+from nuc_engine.analysis.palette import (
+    FAINT,
+    INK,
+    STANCE,
+    Dashes,
+    joint_color,
+    joint_dashes,
+    state_color,
+    state_dashes,
+)
 from nuc_engine.analysis.phases import minima, runs
 from nuc_engine.analysis.tracks import FloatArray, IntArray
 
@@ -28,48 +38,60 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AXIS_NAMES = ("x, forward (cm)", "y, left (cm)", "z, up (cm)")
-TOP, SIDE, REAR = (0, 1), (0, 2), (1, 2)
-_VIEW_NAMES = {TOP: "from above", SIDE: "from the side", REAR: "from behind"}
+View = tuple[int, int]
+"""Which coordinates lie to the right and up: 0 x, 1 y, 2 z."""
+Projection = Literal["top", "side", "front"]
+
+TOP, SIDE, FRONT = (0, 1), (0, 2), (1, 2)
+VIEWS: dict[Projection, View] = {"top": TOP, "side": SIDE, "front": FRONT}
+_VIEW_NAMES = {TOP: "from above", SIDE: "from the side", FRONT: "from the front"}
 OFFSET_SHARE = 0.017
 """Distance of neighbouring lines, as a share of the larger extent of the path."""
 SMOOTHING_S = 0.08
 """What the path beside which the coloured lines run is averaged over."""
 CYCLES = 4.0
-"""How many thorax-coxa cycles the plot of a behaviour shows: the last ones of its window."""
+"""How many cycles of the leg the plot of a behaviour shows: the last ones of its window."""
 MANY_S = 10.0
 """From this duration on lines are thin, since loops lie over each other."""
 
 
-def path_state_figure(bout: Bout, windows: Sequence[Window] = ()) -> Figure:
-    """Return path-state plots from above: of the whole bout, and of the last cycles of each window."""
-    spans = [("all", 0.0, bout.end_s), *(_last_cycles(bout, window) for window in windows)]
+def path_state_figure(bout: Bout, windows: Sequence[Window] = (), view: View = TOP) -> Figure:
+    """Return path-state plots in one projection: of the whole bout, and of the last cycles of each window."""
+    spans = [("all", min(0.0, bout.begin_s), bout.end_s), *(_last_cycles(bout, window) for window in windows)]
     columns = min(2, len(spans))
     rows = -(-len(spans) // columns)
     figure = new_figure(max(9.0, 6.2 * columns + 1.0), 4.9 * rows + 1.2)
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, (name, begin, end) in zip(grid.flat, spans, strict=False):
-        draw_path(axes, bout, (begin, end), TOP)
+        draw_path(axes, bout, (begin, end), view)
         axes.set_title(f"{name}, {begin:.1f} to {end:.1f} s", loc="left")
     for axes in list(grid.flat)[len(spans) :]:
         axes.set_axis_off()
-    figure.suptitle(f"{bout.label}: foot path from above, with the joints' actions", x=0.01, ha="left", fontsize=11)
+    title = f"{bout.label}: foot path {_VIEW_NAMES[view]}, with the joints' actions"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     _legend_below(figure, bout)
     return figure
 
 
-def behaviour_figure(bout: Bout, window: Window) -> Figure:
-    """Return one behaviour's last cycles: path-state plots from above and from behind or the side, angles, actions."""
-    name, begin, end = _last_cycles(bout, window)
+def behaviour_figure(bout: Bout, window: Window, views: Sequence[View] = (), *, whole: bool = False) -> Figure:
+    """Return one behaviour's last cycles, or the whole window: path-state plots, angles, actions.
+
+    Without `views` the path is shown from above, and from the side or the front, whichever shows more.
+    """
+    name, begin, end = (window[0], window[1], min(window[2], bout.end_s)) if whole else _last_cycles(bout, window)
     span = begin, end
+    shown = tuple(views) or (TOP, _better_side(bout, span))
     figure = new_figure(13.0, 7.6)
-    grid = figure.add_gridspec(2, 2, width_ratios=[1.0, 1.15], height_ratios=[1.0, 1.0])
-    for row, view in enumerate((TOP, _better_side(bout, span))):
-        axes = figure.add_subplot(grid[row, 0])
+    left, right = figure.add_gridspec(1, 2, width_ratios=[1.0, 1.15])
+    paths = left.subgridspec(len(shown), 1)
+    grid = right.subgridspec(2, 1)
+    for row, view in enumerate(shown):
+        axes = figure.add_subplot(paths[row, 0])
         draw_path(axes, bout, span, view)
         axes.set_title(f"foot path {_VIEW_NAMES[view]}", loc="left")
-    angles = figure.add_subplot(grid[0, 1])
+    angles = figure.add_subplot(grid[0, 0])
     _angle_traces(angles, bout, span)
-    lanes = figure.add_subplot(grid[1, 1], sharex=angles)
+    lanes = figure.add_subplot(grid[1, 0], sharex=angles)
     draw_lanes(lanes, bout, [joint for joint in bout.joints if joint.states], span)
     lanes.set_xlabel("time since engine start (s)")
     contact = bout.contact_spans(*span)
@@ -81,7 +103,7 @@ def behaviour_figure(bout: Bout, window: Window) -> Figure:
     return figure
 
 
-def draw_path(axes: Axes, bout: Bout, span: Span, view: tuple[int, int]) -> None:
+def draw_path(axes: Axes, bout: Bout, span: Span, view: View) -> None:
     """Draw the path-state plot of one span in one projection; `view` gives the two axes (0 x, 1 y, 2 z)."""
     part = bout.between(*span)
     times = part.sensors.t_s
@@ -130,9 +152,15 @@ def moving_average(path: FloatArray, width: int) -> FloatArray:
 
 
 def state_legend(bout: Bout) -> tuple[list[Line2D], int]:
-    """Return legend entries for all actions and marks, and in how many columns: one per joint, then the marks."""
+    """Return legend entries for all actions and marks, and in how many columns: one per joint, then the marks.
+
+    Each joint's column is headed by its name, and by the place of its line, counted from the path outwards.
+    """
     joints = [joint for joint in bout.joints if joint.states]
-    columns = [[_entry(bout, code) for code in joint.states] for joint in joints]
+    columns = [
+        [Line2D([], [], linestyle="", label=f"line {k}: {joint.name}"), *(_entry(bout, code) for code in joint.states)]
+        for k, joint in enumerate(joints, 1)
+    ]
     path = Line2D([], [], color=FAINT, linewidth=1.0, label="path as measured")
     begin = Line2D([], [], color=INK, marker="o", markerfacecolor="white", linestyle="", label="begin")
     marks = [path, begin, Line2D([], [], color=INK, marker="^", linestyle="", label="end")]
@@ -146,22 +174,27 @@ def state_legend(bout: Bout) -> tuple[list[Line2D], int]:
 
 def _entry(bout: Bout, code: int) -> Line2D:
     state = bout.states_of[code]
-    return Line2D([], [], color=state_color(bout, state), linewidth=3, label=state.name)
+    color, dashes = state_color(bout, state), state_dashes(bout, state)
+    return Line2D([], [], color=color, linestyle=dashes, linewidth=2.4, dash_capstyle="butt", label=state.name)
 
 
 def _legend_below(figure: Figure, bout: Bout) -> None:
     entries, columns = state_legend(bout)
-    figure.legend(handles=entries, loc="outside lower center", ncols=columns)
+    figure.legend(handles=entries, loc="outside lower center", ncols=columns, handlelength=3.6)
 
 
 def _state_line(axes: Axes, bout: Bout, joint: JointInfo, codes: IntArray, line: FloatArray, width: float) -> None:
     pieces: list[FloatArray] = []
     colors: list[tuple[float, float, float]] = []
+    styles: list[Dashes] = []
     for code in joint.states:
         for begin, end in runs(codes == code):
             pieces.append(line[begin : min(end + 1, len(line))])
             colors.append(state_color(bout, bout.states_of[code]))
-    axes.add_collection(LineCollection(pieces, colors=colors, linewidths=width, zorder=3, capstyle="butt"))
+            styles.append(state_dashes(bout, bout.states_of[code]))
+    axes.add_collection(
+        LineCollection(pieces, colors=colors, linestyles=styles, linewidths=width, zorder=3, capstyle="butt")
+    )
 
 
 def _contact_band(axes: Axes, bout: Bout, path: FloatArray, width: float) -> None:
@@ -177,7 +210,7 @@ def _last_cycles(bout: Bout, window: Window) -> Window:
     """Return the window's last `CYCLES` thorax-coxa cycles; a window without cycles is shown from its last 6 s on."""
     name, begin, end = window
     end = min(end, bout.end_s)
-    joint = next((j for j in bout.joints if j.role == "ThC" and j.angle), None)
+    joint = _pacing_joint(bout)
     part = bout.sensors.between(begin, end)
     if joint is None or joint.angle is None or len(part) < 2:
         return name, begin, end
@@ -189,17 +222,31 @@ def _last_cycles(bout: Bout, window: Window) -> Window:
     return name, max(begin, end - CYCLES * period), end
 
 
-def _better_side(bout: Bout, span: Span) -> tuple[int, int]:
+def _pacing_joint(bout: Bout) -> JointInfo | None:
+    """Return the joint whose cycles are counted: thorax-coxa, and where that is only held, femur-tibia."""
+    moved = [joint for joint in bout.joints if joint.angle and len(joint.states) > 1]
+    found = {joint.role: joint for joint in reversed(moved)}
+    return found.get("ThC") or found.get("FTi")
+
+
+def _better_side(bout: Bout, span: Span) -> View:
     """Choose the vertical projection in which the foot moves farther."""
     foot = bout.between(*span).foot_from_angles()
-    return SIDE if len(foot) == 0 or np.ptp(foot[:, 0]) >= np.ptp(foot[:, 1]) else REAR
+    return SIDE if len(foot) == 0 or np.ptp(foot[:, 0]) >= np.ptp(foot[:, 1]) else FRONT
 
 
 def _angle_traces(axes: Axes, bout: Bout, span: Span) -> None:
     part = bout.sensors.between(*span)
     for joint in bout.joints:
         if joint.angle is not None and joint.states:
-            axes.plot(part.t_s, part.column(joint.angle), color=joint_color(joint), linewidth=1.4, label=joint.name)
+            axes.plot(
+                part.t_s,
+                part.column(joint.angle),
+                color=joint_color(joint),
+                linestyle=joint_dashes(joint),
+                linewidth=1.4,
+                label=joint.name,
+            )
     axes.set_ylabel("joint angle (deg)")
     axes.tick_params(labelbottom=False)
     axes.set_xlim(*span)

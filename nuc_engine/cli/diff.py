@@ -157,15 +157,21 @@ def _print(one: _Thing, other: _Thing, differences: Sequence[Difference]) -> Non
     say(f"B  {other.path} ({other.kind})")
     for section, members in joined(differences).items():
         say()
-        say(heading(_TITLES[section]) + f"  ({len(members)})")
+        say(heading(section_title(section)) + f"  ({len(members)})")
         for member in members:
-            for line in _lines(member):
+            for line in difference_lines(member):
                 say(line)
     if not differences:
         say("no differences")
 
 
-def _lines(difference: Difference) -> list[str]:
+def section_title(section: str) -> str:
+    """Return the heading of differences of one kind."""
+    return _TITLES[section]
+
+
+def difference_lines(difference: Difference) -> list[str]:
+    """Return one difference as lines of text."""
     a, b = difference.a, difference.b
     unit = "" if difference.unit in ("", "dimensionless") else f" {difference.unit}"
     if b is None or a is None:

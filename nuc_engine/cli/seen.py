@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,28 @@ class Seen:
         """Yield what was seen as text."""
         return self.summary.lines()
 
-    def draw(self, folder: Path, *, alone: bool = False) -> tuple[Path, ...]:
-        """Draw the figures into a folder and return the files; `alone`: of the first window and nothing else."""
-        from nuc_engine.analysis.figures import draw_figures, draw_window
+    def draw(
+        self,
+        folder: Path,
+        *,
+        alone: bool = False,
+        what: Sequence[str] = ("summary", "path"),
+        projections: Sequence[str] = (),
+        form: str = "png",
+    ) -> tuple[Path, ...]:
+        """Draw figures into a folder and return the files; `alone`: of the first window and nothing else.
+
+        `what` is of `figures.WHAT`, `projections` of `path_state.VIEWS`, `form` of `canvas.FORMATS`.
+        """
+        from nuc_engine.analysis.figures import WHAT, What, draw_figures, draw_window
+        from nuc_engine.analysis.path_state import VIEWS
 
         windows = [(w.name, w.window.begin_s, w.window.end_s) for w in self.summary.windows]
-        return draw_window(self.bout, folder, windows[0]) if alone else draw_figures(self.bout, folder, windows)
+        chosen: list[What] = [kind for kind in WHAT if what.count(kind)]
+        views = [pair for name, pair in VIEWS.items() if name in projections]
+        if alone:
+            return draw_window(self.bout, folder, windows[0], chosen, views=views, form=form)
+        return draw_figures(self.bout, folder, windows, chosen, views=views, form=form)
 
 
 def look(folder: Path, span: Span | None = None) -> Seen:
@@ -42,12 +58,16 @@ def look(folder: Path, span: Span | None = None) -> Seen:
 
     Raises BoutError, and AnalysisError for a span in which nothing was recorded.
     """
-    bout = load_bout(folder)
-    windows = windows_of_bout(folder, bout.end_s)
+    return look_at(load_bout(folder), span)
+
+
+def look_at(bout: Bout, span: Span | None = None) -> Seen:
+    """Judge each window of a bout, or only one span of time. Raises AnalysisError as `look` does."""
+    windows = windows_of_bout(bout.folder, bout.end_s)
     if span is not None:
         if span[0] >= bout.end_s:
             raise AnalysisError(
-                f"{folder}: nothing was recorded from {span[0]:g} s on; the bout ends at {bout.end_s:.4g} s"
+                f"{bout.folder}: nothing was recorded from {span[0]:g} s on; the bout ends at {bout.end_s:.4g} s"
             )
         windows = (span_window(windows, span),)
     return Seen(bout, summarise_bout(bout, windows))

@@ -94,8 +94,9 @@ def test_the_detector_gets_what_was_recorded(made_up: Bout) -> None:
 
 
 def test_legs_that_cannot_be_judged_say_why(made_up: Bout) -> None:
-    first, *others = made_up.joints
-    with pytest.raises(AnalysisError, match="no joint between thorax and coxa"):
-        replace(made_up, joints=tuple(others)).tracks()
+    first, femur, knee = others = made_up.joints
+    assert replace(made_up, joints=(femur, knee)).tracks().stance_module.role == "FTi"
+    with pytest.raises(AnalysisError, match="paper_leg: no joint between thorax and coxa"):
+        replace(made_up, joints=(femur,)).tracks()
     with pytest.raises(AnalysisError, match="Thorax-Coxa1 has actions but no state or no angle column"):
         replace(made_up, joints=(replace(first, angle=None), *others)).tracks()

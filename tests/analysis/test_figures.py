@@ -344,7 +344,7 @@ def test_a_behaviour_is_shown_by_its_last_cycles(made_up: Bout, end_s: float) ->
 
 
 def test_the_vertical_view_is_the_one_in_which_the_foot_moves(made_up: Bout) -> None:
-    for view, factor in ((path_state.SIDE, 10.0), (path_state.REAR, 0.01)):
+    for view, factor in ((path_state.SIDE, 10.0), (path_state.FRONT, 0.01)):
         foot = np.zeros((4, 4))
         foot[0, 0], foot[1, 1], foot[2, 2], foot[3, 3] = factor, 1.0, 1.0, 1.0
         first, *others = made_up.joints
@@ -364,8 +364,11 @@ def test_the_legend_has_one_column_for_each_joint(knee_actions: int) -> None:
     rows = len(entries) // columns
     assert rows * columns == len(entries)
     for k, joint in enumerate(one.joints):
-        labels = [entry.get_label() for entry in entries[k * rows : (k + 1) * rows]]
+        head, *labels = [entry.get_label() for entry in entries[k * rows : (k + 1) * rows]]
+        assert head == f"line {k + 1}: {joint.name}"
         assert [label for label in labels if label.strip()] == [one.states_of[code].name for code in joint.states]
+        drawn = [(entry.get_color(), entry._unscaled_dash_pattern) for entry in entries[k * rows + 1 : (k + 1) * rows]]
+        assert len(set(map(str, drawn[: len(joint.states)]))) == len(joint.states)
     assert "foot in contact" in [entry.get_label() for entry in entries]
     bare, _ = path_state.state_legend(replace(one, plant=None))
     assert "foot in contact" not in [entry.get_label() for entry in bare]
@@ -388,11 +391,11 @@ def test_one_window_alone(made_up: Bout, tmp_path: Path, monkeypatch: pytest.Mon
         assert all(axes.get_xlim() == (2.0, 6.0) for axes in figure.axes if "summary" in path.name)
         return path
 
-    monkeypatch.setattr(figures, "save_png", keep)
+    monkeypatch.setattr(figures, "save_figure", keep)
     files = figures.draw_window(made_up, tmp_path, ("2-9s", 2.0, 9.0))
     names = ["summary_sensors_2-9s.png", "summary_states_2-9s.png", "pathstate_2-9s.png"]
     assert [file.name for file in files] == list(titles) == names
-    assert "2-9s, 2.4 to 6.0 s" in titles["pathstate_2-9s.png"]
+    assert "2-9s, 2.0 to 6.0 s" in titles["pathstate_2-9s.png"]
 
 
 @pytest.mark.parametrize("span", [(6.0, 9.0), (3.0, 3.0), (4.0, 2.0)])

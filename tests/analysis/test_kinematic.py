@@ -42,8 +42,9 @@ def test_every_pose_is_that_of_the_kinematics(roach: Bout) -> None:
     angles = roach.angles_deg()
     paths = joint_paths(matrices, lines, angles)
     for k in range(0, len(angles), 40):
-        np.testing.assert_array_equal(paths[k], joint_origins(matrices, lines, angles[k]))
+        np.testing.assert_allclose(paths[k], joint_origins(matrices, lines, angles[k]), atol=1e-12)
     np.testing.assert_array_equal(roach.foot_from_angles(), paths[:, -1])
+    np.testing.assert_array_equal(roach.leg_from_angles(), paths)
 
 
 def distance_from_truth(bout: Bout) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nuc_engine.analysis.bout import Bout, Series
-from nuc_engine.analysis.errors import BoutError
+from nuc_engine.analysis.errors import AnalysisError, BoutError
 from nuc_engine.analysis.layout import joints_of
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.windows import windows_of_bout
@@ -128,9 +128,44 @@ def test_a_torn_last_line_is_left_out_and_noted(folder: Path, roach: Bout, name:
 
 
 @pytest.mark.parametrize("name", ["MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt"])
-def test_a_missing_log_is_named(folder: Path, name: str) -> None:
+def test_a_missing_log_is_named_and_the_others_are_read(folder: Path, roach: Bout, name: str) -> None:
     (folder / name).unlink()
-    with pytest.raises(BoutError, match=f"{name}: cannot be read"):
+    bout = load_bout(folder)
+    assert (bout.notes, bout.missing) == ((f"{name}: missing",), (name,))
+    for file, field in LOGS.items():
+        whole = getattr(roach, field)
+        expected = Series(whole.t_s[:0], whole.values[:0], whole.columns, whole.units) if file == name else whole
+        assert same(getattr(bout, field), expected)
+    if name in ("SensData.txt", "StateData.txt"):
+        with pytest.raises(AnalysisError, match=f"lin_roach: {name} missing"):
+            bout.tracks()
+    else:
+        assert len(bout.tracks().modules) == 3
+
+
+def test_a_folder_without_any_log_is_no_bout(folder: Path, tmp_path: Path) -> None:
+    for name in LOGS:
+        (folder / name).unlink()
+    with pytest.raises(BoutError, match=r"holds none of MotorData\.txt, SensData\.txt"):
+        load_bout(folder)
+    foreign = tmp_path / "holiday pictures"
+    foreign.mkdir()
+    (foreign / "beach.png").write_bytes(b"")
+    with pytest.raises(BoutError, match="holiday pictures: holds no logs and no configuration"):
+        load_bout(foreign)
+
+
+def test_the_joint_list_may_have_the_toolboxs_name(folder: Path, roach: Bout) -> None:
+    (folder / "joints.xml").rename(folder / "jointlist.xml")
+    bout = load_bout(folder)
+    assert [(j.name, j.states, j.angle) for j in bout.joints] == [(j.name, j.states, j.angle) for j in roach.joints]
+    assert [w.name for w in windows_of_bout(folder, 2.0)] == ["FWD", "ITF"]
+    text = (folder / "jointlist.xml").read_text()
+    (folder / "jointlist.xml").write_text(text.replace('idNum="1"', 'idNum="x"', 1))
+    with pytest.raises(BoutError, match=r"jointlist\.xml:\d+: "):
+        load_bout(folder)
+    (folder / "jointlist.xml").write_text("<hdsolist name='x'/>")
+    with pytest.raises(BoutError, match="cannot be used"):
         load_bout(folder)
 
 
@@ -237,9 +272,8 @@ def test_neuromods_directories_are_read(roach: Bout, tmp_path: Path, times: bool
     assert bout.notes == ()
     assert bout.plant is None
     assert bout.label == "lin_roachmiddle"
-    # An absolute time of 1.2e18 ns in a double is good to 256 ns.
     for field in ("motor", "sensors", "states", "muscles"):
-        np.testing.assert_allclose(getattr(bout, field).t_s, getattr(roach, field).t_s, atol=3e-7)
+        np.testing.assert_array_equal(getattr(bout, field).t_s, getattr(roach, field).t_s)
     np.testing.assert_array_equal(bout.angles_deg(), roach.angles_deg())
     for ours, theirs in zip(roach.joints, bout.joints, strict=True):
         np.testing.assert_array_equal(bout.states.column(theirs.action), roach.states.column(ours.action))
@@ -258,11 +292,23 @@ def test_neuromods_changesets_make_windows(roach: Bout, tmp_path: Path) -> None:
     assert windows[1].begin_s == pytest.approx(1.000015)
 
 
+def test_a_start_time_that_only_the_sensors_tell_is_taken_from_them(roach: Bout, tmp_path: Path) -> None:
+    bout = load_bout(neuromod(roach.folder, tmp_path / "old", times=True, padded=True, start=False))
+    assert bout.notes == ()
+    np.testing.assert_array_equal(bout.sensors.t_s, roach.sensors.t_s)
+
+
+def test_what_was_sent_is_known_only_where_it_was_logged(roach: Bout, tmp_path: Path) -> None:
+    bout = load_bout(neuromod(roach.folder, tmp_path / "old", times=True, padded=True))
+    assert [joint.sent_raw for joint in bout.joints] == [None] * 4
+    assert [joint.sent_raw in roach.motor.columns for joint in roach.joints] == [True] * 4
+
+
 def test_without_a_logged_start_time_counts_from_the_first_record(roach: Bout, tmp_path: Path) -> None:
     bout = load_bout(neuromod(roach.folder, tmp_path / "old", times=False, padded=True, start=False))
     assert bout.notes == ("engine start time not logged: time counts from the first record",)
     first = min(s.t_s[0] for s in (roach.motor, roach.sensors, roach.states, roach.muscles))
-    np.testing.assert_allclose(bout.sensors.t_s, roach.sensors.t_s - first, atol=3e-7)
+    np.testing.assert_allclose(bout.sensors.t_s, roach.sensors.t_s - first, atol=1e-12)
 
 
 def test_a_missing_script_log_is_noted(folder: Path) -> None:

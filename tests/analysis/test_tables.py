@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.analysis.errors import BoutError
-from nuc_engine.analysis.tables import read_table
+from nuc_engine.analysis.tables import read_integers, read_table
 
 modest = settings(
     max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -31,10 +31,10 @@ def written(rows: list[list[float]], separator: str = " ") -> bytes:
 def test_what_was_written_is_read(tmp_path: Path, rows: list[list[float]], separator: str) -> None:
     path = tmp_path / "log.txt"
     path.write_bytes(written(rows, separator))
-    table, notes = read_table(path)
-    assert notes == ()
-    np.testing.assert_array_equal(table[:, 0], 5_000_000 * np.arange(len(rows)))
-    np.testing.assert_array_equal(table[:, 1:].astype(np.float32), np.array(rows, dtype=np.float32))
+    table = read_table(path)
+    assert table.notes == ()
+    np.testing.assert_array_equal(table.time_ns, 5_000_000 * np.arange(len(rows)))
+    np.testing.assert_array_equal(table.values.astype(np.float32), np.array(rows, dtype=np.float32))
 
 
 @modest
@@ -44,26 +44,28 @@ def test_a_log_cut_anywhere_gives_its_whole_lines(tmp_path: Path, rows: list[lis
     cut = data.draw(st.integers(0, len(whole)))
     path = tmp_path / "log.txt"
     path.write_bytes(whole[:cut])
-    table, notes = read_table(path)
-    assert len(table) == whole[:cut].count(b"\n")
-    assert bool(notes) == (not whole[:cut].endswith(b"\n") and cut > 0)
-    if len(table):
-        np.testing.assert_array_equal(table[:, 1:].astype(np.float32), np.array(rows[: len(table)], dtype=np.float32))
+    table = read_table(path)
+    count = len(table.time_ns)
+    assert count == whole[:cut].count(b"\n")
+    assert bool(table.notes) == (not whole[:cut].endswith(b"\n") and cut > 0)
+    if count:
+        np.testing.assert_array_equal(table.values.astype(np.float32), np.array(rows[:count], dtype=np.float32))
 
 
 def test_a_last_line_with_too_few_columns_is_left_out_even_if_it_was_ended(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     path.write_text("0 1 2\n1 1 2\n2 1\n")
-    table, notes = read_table(path)
-    assert table.tolist() == [[0, 1, 2], [1, 1, 2]]
-    assert notes == ("log.txt: torn last line left out",)
+    table = read_table(path)
+    assert (table.time_ns.tolist(), table.values.tolist()) == ([0, 1], [[1, 2], [1, 2]])
+    assert table.notes == ("log.txt: torn last line left out",)
 
 
 def test_nothing_written_is_nothing_read(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     for content in (b"", b"\n", b"123 4", b"\0\0\0\0"):
         path.write_bytes(content)
-        assert read_table(path)[0].shape == (0, 0)
+        table = read_table(path)
+        assert (table.time_ns.shape, table.values.shape) == ((0,), (0, 0))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,30 @@ def test_damage_in_the_middle_is_an_error(tmp_path: Path, content: str, message:
 def test_records_of_one_moment_are_allowed(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     path.write_text("0 1\n7 1\n7 2\n")
-    assert len(read_table(path)[0]) == 3
+    assert read_table(path).time_ns.tolist() == [0, 7, 7]
+
+
+@modest
+@given(times=st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=5))
+def test_times_are_exact_to_the_nanosecond(tmp_path: Path, times: list[int]) -> None:
+    """A time of the day in ns has 61 bits, of which a double keeps 53."""
+    path = tmp_path / "log.txt"
+    path.write_text("".join(f"{time} {time} 1.5\n" for time in sorted(times)))
+    assert read_table(path).time_ns.tolist() == sorted(times)
+    exact = read_integers(path, 1)
+    assert exact is not None
+    assert exact.tolist() == sorted(times)
+    assert read_integers(path, 2) is None
+
+
+def test_times_that_are_no_whole_numbers_are_read_as_well_as_a_double_can(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text("0 1\n2.5e9 2\n")
+    assert read_table(path).time_ns.tolist() == [0, 2_500_000_000]
+    for never in ("nan", "inf", "1e300"):
+        path.write_text(f"0 1\n{never} 2\n")
+        with pytest.raises(BoutError, match="a time that is none"):
+            read_table(path)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
