@@ -1,0 +1,104 @@
+"""The leg as a movie: segments in the colours of their joints' actions, and a camera's film beside it in sync.
+
+Source: appendix 10.3, section 5.3.3 (figure 5-4). The leg is computed from the joint angles, with the plant's own geometry
+where the data directory has one; the foot's path and its contact are the plant's where they were recorded.
+Needs matplotlib and, for anything but gif, imageio-ffmpeg (`pip install nuc-engine[movie]`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.canvas import house_style
+from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.movie_camera import Camera, open_camera
+from nuc_engine.analysis.movie_file import ENDINGS, Picture, write_movie
+from nuc_engine.analysis.movie_scene import scene_of
+from nuc_engine.analysis.movie_stage import VIEWS, Stage
+
+SHORTEST_S = 0.01
+MAX_FRAMES = 200_000
+HEIGHTS = {"gif": 360, "mp4": 720, "mkv": 720, "avi": 720, "mov": 720}
+"""Height of the picture in pixels, by the file's ending: a gif of full size would be very large."""
+
+
+@dataclass(frozen=True, slots=True)
+class MovieSpec:
+    """What is shown: the bout from `begin_s` to `end_s` (None: to its end), `speed` times as fast as it was.
+
+    `views` are up to four of `VIEWS`. At the bout's time t the camera's film is shown at t + `offset_s` from its own
+    beginning; a folder of frames has `camera_fps`. The foot's path of the last `trail_s` is drawn.
+    """
+
+    begin_s: float = 0.0
+    end_s: float | None = None
+    speed: float = 0.25
+    fps: float = 25.0
+    views: tuple[str, ...] = ("side", "front", "top", "3d")
+    camera: Path | None = None
+    offset_s: float = 0.0
+    camera_fps: float = 25.0
+    trail_s: float = 1.5
+
+
+def make_movie(
+    bout: Bout, spec: MovieSpec, out: Path, progress: Callable[[int, int], object] = lambda done, of: None
+) -> int:
+    """Write a movie and return its number of frames; `progress` is told how many of them are drawn.
+
+    The file appears only when it is whole. Raises AnalysisError for what can not be shown (no angles in the span,
+    unknown views, a camera file that can not be read, a missing library), OSError as open does.
+    """
+    end_s = _check(bout, spec, out)
+    count = frame_count(spec, end_s)
+    times = [spec.begin_s + k * spec.speed / spec.fps for k in range(count)]
+    kind = out.suffix.removeprefix(".").lower()
+    camera = None if spec.camera is None else open_camera(spec.camera, spec.begin_s + spec.offset_s, spec.camera_fps)
+    try:
+        scene = scene_of(bout, times, spec.trail_s)
+        with house_style():
+            stage = Stage(scene, spec.views, spec.speed, HEIGHTS[kind], with_camera=camera is not None)
+            write_movie(out, _pictures(stage, camera, times, spec.offset_s, progress), stage.size, spec.fps, count)
+    finally:
+        if camera is not None:
+            camera.close()
+    return count
+
+
+def frame_count(spec: MovieSpec, end_s: float) -> int:
+    """Return how many frames a movie up to `end_s` has."""
+    return max(1, math.floor((end_s - spec.begin_s) / spec.speed * spec.fps + 1e-6))
+
+
+def _pictures(
+    stage: Stage, camera: Camera | None, times: list[float], offset_s: float, progress: Callable[[int, int], object]
+) -> Iterator[Picture]:
+    for k, time_s in enumerate(times):
+        film = None if camera is None else camera.at(time_s + offset_s)
+        yield stage.picture(k, film)
+        progress(k + 1, len(times))
+
+
+def _check(bout: Bout, spec: MovieSpec, out: Path) -> float:
+    """Return where the movie ends, or say what can not be."""
+    kind = out.suffix.removeprefix(".").lower()
+    if kind not in ENDINGS:
+        raise AnalysisError(f"{out}: no kind of movie; expected a name that ends in .{' .'.join(ENDINGS)}")
+    unknown = [name for name in spec.views if name not in VIEWS]
+    if unknown or not 1 <= len(spec.views) <= 4:
+        raise AnalysisError(f"views {', '.join(spec.views) or 'none'}: expected one to four of {', '.join(VIEWS)}")
+    if not 0 < spec.speed < math.inf or not 0 < spec.fps <= 240:
+        raise AnalysisError(f"speed {spec.speed:g} at {spec.fps:g} frames/s: expected a speed above 0, up to 240 frames/s")
+    end_s = min(bout.end_s, math.inf if spec.end_s is None else spec.end_s)
+    part = bout.sensors.between(spec.begin_s, end_s)
+    if end_s - spec.begin_s < SHORTEST_S or not len(part):
+        raise AnalysisError(
+            f"{bout.folder}: no angles were recorded from {spec.begin_s:g} to {end_s:g} s; the bout ends at {bout.end_s:.4g} s"
+        )
+    if frame_count(spec, end_s) > MAX_FRAMES:
+        raise AnalysisError(f"the movie would have more than {MAX_FRAMES} frames; show less of it, or faster")
+    return end_s

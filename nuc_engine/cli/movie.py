@@ -1,0 +1,124 @@
+"""`nuc movie`: the leg of a bout as a movie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nuc_engine.cli.output import say, say_json
+from nuc_engine.cli.params import Command, as_json
+
+VIEW_NAMES = ("side", "front", "top", "3d")
+
+
+class _Views(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
+    name = "a,b"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Return the names of views, or fail."""
+        names = tuple(value) if isinstance(value, tuple) else tuple(part.strip() for part in str(value).split(","))  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+        if not 1 <= len(names) <= 4 or any(name not in VIEW_NAMES for name in names):
+            self.fail(f"{value!r}; expected one to four of {', '.join(VIEW_NAMES)}, joined by commas", param, ctx)
+        return names
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("nuc movie data/mine --begin 15 --end 25", "ten seconds of the bout at a quarter of its speed: 40 s of movie"),
+        ("nuc movie data/mine --speed 1 --views side,3d --out leg.gif", "in real time, two views, as a gif"),
+        ("nuc movie data/mine --camera film.mp4 --offset 3.2", "beside the film of a camera that was started 3.2 s earlier"),
+    ),
+    output=(
+        "A movie (mp4, mkv, mov, avi or gif, by the name's ending), by default movie.mp4 in DIR; its path to stdout. A file"
+        " of that name is replaced once the new one is whole.",
+    ),
+)
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--begin", metavar="T", type=click.FloatRange(0), default=0.0, show_default=True, help="First second shown.")
+@click.option("--end", metavar="T", type=click.FloatRange(0), help="Last second shown.  [default: the bout's end]")
+@click.option(
+    "--speed", metavar="X", type=click.FloatRange(0, min_open=True), default=0.25, show_default=True, help="1 is real time."
+)
+@click.option("--fps", metavar="N", type=click.FloatRange(1, 240), default=25.0, show_default=True, help="Frames a second.")
+@click.option(
+    "--views",
+    metavar="A,B,..",
+    type=_Views(),
+    default="side,front,top,3d",
+    show_default=True,
+    help=f"Up to four of {', '.join(VIEW_NAMES)}.",
+)
+@click.option("--camera", metavar="FILE", type=click.Path(exists=True, path_type=Path), help="A film, or a folder of frames.")
+@click.option(
+    "--offset",
+    metavar="S",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="How many seconds before the bout's start the camera was started.",
+)
+@click.option(
+    "--camera-fps",
+    metavar="N",
+    type=click.FloatRange(0, min_open=True),
+    default=25.0,
+    show_default=True,
+    help="Frames a second of a folder of frames.",
+)
+@click.option("--out", "-o", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Where to put it.")
+@as_json
+def command(
+    folder: Path,
+    begin: float,
+    end: float | None,
+    speed: float,
+    fps: float,
+    views: tuple[str, ...],
+    camera: Path | None,
+    offset: float,
+    camera_fps: float,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    """Make a movie of the leg of the bout in DIR.
+
+    Each segment has the colour of its joint's action, as has the foot's path; what the foot does on the ground is shown
+    where it was recorded. A camera's film runs beside it in sync.
+    """
+    from nuc_engine.analysis.load import load_bout
+    from nuc_engine.analysis.movie import MovieSpec, make_movie
+
+    target = folder / "movie.mp4" if out is None else out
+    spec = MovieSpec(begin, end, speed, fps, views, camera, offset, camera_fps)
+    bout = load_bout(folder)
+    with _Bar() as bar:
+        frames = make_movie(bout, spec, target, bar)
+    seconds = frames / fps
+    if as_json:
+        say_json({"ok": True, "file": target, "frames": frames, "seconds": seconds, "bytes": target.stat().st_size})
+    else:
+        say(f"{target}: {seconds:.1f} s, {frames} frames, {target.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+class _Bar:
+    """How many frames are drawn, on stderr."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._bar is None:
+            self._bar = click.progressbar(length=total, label="frames", file=click.get_text_stream("stderr"))
+            self._bar.__enter__()
+        self._bar.update(1)
+
+    def __exit__(self, *what: object) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
