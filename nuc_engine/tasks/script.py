@@ -97,7 +97,8 @@ class Script:
             elif write not in decoded:
                 self._store.write(write.hdso, write.values)
         # Rules come after the numbers they use: within one changeset document order must not matter to them.
-        self._apply_rules({w: p for w, p in decoded.items() if w not in refused}, refused)
+        if decoded:
+            self._apply_rules({w: p for w, p in decoded.items() if w not in refused}, refused)
         for write in changeset.writes:
             reason = refused.get(write, "")
             self._on_applied(Applied(now_ns, self._board.cycle, write, reason, changeset.origin))
