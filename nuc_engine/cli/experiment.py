@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from nuc_engine.cli import wallclock
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.many import ManyProgress
 from nuc_engine.cli.output import note, say, say_json
 from nuc_engine.cli.params import Command, as_json
 
 if TYPE_CHECKING:
+    from nuc_engine.experiments.live import Hand, Stage
     from nuc_engine.experiments.protocol import Experiment
     from nuc_engine.experiments.verdict import RowVerdict, Verdict
 
@@ -50,6 +52,7 @@ class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         ("nuc experiment list", "what there is, what the dissertation saw, and the last verdict"),
         ("nuc experiment A", "20 repetitions of experiment A, judged and drawn into data/experiments/A"),
         ("nuc experiment D1 D2 --repeat 3 --seed 7 --keep", "a quick look; the bouts are kept"),
+        ("nuc experiment A --bus aimotor:///dev/ttyUSB0 --repeat 3", "on a robot; asks to reposition and kick it"),
         ("nuc experiment all --pages docs/experiments", "everything, and the pages of this project written anew"),
     ),
     output=(
@@ -88,6 +91,12 @@ class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 @click.option(
     "--rewrite", is_flag=True, help="Run nothing: write the pages of --pages again from their verdicts and new texts."
 )
+@click.option(
+    "--bus",
+    metavar="URL",
+    help="In real time on a leg: aimotor:///dev/... (asks for what has to be done by hand), or emulated:.",
+)
+@click.option("--address", metavar="ADDR", help="The same on a daemon that runs already, instead of one of its own.")
 @as_json
 def command(
     names: tuple[str, ...],
@@ -98,6 +107,8 @@ def command(
     keep: bool,
     pages: Path | None,
     rewrite: bool,
+    bus: str | None,
+    address: str | None,
     as_json: bool,
 ) -> int:
     """Run experiments of chapter 7 over many seeds and judge them by criteria that were fixed before.
@@ -111,8 +122,13 @@ def command(
     if rewrite:
         return _rewrite(experiments, pages)
     target = pages or out
-    verdicts = _run(experiments, repeat, seed, jobs, target, out if keep else None)
-    typed = f"nuc experiment {{}} --repeat {repeat} --seed {seed}" + (f" --pages {PAGES}" if pages else "")
+    if bus is None and address is None:
+        verdicts = _run(experiments, repeat, seed, jobs, target, out if keep else None)
+        typed = f"nuc experiment {{}} --repeat {repeat} --seed {seed}" + (f" --pages {PAGES}" if pages else "")
+    else:
+        verdicts = _run_live(experiments, repeat, seed, bus or "", address or "", target, out)
+        where = f"--bus {bus}" if bus else f"--address {address}"
+        typed = f"nuc experiment {{}} --repeat {repeat} {where}"
     _write(experiments, verdicts, target, typed, as_pages=pages is not None)
     _report(verdicts, target, as_json)
     return 0 if all(verdict.good for verdict in verdicts) else BAD
@@ -130,14 +146,55 @@ def _run(
         with Workers(jobs) as workers:
             with ManyProgress(title, "repetitions") as bar:
                 judged = judge_all(experiments, repeat, seed, workers=workers, keep=keep, done=bar)
-            if importlib.util.find_spec("matplotlib") is None:
-                note("no figures: they need matplotlib (pip install nuc-engine[plot])")
-            else:
+            if _can_draw():
                 with ManyProgress(title, "figures") as bar:
                     judged = draw_all(judged, target, workers=workers, done=bar)
     except ItemFailed as failed:
         raise Refused(f"nuc experiment: {failed}") from failed
     return [each.verdict for each in judged]
+
+
+def _run_live(
+    experiments: Sequence[Experiment], repeat: int, seed: int, bus: str, address: str, target: Path, out: Path
+) -> list[Verdict]:
+    from drivers.factory import is_emulated
+    from nuc_engine.cli.beside import TerminalHand
+    from nuc_engine.client import ClientError
+    from nuc_engine.experiments.bench import EmulatedHand, OwnDaemon, RunningDaemon
+    from nuc_engine.experiments.conduct import check, conduct_live
+
+    check(experiments)
+    emulated = not address and is_emulated(bus)
+    daemon = OwnDaemon(bus, wallclock.sleep)
+    stage: Stage = RunningDaemon(address, wallclock.sleep) if address else daemon
+    hand: Hand = EmulatedHand(daemon) if emulated else TerminalHand()
+    verdicts: list[Verdict] = []
+    try:
+        for experiment in experiments:
+            note(f"{experiment.name}: {repeat} repetitions of {len(experiment.rows)} rows, and controls, in real time")
+            judged = conduct_live(
+                experiment,
+                repeat,
+                seed if emulated else 1,
+                bus=address or bus,
+                stage=stage,
+                hand=hand,
+                wait=wallclock.sleep,
+                target=target / experiment.name,
+                data=out / experiment.name / "bouts",
+                figures=_can_draw(),
+            )
+            verdicts.append(judged.verdict)
+    except ClientError as error:
+        raise Refused(f"nuc experiment: {error}") from error
+    return verdicts
+
+
+def _can_draw() -> bool:
+    if importlib.util.find_spec("matplotlib") is not None:
+        return True
+    note("no figures: they need matplotlib (pip install nuc-engine[plot])")
+    return False
 
 
 def _known() -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from nuc_engine.bout import BoutRefused, prepare_bout
 from nuc_engine.bulk.pool import Workers
 from nuc_engine.experiments.course import Collected, Done, file_stem, run_rows
+from nuc_engine.experiments.live import Hand, Stage, Wait, collect_live
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row, Trial
 from nuc_engine.experiments.sources import find_sources
 from nuc_engine.experiments.verdict import Figure, Verdict, judge_rows
@@ -63,6 +64,43 @@ def judge_all(
         sources = find_sources(_plans(experiment))
         found.append(Judged(experiment, judge_rows(experiment, own, repetitions, seed, sources), tuple(own)))
     return found
+
+
+def conduct_live(
+    experiment: Experiment,
+    repetitions: int,
+    first: int,
+    *,
+    bus: str,
+    stage: Stage,
+    hand: Hand,
+    wait: Wait,
+    target: Path,
+    data: Path,
+    figures: bool,
+) -> Judged:
+    """Do all rows of an experiment in real time, one repetition after the other; judge and draw them into `target`.
+
+    Data directories go below `data`. Raises ClientError when the daemon is lost.
+    """
+    collected: list[Collected] = []
+    drawn: dict[tuple[str, str], tuple[Figure, ...]] = {}
+    target.mkdir(parents=True, exist_ok=True)
+    for row in experiment.rows:
+        own, done = collect_live(row, repetitions, first, stage, hand, wait, data / file_stem(row.name))
+        collected.append(own)
+        shown = representative([live.trial for live in done])
+        if figures and shown is not None:
+            from nuc_engine.experiments.figures import draw_picture, draw_trial
+
+            live = next(live for live in done if live.trial is shown)
+            drawn[experiment.name, row.name] = (
+                *draw_trial(row, shown, live.folders, live.kicks, target),
+                *draw_picture(row, [live.trial for live in done], target),
+            )
+    sources = find_sources(_plans(experiment))
+    verdict = judge_rows(experiment, collected, repetitions, first, sources, f"{bus} in real time")
+    return Judged(experiment, _with_figures(verdict, drawn), tuple(collected))
 
 
 def draw_all(judged: Sequence[Judged], target: Path, *, workers: Workers, done: Done | None = None) -> list[Judged]:

@@ -86,17 +86,18 @@ def draw_task(task: DrawTask) -> tuple[Figure, ...]:
     """Run the bouts of a repetition again and draw them; the form in which worker processes are asked for it."""
     with scratch_folder() as data:
         kicks = rerun(task.row, task.trial.seed, data)
-        return draw_trial(task.row, task.trial, data, kicks, task.folder)
+        folders = {plan.label: data / plan.label for plan in task.row.bouts}
+        return draw_trial(task.row, task.trial, folders, kicks, task.folder)
 
 
 def draw_trial(
-    row: Row, trial: Trial, data: Path, kicks: Mapping[str, tuple[float, ...]], folder: Path
+    row: Row, trial: Trial, data: Mapping[str, Path], kicks: Mapping[str, tuple[float, ...]], folder: Path
 ) -> tuple[Figure, ...]:
-    """Draw the bouts in `data`/label into `folder`; return the figures, files named after the row."""
+    """Draw bouts, whose data directories are given by label, into `folder`; return the figures, named after the row."""
     shown = [
         Shown(
             plan,
-            load_bout(data / plan.label),
+            load_bout(data[plan.label]),
             events_of_plan(plan, kicks.get(plan.label, ())),
             trial.outcomes.get(plan.label, {}),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row, Trial
 from nuc_engine.experiments.sources import Sources
-from nuc_engine.experiments.verdict import LEVEL, ControlVerdict, RowVerdict, Share, Spread, Verdict
+from nuc_engine.experiments.verdict import EMULATED, LEVEL, ControlVerdict, RowVerdict, Share, Spread, Verdict
 
 FILE = "page.md"
 _MOST_REASONS = 8
@@ -216,14 +216,25 @@ def _making(verdict: Verdict, command: str) -> str:
     if command:
         lines.append(f"    {command}")
     lines.append(
-        f"{verdict.repetitions} valid repetitions per row were asked for, with seeds from {verdict.seed} on; a seed"
-        " decides start pose, sensor noise, friction, servo turnaround and kicks. Failed starts are counted apart and"
-        " made up for with further seeds, up to twice as many repetitions in all. Every repetition stands in"
-        " `verdict.json`."
+        f"{verdict.repetitions} valid repetitions per row were asked for, {_numbered(verdict)}. Failed starts are"
+        " counted apart and made up for with further repetitions, up to twice as many in all. Every repetition stands"
+        " in `verdict.json`."
     )
     lines.append(f"Code: {_code(sources)}. " + ", ".join(f"{k} {v}" for k, v in sources.versions.items()) + ".")
     lines.append(table(("file", "sha256"), [(f"`{name}`", f"`{digest}`") for name, digest in sources.files.items()]))
     return "\n\n".join(lines)
+
+
+def _numbered(verdict: Verdict) -> str:
+    if verdict.bus == EMULATED:
+        return (
+            f"with seeds from {verdict.seed} on; a seed decides start pose, sensor noise, friction, servo turnaround"
+            " and kicks"
+        )
+    return (
+        f"numbered from {verdict.seed} on, on `{verdict.bus}`; the ground's force on the foot is not recorded there, so"
+        " swing and stance are taken from the actions"
+    )
 
 
 def _code(sources: Sources) -> str:

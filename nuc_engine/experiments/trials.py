@@ -148,14 +148,22 @@ def judge_trial(plans: Sequence[BoutPlan], criterion: Criterion, seed: int, obse
             kicks |= {plan.label: at_start[plan.label] + plan.kicks_s[:count] for plan in kickable}
             finding = look(kickable)
     except Aborted as aborted:
-        return _aborted(seed, str(aborted), sum(map(len, kicks.values())), seen)
+        return trial_of(seed, seen, str(aborted), sum(map(len, kicks.values())))
+    return trial_of(seed, seen, finding)
+
+
+def trial_of(seed: int, seen: Mapping[str, Observation], finding: Finding | str, kicks: int | None = None) -> Trial:
+    """Return a repetition, judged, or broken off for the reason given; kicks are those of the observations."""
+    counted = sum(len(one.kicks_s) for one in seen.values()) if kicks is None else kicks
+    if isinstance(finding, str):
+        return Trial(seed, "aborted", (finding,), {}, {}, counted, _outcomes(seen))
     return Trial(
         seed=seed,
         state=_state(finding),
         reasons=finding.reasons,
         numbers=finding.numbers,
         samples=finding.samples,
-        kicks=sum(map(len, kicks.values())),
+        kicks=counted,
         outcomes=_outcomes(seen),
     )
 
@@ -164,10 +172,6 @@ def _state(finding: Finding) -> State:
     if not finding.started:
         return "failed start"
     return "as seen" if finding.ok else "otherwise"
-
-
-def _aborted(seed: int, reason: str, kicks: int, seen: Mapping[str, Observation]) -> Trial:
-    return Trial(seed, "aborted", (reason,), {}, {}, kicks, _outcomes(seen))
 
 
 def _outcomes(seen: Mapping[str, Observation]) -> dict[str, dict[str, str]]:
