@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nuc_engine.bulk.criterion import Criterion, parse_criterion, score_of
+from nuc_engine.bulk.errors import BulkRefused
+from nuc_engine.bulk.plan import SweepRequest, make_plan
+
+OWN = """
+def long_enough(sight):
+    return len(sight.steps) >= 2, min(len(sight.steps) / 10, 1.0)
+
+def too_good(sight):
+    return True, 3.0
+"""
+
+
+@pytest.fixture(scope="module")
+def order() -> tuple[object, Criterion]:
+    plan = make_plan(SweepRequest("lin_roach", duration_s=12.0))
+    return plan.task(0), parse_criterion("FWD", "FWD")
+
+
+def test_an_outcome_is_good_where_it_is_the_one_asked_for(order: tuple[object, Criterion]) -> None:
+    task, forward = order
+    walks = score_of((task, forward))  # type: ignore[arg-type]
+    turns = score_of((task, parse_criterion("ITB", "FWD")))  # type: ignore[arg-type]
+    stuck = score_of((task, parse_criterion("stuck", "FWD")))  # type: ignore[arg-type]
+    assert (walks.good, walks.seen) == (True, "FWD")
+    assert not turns.good
+    assert 0.8 < walks.margin <= 1.0
+    assert 0.0 < turns.margin < walks.margin
+    assert (stuck.good, stuck.margin) == (False, 0.0)
+
+
+def test_a_function_of_ones_own(order: tuple[object, Criterion], tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    task, _ = order
+    score = score_of((task, parse_criterion(f"{tmp_path / 'own.py'}:long_enough", "FWD")))  # type: ignore[arg-type]
+    assert score.good
+    assert 0.2 <= score.margin <= 1.0
+    with pytest.raises(ValueError, match="expected 0 to 1"):
+        score_of((task, parse_criterion(f"{tmp_path / 'own.py'}:too_good", "FWD")))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["forward", "own.py:nothing", "nowhere.py:f", "f", ":f"])
+def test_what_is_no_criterion_is_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BulkRefused):
+        parse_criterion(text, "FWD")

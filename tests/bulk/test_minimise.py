@@ -1,0 +1,147 @@
+"""Which entries a changeset needs, with legs whose needs are known: what they do follows from the script they get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from nuc_engine.bout import prepare_bout
+from nuc_engine.bulk.changeset import changeset_times, entries_at
+from nuc_engine.bulk.errors import BulkRefused
+from nuc_engine.bulk.kit import read_kit
+from nuc_engine.bulk.minimise import Kinds, Minimised, RunAll, ScriptTrial, minimise
+from nuc_engine.bulk.task import BoutTask
+from sccils_schemas.documents import HdsoMod, HdsoScript
+from sccils_schemas.parser import parse
+from sccils_schemas.writer import write
+
+SEEDS = tuple(range(10))
+A, B, C, D = "CTr_lev_TC1_load", "CTr_dep_TC1_load", "TC1_retLEV_FTang", "TC1_retLEV_CTang"
+PRESENT = {A: 0.0, B: 0.01, C: 60.0, D: 70.0}
+Leg = Callable[[set[str], int], str]
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> ScriptTrial:
+    mods = [HdsoMod(-4, 1, (value,), name, True, time_s=Decimal(0)) for name, value in PRESENT.items()]
+    mods += [HdsoMod(-4, 1, (value + 1,), name, True, time_s=Decimal(20)) for name, value in PRESENT.items()]
+    path = tmp_path / "four.xml"
+    path.write_bytes(write(HdsoScript(tuple(mods), name="four")))
+    return open_trial(str(path))
+
+
+def open_trial(path: str, seeds: tuple[int, ...] = SEEDS) -> ScriptTrial:
+    prepared = prepare_bout("lin_roach", path)
+    assert prepared.script is not None
+    return ScriptTrial(read_kit("lin_roach", path), prepared, prepared.script, seeds)
+
+
+def runner(leg: Leg, before: Callable[[int], str] = lambda _: "FWD") -> RunAll:
+    """Run no bout: what is seen follows from which names the script writes at 20 s."""
+
+    def run(tasks: Sequence[BoutTask]) -> Sequence[Kinds]:
+        return [{"before": before(task.seed), "after": leg(written(task), task.seed)} for task in tasks]
+
+    return run
+
+
+def written(task: BoutTask) -> set[str]:
+    assert task.kit.script is not None
+    document, _ = parse(task.kit.script, "script")
+    assert isinstance(document, HdsoScript)
+    return {str(mod.name) for mod in document.entries if isinstance(mod, HdsoMod) and mod.time_s == 20}
+
+
+def verdicts(found: Minimised) -> dict[str, str]:
+    return {report.entry.hdso.name: report.verdict for report in found.entries}
+
+
+def left_out(found: Minimised) -> set[str]:
+    return {report.entry.hdso.name for report in found.entries if report.entry.number in found.reduced.left_out}
+
+
+def test_what_is_needed_is_told_from_what_is_not(trial: ScriptTrial) -> None:
+    found = minimise(trial, Decimal(20), runner(lambda names, _: "ITF" if {A, B} <= names else "stuck"))
+    assert verdicts(found) == {A: "necessary", B: "necessary", C: "unnecessary", D: "unnecessary"}
+    assert found.wanted == "ITF"
+    assert found.whole.seen == {"ITF": 10}
+    assert left_out(found) == {C, D}
+    assert [entry.number for entry in entries_at(found.script, trial.prepared.plan, Decimal(20))] == [4, 5]
+    assert len(found.pairs) == 6
+
+
+def test_two_that_can_stand_for_each_other(trial: ScriptTrial) -> None:
+    found = minimise(trial, Decimal(20), runner(lambda names, _: "ITF" if A in names and {B, C} & names else "stuck"))
+    assert verdicts(found) == {A: "necessary", B: "one of two", C: "one of two", D: "unnecessary"}
+    assert left_out(found) in ({B, D}, {C, D})
+
+
+def test_two_that_belong_together(trial: ScriptTrial) -> None:
+    def leg(names: set[str], _: int) -> str:
+        return "ITF" if {A, D} <= names and len({B, C} & names) != 1 else "stuck"
+
+    found = minimise(trial, Decimal(20), runner(leg))
+    assert verdicts(found) == {A: "necessary", B: "only together", C: "only together", D: "necessary"}
+    assert left_out(found) == {B, C}
+
+
+def test_what_makes_it_rarer_helps(trial: ScriptTrial) -> None:
+    def leg(names: set[str], seed: int) -> str:
+        return "ITF" if A in names and (B in names or seed < 7) else "irregular"
+
+    found = minimise(trial, Decimal(20), runner(leg))
+    assert verdicts(found) == {A: "necessary", B: "helps", C: "unnecessary", D: "unnecessary"}
+    assert next(report for report in found.entries if report.entry.hdso.name == B).alone.seen == {  # type: ignore[union-attr]
+        "ITF": 7,
+        "irregular": 3,
+    }
+
+
+def test_what_seems_unnecessary_alone_and_in_pairs_is_tried_all_at_once(trial: ScriptTrial) -> None:
+    """Any two of four are enough: alone and in pairs each may go, but not all of them."""
+    found = minimise(trial, Decimal(20), runner(lambda names, _: "ITF" if len(names) >= 2 else "stuck"))
+    assert set(verdicts(found).values()) == {"unnecessary"}
+    assert len(left_out(found)) == 2
+    assert found.reduced.effect == "kept"
+
+
+def test_bouts_that_did_not_start_are_counted_apart(trial: ScriptTrial) -> None:
+    def before(seed: int) -> str:
+        return "stuck" if seed < 4 else "FWD"
+
+    def leg(names: set[str], seed: int) -> str:
+        return "ITF" if A in names and seed >= 4 else "stuck"
+
+    found = minimise(trial, Decimal(20), runner(leg, before))
+    assert found.failed_starts == 4
+    assert found.whole.bouts == found.whole.good == 6
+    assert verdicts(found) == {A: "necessary", B: "unnecessary", C: "unnecessary", D: "unnecessary"}
+    with pytest.raises(BulkRefused, match="does not step before 20 s"):
+        minimise(trial, Decimal(20), runner(leg, lambda _: "stuck"))
+
+
+def test_a_changeset_that_does_not_work_itself_is_refused(trial: ScriptTrial) -> None:
+    with pytest.raises(BulkRefused, match="ITB in 0 of 10 bouts: ITF 10"):
+        minimise(trial, Decimal(20), runner(lambda *_: "ITF"), wanted="ITB")
+
+
+def test_an_entry_that_changes_nothing_is_not_run(trial: ScriptTrial) -> None:
+    asked: list[set[str]] = []
+
+    def leg(names: set[str], _: int) -> str:
+        asked.append(names)
+        return "FWD"
+
+    found = minimise(trial, Decimal(0), runner(leg))
+    assert set(verdicts(found).values()) == {"no change"}
+    assert left_out(found) == {A, B, C, D}
+    assert len(asked) == len(SEEDS)
+
+
+def test_no_changeset_there_is_refused_with_the_times_there_are(trial: ScriptTrial) -> None:
+    with pytest.raises(BulkRefused, match="the script writes at 0, 20"):
+        minimise(trial, Decimal(5), runner(lambda *_: "ITF"))
+    assert changeset_times(trial.script) == (Decimal(0), Decimal(20))

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nuc_engine.bulk.axes import parse_axis
+from nuc_engine.bulk.criterion import parse_criterion
+from nuc_engine.bulk.errors import BulkRefused
+from nuc_engine.bulk.plan import SweepPlan, SweepRequest, make_plan
+from nuc_engine.bulk.tune import Tried, tune, tuned_script
+from sccils_schemas.documents import HdsoMod, HdsoScript
+from sccils_schemas.parser import parse
+
+HIGH = """
+def stands_high(sight):
+    # The foot is on the ground, so that its place tells how high the body is: 8.5 cm is what is looked for.
+    height = 11.3 - sight.leg.foot_cm[50:, 2].min()
+    return abs(height - 8.5) < 0.2, 1.0 / (1.0 + abs(height - 8.5))
+"""
+
+
+def plan_of(*vary: str, seeds: tuple[int, ...] = (1, 2)) -> SweepPlan:
+    return make_plan(SweepRequest("lin_roach", duration_s=1.5, axes=tuple(map(parse_axis, vary)), seeds=seeds))
+
+
+@pytest.fixture
+def criterion(tmp_path: Path) -> str:
+    (tmp_path / "own.py").write_text(HIGH)
+    return f"{tmp_path / 'own.py'}:stands_high"
+
+
+def test_a_search_finds_what_is_good_and_goes_on_where_it_was(criterion: str, tmp_path: Path) -> None:
+    plan, asked = plan_of("plant.world.base_height_cm=6.5:9.5"), parse_criterion(criterion, "")
+    told: list[Tried] = []
+    study = tmp_path / "a.study"
+    first = tune(plan, asked, study, trials=2, jobs=2, told=lambda _, tried: told.append(tried))
+    assert (first.trials, first.before) == (2, 0)
+    assert first.present is not None
+    assert first.present.values == {"plant.world.base_height_cm": 7.7}
+    assert told[0] == first.present
+    found = tune(plan, asked, study, trials=12, fresh_seeds=(7, 8), jobs=2, told=lambda _, tried: told.append(tried))
+    assert (found.trials, found.before) == (12, 2)
+    assert len(told) == 12
+    assert found.best.objective == max(tried.objective for tried in told)
+    assert found.best.objective > first.present.objective
+    assert found.best.good == 2
+    assert abs(float(found.best.values["plant.world.base_height_cm"]) - 8.5) < 0.4
+    assert found.fresh is not None
+    assert found.fresh.bouts == 2
+    again = tune(plan, asked, study, trials=12, jobs=2, told=lambda _, tried: told.append(tried))
+    assert len(told) == 12
+    assert again.best == found.best
+
+
+def test_another_search_is_not_mixed_in(criterion: str, tmp_path: Path) -> None:
+    asked, study = parse_criterion(criterion, ""), tmp_path / "a.study"
+    tune(plan_of("plant.world.base_height_cm=7:9", seeds=(1,)), asked, study, trials=1, jobs=1)
+    other = plan_of("plant.world.base_height_cm=7:9", seeds=(2,))
+    with pytest.raises(BulkRefused, match="another search"):
+        tune(other, asked, study, trials=1, jobs=1)
+    assert tune(other, asked, study, trials=1, jobs=1, force=True).before == 0
+
+
+@pytest.mark.parametrize(
+    ("vary", "seeds", "says"),
+    [
+        ((), (1,), "nothing is varied"),
+        (("103=1:2:3",), (1,), "not a grid"),
+        (("103=1",), (1,), "one value only"),
+        (("103=1:2",), (20001,), "for verdicts"),
+    ],
+)
+def test_what_can_not_be_searched_is_refused(
+    vary: tuple[str, ...], seeds: tuple[int, ...], says: str, criterion: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BulkRefused, match=says):
+        tune(plan_of(*vary, seeds=seeds), parse_criterion(criterion, ""), tmp_path / "a.study", trials=1)
+
+
+def test_what_was_found_becomes_a_script() -> None:
+    axes = tuple(map(parse_axis, ("TC1_proDEP_FTang@20=1:200", "plant.world.friction=0.1:1", "CTr_dep_TC1_load@0=0,1")))
+    plan = make_plan(SweepRequest("lin_roach", "experiment_a", 60.0, axes))
+    values = {"TC1_proDEP_FTang@20": 117.25, "plant.world.friction": 0.5, "CTr_dep_TC1_load@0": 1}
+    document, problems = parse(tuned_script(plan, Tried(values, 1, 1, 1.0, {}), "found", "Found."), "found.xml")
+    assert problems.ok
+    assert isinstance(document, HdsoScript)
+    mods = [(mod.name, mod.data, float(mod.time_s)) for mod in document.entries if isinstance(mod, HdsoMod)]
+    assert mods == [("CTr_dep_TC1_load", (1.0,), 0.0), ("TC1_proDEP_FTang", (117.25,), 20.0)]
+    assert "world.friction = 0.5" in (document.description or "")
