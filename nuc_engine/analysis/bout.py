@@ -110,7 +110,8 @@ class Bout:
 
     `plant` is the simulated plant's true foot position and contact force, None for a real leg. `changesets_s` are the
     times after the start at which a script changed something. `notes` say what was missing, torn or assumed, `missing`
-    are the logs that are not there at all. `label` is the configuration's name.
+    are the logs that are not there at all. `label` is the configuration's name. `shifted_s` is how much later than
+    recorded everything stands here, see `zeroed`.
 
         bout = load_bout("data/mine")
         turn = bout.subset(20, 40).zeroed()
@@ -130,6 +131,7 @@ class Bout:
     changesets_s: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    shifted_s: float = 0.0
 
     @property
     def begin_s(self) -> float:
@@ -197,6 +199,7 @@ class Bout:
             muscles=self.muscles.shifted(by_s),
             plant=None if self.plant is None else self.plant.shifted(by_s),
             changesets_s=tuple(time + by_s for time in self.changesets_s),
+            shifted_s=self.shifted_s + by_s,
         )
 
     def zeroed(self) -> Bout:

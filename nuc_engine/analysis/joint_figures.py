@@ -54,6 +54,8 @@ def muscle_figure(bout: Bout, joint: JointInfo, muscle: str, span: Span) -> Figu
         panel.set_ylabel(label)
         if not len(part):
             say_empty(panel)
+    for panel in axes[:2]:
+        _from_zero(panel)
     _finish(figure, [lanes, *axes], bout, joint, span, f"{muscle} of {joint.name}")
     return figure
 
@@ -137,11 +139,17 @@ def _muscles(axes: Axes, bout: Bout, joint: JointInfo, what: str, span: Span) ->
         )
     if not len(log):
         say_empty(axes)
+    _from_zero(axes)
     _beside(axes)
 
 
 def _unit(bout: Bout, column: str, otherwise: str) -> str:
     return bout.muscles.unit(column) or otherwise
+
+
+def _from_zero(axes: Axes) -> None:
+    """Let an axis begin at 0, or below where there are negative values."""
+    axes.set_ylim(bottom=min(0.0, float(axes.dataLim.y0)) if np.isfinite(axes.dataLim.y0) else 0.0)
 
 
 def _beside(axes: Axes) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,9 @@ QUANTITIES: Mapping[str, tuple[str, str]] = {
     "lift_off_difference": ("deg", "that minimum less the one before"),
 }
 """Unit and meaning of what is measured in every step."""
+
+CUT_S = 0.5
+"""A bout whose first record comes so much after the beginning of a window has been cut there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,18 +147,33 @@ class WindowStats:
 def bout_stats(
     bout: Bout, windows: Sequence[BehaviourWindow] | None = None, settle_s: float = DEFAULT_CRITERIA.settle_s
 ) -> tuple[WindowStats, ...]:
-    """Return the step statistics of each window; by default of those the script made.
+    """Return the step statistics of each window; by default of those the script made, as far as the bout has them.
 
     The first `settle_s` of a window are left out. A leg that can not be judged (no joint with actions, no angles) has
     joint ranges and says why the rest is missing.
     """
-    windows = windows_of_bout(bout.folder, bout.end_s) if windows is None else windows
+    windows = own_windows(bout) if windows is None else windows
     try:
         leg = bout.tracks()
         steps = detect_steps(leg)
     except AnalysisError as error:
         return tuple(_without_steps(bout, window, settle_s, str(error)) for window in windows)
     return tuple(_window(bout, leg, steps, window, settle_s) for window in windows)
+
+
+def own_windows(bout: Bout) -> tuple[BehaviourWindow, ...]:
+    """Return the windows the script made, in the times of a bout that may have been cut or shifted.
+
+    Raises BoutError as `windows_of_bout`.
+    """
+    found: list[BehaviourWindow] = []
+    for window in windows_of_bout(bout.folder, bout.end_s - bout.shifted_s):
+        begin_s, end_s = window.begin_s + bout.shifted_s, min(window.end_s + bout.shifted_s, bout.end_s)
+        if bout.begin_s - begin_s > CUT_S:
+            begin_s = bout.begin_s
+        if begin_s < end_s:
+            found.append(replace(window, begin_s=begin_s, end_s=end_s))
+    return tuple(found)
 
 
 def _window(bout: Bout, leg: LegTracks, all_steps: Steps, window: BehaviourWindow, settle_s: float) -> WindowStats:

@@ -1,0 +1,224 @@
+"""Steps in numbers, the mean step, and bouts side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.canvas import house_style
+from nuc_engine.analysis.compare import compare_bouts
+from nuc_engine.analysis.compare_figure import compare_figure
+from nuc_engine.analysis.cycle import angle_errors, mean_cycle, overall_rms_deg
+from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.steps import detect_steps
+from nuc_engine.analysis.stepstats import QUANTITIES, Sample, bout_stats, own_windows, table_lines
+from nuc_engine.analysis.windows import BehaviourWindow
+from tests.analysis.synthetic import FWD, ITF, bout, leg
+from tests.analysis.test_figures import collisions
+
+WHOLE = BehaviourWindow("FWD", "FWD", 0.0, 20.0)
+LATE = BehaviourWindow("window-2", None, 10.0, 20.0)
+
+
+@pytest.fixture(scope="module")
+def made_up() -> Bout:
+    return bout(leg(replace(FWD, jitter=0.03), 20.0))
+
+
+def test_the_numbers_are_those_of_the_gait(made_up: Bout) -> None:
+    (stats,) = bout_stats(made_up, [WHOLE])
+    assert stats.kind == "FWD"
+    assert stats.steady == (3.0, 20.0)
+    seen = stats.samples
+    assert set(seen) == set(QUANTITIES)
+    assert stats.steps == seen["period"].n == pytest.approx(17 / FWD.period_s, abs=2)
+    assert seen["period"].mean == pytest.approx(FWD.period_s, rel=0.03)
+    assert seen["period"].cv == pytest.approx(0.03, abs=0.012)
+    assert seen["cycle"].mean == pytest.approx(FWD.period_s, rel=0.03)
+    assert seen["duty_factor"].mean == pytest.approx(1 - FWD.swing_share, abs=0.02)
+    assert seen["swing"].mean + seen["stance"].mean == pytest.approx(seen["period"].mean)
+    assert seen["stride_x"].mean == pytest.approx(FWD.stride_cm[0], abs=0.3)
+    assert seen["stride_y"].mean == pytest.approx(FWD.stride_cm[1], abs=0.2)
+    assert seen["stride"].mean == pytest.approx(math.hypot(*FWD.stride_cm), abs=0.3)
+    assert seen["clearance"].mean == pytest.approx(FWD.lift_cm, abs=0.1)
+    assert seen["load"].mean == pytest.approx(FWD.load_n, abs=0.01)
+    assert seen["lift_off_difference"].n == seen["cycle"].n
+    assert stats.lift_off_spread_deg < 0.1
+
+
+def test_joint_ranges_are_those_of_the_angles(made_up: Bout) -> None:
+    (stats,) = bout_stats(made_up, [LATE], settle_s=2.0)
+    part = made_up.sensors.between(12.0, 20.0)
+    for told, joint in zip(stats.joints, made_up.joints, strict=True):
+        angle = part.column(joint.angle)
+        assert (told.joint, told.least_deg, told.largest_deg) == (joint.name, angle.min(), angle.max())
+    fti = stats.joints[2].per_step_deg
+    assert fti.mean == pytest.approx(abs(FWD.fti_deg), abs=3)
+    assert fti.n == stats.steps
+
+
+def test_a_sample_says_what_it_can() -> None:
+    one = Sample.of(np.array([2.0, math.nan]))
+    assert (one.n, one.mean, one.median, one.least, one.largest) == (1, 2.0, 2.0, 2.0, 2.0)
+    assert math.isnan(one.sd)
+    none = Sample.of(np.zeros(0))
+    assert none.n == 0
+    assert math.isnan(none.mean)
+    assert none.data() == {"n": 0, "mean": None, "sd": None, "cv": None, "median": None, "min": None, "max": None}
+    assert Sample.of(np.array([-1.0, -3.0])).cv == pytest.approx(math.sqrt(2) / 2)
+    assert math.isnan(Sample.of(np.array([-1.0, 1.0])).cv)
+
+
+def test_a_leg_that_can_not_be_judged_has_its_ranges_all_the_same(made_up: Bout) -> None:
+    held = replace(made_up, joints=tuple(replace(j, states=()) for j in made_up.joints))
+    (stats,) = bout_stats(held, [WHOLE])
+    assert (stats.kind, stats.steps, stats.cycle) == ("not judged", 0, None)
+    assert "no joint between thorax and coxa" in stats.why_not
+    assert len(stats.joints) == 3
+    assert stats.data()["outcome"] is None
+    assert not any("period" in line for line in table_lines([("FWD", stats)]))
+
+
+def test_a_window_shorter_than_its_settling_says_so(made_up: Bout) -> None:
+    (stats,) = bout_stats(made_up, [BehaviourWindow("short", None, 5.0, 6.0)])
+    assert stats.kind == "not judged"
+    assert "3 s left out" in stats.why_not
+    assert any("nothing" in line for line in table_lines([("short", stats)]))
+
+
+def test_data_is_json(made_up: Bout) -> None:
+    data = [stats.data() for stats in bout_stats(made_up, [WHOLE, LATE])]
+    again = json.loads(json.dumps(data, allow_nan=False))
+    assert [window["outcome"] for window in again] == ["FWD", "FWD"]
+    assert again[0]["quantities"]["period"]["unit"] == "s"
+    assert again[0]["joints"][2]["per_step"]["n"] == again[0]["steps"]
+
+
+def test_a_table_has_a_column_for_each_window_and_fits_the_page(made_up: Bout) -> None:
+    (stats,) = bout_stats(made_up, [WHOLE])
+    lines = list(table_lines([(f"window number {k}", stats) for k in range(9)]))
+    assert max(map(len, lines)) <= 100
+    for k in range(9):
+        assert sum(line.count(f"window number {k}") for line in lines) == 1
+    assert sum(line.startswith("period (s)") for line in lines) == sum(not line for line in lines) + 1 > 1
+
+
+def test_the_mean_step_is_the_step(made_up: Bout) -> None:
+    steps = detect_steps(made_up.tracks()).within(3.0, 20.0)
+    cycle = mean_cycle(made_up, steps)
+    assert cycle is not None
+    assert cycle.steps == len(steps)
+    assert cycle.touch_down == pytest.approx(FWD.swing_share, abs=0.02)
+    knee, sd = cycle.joint("Femur-Tibia")
+    # In swing the knee goes back what it went in stance: a straight line down, then up to where it came from.
+    assert knee[0] - knee[round(100 * FWD.swing_share)] == pytest.approx(FWD.fti_deg, abs=4)
+    assert knee[0] == pytest.approx(knee[-1], abs=1.5)
+    assert np.median(sd) < 2.0
+    swing = cycle.phase < FWD.swing_share - 0.03
+    stance = cycle.phase > FWD.swing_share + 0.03
+    assert cycle.contact[swing][2:].max() < 0.1
+    assert cycle.contact[stance][:-2].min() > 0.9
+    with pytest.raises(KeyError, match="there are Thorax-Coxa1"):
+        cycle.joint("knee")
+
+
+def test_no_steps_have_no_mean(made_up: Bout) -> None:
+    steps = detect_steps(made_up.tracks())
+    assert mean_cycle(made_up, steps.within(0.0, 0.1)) is None
+    single = mean_cycle(made_up, steps.within(3.0, 3.0 + 2.5 * FWD.period_s))
+    assert single is not None
+    one = mean_cycle(made_up, steps.within(float(steps.lift_off_s[3]), float(steps.end_s[3])))
+    assert one is not None
+    assert one.steps == 1
+    assert np.isnan(one.sd_deg).all()
+    assert np.isnan(mean_cycle(replace(made_up, plant=None), steps).contact).all()
+
+
+def test_errors_are_root_mean_square_and_signed_at_the_worst(made_up: Bout) -> None:
+    cycle = mean_cycle(made_up, detect_steps(made_up.tracks()))
+    assert cycle is not None
+    shifted = replace(cycle, mean_deg=cycle.mean_deg + np.array([0.0, -2.0, 3.0]))
+    hip, femur, knee = angle_errors(cycle, shifted)
+    assert (hip.rms_deg, femur.rms_deg, knee.rms_deg) == (0, pytest.approx(2), pytest.approx(3))
+    assert (femur.largest_deg, knee.largest_deg) == (pytest.approx(-2), pytest.approx(3))
+    assert overall_rms_deg((hip, femur, knee)) == pytest.approx(math.sqrt(13 / 3))
+    wave = replace(cycle, mean_deg=cycle.mean_deg + np.sin(2 * np.pi * cycle.phase)[:, None])
+    assert angle_errors(cycle, wave)[0].rms_deg == pytest.approx(math.sqrt(0.5), rel=1e-6)
+    other = replace(cycle, joints=("Thorax-Coxa1", "wrist", "Femur-Tibia"))
+    assert [error.joint for error in angle_errors(cycle, other)] == ["Thorax-Coxa1", "Femur-Tibia"]
+    assert math.isnan(overall_rms_deg(()))
+
+
+@pytest.fixture(scope="module")
+def turning() -> Bout:
+    return bout(leg(ITF, 20.0))
+
+
+def test_bouts_are_compared_window_by_window(made_up: Bout, turning: Bout) -> None:
+    comparison = compare_bouts([("one", made_up), ("same", made_up), ("turn", turning)], [WHOLE])
+    (same,), (turn,) = comparison.matches
+    assert same.rms_deg == 0.0
+    knee = next(error for error in turn.errors if error.joint == "Femur-Tibia")
+    assert knee.rms_deg > 30
+    assert turn.other.kind == "ITF"
+    text = list(comparison.lines())
+    assert text[0] == "FWD, 0 to 20 s"
+    assert max(map(len, text)) <= 100
+    assert any(line.split()[-2:] == ["0.00", f"{turn.rms_deg:.2f}"] for line in text)
+    data = json.loads(json.dumps(comparison.data(), allow_nan=False))
+    assert [entry["bout"] for entry in data["angles"]] == ["same", "turn"]
+    assert data["angles"][0]["joints"][0]["rms_deg"] == 0.0
+
+
+def test_windows_without_steps_have_no_angles_to_compare(made_up: Bout) -> None:
+    still = replace(
+        made_up, sensors=replace(made_up.sensors, values=np.full_like(made_up.sensors.values, 30.0)), plant=None
+    )
+    still = replace(still, states=replace(still.states, values=np.zeros_like(still.states.values)))
+    comparison = compare_bouts([("one", made_up), ("still", still)], [WHOLE])
+    ((match,),) = comparison.matches
+    assert match.errors == ()
+    assert comparison.data()["angles"][0]["rms_deg"] is None
+    assert list(comparison.lines())
+    with pytest.raises(AnalysisError, match="no bout has steps"):
+        compare_figure(compare_bouts([("still", still), ("too", still)], [WHOLE]))
+
+
+def test_the_figure_shows_every_bout_in_every_joint(made_up: Bout, turning: Bout) -> None:
+    comparison = compare_bouts([("one", made_up), ("turn", turning)], [WHOLE, LATE])
+    with house_style():
+        figure = compare_figure(comparison)
+        assert isinstance(figure, Figure)
+        assert collisions(figure) == []
+    assert len(figure.axes) == 6
+    for axes in figure.axes:
+        curves = [line for line in axes.lines if len(line.get_xdata()) > 1]
+        assert len(curves) == 2
+        assert curves[0].get_linestyle() != curves[1].get_linestyle()
+        assert curves[0].get_color() != curves[1].get_color()
+    top_left = figure.axes[0]
+    expected = comparison.sides[1].windows[0].cycle.joint("Thorax-Coxa1")[0]
+    np.testing.assert_array_equal(top_left.lines[2].get_ydata(), expected)
+    assert top_left.get_ylabel() == "FWD\njoint angle (deg)"
+    assert figure.axes[-1].get_xlabel() == "share of the step, from lift-off"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "turn", "touch-down"]
+
+
+def test_windows_follow_a_bout_that_was_cut_and_shifted(roach: Bout) -> None:
+    names = [(w.name, w.begin_s, round(w.end_s, 1)) for w in own_windows(roach)]
+    assert names == [("FWD", 0.0, 1.0), ("ITF", 1.0, 2.0)]
+    part = roach.subset(0.6, 1.9)
+    assert [(w.name, round(w.begin_s, 1), round(w.end_s, 1)) for w in own_windows(part)] == [
+        ("FWD", 0.6, 1.0),
+        ("ITF", 1.0, 1.9),
+    ]
+    begin, end = ((w.begin_s, w.end_s) for w in own_windows(part.zeroed()))
+    assert begin == (0.0, pytest.approx(1.0 - part.begin_s))
+    assert end == (pytest.approx(1.0 - part.begin_s), pytest.approx(part.end_s - part.begin_s))
+    assert [w.name for w in own_windows(roach.subset(1.2, 1.9).zeroed())] == ["ITF"]

@@ -1,0 +1,153 @@
+"""Tables for other programs: everything that was logged comes back, to the last digit."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.tidy import TABLES, TidyBout, tidy_bout, write_csv, write_parquet
+from tests.analysis.directories import START_NS, neuromod
+
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture(scope="module")
+def tables(finished_roach: Path) -> TidyBout:
+    return tidy_bout(finished_roach, 0.05)
+
+
+def logged(folder: Path, file: str) -> list[list[str]]:
+    return [line.split() for line in (folder / file).read_text().splitlines()]
+
+
+def without_actions(names: list[str]) -> list[str]:
+    return [name for name in names if not name.endswith(".action")]
+
+
+def test_there_is_a_table_for_each_log(tables: TidyBout) -> None:
+    assert [table.name for table in tables.tables] == [*TABLES.values(), "unified"]
+    for table in tables.tables[:-1]:
+        assert len(table) == len(logged(tables.folder, table.source))
+
+
+def test_parquet_gives_back_every_number_that_was_logged(tables: TidyBout, tmp_path: Path) -> None:
+    files = write_parquet(tables, tmp_path)
+    assert [path.name for path in files] == [f"{table.name}.parquet" for table in tables.tables]
+    for table in tables.tables[:-1]:
+        read = parquet.read_table(tmp_path / f"{table.name}.parquet")
+        names = without_actions(read.column_names)
+        rows = logged(tables.folder, table.source)
+        for k, name in enumerate(names):
+            told = read.column(name).to_pylist()
+            assert told == [type(value)(row[k]) for value, row in zip(told, rows, strict=True)]
+    motors = parquet.read_table(tmp_path / "motors.parquet")
+    assert {str(field.type) for field in motors.schema} == {"int64"}
+
+
+def test_parquet_says_what_its_columns_are(tables: TidyBout, tmp_path: Path) -> None:
+    write_parquet(tables, tmp_path)
+    schema = parquet.read_schema(tmp_path / "sensors.parquet")
+    assert schema.field("FT_angle").metadata[b"unit"] == b"deg"
+    assert b"Femur-Tibia" in schema.field("FT_angle").metadata[b"meaning"]
+    assert schema.field("time_ns").metadata[b"unit"] == b"ns"
+    about = json.loads(schema.metadata[b"nuc"])
+    assert (about["configuration"], about["table"], about["log"]) == ("lin_roach", "sensors", "SensData.txt")
+    assert about["manifest"]["spec"]["seed"] == 3
+
+
+def test_actions_stand_by_name_beside_their_codes(tables: TidyBout, roach: Bout, tmp_path: Path) -> None:
+    write_parquet(tables, tmp_path)
+    for name in ("states", "unified"):
+        read = parquet.read_table(tmp_path / f"{name}.parquet")
+        pairs = zip(
+            read.column("Femur-Tibia.state").to_pylist(), read.column("Femur-Tibia.action").to_pylist(), strict=True
+        )
+        found = {(code, action) for code, action in pairs if action is not None}
+        assert found == {(4, "FT_Extension"), (5, "FT_Flexion")}
+
+
+def test_csv_gives_back_every_number_and_says_what_it_is(tables: TidyBout, tmp_path: Path) -> None:
+    files = write_csv(tables, tmp_path)
+    assert [path.name for path in files] == [*(f"{table.name}.csv" for table in tables.tables), "columns.csv"]
+    for table in tables.tables[:-1]:
+        head, *rows = csv.reader((tmp_path / f"{table.name}.csv").open(newline=""))
+        kept = [k for k, name in enumerate(head) if ".action" not in name]
+        expected = logged(tables.folder, table.source)
+        assert [[float(row[k]) for k in kept] for row in rows] == [[float(cell) for cell in row] for row in expected]
+        assert [row[0] for row in rows] == [row[0] for row in expected]
+    head = next(csv.reader((tmp_path / "sensors.csv").open(newline="")))
+    assert head[:2] == ["time_ns (ns)", "TC1_angle (deg)"]
+    told = list(csv.DictReader((tmp_path / "columns.csv").open(newline="")))
+    assert [row["column"] for row in told] == [column.name for table in tables.tables for column in table.columns]
+    (foot,) = [row for row in told if row["column"] == "foot_z"][:1]
+    assert (foot["table"], foot["log"], foot["unit"]) == ("plant", "PlantData.txt", "cm")
+    assert "up" in foot["meaning"]
+
+
+def test_the_unified_table_is_the_grid_with_the_legs_points(tables: TidyBout, roach: Bout) -> None:
+    unified = tables.tables[-1]
+    grid = roach.on_grid(0.05)
+    np.testing.assert_array_equal(unified.column("time_s").cells, grid.t_s)
+    for name in grid.columns:
+        np.testing.assert_array_equal(unified.column(name).cells, grid.column(name))
+    points = roach.leg_from_angles(grid.t_s)
+    np.testing.assert_array_equal(unified.column("foot_by_angles.z").cells, points[:, -1, 2])
+    np.testing.assert_array_equal(unified.column("Femur-Tibia.x").cells, points[:, 3, 0])
+    assert unified.column("Femur-Tibia.x").unit == "cm"
+    with pytest.raises(KeyError, match="there are time_s"):
+        unified.column("knee")
+
+
+def test_neuromods_absolute_times_stay_exact(roach: Bout, tmp_path: Path) -> None:
+    old = neuromod(roach.folder, tmp_path / "old", times=True, padded=False)
+    found = tidy_bout(old)
+    write_parquet(found, tmp_path / "out")
+    read = parquet.read_table(tmp_path / "out" / "sensors.parquet")
+    assert read.column("time_ns").to_pylist() == [int(row[0]) for row in logged(old, "SensData.txt")]
+    assert set(read.column("engine_start_time").to_pylist()) == {START_NS}
+    assert read.schema.field("FT_angle").metadata[b"unit"] == b"deg"
+    assert found.about["engine_start_ns"] == START_NS
+    states = parquet.read_table(tmp_path / "out" / "states.parquet")
+    assert "FT_Flexion" in states.column("Femur-Tibia.action").to_pylist()
+
+
+def test_a_code_of_no_action_has_no_name(folder: Path, tmp_path: Path) -> None:
+    path = folder / "StateData.txt"
+    lines = path.read_text().splitlines()
+    cells = lines[0].split()
+    cells[1] = "-1"
+    path.write_text("\n".join([" ".join(cells), *lines[1:]]) + "\n")
+    (states,) = [table for table in tidy_bout(folder).tables if table.name == "states"]
+    assert states.column("Thorax-Coxa1.state").cells[0] == -1
+    assert states.column("Thorax-Coxa1.action").cells[0] is None
+    write_csv(tidy_bout(folder), tmp_path)
+    _, first, *_ = csv.reader((tmp_path / "states.csv").open(newline=""))
+    assert first[1:3] == ["-1", ""]
+
+
+def test_what_is_missing_or_not_finite_is_left_open(folder: Path, tmp_path: Path) -> None:
+    (folder / "MuscleData.txt").unlink()
+    path = folder / "SensData.txt"
+    time, _, *rest = path.read_text().split(" ", 2)
+    path.write_text(f"{time} nan {rest[0]}")
+    found = tidy_bout(folder)
+    assert found.notes == ("MuscleData.txt: missing",)
+    assert "muscles" not in [table.name for table in found.tables]
+    write_csv(found, tmp_path)
+    _, first, *_ = csv.reader((tmp_path / "sensors.csv").open(newline=""))
+    assert first[1] == ""
+
+
+def test_without_pyarrow_the_way_out_is_said(tables: TidyBout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("nuc_engine.analysis.tidy.import_module", missing)
+    with pytest.raises(AnalysisError, match=r"pip install nuc-engine\[table\]"):
+        write_parquet(tables, tmp_path)
