@@ -79,7 +79,7 @@ class Criteria:
     short_window_s: float = 10.0
     """Outcome: in a steady part shorter than this, proportionally fewer than `min_steps` are asked for."""
     fewest_steps: int = 2
-    max_gap_share: float = 0.5
+    max_gap_share: float = 0.35
     """Outcome: longest stretch without a lift-off, as a share of the steady part ..."""
     min_gap_periods: float = 1.5
     """... unless that is less than so many median periods."""
