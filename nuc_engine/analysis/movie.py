@@ -1,7 +1,7 @@
 """The leg as a movie: segments in the colours of their joints' actions, and a camera's film beside it in sync.
 
-Source: appendix 10.3, section 5.3.3 (figure 5-4). The leg is computed from the joint angles, with the plant's own geometry
-where the data directory has one; the foot's path and its contact are the plant's where they were recorded.
+Source: appendix 10.3, section 5.3.3 (figure 5-4). The leg is computed from the joint angles, with the plant's own
+geometry where the data directory has one; the foot's path and its contact are the plant's where they were recorded.
 Needs matplotlib and, for anything but gif, imageio-ffmpeg (`pip install nuc-engine[movie]`).
 """
 
@@ -45,10 +45,12 @@ class MovieSpec:
     trail_s: float = 1.5
 
 
-def make_movie(
-    bout: Bout, spec: MovieSpec, out: Path, progress: Callable[[int, int], object] = lambda done, of: None
-) -> int:
-    """Write a movie and return its number of frames; `progress` is told how many of them are drawn.
+Progress = Callable[[int, int], object]
+"""Told how many frames are drawn, and of how many."""
+
+
+def make_movie(bout: Bout, spec: MovieSpec, out: Path, progress: Progress | None = None) -> int:
+    """Write a movie and return its number of frames.
 
     The file appears only when it is whole. Raises AnalysisError for what can not be shown (no angles in the span,
     unknown views, a camera file that can not be read, a missing library), OSError as open does.
@@ -75,12 +77,13 @@ def frame_count(spec: MovieSpec, end_s: float) -> int:
 
 
 def _pictures(
-    stage: Stage, camera: Camera | None, times: list[float], offset_s: float, progress: Callable[[int, int], object]
+    stage: Stage, camera: Camera | None, times: list[float], offset_s: float, progress: Progress | None
 ) -> Iterator[Picture]:
     for k, time_s in enumerate(times):
         film = None if camera is None else camera.at(time_s + offset_s)
         yield stage.picture(k, film)
-        progress(k + 1, len(times))
+        if progress is not None:
+            progress(k + 1, len(times))
 
 
 def _check(bout: Bout, spec: MovieSpec, out: Path) -> float:
@@ -92,12 +95,15 @@ def _check(bout: Bout, spec: MovieSpec, out: Path) -> float:
     if unknown or not 1 <= len(spec.views) <= 4:
         raise AnalysisError(f"views {', '.join(spec.views) or 'none'}: expected one to four of {', '.join(VIEWS)}")
     if not 0 < spec.speed < math.inf or not 0 < spec.fps <= 240:
-        raise AnalysisError(f"speed {spec.speed:g} at {spec.fps:g} frames/s: expected a speed above 0, up to 240 frames/s")
+        raise AnalysisError(
+            f"speed {spec.speed:g} at {spec.fps:g} frames/s: expected a speed above 0, up to 240 frames/s"
+        )
     end_s = min(bout.end_s, math.inf if spec.end_s is None else spec.end_s)
     part = bout.sensors.between(spec.begin_s, end_s)
     if end_s - spec.begin_s < SHORTEST_S or not len(part):
         raise AnalysisError(
-            f"{bout.folder}: no angles were recorded from {spec.begin_s:g} to {end_s:g} s; the bout ends at {bout.end_s:.4g} s"
+            f"{bout.folder}: no angles were recorded from {spec.begin_s:g} to {end_s:g} s;"
+            f" the bout ends at {bout.end_s:.4g} s"
         )
     if frame_count(spec, end_s) > MAX_FRAMES:
         raise AnalysisError(f"the movie would have more than {MAX_FRAMES} frames; show less of it, or faster")

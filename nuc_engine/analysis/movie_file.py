@@ -1,4 +1,7 @@
-"""Movie files: mp4 and the like through ffmpeg, gif through Pillow. A file appears under its name only when it is whole."""
+"""Movie files: mp4 and the like through ffmpeg, gif through Pillow.
+
+A file appears under its name only when it is whole.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class View:
 
 
 def _slanted(side: float) -> View:
-    """Return the view from in front of the leg, beside it and above; `side` is +1 for a left leg, -1 for a right one."""
+    """Return the view from in front, beside and above; `side` is +1 for a left leg, -1 for a right one."""
     ct, st, ce, se = math.cos(_TURN), side * math.sin(_TURN), math.cos(_TILT), math.sin(_TILT)
     return View("from in front and above", ("", ""), ((-st, ct, 0.0), (-se * ct, -se * st, ce)))
 
@@ -76,7 +76,10 @@ class Stage:
         self._camera = (0.02, 0.12, 0.46, 0.78) if with_camera else None
         area = (0.50, 0.12, 0.49, 0.78) if with_camera else (0.01, 0.12, 0.98, 0.78)
         places = _places(len(views), area, upright=with_camera)
-        self._panels = [_Panel(self._figure.add_axes(place), scene, _view(scene, name)) for name, place in zip(views, places, strict=True)]
+        self._panels = [
+            _Panel(self._figure.add_axes(place), scene, _view(scene, name))
+            for name, place in zip(views, places, strict=True)
+        ]
         self._words = _Words(self._figure, scene, speed)
         self._canvas.draw()
         self._background: Any = self._canvas.copy_from_bbox(self._figure.bbox)
@@ -234,7 +237,7 @@ def _places(count: int, area: _Rectangle, *, upright: bool) -> list[_Rectangle]:
 
 
 def _trails(scene: Scene, path: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the foot's path once for each joint with actions, side by side: pieces (lanes, m, 2, 2), colours (.., 3)."""
+    """Return the foot's path once per joint with actions, side by side: pieces (lanes, m, 2, 2) and their colours."""
     lanes = len(scene.path_colors)
     if len(path) < 2 or not lanes:
         return np.zeros((max(lanes, 1), 0, 2, 2)), np.zeros((max(lanes, 1), 0, 3))

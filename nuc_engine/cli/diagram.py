@@ -35,7 +35,10 @@ class _Source:
             "nuc diagram lin_roach -s experiment_a --at 20 --against 0 --what event-space",
             "the same 20 s into the script, with what is different from its start highlighted",
         ),
-        ("nuc diagram pc_stickmiddle --what regions --joint FTi", "the sensor space of one joint's rules, overlaps marked"),
+        (
+            "nuc diagram pc_stickmiddle --what regions --joint FTi",
+            "the sensor space of one joint's rules, overlaps marked",
+        ),
         ("nuc diagram data/experiment_a --what states", "the global states that were really passed through"),
     ),
     output=(

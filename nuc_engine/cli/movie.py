@@ -29,20 +29,32 @@ class _Views(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     examples=(
         ("nuc movie data/mine --begin 15 --end 25", "ten seconds of the bout at a quarter of its speed: 40 s of movie"),
         ("nuc movie data/mine --speed 1 --views side,3d --out leg.gif", "in real time, two views, as a gif"),
-        ("nuc movie data/mine --camera film.mp4 --offset 3.2", "beside the film of a camera that was started 3.2 s earlier"),
+        (
+            "nuc movie data/mine --camera film.mp4 --offset 3.2",
+            "beside the film of a camera started 3.2 s earlier",
+        ),
     ),
     output=(
-        "A movie (mp4, mkv, mov, avi or gif, by the name's ending), by default movie.mp4 in DIR; its path to stdout. A file"
-        " of that name is replaced once the new one is whole.",
+        "A movie (mp4, mkv, mov, avi or gif, by the name's ending), by default movie.mp4 in DIR; its path to stdout. A"
+        " file of that name is replaced once the new one is whole.",
     ),
 )
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--begin", metavar="T", type=click.FloatRange(0), default=0.0, show_default=True, help="First second shown.")
+@click.option(
+    "--begin", metavar="T", type=click.FloatRange(0), default=0.0, show_default=True, help="First second shown."
+)
 @click.option("--end", metavar="T", type=click.FloatRange(0), help="Last second shown.  [default: the bout's end]")
 @click.option(
-    "--speed", metavar="X", type=click.FloatRange(0, min_open=True), default=0.25, show_default=True, help="1 is real time."
+    "--speed",
+    metavar="X",
+    type=click.FloatRange(0, min_open=True),
+    default=0.25,
+    show_default=True,
+    help="1 is real time.",
 )
-@click.option("--fps", metavar="N", type=click.FloatRange(1, 240), default=25.0, show_default=True, help="Frames a second.")
+@click.option(
+    "--fps", metavar="N", type=click.FloatRange(1, 240), default=25.0, show_default=True, help="Frames a second."
+)
 @click.option(
     "--views",
     metavar="A,B,..",
@@ -51,7 +63,9 @@ class _Views(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     show_default=True,
     help=f"Up to four of {', '.join(VIEW_NAMES)}.",
 )
-@click.option("--camera", metavar="FILE", type=click.Path(exists=True, path_type=Path), help="A film, or a folder of frames.")
+@click.option(
+    "--camera", metavar="FILE", type=click.Path(exists=True, path_type=Path), help="A film, or a folder of frames."
+)
 @click.option(
     "--offset",
     metavar="S",
@@ -116,9 +130,9 @@ class _Bar:
     def __call__(self, done: int, total: int) -> None:
         if self._bar is None:
             self._bar = click.progressbar(length=total, label="frames", file=click.get_text_stream("stderr"))
-            self._bar.__enter__()
-        self._bar.update(1)
+            self._bar.render_progress()
+        self._bar.update(done - self._bar.pos)
 
     def __exit__(self, *what: object) -> None:
         if self._bar is not None:
-            self._bar.__exit__(None, None, None)
+            self._bar.render_finish()

@@ -129,7 +129,11 @@ class _Events:
         paper, wiring = self._paper, self._wiring
         when = "as configured" if not wiring.time_s else f"at {wiring.time_s:g} s"
         paper.text(EVENT_LEFT, 28, f"Event space: {wiring.label}, {when}", size=16, bold=True)
-        for x, words in ((EVENT_LEFT, "sensory events"), (LABEL_LEFT, "switching events"), (self._actions_left, "modules")):
+        for x, words in (
+            (EVENT_LEFT, "sensory events"),
+            (LABEL_LEFT, "switching events"),
+            (self._actions_left, "modules"),
+        ):
             paper.text(x, 52, words, size=11, fill=FAINT)
         for module in wiring.modules:
             self._frame(module)
@@ -164,7 +168,10 @@ class _Events:
         found = [leaf for action in _actions(self._wiring) for leaf in leaves(action.rule)]
         present = {_key(leaf) for leaf in found}
         keys: list[_Key] = [
-            (sense.hdso, above) for sense in self._wiring.senses() for above in (True, False) if (sense.hdso, above) in present
+            (sense.hdso, above)
+            for sense in self._wiring.senses()
+            for above in (True, False)
+            if (sense.hdso, above) in present
         ]
         keys += sorted(key for key in present if isinstance(key, str))
         step = max(EVENT_HEIGHT + 10, (bottom - HEAD) / max(len(keys), 1))
@@ -243,7 +250,9 @@ class _Events:
             y = top + ROW * k
             fresh = self._is_fresh(action, leaf)
             fill = HIGHLIGHT if fresh else PAPER
-            self._paper.rectangle(LABEL_LEFT - 4, y - 10, LABEL_WIDTH + 4, 20, fill=fill, line="#d6d6d3", weight=0.8, radius=4)
+            self._paper.rectangle(
+                LABEL_LEFT - 4, y - 10, LABEL_WIDTH + 4, 20, fill=fill, line="#d6d6d3", weight=0.8, radius=4
+            )
             self._paper.text(LABEL_LEFT + 4, y, leaf.text, size=11.5, bold=True)
             side = change.was.get(leaf.text) if change else None
             words = f"was {side}" if side else f"{leaf.parameter} ({leaf.id_num})" if isinstance(leaf, Limit) else ""
@@ -276,7 +285,9 @@ class _Events:
         paper.rectangle(x, y, EVENT_WIDTH, EVENT_HEIGHT, line=color, weight=1.8, radius=4)
         makers = self._makers(sense, above=key[1])
         if any(self._is_second(action.index) for action in makers):
-            paper.rectangle(x + 3, y + 3, EVENT_WIDTH - 6, EVENT_HEIGHT - 6, fill="none", line=color, weight=1, radius=3)
+            paper.rectangle(
+                x + 3, y + 3, EVENT_WIDTH - 6, EVENT_HEIGHT - 6, fill="none", line=color, weight=1, radius=3
+            )
         paper.text(x + 10, y + 14, f"{sense.name} {'high' if key[1] else 'low'}", size=11.5, bold=True)
         words = f"led to by {', '.join(action.short for action in makers)}" if makers else "no action leads to it"
         paper.text(x + 10, y + 29, words, size=9.5, fill=FAINT)
@@ -307,8 +318,8 @@ class _Events:
     def _footer(self) -> None:
         y = self._paper.height - FOOT + 26
         told = [
-            "Colour: the joint an event comes from. Full lines: angles; dashed: loads. A double border leads to a double line.",
-            "Each module can go from any of its actions to any other: arrows on its right; what promotes it comes from the left.",
+            "Colour: the joint an event comes from. Full lines: angles; dashed: loads. Double borders: double lines.",
+            "A module can go from any of its actions to any other (arrows on its right); events promote one (left).",
         ]
         if self._against is not None:
             other = self._against
@@ -328,4 +339,3 @@ def _signal(drive: Drive, sense: Sense) -> int:
 
 def _depth(rule: Condition) -> int:
     return 1 + max(_depth(term) for term in rule.terms) if isinstance(rule, AllOf | AnyOf) else 0
-

@@ -31,8 +31,8 @@ def flow_diagram(wiring: Wiring) -> bytes:
 
 def source_color(wiring: Wiring, sense: Sense) -> str:
     """Return the colour of the joint a sensor belongs to."""
-    role = next((m.role for m in wiring.modules if m.joint == sense.joint), "")
-    return paint(SOURCE_COLORS[role])
+    own = [SOURCE_COLORS[module.role] for module in wiring.modules if module.joint == sense.joint]
+    return paint(own[0] if own else SOURCE_COLORS[""])
 
 
 def sense_dash(sense: Sense) -> str:
@@ -77,7 +77,9 @@ class _Flow:
             paper.rectangle(x, y, PILL_WIDTH, PILL_HEIGHT, line=color, weight=2, radius=12, dash=sense_dash(sense))
             paper.text(x + PILL_WIDTH / 2, y + PILL_HEIGHT / 2, sense.name, size=11, anchor="middle")
         y = paper.height - 36
-        paper.text(MARGIN, y, "Each module stands for one joint, from the body (left) to the foot. Below it are its", size=11)
+        paper.text(
+            MARGIN, y, "Each module stands for one joint, from the body (left) to the foot. Below it are its", size=11
+        )
         words = "sensors: angles with full, loads with dashed lines, in the colour of the joint they come from."
         paper.text(MARGIN, y + 16, words, size=11)
         return paper.to_bytes()
@@ -113,7 +115,9 @@ class _Flow:
             port = self._ports[sense, module.joint]
             corner = 7.0 if port > middle else -7.0
             bend: list[Point] = [(middle, lane), (port - corner, lane)]
-            data = f"M{xy(bend[0])}L{xy(bend[1])}Q{xy((port, lane))} {xy((port, lane - 7))}L{xy((port, self._bottom + 9))}"
+            data = (
+                f"M{xy(bend[0])}L{xy(bend[1])}Q{xy((port, lane))} {xy((port, lane - 7))}L{xy((port, self._bottom + 9))}"
+            )
             paper.path(data, line=color, weight=2, dash=dash)
             paper.arrow_head((port, self._bottom + 1), -1.5708, size=10, fill=color)
         paper.circle(middle, lane, 3.2, fill=color)
@@ -144,4 +148,3 @@ class _Flow:
 
 def _rule_lines(action: Action) -> list[str]:
     return wrap(rule_text(action.rule), WIDTH - 52, 11)
-

@@ -1,9 +1,9 @@
 """Where in sensor space the rules of a module hold, exactly: overlaps and dead bands (figure 4-10, section 9.5.1.2).
 
-Between two neighbouring thresholds of a sensor nothing about a rule changes, so one point of each cell of the grid of all
-thresholds tells everything. Rules compare strictly (< and >), so wherever two of them hold together they do so in
-the inside of a cell, and the thresholds themselves need no cells. Where two sensors are compared with each other,
-each interval has one point per sensor of that kind, so that every order of them is among the points.
+Between two neighbouring thresholds of a sensor nothing about a rule changes, so one point of each cell of the grid of
+all thresholds tells everything. Rules compare strictly (< and >), so wherever two of them hold together they do so
+inside a cell, and the thresholds themselves need no cells. Where sensors are compared with each other, each interval
+has one point per sensor of that kind, so that every order of them is among the points.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SensorSpace:
-    """A module's rules over the sensors they read: `holds` has shape (actions, cells of axis 0, cells of axis 1, ...)."""
+    """A module's rules over the sensors they read: `holds` has shape (actions, cells of axis 0, of axis 1, ...)."""
 
     module: Module
     axes: tuple[Axis, ...]
@@ -74,12 +74,12 @@ class SensorSpace:
 
     def never(self) -> tuple[int, ...]:
         """Return the actions whose rule holds nowhere within what the sensors can be."""
-        rows = self.holds.reshape(len(self.holds), -1).any(axis=1)
-        return tuple(a.index for a, yes in zip(self.module.actions, rows, strict=True) if not yes)
+        rows: BoolArray = np.asarray(self.holds.reshape(len(self.holds), -1).any(axis=1))
+        return tuple(a.index for a, yes in zip(self.module.actions, rows.tolist(), strict=True) if not yes)
 
     def dead_band(self) -> tuple[Box, ...]:
         """Return where no rule holds, in blocks: there the module keeps the action it has."""
-        return tuple(Box((), sides) for sides in self.blocks(~self.holds.any(axis=0)))
+        return tuple(Box((), sides) for sides in self.blocks(~np.asarray(self.holds.any(axis=0))))
 
     def where(self, action: int) -> BoolArray:
         """Return the cells in which an action's rule holds. Raises KeyError for another module's action."""
@@ -111,7 +111,7 @@ def sensor_space(module: Module) -> SensorSpace:
 
 
 def _marks(sense: Sense, found: Sequence[object]) -> tuple[set[float], int]:
-    """Return the thresholds of one sensor, those of the sensors it is compared with among them, and how many these are."""
+    """Return the thresholds of one sensor and of all it is compared with, and how many sensors these are."""
     group = {sense}
     orders = [leaf for leaf in found if isinstance(leaf, Order)]
     for _ in orders:

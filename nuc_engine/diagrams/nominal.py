@@ -5,8 +5,8 @@ one way, and sooner or later reaches the thresholds that lie there. Whatever rul
 event that brought the leg into the state is taken as still there, and completes a compound rule as soon as the rest
 of it happens. Which of several sensors is first is not known: each gives a transition of its own.
 
-Most rules wait for what another joint does; those carry the cycle (section 4.4.1, step 6). A rule that waits for its own
-joint alone is a limit of that joint's movement; its transitions are kept apart. What ground, weight and inertia do
+Most rules wait for what another joint does; those carry the cycle (section 4.4.1, step 6). A rule that waits for its
+own joint alone is a limit of that joint's movement; its transitions are kept apart. What ground, weight and inertia do
 is not considered, so what a leg really does may differ: `nuc_engine.diagrams.seen`.
 """
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from nuc_engine.diagrams.drive import Drive, drives
 from nuc_engine.diagrams.wiring import Case, DiagramError, Limit, Module, Wiring, cases, leaves
@@ -107,9 +106,7 @@ class _Finder:
                 together = [s for s in at_event if first.last.implies(s.last) and (own or not s.own)]
                 end = _apply(state, together)
                 merged.setdefault((end, own), []).append(first.last)
-        return tuple(
-            Transition(state, end, tuple(dict.fromkeys(causes)), own) for (end, own), causes in merged.items()
-        )
+        return tuple(Transition(state, end, tuple(dict.fromkeys(causes)), own) for (end, own), causes in merged.items())
 
     def _going(self, state: GlobalState) -> Mapping[int, int]:
         """Return which way each sensor goes, by HDSO index; a joint that is not driven stays where it was led."""
@@ -149,13 +146,10 @@ def _is_ahead(limit: Limit, going: Mapping[int, int]) -> bool:
 
 
 def _demanded(module: Module, action: int, hdso: int) -> int:
-    """Return on which side of its thresholds a sensor was when the action was entered; 0 where the rule leaves it open."""
-    found = {leaf.above for leaf in leaves(module.action(action).rule) if _reads(leaf, hdso)}
+    """Return on which side of its thresholds a sensor was when the action was entered; 0 where that is open."""
+    limits = [leaf for leaf in leaves(module.action(action).rule) if isinstance(leaf, Limit)]
+    found = {limit.above for limit in limits if limit.sense.hdso == hdso}
     return 0 if len(found) != 1 else 1 if found.pop() else -1
-
-
-def _reads(leaf: object, hdso: int) -> bool:
-    return isinstance(leaf, Limit) and leaf.sense.hdso == hdso
 
 
 def _first(switches: Sequence[_Switch]) -> _Switch:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, groupby
+from itertools import combinations, groupby, pairwise
 
 import numpy as np
 
@@ -76,7 +76,9 @@ def _panels(space: SensorSpace) -> list[_Panel]:
     return found
 
 
-def _slices(space: SensorSpace, pair: Sequence[int], rest: Sequence[int]) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
+def _slices(
+    space: SensorSpace, pair: Sequence[int], rest: Sequence[int]
+) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
     """Yield planes over two sensors, one for each way they can look, with what the other sensors are there."""
     order = (0, *(k + 1 for k in pair), *(k + 1 for k in rest))
     turned = space.holds.transpose(order)
@@ -113,7 +115,9 @@ class _Panel:
     def __init__(self, space: SensorSpace, drawn: Sequence[int], others: Sequence[str], whole: SensorSpace) -> None:
         self._space, self._others, self._whole = space, others, whole
         self._axes = [space.axes[k] for k in drawn]
-        self._tall = PLANE_HEIGHT if len(self._axes) == 2 else STRIP_HEIGHT * (len(space.module.actions) if self._axes else 1)
+        self._tall = (
+            PLANE_HEIGHT if len(self._axes) == 2 else STRIP_HEIGHT * (len(space.module.actions) if self._axes else 1)
+        )
         legend = 30.0 + sum(34.0 for _ in space.module.actions) + 24.0 * (2 + len(overlap_lines(space)))
         self.height = max(self._tall + TICKS, legend) + 30.0 + GAP
 
@@ -182,7 +186,9 @@ class _Panel:
             paper.rectangle(left, high, right - left, low - high, fill="none", line=ALARM, weight=3)
             word = "both" if len(box.actions) == 2 else f"{len(box.actions)} rules"
             if right - left > 30 and low - high > 14:
-                paper.text((left + right) / 2, (low + high) / 2, word, anchor="middle", bold=True, fill=ALARM, halo=PAPER)
+                paper.text(
+                    (left + right) / 2, (low + high) / 2, word, anchor="middle", bold=True, fill=ALARM, halo=PAPER
+                )
 
     def _hatched(self, paper: Paper, row: int, corner: Point, opposite: Point) -> None:
         color = self._color(row)
@@ -220,7 +226,11 @@ class _Panel:
         """Write what the sensor can be at most, where the axis ends there and no threshold is near."""
         spread = abs(scale.at[-1] - scale.at[0])
         for (x, y, anchor), value, next_at, at in zip(
-            places, (scale.edges[0], scale.edges[-1]), (scale.at[1], scale.at[-2]), (scale.at[0], scale.at[-1]), strict=True
+            places,
+            (scale.edges[0], scale.edges[-1]),
+            (scale.at[1], scale.at[-2]),
+            (scale.at[0], scale.at[-1]),
+            strict=True,
         ):
             if value in (axis.sense.low, axis.sense.high) and abs(next_at - at) > 0.2 * spread:
                 paper.text(x, y, f"{value:.0f}", size=9.5, anchor=anchor, fill=FAINT)
@@ -244,7 +254,9 @@ class _Panel:
             paper.text(x, y + 9, "Nowhere do two rules hold together.", size=10.5)
         names = {action.index: action.short for action in self._space.module.actions}
         for k, action in enumerate(self._whole.never()):
-            paper.text(x, y + 28 + 15 * (len(lines) + k), f"{names[action]} can never be entered.", size=10.5, fill=ALARM)
+            paper.text(
+                x, y + 28 + 15 * (len(lines) + k), f"{names[action]} can never be entered.", size=10.5, fill=ALARM
+            )
 
 
 def _scale(axis: Axis, begin: float, end: float) -> _Scale:
@@ -253,7 +265,7 @@ def _scale(axis: Axis, begin: float, end: float) -> _Scale:
     low = axis.sense.low if math.isfinite(axis.sense.low) else (marks[0] if marks else 0.0) - max(span, 1.0)
     high = axis.sense.high if math.isfinite(axis.sense.high) else (marks[-1] if marks else 0.0) + max(span, 1.0)
     edges = (low, *marks, high)
-    shares = [(b - a) / (high - low) for a, b in zip(edges, edges[1:], strict=False)]
+    shares = [(b - a) / (high - low) for a, b in pairwise(edges)]
     if min(shares) >= CLOSE:
         at = [(edge - low) / (high - low) for edge in edges]
         return _Scale(edges, tuple(begin + share * (end - begin) for share in at), true_to_scale=True)
@@ -292,4 +304,3 @@ def _end_text(value: float) -> str:
 
 def _pattern_name(joint: int, row: int) -> str:
     return f"hatch{joint}-{row}"
-

@@ -86,5 +86,7 @@ def count_states(times_s: FloatArray, states: list[GlobalState], end_s: float) -
     return Seen(
         (edges[0], edges[-1]),
         tuple(sorted(stays, key=lambda stay: (-stay.share, stay.state))),
-        tuple(sorted((Passage(*pair, count) for pair, count in passed.items()), key=lambda p: (-p.count, p.begin, p.end))),
+        tuple(
+            sorted((Passage(*pair, count) for pair, count in passed.items()), key=lambda p: (-p.count, p.begin, p.end))
+        ),
     )

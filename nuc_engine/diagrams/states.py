@@ -164,7 +164,10 @@ class _Sheet:
         curve = self._curve(begin, end, pairs, pen.head)
         data = f"M{xy(curve.begin)}Q{xy(curve.control)} {xy(curve.end)}"
         self._paper.path(data, line=pen.color, weight=pen.weight, dash=pen.dash)
-        tip = curve.end[0] + pen.head * 0.8 * math.cos(curve.angle), curve.end[1] + pen.head * 0.8 * math.sin(curve.angle)
+        tip = (
+            curve.end[0] + pen.head * 0.8 * math.cos(curve.angle),
+            curve.end[1] + pen.head * 0.8 * math.sin(curve.angle),
+        )
         self._paper.arrow_head(tip, curve.angle, size=pen.head, fill=pen.color)
 
     def label(
@@ -240,7 +243,9 @@ def _nominal_key(paper: Paper, wiring: Wiring, y: float) -> None:
     )
     _key(paper, items, y)
     paper.text(24, y + 22, _rows_sentence(wiring), size=11, fill=FAINT)
-    words = "Predicted from rules, thresholds and the direction of each action's drive, without ground, weight or inertia."
+    words = (
+        "Predicted from rules, thresholds and the direction of each action's drive, without ground, weight or inertia."
+    )
     paper.text(24, y + 40, words, size=11, fill=FAINT)
 
 
@@ -253,7 +258,9 @@ def _actual_key(paper: Paper, wiring: Wiring, y: float) -> None:
     )
     _key(paper, items, y)
     paper.text(24, y + 22, _rows_sentence(wiring), size=11, fill=FAINT)
-    words = "Numbers at arrows: how often. Under a box: share of the time, median stay. Heavy box: in the nominal cycle."
+    words = (
+        "Numbers at arrows: how often. Under a box: share of the time, median stay. Heavy box: in the nominal cycle."
+    )
     paper.text(24, y + 40, words, size=11, fill=FAINT)
 
 

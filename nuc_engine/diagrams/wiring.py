@@ -1,7 +1,7 @@
 """What the diagrams are drawn from: modules, actions and entry rules, with the values in force at one moment.
 
-Source: chapter 4. A rule becomes a tree of conditions on sensors: thresholds are numbers already, rules inside rules are
-opened, and what no sensor decides is true or false.
+Source: chapter 4. A rule becomes a tree of conditions on sensors: thresholds are numbers already, rules inside rules
+are opened, and what no sensor decides is true or false.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nuc_engine.analysis.tracks import Role, joint_role
 from nuc_engine.changes import Changeset
 from nuc_engine.plan import HdsoPlan, JointPlan, Plan
 from nuc_engine.rulecheck import free_ranges
-from nuc_engine.values import Values, initial_values, number_text, rule_tokens
+from nuc_engine.values import Values, initial_values, number_text, plain_number, rule_tokens
 from sccils_schemas.model import Model
 from sccils_schemas.nesting import MAX_RULE_LEVELS
 from sccils_schemas.rules import And, Comparison, Rule, Variable, parse_tokens
@@ -322,7 +322,7 @@ class _Reader:
         held = self._values[hdso.index]
         if held is None:
             raise DiagramError(f"{hdso.name} ({hdso.id_num}) has no value yet, but a rule reads it")
-        return float(held[0])
+        return float(plain_number(held[0], hdso.datatype))
 
     def _sense(self, hdso: HdsoPlan) -> Sense:
         low, high = self._ranges.get(hdso.index, (-math.inf, math.inf))

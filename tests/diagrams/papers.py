@@ -1,0 +1,53 @@
+"""Drawings taken apart: what is written, and where things are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    root: ElementTree.Element
+
+    @property
+    def size(self) -> tuple[float, float]:
+        return float(self.root.attrib["width"]), float(self.root.attrib["height"])
+
+    def texts(self) -> list[str]:
+        return [element.text or "" for element in self.root.iter(f"{SVG}text")]
+
+    def all_rectangles(self) -> list[ElementTree.Element]:
+        return [element for element in self.root.findall(f"{SVG}rect")]
+
+    def rectangles(self, **attributes: str) -> list[tuple[float, float, float, float]]:
+        found = [e for e in self.all_rectangles() if all(e.get(k) == v for k, v in attributes.items())]
+        return [(float(e.attrib["x"]), float(e.attrib["y"]), float(e.attrib["width"]), float(e.attrib["height"])) for e in found]
+
+    def paths(self, **attributes: str) -> list[ElementTree.Element]:
+        return [e for e in self.root.findall(f"{SVG}path") if all(e.get(k.replace("_", "-")) == v for k, v in attributes.items())]
+
+
+def read(svg: bytes) -> Sheet:
+    assert svg.startswith(b"<?xml")
+    assert not re.search(rb"nan|inf[^o]", svg.split(b"<desc>")[0])
+    numbers = re.findall(rb'(?:x|y|width|height|d|points)="([^"]*)"', svg)
+    assert not any(b"nan" in n or b"inf" in n for n in numbers)
+    return Sheet(ElementTree.fromstring(svg))
+
+
+def apart(boxes: list[tuple[float, float, float, float]]) -> bool:
+    """Whether no two boxes lie over each other."""
+    for k, (x, y, w, h) in enumerate(boxes):
+        for u, v, a, b in boxes[k + 1 :]:
+            if x < u + a and u < x + w and y < v + b and v < y + h:
+                return False
+    return True
+
+
+def within(sheet: Sheet, boxes: list[tuple[float, float, float, float]]) -> bool:
+    width, height = sheet.size
+    return all(x >= 0 and y >= 0 and x + w <= width and y + h <= height for x, y, w, h in boxes)
