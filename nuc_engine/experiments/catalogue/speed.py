@@ -1,0 +1,125 @@
+"""Speed: the six agonist activations alone shorten the step (7.3, Figure 7-11)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nuc_engine.analysis.spread import step_samples
+from nuc_engine.analysis.tracks import FloatArray
+from nuc_engine.experiments.catalogue.parts import Reasons, judged, unlike, window
+from nuc_engine.experiments.catalogue.pictures import draw_speed
+from nuc_engine.experiments.protocol import (
+    BoutPlan,
+    Finding,
+    Observation,
+    Observations,
+    Trial,
+    Window,
+)
+
+CONFIG = "null_roach"
+
+AGONISTS: dict[str, tuple[float, ...]] = {}
+"""HDSO -> its value at each level, slowest first. The first level is the configuration's own."""
+
+NAMES = {
+    "122": "ThC1 protractor, pro(DEP), stance",
+    "123": "ThC1 retractor, ret(LEV), swing",
+    "126": "CTr levator, lev(PRO), swing",
+    "127": "CTr depressor, dep(RET), stance",
+    "130": "FTi extensor, stance",
+    "131": "FTi flexor, swing",
+}
+"""The agonist of each action of the cockroach leg, by its activation's HDSO."""
+
+ANTAGONISTS = {"121": "123", "124": "122", "125": "127", "128": "126", "129": "131", "132": "130"}
+"""Activation of each antagonist -> that of the same muscle where it is the agonist."""
+
+SHORTENING = 0.30
+"""Least share of the step period that has to be gone at the last level."""
+
+
+def criterion_speed(seen: Observations) -> Finding:
+    """Stepping at every level, periods that fall from level to level by more than their error, and by 30 % in all."""
+    bouts = list(seen.values())
+    against: Reasons = tuple(
+        f"{one.plan.label}: {reason}" for one in bouts for reason in unlike(one, "stepping", "FWD")
+    )
+    durations = [_durations(one) for one in bouts]
+    periods = [float(np.median(own)) if own.size else math.nan for own in durations]
+    errors = [median_error(own) for own in durations]
+    for k in range(1, len(bouts)):
+        fall, error = periods[k - 1] - periods[k], math.hypot(errors[k - 1], errors[k])
+        if not fall > error:
+            against += (
+                f"{bouts[k].plan.label}: period {periods[k]:.3f} s after {periods[k - 1]:.3f} s, expected shorter by"
+                f" more than the standard error of the difference, {error:.3f} s",
+            )
+    shortening = 1 - periods[-1] / periods[0]
+    if not shortening >= SHORTENING:
+        against += (f"the period is {shortening:.0%} shorter at the last level, expected {SHORTENING:.0%} or more",)
+    numbers = {f"{one.plan.label}: step period (s)": period for one, period in zip(bouts, periods, strict=True)}
+    return judged((), against, numbers | {"shortening (share)": shortening})
+
+
+def median_error(values: FloatArray) -> float:
+    """Return a median's standard error, as of a normal sample: 1.253 s / sqrt(n); nan for fewer than two values."""
+    if len(values) < 2:
+        return math.nan
+    return 1.2533 * float(values.std(ddof=1)) / math.sqrt(len(values))
+
+
+def _durations(one: Observation) -> FloatArray:
+    stretch = window(one.plan, "stepping")
+    return step_samples(one.leg, stretch.begin_s + stretch.settle_s, stretch.end_s).duration_s
+
+
+def draw_figure_7_11(trials: Sequence[Trial], path: Path) -> None:
+    """Draw the activations of the agonists against the step period."""
+    levels = len(next(iter(AGONISTS.values())))
+    periods = np.array(
+        [[trial.numbers.get(f"{label(k)}: step period (s)", math.nan) for k in range(levels)] for trial in trials]
+    )
+    draw_speed(periods, {NAMES[hdso]: values for hdso, values in AGONISTS.items()}, path)
+
+
+def label(level: int) -> str:
+    """Return the label of a level's bout, counted from 0."""
+    return f"level {level + 1}"
+
+
+def level_bouts(tables: Mapping[str, Sequence[float]]) -> tuple[BoutPlan, ...]:
+    """Return one bout per level, with each HDSO at its value of that level."""
+    levels = len(next(iter(tables.values())))
+    return tuple(
+        BoutPlan(
+            label(k),
+            CONFIG,
+            None,
+            40.0,
+            (Window("stepping", 0.0, 40.0, "final", 8.0),),
+            values={hdso: own[k] for hdso, own in tables.items()},
+        )
+        for k in range(levels)
+    )
+
+
+CRITERION_TEXT = (
+    "At every level the leg steps as in FWD from 8 to 40 s, without a kick. From each level to the next the median step"
+    " duration (from one minimum of the thorax-coxa angle to the next) falls by more than the standard error of the"
+    " difference of the two medians. At the last level it is at least 30 % shorter than at the first."
+)
+
+HYPOTHESIS = """Stepping is driven by sensory events, and how soon they come depends on how strongly muscles pull. A tonic change of
+drive to the agonists alone, the muscle that each action is named after, should therefore change the speed of stepping.
+No rhythm has to be set anywhere."""
+
+METHOD = """The cockroach leg walks forward with muscles whose force does not depend on their length (null_roach), once at each of
+several levels of drive. From level to level only the activations of the six agonists change: those of protractor and
+retractor (ThC1), levator and depressor (CTr), extensor and flexor (FTi) in the action in which each is the agonist.
+They do not rise by one common factor. The first level is the configuration as it stands. All bouts of a
+repetition have the same seed. The leg is not kicked."""

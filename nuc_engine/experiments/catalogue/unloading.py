@@ -1,0 +1,284 @@
+"""Unloading in stance: the predictions of section 7.4.5.3, by taking the ground away and by a magnet at the foot.
+
+What "promotes" means here: a disturbance counts when it begins in stance and the leg was stepping before it. For each
+action that is predicted and not yet in force, the time until the leg enters it is measured (at most `LONGEST_S`) and
+compared with undisturbed stances of the same bout: their times until the same action, counted from the same time after
+touch-down. The gain is the median of these less the one after the disturbance. An action is promoted when the median
+gain is at least `LEAST_GAIN_S`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+
+import numpy as np
+
+from nuc_engine.analysis.steps import Steps
+from nuc_engine.analysis.tracks import LegTracks, ModuleTrack, Role
+from nuc_engine.experiments.catalogue.parts import (
+    BOUT,
+    Reasons,
+    lift_offs,
+    not_started,
+    one_bout,
+)
+from nuc_engine.experiments.protocol import (
+    BoutPlan,
+    Control,
+    Experiment,
+    Finding,
+    Observation,
+    Observations,
+    Row,
+    Trial,
+    Window,
+)
+
+TIMES_S = tuple(20.0 + 7.0 * k for k in range(8))
+"""When the leg is disturbed; the same in all scripts of this module."""
+DURATION_S = TIMES_S[-1] + 7.0
+CALM_FROM_S = 13.0
+"""From here to the first disturbance, and from `CALM_AFTER_S` after one to the next, stances count as undisturbed."""
+CALM_AFTER_S = 4.0
+LONGEST_S = 1.0
+LEAST_GAIN_S = 0.05
+"""Two evaluations of the rules: less is not told from chance."""
+LEAST_EVENTS = 2
+LEAST_STANCES = 3
+BEFORE_S = 2.0
+"""Before a disturbance the foot has to have left the ground twice in this time."""
+FLEXED_DEG = 90.0
+"""HDSO 107: the tibia's rule of extension asks for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """An action that unloading in stance should promote, by part of its name; above an angle, where one is given."""
+
+    role: Role
+    action: str
+    above_deg: float = -math.inf
+
+    @property
+    def label(self) -> str:
+        """How it is called in numbers and reasons."""
+        return f"{self.role} {self.action}"
+
+
+PREDICTED: dict[str, tuple[Predicted, ...]] = {
+    "FWD": (Predicted("FTi", "flexion"), Predicted("CTr", "levation")),
+    "ITF": (Predicted("FTi", "extension", FLEXED_DEG), Predicted("CTr", "levation")),
+    "ITB": (Predicted("FTi", "extension", FLEXED_DEG), Predicted("CTr", "depression")),
+}
+"""Section 7.4.5.3: what the "leg unload" event promotes in each behaviour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """Foot down from `begin_s` to `end_s` (infinity where the record ends in it)."""
+
+    begin_s: float
+    end_s: float
+
+
+def stances(steps: Steps) -> tuple[Stance, ...]:
+    """Return the stances of a record, from the swings beside them."""
+    ends = [swing.lift_off_s for swing in steps.swings[1:]] + [math.inf]
+    return tuple(
+        Stance(swing.touch_down_s, end) for swing, end in zip(steps.swings, ends, strict=False) if swing.end_known
+    )
+
+
+def calm_stretches(times_s: Sequence[float] = TIMES_S) -> tuple[tuple[float, float], ...]:
+    """Return the times in which the leg is left alone, each ending with a disturbance."""
+    begins = [CALM_FROM_S] + [time + CALM_AFTER_S for time in times_s[:-1]]
+    return tuple(zip(begins, times_s, strict=True))
+
+
+def gains(seen: Observation, predicted: Predicted, times_s: Sequence[float] = TIMES_S) -> tuple[float, ...]:
+    """Return by how many seconds each disturbance that counts brought the action forward; negative: it came later."""
+    module = seen.leg.module(predicted.role)
+    found: list[float] = []
+    down = stances(seen.steps)
+    for time in times_s:
+        stance = next((one for one in down if one.begin_s <= time < one.end_s), None)
+        if stance is None or len(lift_offs(seen.steps, time - BEFORE_S, time)) < 2:
+            continue
+        waited = _until(seen.leg, module, predicted, time)
+        usual = _usual(seen.leg, module, predicted, down, time - stance.begin_s, calm_stretches(times_s))
+        if waited is not None and len(usual) >= LEAST_STANCES:
+            found.append(median(usual) - waited)
+    return tuple(found)
+
+
+def _usual(
+    leg: LegTracks,
+    module: ModuleTrack,
+    predicted: Predicted,
+    down: Sequence[Stance],
+    since_s: float,
+    calm: Sequence[tuple[float, float]],
+) -> list[float]:
+    """Return the times until the action in undisturbed stances that last `since_s` or longer, from then on."""
+    found: list[float] = []
+    for stance in down:
+        time = stance.begin_s + since_s
+        ends = [end for begin, end in calm if begin <= stance.begin_s and time < end]
+        if not ends or time >= stance.end_s:
+            continue
+        waited = _until(leg, module, predicted, time)
+        # What had not happened when the leg was disturbed next is not known.
+        if waited is not None and time + waited <= ends[0]:
+            found.append(waited)
+    return found
+
+
+def _until(leg: LegTracks, module: ModuleTrack, predicted: Predicted, time_s: float) -> float | None:
+    """Return the time from `time_s` until the action is entered, at most `LONGEST_S`.
+
+    None when it is in force already, or the joint is not flexed enough for it.
+    """
+    wanted = [
+        code for code, name in zip(module.actions, module.action_names, strict=True) if predicted.action in name.lower()
+    ]
+    angle = float(np.interp(time_s, leg.t_sensor_s, module.angle_deg))
+    now = max(0, int(np.searchsorted(leg.t_state_s, time_s, side="right")) - 1)
+    if module.action[now] in wanted or angle <= predicted.above_deg:
+        return None
+    entered = np.flatnonzero(np.isin(module.action[now:], wanted))
+    if not entered.size:
+        return LONGEST_S
+    return min(LONGEST_S, float(leg.t_state_s[now + int(entered[0])]) - time_s)
+
+
+def criterion(kind: str, seen: Observations) -> Finding:
+    """Return whether all actions predicted for a behaviour are promoted; too few disturbances in stance: no start."""
+    one = seen[BOUT]
+    before = not_started([one], kind)
+    numbers: dict[str, float] = {}
+    samples: dict[str, tuple[float, ...]] = {}
+    against: Reasons = ()
+    for predicted in PREDICTED[kind]:
+        found = gains(one, predicted)
+        numbers[f"{predicted.label}: disturbances that count"] = float(len(found))
+        if len(found) < LEAST_EVENTS:
+            before += (f"{predicted.label}: {len(found)} disturbances count, expected at least {LEAST_EVENTS}",)
+            continue
+        gain = median(found)
+        numbers[f"{predicted.label}: sooner by (s)"] = gain
+        samples[f"{predicted.label}: sooner by (s)"] = found
+        if gain < LEAST_GAIN_S:
+            against += (f"{predicted.label}: sooner by {gain:.3f} s, expected at least {LEAST_GAIN_S:g} s",)
+    return Finding(not before and not against, before or against, numbers, samples, started=not before)
+
+
+def pooled(trials: Sequence[Trial]) -> dict[str, float]:
+    """Return, over all repetitions together, share and median of the gains, and the p of a sign test (two-sided)."""
+    numbers: dict[str, float] = {}
+    for name in dict.fromkeys(name for trial in trials for name in trial.samples):
+        values = [value for trial in trials for value in trial.samples.get(name, ())]
+        sooner, later = sum(value > 0 for value in values), sum(value < 0 for value in values)
+        action = name.partition(":")[0]
+        numbers[f"{action}: median gain of all disturbances (s)"] = median(values)
+        numbers[f"{action}: share sooner"] = sooner / len(values)
+        numbers[f"{action}: sign test p"] = sign_test(sooner, later)
+    return numbers
+
+
+def sign_test(more: int, less: int) -> float:
+    """Return the two-sided p of so many differences of one sign and so many of the other, ties left out."""
+    total = more + less
+    tail = sum(math.comb(total, k) for k in range(min(more, less) + 1)) / 2**total
+    return min(1.0, 2 * tail)
+
+
+_TEXT = (
+    "From {begin:g} to 20 s the leg steps as in {kind} (kicked once if it must; else a failed start). Of the eight"
+    " disturbances those count that begin in stance, with two lift-offs in the 2 s before; at least two have to (else"
+    " a failed start). {actions}: the time until the action is entered is shorter than in undisturbed stances of the"
+    " same bout, counted from the same time after touch-down and at most 1 s, by at least 0.05 s (two evaluations of"
+    " the rules) in the median over the disturbances. Where the action is already in force{guard}, there is nothing"
+    " to promote, and the disturbance does not count for it."
+)
+
+_SAW = {
+    "FWD": "predicted: unloading promotes FTi flexion and CTr levation",
+    "ITF": "predicted: unloading promotes FTi extension (perhaps only of a flexed tibia) and CTr levation",
+    "ITB": "predicted: unloading promotes FTi extension and CTr depression",
+}
+
+
+def _bout(kind: str, script: str | None) -> tuple[BoutPlan]:
+    if kind == "FWD":
+        return one_bout(script, DURATION_S, Window(kind, 0.0, 20.0, "before", 6.0))
+    return one_bout(script, DURATION_S, Window(kind, 8.0, 20.0, "before", 5.0), start_kick_s=10.5)
+
+
+def _row(kind: str, script: str, control_script: str | None, why: str) -> Row:
+    guard = f", or FTi flexed by less than {FLEXED_DEG:g} degrees (HDSO 107)" if kind != "FWD" else ""
+    actions = " and ".join(one.label for one in PREDICTED[kind])
+    return Row(
+        name=kind,
+        saw=_SAW[kind],
+        bouts=_bout(kind, script),
+        criterion_text=_TEXT.format(begin=6 if kind == "FWD" else 13, kind=kind, actions=actions, guard=guard),
+        criterion=partial(criterion, kind),
+        control=Control(why=why, bouts=_bout(kind, control_script)),
+        kicks_there="not done on the robot",
+        summary=pooled,
+    )
+
+
+_HYPOTHESIS = """\
+The event-space diagrams of the three behaviours say which actions the loss of load brings about. If sensors couple
+the joints in this way, a leg that is unloaded in the middle of stance should go over to its swing early: in
+forward stepping (FWD) to flexion of FTi and levation of CTr, in the forward-type inside turn (ITF) to extension of
+FTi and levation of CTr, in the backward-type inside turn (ITB) to extension of FTi and depression of CTr. The
+dissertation predicts this for the animal and did not try it on the robot."""
+
+EXPERIMENT_DROPOUT = Experiment(
+    name="dropout",
+    section="7.4.5.3",
+    title="The ground drops out in stance",
+    hypothesis=_HYPOTHESIS,
+    method="""\
+The leg steps in one of the three behaviours. At 20 s, and seven times more at intervals of 7 s, the ground is
+taken away for half a second. Times are fixed, so the phase of the step is left to chance; those that fall into
+stance are judged. 1.5 and 2.5 s after the ground went the leg is kicked, so that one that got stuck steps again.
+Undisturbed stances are those from 13 s to the first disturbance and in the last 3 s before each of the others.""",
+    rows=tuple(
+        _row(
+            kind,
+            f"dropout_{kind.lower()}",
+            sham,
+            "The same behaviour left alone: at the same instants nothing happens, so no"
+            " action may come earlier than in other stances.",
+        )
+        for kind, sham in (("FWD", None), ("ITF", "unload_sham_itf"), ("ITB", "unload_sham_itb"))
+    ),
+)
+
+EXPERIMENT_MAGNET = Experiment(
+    name="magnet",
+    section="7.4.5.3",
+    title="A magnet unloads the foot in stance",
+    hypothesis=_HYPOTHESIS,
+    method="""\
+As in the experiment with the ground, but the ground stays: for 0.4 s the foot is pulled upward with 1.5 N, as by a
+magnet above it (the foot presses with about 2 N in stance). The leg is not kicked. This changes the load without
+the foot having to lose contact. Undisturbed stances are those from 13 s to the first disturbance and in the last 3
+s before each of the others.""",
+    rows=tuple(
+        _row(
+            kind,
+            f"magnet_{kind.lower()}",
+            f"magnet_press_{kind.lower()}",
+            "The magnet presses the foot down with the same force: more load must not promote what less load does.",
+        )
+        for kind in ("FWD", "ITF", "ITB")
+    ),
+)

@@ -1,0 +1,216 @@
+"""What holds for every experiment: names, scripts, windows, controls; and its rows can be sent to other processes."""
+
+from __future__ import annotations
+
+import pickle
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from nuc_engine.experiments.catalogue import EXPERIMENTS
+from nuc_engine.experiments.catalogue.transitions import FIRST_KICK_S, SECOND_KICK_S
+from nuc_engine.experiments.catalogue.unloading import TIMES_S
+from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row
+from nuc_engine.locations import find_configuration, find_script
+
+ROWS = [pytest.param(each, row, id=f"{each.name}-{row.name}") for each in EXPERIMENTS for row in each.rows]
+PLANS = [
+    pytest.param(plan, id=f"{each.name}-{row.name}-{where}-{plan.label}")
+    for each in EXPERIMENTS
+    for row in each.rows
+    for where, bouts in (("row", row.bouts), ("control", row.control.bouts))
+    for plan in bouts
+]
+
+
+def script(name: str) -> ET.Element:
+    return ET.fromstring(Path(find_script(name)).read_text(encoding="utf-8"))
+
+
+def writes(name: str) -> dict[tuple[float, int], str]:
+    """Time and HDSO -> value, of the plain writes of a script."""
+    found: dict[tuple[float, int], str] = {}
+    for mod in script(name).findall("hdsoMod"):
+        key = float(mod.get("time", "0")), int(mod.get("idNum", ""))
+        assert key not in found, f"{name} writes {key} twice"
+        found[key] = mod.text or ""
+    return found
+
+
+def at(name: str, time: float) -> dict[int, str]:
+    return {number: value for (when, number), value in writes(name).items() if when == time}
+
+
+def in_the_end(name: str) -> dict[int, str]:
+    """The last value of each HDSO, gradual changes included."""
+    timed = [(when, number, value) for (when, number), value in writes(name).items()]
+    for gradual in script(name).findall("gradual"):
+        end = float(gradual.get("time", "")) + float(gradual.get("duration", ""))
+        timed += [(end, int(mod.get("idNum", "")), mod.text or "") for mod in gradual.findall("hdsoMod")]
+    return {number: value for _, number, value in sorted(timed)}
+
+
+def test_all_of_chapter_7_is_there() -> None:
+    names = [each.name for each in EXPERIMENTS]
+    assert names == [
+        "A",
+        "B",
+        "D1",
+        "D2",
+        "Fa",
+        "Fb",
+        "Ga",
+        "Gb",
+        "Gc",
+        "Ea",
+        "Eb",
+        "Ec",
+        "speed",
+        "restricted",
+        "disconnect",
+        "muscles-sideways",
+        "muscles-forward",
+        "dropout",
+        "magnet",
+    ]
+
+
+@pytest.mark.parametrize(("experiment", "row"), ROWS)
+def test_rows_can_be_sent_to_worker_processes(experiment: Experiment, row: Row) -> None:
+    again = pickle.loads(pickle.dumps(row))
+    assert (again.bouts, again.control, again.criterion_text) == (row.bouts, row.control, row.criterion_text)
+    assert pickle.dumps(again) == pickle.dumps(row)
+
+
+@pytest.mark.parametrize(("experiment", "row"), ROWS)
+def test_rows_say_what_they_ask_for(experiment: Experiment, row: Row) -> None:
+    assert len({each.name for each in experiment.rows}) == len(experiment.rows)
+    for text in (experiment.hypothesis, experiment.method, row.saw, row.criterion_text, row.control.why):
+        assert text.strip() == text
+        assert "  " not in text
+    assert row.control.bouts != row.bouts
+    assert len(row.control.bouts) == len(row.bouts)
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_bouts_name_what_is_there(plan: BoutPlan) -> None:
+    assert find_configuration(plan.config)
+    if plan.script is not None:
+        assert find_script(plan.script)
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_windows_lie_in_the_bout_and_leave_something_to_judge(plan: BoutPlan) -> None:
+    assert len({window.name for window in plan.windows}) == len(plan.windows)
+    for window in plan.windows:
+        assert 0 <= window.begin_s < window.end_s <= plan.duration_s
+        assert window.end_s - window.begin_s - window.settle_s >= 3.0
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_kicks_come_before_what_is_judged_of_the_final_part(plan: BoutPlan) -> None:
+    finals = [window for window in plan.windows if window.part == "final"]
+    assert all(a < b for a, b in pairwise(plan.kicks_s))
+    for kick in plan.kicks_s:
+        assert any(w.begin_s <= kick <= w.begin_s + w.settle_s - 2 for w in finals)
+    if plan.start_kick_s is not None:
+        before = [window for window in plan.windows if window.part == "before"]
+        assert before
+        for window in before:
+            assert plan.start_kick_s <= window.begin_s + window.settle_s - 1
+
+
+A_ITF, A_ITB = at("experiment_a", 20), at("experiment_a", 40)
+
+
+def test_every_script_of_the_roach_leg_begins_as_experiment_a() -> None:
+    for path in Path(find_script("experiment_a")).parent.glob("*.xml"):
+        if path.stem.startswith(("experiment_", "dropout_", "magnet_", "unload_", "itf_kicked")):
+            assert at(path.stem, 0) == at("experiment_a", 0), path.stem
+
+
+def test_b_ends_where_a_does() -> None:
+    assert in_the_end("experiment_b") == in_the_end("experiment_a")
+    assert set(at("experiment_b", 20)) == set(A_ITF) | set(A_ITB)
+
+
+def test_d_is_a_in_reverse_order() -> None:
+    assert at("experiment_d", 20) == A_ITB
+    assert at("experiment_d", 40) == A_ITF
+    assert in_the_end("experiment_d") != in_the_end("experiment_a")
+
+
+def test_commuting_d_ends_where_a_does() -> None:
+    assert at("experiment_d_commuting", 20) == A_ITB
+    assert in_the_end("experiment_d_commuting") == in_the_end("experiment_a")
+    assert not set(at("experiment_d_commuting", 40)) & {162, 104}
+
+
+def test_f_divides_the_changeset_by_joint() -> None:
+    halves = at("experiment_fa", 20), at("experiment_fa", 40)
+    assert halves == (at("experiment_fb", 40), at("experiment_fb", 20))
+    assert set(halves[0]) == {165, 166}
+    assert halves[0] | halves[1] == A_ITF == at("itf_kicked", 20)
+
+
+@pytest.mark.parametrize(("letter", "rules_s"), [("a", 10), ("b", 15), ("c", 25)])
+def test_g_changes_thresholds_gradually_and_rules_at_once(letter: str, rules_s: int) -> None:
+    name = f"experiment_g{letter}"
+    (change,) = script(name).findall("gradual")
+    assert change.attrib == {"time": "10", "duration": "10", "steps": "10"}
+    thresholds = {int(mod.get("idNum", "")): mod.text or "" for mod in change}
+    assert set(thresholds) == {103, 104, 105}
+    assert set(at(name, rules_s)) == {161, 162, 165, 166}
+    assert thresholds | at(name, rules_s) == A_ITF
+
+
+@pytest.mark.parametrize(("letter", "rules_s"), [("a", 30), ("b", 35), ("c", 45)])
+def test_e_changes_activations_gradually_and_rules_at_once(letter: str, rules_s: int) -> None:
+    name = f"experiment_e{letter}"
+    (change,) = script(name).findall("gradual")
+    assert change.attrib == {"time": "30", "duration": "10", "steps": "10"}
+    activations = {int(mod.get("idNum", "")): mod.text or "" for mod in change}
+    assert set(activations) == {122, 124, 125, 126}
+    assert set(at(name, rules_s)) == {162, 163, 164, 104}
+    assert at(name, 20) == A_ITF
+    assert activations | at(name, rules_s) == A_ITB
+
+
+@pytest.mark.parametrize(
+    "name", ["experiment_d", "experiment_d_commuting", "experiment_fa", "experiment_fb", "itf_kicked"]
+)
+def test_interims_are_kicked_twice(name: str) -> None:
+    assert [float(kick.get("time", "")) for kick in script(name).findall("kick")] == [FIRST_KICK_S, SECOND_KICK_S]
+
+
+@pytest.mark.parametrize("kind", ["fwd", "itf", "itb"])
+def test_legs_are_unloaded_when_the_criterion_looks(kind: str) -> None:
+    ground = script(f"dropout_{kind}").findall("ground")
+    assert [float(one.get("time", "")) for one in ground if one.get("present") == "n"] == list(TIMES_S)
+    assert [float(one.get("time", "")) for one in ground if one.get("present") == "y"] == [t + 0.5 for t in TIMES_S]
+    for name, newton in ((f"magnet_{kind}", -1.5), (f"magnet_press_{kind}", 1.5)):
+        loads = script(name).findall("load")
+        assert [float(one.get("time", "")) for one in loads] == list(TIMES_S)
+        assert {float(one.get("newton", "")) for one in loads} == {newton}
+
+
+def test_turns_are_the_same_wherever_they_are_made() -> None:
+    for name in ("dropout", "magnet", "magnet_press", "unload_sham"):
+        assert at(f"{name}_itf", 8) == A_ITF
+        assert at(f"{name}_itb", 8) == at("experiment_b", 20)
+
+
+def test_starts_leave_the_rules_as_the_configuration_has_them() -> None:
+    joints = ET.parse(find_configuration("restricted_pc_stick") / "joints.xml")
+    rules: dict[int, str] = {}
+    for rule in joints.iter("transition_rule"):
+        (name, *_) = rule.findall("hdsoMod")
+        rules[int(name.get("idNum", ""))] = rule.get("boolstring", "")
+    for start in ("lev_ext", "lev_flx", "dep_ext", "dep_flx"):
+        released = at(f"restricted_start_{start}", 0.5)
+        assert released == {number: rules[number] for number in released}
+        held = at(f"restricted_start_{start}", 0)
+        assert sorted(held.values()) == ["190", "190", "190", "191", "191"]
+        assert set(held) == set(released)

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nuc_engine.analysis.tracks import LegTracks
+from nuc_engine.experiments.catalogue.muscles import (
+    DIFFERENCE,
+    DURATION,
+    EXPERIMENT_FORWARD,
+    EXPERIMENT_SIDEWAYS,
+    LINEAR,
+    NULL,
+    PIECES,
+    pooled,
+    samples_of_all,
+)
+from nuc_engine.experiments.protocol import BoutPlan, Finding, Observation, Row, Trial
+from tests.analysis.synthetic import STICK, leg, with_module
+from tests.catalogue.seen import every, observe, steps
+
+SIDEWAYS = EXPERIMENT_SIDEWAYS.rows[0]
+FAILS, MINUTES = EXPERIMENT_FORWARD.rows
+
+
+def sideways(null: str, first: str = "sideways", rest: str = "sideways") -> Finding:
+    kinds = {NULL: {"end": null}, PIECES: {"first": first, "rest": rest}}
+    found = steps(every(0.0, 33.0))
+    return SIDEWAYS.criterion({plan.label: observe(plan, kinds[plan.label], found=found) for plan in SIDEWAYS.bouts})
+
+
+@pytest.mark.parametrize("kind", ["stuck", "chattering", "irregular"])
+def test_sideways_is_a_null_model_that_stopped_and_one_that_steps(kind: str) -> None:
+    finding = sideways(kind)
+    assert finding.ok
+    assert 32 < finding.numbers["null: last lift-off (s)"] < 33
+    assert not sideways(kind, rest="irregular").ok
+    assert not sideways(kind, first="stuck").started
+
+
+@pytest.mark.parametrize("kind", ["sideways", "unnamed cycle"])
+def test_a_null_model_that_steps_in_the_end_is_refused(kind: str) -> None:
+    assert not sideways(kind).ok
+
+
+def walks(null: str, other: str = "stick") -> Finding:
+    return FAILS.criterion(
+        {
+            plan.label: observe(plan, {"walk, null": null} if plan.label == NULL else {"walk": other})
+            for plan in FAILS.bouts
+        }
+    )
+
+
+def test_null_fails_where_the_others_walk() -> None:
+    assert walks("chattering").ok
+    assert not walks("stick").ok
+    assert not walks("unnamed cycle").ok
+    assert not walks("chattering", other="irregular").started
+
+
+def wobbly(plan: BoutPlan, tail_deg: float) -> LegTracks:
+    """A stick leg for as long as the plan, whose minima differ by up to so many degrees from step to step."""
+    tracks = leg(replace(STICK, noise_deg=0.2), plan.duration_s)
+    t = tracks.t_sensor_s
+    wobble = np.interp(
+        t,
+        np.arange(0, t[-1] + 2, 1.6),
+        np.random.default_rng(3).standard_normal(int(t[-1] / 1.6) + 3)[: len(np.arange(0, t[-1] + 2, 1.6))],
+    )
+    return with_module(tracks, "ThC", angle_deg=tracks.module("ThC").angle_deg + tail_deg * wobble)
+
+
+def ten_minutes(linear_deg: float, pieces_deg: float, rest: str = "stick") -> Finding:
+    seen: dict[str, Observation] = {}
+    for plan in MINUTES.bouts:
+        shorter = replace(
+            plan,
+            duration_s=120.0,
+            windows=tuple(replace(w, end_s=min(w.end_s, 120.0)) for w in plan.windows),
+        )
+        tracks = wobbly(shorter, linear_deg if plan.label == LINEAR else pieces_deg)
+        kinds = {"first minute": "stick", "rest": rest}
+        seen[plan.label] = observe(shorter, kinds, tracks=tracks)
+    return MINUTES.criterion(seen)
+
+
+def test_a_narrower_spread_is_seen_and_an_equal_one_refused() -> None:
+    finding = ten_minutes(0.5, 3.0)
+    assert finding.ok, finding.reasons
+    assert finding.numbers["spread ratio"] < 0.5
+    assert {f"{label}, {what}" for label in (LINEAR, PIECES) for what in (DURATION, DIFFERENCE)} == set(finding.samples)
+    assert (
+        0
+        < finding.numbers["linear: noise level of it (deg)"]
+        < finding.numbers["piecewise constant: spread of successive minima (deg)"]
+    )
+    for equal in ((2.0, 2.0), (3.0, 1.0)):
+        refused = ten_minutes(*equal)
+        assert not refused.ok
+        assert "spread ratio" in refused.reasons[0]
+
+
+def test_legs_that_do_not_walk_to_the_end_are_refused() -> None:
+    finding = ten_minutes(0.5, 3.0, rest="irregular")
+    assert not finding.ok
+    assert finding.reasons[0].startswith("linear: rest: irregular")
+
+
+def test_a_leg_without_steps_is_refused_not_an_error() -> None:
+    seen = {plan.label: observe(plan, {"first minute": "stick"}) for plan in MINUTES.bouts}
+    finding = MINUTES.criterion(seen)
+    assert not finding.ok
+    assert "too few steps" in finding.reasons[-1]
+
+
+def trials() -> list[Trial]:
+    rng = np.random.default_rng(1)
+    own = {
+        f"{label}, {what}": tuple(rng.normal(1.4, spread, 200).tolist())
+        for label, spread in ((LINEAR, 0.02), (PIECES, 0.08))
+        for what in (DURATION, DIFFERENCE)
+    }
+    return [Trial(seed, "as seen", (), {"linear: noise level of it (deg)": 0.3}, own, 0, {}) for seed in (1, 2)]
+
+
+def test_all_repetitions_are_compared_together() -> None:
+    numbers = pooled(trials())
+    assert len(samples_of_all(trials(), LINEAR, DURATION)) == 400
+    assert numbers[f"{DIFFERENCE}: spread ratio, high end"] < 0.4
+    assert numbers[f"{DIFFERENCE}: Kolmogorov-Smirnov p"] < 1e-6
+    assert numbers[f"{DIFFERENCE}, {LINEAR}: noise level"] == 0.3
+    for what in (DURATION, DIFFERENCE):
+        for label in (LINEAR, PIECES):
+            assert 0 <= numbers[f"{what}, {label}: runs test p"] <= 1
+
+
+def test_the_histograms_are_drawn(tmp_path: Path) -> None:
+    row: Row = MINUTES
+    assert row.picture is not None
+    pytest.importorskip("matplotlib")
+    row.picture(trials(), tmp_path / "a.svg")
+    row.picture(trials(), tmp_path / "b.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert (tmp_path / "a.svg").stat().st_size < 200_000

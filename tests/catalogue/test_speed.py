@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nuc_engine.experiments.catalogue.pictures import draw_speed
+from nuc_engine.experiments.catalogue.speed import criterion_speed, label, level_bouts, median_error
+from nuc_engine.experiments.protocol import Finding
+from tests.analysis.synthetic import FWD, leg
+from tests.catalogue.seen import observe
+
+PLANS = level_bouts({"122": (0.1, 0.2, 0.3, 0.4)})
+
+
+def judge(periods: Sequence[float], kinds: Sequence[str] = ("FWD",) * 4, jitter: float = 0.02) -> Finding:
+    return criterion_speed(
+        {
+            plan.label: observe(
+                plan,
+                {"stepping": kind},
+                tracks=leg(replace(FWD, period_s=period, jitter=jitter, seed=k), plan.duration_s),
+            )
+            for k, (plan, period, kind) in enumerate(zip(PLANS, periods, kinds, strict=True))
+        }
+    )
+
+
+def test_levels_give_each_hdso_its_value() -> None:
+    plans = level_bouts({"122": (0.1, 0.2), "126": (0.5, 0.9)})
+    assert [dict(plan.values) for plan in plans] == [{"122": 0.1, "126": 0.5}, {"122": 0.2, "126": 0.9}]
+    assert [plan.label for plan in plans] == [label(0), label(1)] == ["level 1", "level 2"]
+
+
+def test_periods_that_fall_by_a_third_are_seen() -> None:
+    finding = judge((1.0, 0.88, 0.78, 0.66))
+    assert finding.ok, finding.reasons
+    assert finding.numbers["shortening (share)"] == pytest.approx(0.34, abs=0.02)
+    assert finding.numbers["level 1: step period (s)"] == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("periods", "why"),
+    [
+        ((1.0, 0.9, 0.8, 0.74), "% shorter at the last level"),
+        ((1.0, 0.78, 0.88, 0.66), "level 3: period"),
+        ((1.0, 0.8, 0.8, 0.66), "level 3: period"),
+        ((0.66, 0.78, 0.88, 1.0), "level 2: period"),
+        ((0.8, 0.8, 0.8, 0.8), "% shorter at the last level"),
+    ],
+)
+def test_periods_that_fall_too_little_or_not_at_every_level_are_refused(periods: Sequence[float], why: str) -> None:
+    finding = judge(periods)
+    assert not finding.ok
+    assert any(why in reason for reason in finding.reasons)
+
+
+def test_a_fall_within_the_error_is_none() -> None:
+    # The median of forty steps with a spread of 20 % is known to about 4 %.
+    finding = judge((1.0, 0.8, 0.79, 0.66), jitter=0.2)
+    assert any(reason.startswith("level 3: period") for reason in finding.reasons)
+
+
+def test_every_level_has_to_step() -> None:
+    finding = judge((1.0, 0.88, 0.78, 0.66), ("FWD", "FWD", "irregular", "FWD"))
+    assert finding.reasons == ("level 3: stepping: irregular, expected FWD (measured against bound)",)
+
+
+def test_a_leg_that_stands_is_refused() -> None:
+    seen = {plan.label: observe(plan, {"stepping": "FWD"}) for plan in PLANS}
+    assert not criterion_speed(seen).ok
+
+
+def test_the_error_of_a_median_is_that_of_a_normal_sample() -> None:
+    rng = np.random.default_rng(5)
+    medians = np.median(rng.normal(1.0, 0.1, (2000, 101)), axis=1)
+    assert median_error(rng.normal(1.0, 0.1, 101)) == pytest.approx(float(medians.std()), rel=0.2)
+    assert np.isnan(median_error(np.array([1.0])))
+
+
+def test_the_picture_is_drawn_the_same_each_time(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    periods = np.array([[1.0, 0.9, np.nan], [1.1, 0.8, 0.7]])
+    for name in ("a", "b"):
+        draw_speed(periods, {"one": (0.1, 0.2, 0.3), "two": (0.5, 0.6, 0.9)}, tmp_path / f"{name}.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()

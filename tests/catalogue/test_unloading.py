@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from nuc_engine.experiments.catalogue.parts import BOUT
+from nuc_engine.experiments.catalogue.unloading import (
+    EXPERIMENT_DROPOUT,
+    EXPERIMENT_MAGNET,
+    PREDICTED,
+    TIMES_S,
+    Predicted,
+    calm_stretches,
+    gains,
+    pooled,
+    sign_test,
+    stances,
+)
+from nuc_engine.experiments.protocol import Finding, Observation, Row, Trial
+from tests.catalogue.seen import leg, observe, steps
+
+PERIOD, SWING = 0.7, 0.3
+FWD, ITF, ITB = EXPERIMENT_MAGNET.rows
+LEVATES = Predicted("CTr", "levation")
+
+
+def walk(sooner_s: float = 0.0, row: Row = FWD, fti_deg: float = 100.0, offset_s: float = 0.0) -> Observation:
+    """A leg in which FTi and CTr go over to swing 0.35 s after touch-down, and `sooner_s` earlier when disturbed.
+
+    Stance begins 0.1 s before each disturbance, or `offset_s` later than that.
+    """
+    lift_offs = [k * PERIOD for k in range(-3, 115)]
+    downs = [time + SWING for time in lift_offs]
+    shift = {k: TIMES_S[k] - 0.1 + offset_s for k in range(len(TIMES_S))}
+    # Move one stance to each disturbance: the pace differs a little for one step before it.
+    for time in shift.values():
+        near = int(np.argmin([abs(down - time) for down in downs]))
+        downs[near] = time
+        lift_offs[near] = time - SWING
+    names = {
+        "FWD": ("FT_Extension", "FT_Flexion", "CTr_DepressionRET", "CTr_LevationPRO"),
+        "ITF": ("FT_Flexion", "FT_Extension", "CTr_DepressionRET", "CTr_LevationPRO"),
+        "ITB": ("FT_Flexion", "FT_Extension", "CTr_LevationPRO", "CTr_DepressionRET"),
+    }[row.name]
+    fti: list[tuple[float, str]] = []
+    ctr: list[tuple[float, str]] = []
+    for down in downs:
+        early = sooner_s if any(abs(down - time) < 1e-6 for time in shift.values()) else 0.0
+        for own, stance, swing in ((fti, *names[:2]), (ctr, *names[2:])):
+            own += [(down, stance), (down + 0.35 - early, swing)]
+    tracks = leg(80.0, {"FTi": sorted(fti), "CTr": sorted(ctr)}, fti_deg)
+    found = steps([time for time in lift_offs if time > 0], SWING)
+    return observe(row.bouts[0], {row.name: row.name}, tracks=tracks, found=found)
+
+
+def judge(row: Row, seen: Observation) -> Finding:
+    return row.criterion({BOUT: seen})
+
+
+@pytest.mark.parametrize("row", [FWD, ITF, ITB], ids=lambda row: row.name)
+def test_actions_that_come_earlier_are_promoted(row: Row) -> None:
+    finding = judge(row, walk(0.2, row))
+    assert finding.ok, finding.reasons
+    for predicted in PREDICTED[row.name]:
+        assert finding.numbers[f"{predicted.label}: disturbances that count"] == len(TIMES_S)
+        assert finding.numbers[f"{predicted.label}: sooner by (s)"] == pytest.approx(0.2, abs=0.03)
+
+
+@pytest.mark.parametrize("sooner_s", [0.0, 0.02, -0.2])
+def test_actions_that_come_as_always_or_later_are_not(sooner_s: float) -> None:
+    finding = judge(FWD, walk(sooner_s))
+    assert finding.started
+    assert not finding.ok
+    assert len(finding.reasons) == 2
+
+
+def test_one_action_of_two_is_not_enough() -> None:
+    seen = walk(0.2)
+    still = walk(0.0)
+    mixed = tuple(a if a.role == "FTi" else b for a, b in zip(seen.leg.modules, still.leg.modules, strict=True))
+    from dataclasses import replace
+
+    finding = judge(FWD, replace(seen, leg=replace(seen.leg, modules=mixed)))
+    assert not finding.ok
+    assert finding.reasons == ("CTr levation: sooner by 0.000 s, expected at least 0.05 s",)
+
+
+def test_disturbances_in_swing_do_not_count() -> None:
+    finding = judge(FWD, walk(0.2, offset_s=0.25))
+    assert not finding.started
+    assert finding.reasons[0].startswith("FTi flexion: 0 disturbances count")
+
+
+def test_a_leg_that_did_not_step_before_does_not_count() -> None:
+    seen = walk(0.2)
+    from dataclasses import replace
+
+    stopped = replace(seen, steps=steps([time.lift_off_s for time in seen.steps.swings if time.lift_off_s < 15.0]))
+    assert gains(stopped, LEVATES) == ()
+
+
+def test_an_action_in_force_already_can_not_be_promoted() -> None:
+    assert gains(walk(0.0), LEVATES, (TIMES_S[0] + 0.27,)) == ()
+
+
+def test_a_tibia_that_is_not_flexed_enough_is_not_asked_to_extend() -> None:
+    assert gains(walk(0.2, ITF, fti_deg=89.0), PREDICTED["ITF"][0]) == ()
+    assert len(gains(walk(0.2, ITF, fti_deg=91.0), PREDICTED["ITF"][0])) == len(TIMES_S)
+    assert not judge(ITF, walk(0.2, ITF, fti_deg=89.0)).started
+
+
+def test_an_action_that_never_comes_counts_as_a_second() -> None:
+    seen = walk(0.0)
+    from dataclasses import replace
+
+    held = [
+        replace(m, action=np.where(seen.leg.t_state_s >= TIMES_S[-1] - 0.1, m.actions[1], m.action))
+        if m.role == "CTr"
+        else m
+        for m in seen.leg.modules
+    ]
+    late = replace(seen, leg=replace(seen.leg, modules=tuple(held)))
+    assert gains(late, LEVATES)[-1] == pytest.approx(0.25 - 1.0, abs=0.03)
+
+
+def test_stances_lie_between_swings_and_the_last_one_is_open() -> None:
+    found = stances(steps([1.0, 2.0], 0.4))
+    assert [(one.begin_s, one.end_s) for one in found] == [(1.4, 2.0), (2.4, math.inf)]
+
+
+def test_a_leg_is_calm_until_it_is_disturbed() -> None:
+    assert calm_stretches((20.0, 27.0)) == ((13.0, 20.0), (24.0, 27.0))
+
+
+def test_failing_before_is_a_failed_start() -> None:
+    seen = walk(0.2)
+    from dataclasses import replace
+
+    wrong = replace(seen, outcomes={"FWD": walk(row=ITF).outcomes["ITF"]})
+    assert not judge(FWD, wrong).started
+
+
+def test_what_the_controls_are_expected_to_show_is_refused() -> None:
+    for experiment, change in ((EXPERIMENT_DROPOUT, 0.0), (EXPERIMENT_MAGNET, -0.2)):
+        for row in experiment.rows:
+            assert not judge(row, walk(change, row)).ok
+
+
+def test_the_sign_test_is_binomial() -> None:
+    assert sign_test(8, 0) == pytest.approx(2 / 256)
+    assert sign_test(5, 5) == 1.0
+    assert sign_test(0, 0) == 1.0
+    assert sign_test(9, 1) == sign_test(1, 9) == pytest.approx(2 * 11 / 1024)
+
+
+def test_gains_of_all_repetitions_are_pooled() -> None:
+    name = "CTr levation: sooner by (s)"
+    trials = [Trial(seed, "as seen", (), {}, {name: own}, 0, {}) for seed, own in enumerate(((0.1, 0.2), (0.3, -0.1)))]
+    numbers = pooled(trials)
+    assert numbers["CTr levation: share sooner"] == 0.75
+    assert numbers["CTr levation: median gain of all disturbances (s)"] == pytest.approx(0.15)
+    assert numbers["CTr levation: sign test p"] == sign_test(3, 1)
