@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner, Result
 
+import nuc_engine.bulk.pool as pool
 import nuc_engine.experiments.catalogue as catalogue
 from nuc_engine.cli.experiment import command
 from tests.experiments import tiny
@@ -19,6 +20,7 @@ BLIND = tiny.experiment(tiny.row("V", control=replace(tiny.row().control, bouts=
 def nuc(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(catalogue, "EXPERIMENTS", (GOOD, TWO, BLIND))
+    monkeypatch.setattr(pool, "Workers", tiny.Inline)
 
     def call(*words: str) -> Result:
         result = CliRunner().invoke(command, list(words), standalone_mode=False)
@@ -30,7 +32,7 @@ def nuc(tmp_path, monkeypatch):
 
 
 def test_an_experiment_is_run_judged_and_written_down(nuc, tmp_path):
-    result = nuc("T", "--repeat", "2", "--seed", "5", "--jobs", "1")
+    result = nuc("T", "--repeat", "2", "--seed", "5")
     assert result.return_value == 0
     lines = result.stdout.splitlines()
     assert any(
@@ -43,22 +45,27 @@ def test_an_experiment_is_run_judged_and_written_down(nuc, tmp_path):
     assert "nuc experiment T --repeat 2 --seed 5\n" in (folder / "page.md").read_text()
 
 
-def test_a_row_that_comes_out_otherwise_makes_the_exit_status_1(nuc):
-    result = nuc("U", "--repeat", "1", "--seed", "5", "--jobs", "1", "--json")
+@pytest.fixture
+def undrawn(monkeypatch):
+    monkeypatch.setattr("nuc_engine.cli.experiment._can_draw", lambda: False)
+
+
+def test_a_row_that_comes_out_otherwise_makes_the_exit_status_1(nuc, undrawn):
+    result = nuc("U", "--repeat", "1", "--seed", "5", "--json")
     assert result.return_value == 1
     record = json.loads(result.stdout)
     assert record["ok"] is False
     assert [row["word"] for row in record["experiments"][0]["rows"]] == ["as seen", "otherwise"]
 
 
-def test_a_control_that_passes_makes_the_exit_status_1(nuc):
-    result = nuc("V", "--repeat", "1", "--seed", "5", "--jobs", "1")
+def test_a_control_that_passes_makes_the_exit_status_1(nuc, undrawn):
+    result = nuc("V", "--repeat", "1", "--seed", "5")
     assert result.return_value == 1
     assert "no evidence" in result.stdout
 
 
 def test_pages_are_made_twice_to_the_same_bytes(nuc, tmp_path):
-    words = ("T", "--repeat", "1", "--seed", "5", "--jobs", "1", "--pages", "pages", "--keep")
+    words = ("T", "--repeat", "1", "--seed", "5", "--pages", "pages", "--keep")
     nuc(*words)
     first = {path.relative_to(tmp_path / "pages"): path.read_bytes() for path in (tmp_path / "pages").rglob("*.*")}
     assert {str(path) for path in first} >= {"README.md", "T/page.md", "T/verdict.json", "T/T_angles.png"}
@@ -76,8 +83,8 @@ def test_pages_are_made_twice_to_the_same_bytes(nuc, tmp_path):
     assert page.replace("Another text.", "Legs move.").encode() == first[next(p for p in first if p.name == "page.md")]
 
 
-def test_list_tells_what_there_is(nuc, tmp_path):
-    nuc("T", "--repeat", "1", "--seed", "5", "--jobs", "1", "--pages", "docs/experiments")
+def test_list_tells_what_there_is(nuc, undrawn):
+    nuc("T", "--repeat", "1", "--seed", "5", "--pages", "docs/experiments")
     result = nuc("list")
     assert result.return_value == 0
     assert "T                 0.0        A leg that moves" in result.stdout

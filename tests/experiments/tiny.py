@@ -28,6 +28,26 @@ STILL = {
 """Without activation the tibia's motor is not driven."""
 
 
+class Inline:
+    """Workers in this process, which finish in the opposite order."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self.jobs = jobs
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def run(self, function, items, done=None):
+        for count, index in enumerate(reversed(range(len(items)))):
+            result = function(items[index])
+            if done is not None:
+                done(count + 1, len(items))
+            yield index, result
+
+
 def plan(label: str = "only", **changes) -> BoutPlan:
     given = {
         "label": label,
