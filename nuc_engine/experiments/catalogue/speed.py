@@ -114,11 +114,13 @@ CRITERION_TEXT = (
     " difference of the two medians. At the last level it is at least 30 % shorter than at the first."
 )
 
-HYPOTHESIS = """Stepping is driven by sensory events, and how soon they come depends on how strongly muscles pull. A tonic change of
+HYPOTHESIS = """\
+Stepping is driven by sensory events, and how soon they come depends on how strongly muscles pull. A tonic change of
 drive to the agonists alone, the muscle that each action is named after, should therefore change the speed of stepping.
 No rhythm has to be set anywhere."""
 
-METHOD = """The cockroach leg walks forward with muscles whose force does not depend on their length (null_roach), once at each of
+METHOD = """\
+The cockroach leg walks forward with muscles whose force does not depend on their length (null_roach), once at each of
 several levels of drive. From level to level only the activations of the six agonists change: those of protractor and
 retractor (ThC1), levator and depressor (CTr), extensor and flexor (FTi) in the action in which each is the agonist.
 They do not rise by one common factor. The first level is the configuration as it stands. All bouts of a
