@@ -215,7 +215,14 @@ def _state_name(logs: Logs, code: float) -> str | None:
 def _explained(column: Mapping[str, Any], unit: str, name: str) -> tuple[str, str]:
     more = [f"{key}: {column[key]}" for key in ("sign", "frame") if column.get(key)]
     meaning = str(column.get("meaning") or name)
-    return unit or str(column.get("unit") or ""), "; ".join([meaning, *more])
+    return unit or str(column.get("unit") or "") or _unit_by_use(column), "; ".join([meaning, *more])
+
+
+def _unit_by_use(column: Mapping[str, Any]) -> str:
+    """Return the unit of a sensor whose configuration names none, by what the engine uses it for."""
+    if "motor" not in column:
+        return ""
+    return "deg" if "frame" in column else "tick (18.4 mA)"
 
 
 def _unified(bout: Bout, grid_s: float, told: Mapping[str, Told]) -> TidyTable:

@@ -26,6 +26,11 @@ def logged(folder: Path, file: str) -> list[list[str]]:
     return [line.split() for line in (folder / file).read_text().splitlines()]
 
 
+def read_csv(path: Path) -> list[list[str]]:
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
 def without_actions(names: list[str]) -> list[str]:
     return [name for name in names if not name.endswith(".action")]
 
@@ -76,14 +81,15 @@ def test_csv_gives_back_every_number_and_says_what_it_is(tables: TidyBout, tmp_p
     files = write_csv(tables, tmp_path)
     assert [path.name for path in files] == [*(f"{table.name}.csv" for table in tables.tables), "columns.csv"]
     for table in tables.tables[:-1]:
-        head, *rows = csv.reader((tmp_path / f"{table.name}.csv").open(newline=""))
+        head, *rows = read_csv(tmp_path / f"{table.name}.csv")
         kept = [k for k, name in enumerate(head) if ".action" not in name]
         expected = logged(tables.folder, table.source)
         assert [[float(row[k]) for k in kept] for row in rows] == [[float(cell) for cell in row] for row in expected]
         assert [row[0] for row in rows] == [row[0] for row in expected]
-    head = next(csv.reader((tmp_path / "sensors.csv").open(newline="")))
+    head = read_csv(tmp_path / "sensors.csv")[0]
     assert head[:2] == ["time_ns (ns)", "TC1_angle (deg)"]
-    told = list(csv.DictReader((tmp_path / "columns.csv").open(newline="")))
+    names, *rows = read_csv(tmp_path / "columns.csv")
+    told = [dict(zip(names, row, strict=True)) for row in rows]
     assert [row["column"] for row in told] == [column.name for table in tables.tables for column in table.columns]
     (foot,) = [row for row in told if row["column"] == "foot_z"][:1]
     assert (foot["table"], foot["log"], foot["unit"]) == ("plant", "PlantData.txt", "cm")
@@ -111,7 +117,8 @@ def test_neuromods_absolute_times_stay_exact(roach: Bout, tmp_path: Path) -> Non
     read = parquet.read_table(tmp_path / "out" / "sensors.parquet")
     assert read.column("time_ns").to_pylist() == [int(row[0]) for row in logged(old, "SensData.txt")]
     assert set(read.column("engine_start_time").to_pylist()) == {START_NS}
-    assert read.schema.field("FT_angle").metadata[b"unit"] == b"deg"
+    units = [read.schema.field(name).metadata[b"unit"] for name in ("FT_angle", "FT_current")]
+    assert units == [b"deg", b"tick (18.4 mA)"]
     assert found.about["engine_start_ns"] == START_NS
     states = parquet.read_table(tmp_path / "out" / "states.parquet")
     assert "FT_Flexion" in states.column("Femur-Tibia.action").to_pylist()
@@ -127,7 +134,7 @@ def test_a_code_of_no_action_has_no_name(folder: Path, tmp_path: Path) -> None:
     assert states.column("Thorax-Coxa1.state").cells[0] == -1
     assert states.column("Thorax-Coxa1.action").cells[0] is None
     write_csv(tidy_bout(folder), tmp_path)
-    _, first, *_ = csv.reader((tmp_path / "states.csv").open(newline=""))
+    _, first, *_ = read_csv(tmp_path / "states.csv")
     assert first[1:3] == ["-1", ""]
 
 
@@ -140,7 +147,7 @@ def test_what_is_missing_or_not_finite_is_left_open(folder: Path, tmp_path: Path
     assert found.notes == ("MuscleData.txt: missing",)
     assert "muscles" not in [table.name for table in found.tables]
     write_csv(found, tmp_path)
-    _, first, *_ = csv.reader((tmp_path / "sensors.csv").open(newline=""))
+    _, first, *_ = read_csv(tmp_path / "sensors.csv")
     assert first[1] == ""
 
 
