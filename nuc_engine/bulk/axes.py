@@ -21,7 +21,7 @@ SEED = "seed"
 MOST = 10**7
 """Bouts of the largest sweep."""
 
-_FORMS = "expected FROM:TO:N, FROM:TO, FROM:TO:N:log, or values with commas between them"
+_FORMS = "expected FROM:TO or FROM:TO:N, either with :log, or values with commas between them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,9 @@ def parse_axis(text: str) -> Axis:
     parts = [part.strip() for part in given.split(":")]
     if len(parts) == 1:
         return _listed(name, given)
-    log = len(parts) == 4 and parts.pop() == "log"
+    log = len(parts) > 2 and parts[-1] == "log"
     try:
-        low, high, *counts = (float(part) for part in parts)
+        low, high, *counts = (float(part) for part in (parts[:-1] if log else parts))
         count = None if not counts else int(counts[0]) if counts[0].is_integer() and len(counts) == 1 else 0
     except (ValueError, OverflowError):
         raise BulkRefused(f"--vary {text}: {_FORMS}") from None
@@ -108,7 +108,7 @@ def parse_axis(text: str) -> Axis:
     if count is not None and not 2 <= count <= MOST:
         raise BulkRefused(f"--vary {text}: expected a whole number of values, at least 2")
     if log and not (low > 0 and high > 0):
-        raise BulkRefused(f"--vary {text}: equal ratios need two ends above 0")
+        raise BulkRefused(f"--vary {text}: expected two ends above 0, for equal ratios")
     return Axis(name, low=low, high=high, count=count, log=log)
 
 

@@ -13,6 +13,7 @@ R = TypeVar("R")
 
 _AHEAD = 2
 """Items per thread of the cluster that are under way: one in work and one that waits there."""
+_ANSWER_S = 10.0
 
 
 def run_on_cluster(
@@ -31,7 +32,7 @@ def run_on_cluster(
             raise BulkRefused(f"{address}: the cluster has no workers; start some first")
         waiting = iter(enumerate(items))
         under_way: dict[Any, tuple[int, T]] = {}
-        arriving = distributed.as_completed()
+        arriving = distributed.as_completed(loop=client.loop)
 
         def submit() -> None:
             for index, item in waiting:
@@ -62,7 +63,7 @@ def run_on_cluster(
 
 def _client(distributed: Any, address: str) -> Any:
     try:
-        return distributed.Client(address, set_as_default=False, timeout="10s")
+        return distributed.Client(address, set_as_default=False, timeout=_ANSWER_S)
     except (OSError, ValueError) as error:
         raise BulkRefused(f"{address}: no Dask scheduler answers ({error}); expected tcp://HOST:PORT") from error
 

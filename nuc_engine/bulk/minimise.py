@@ -23,7 +23,8 @@ from nuc_engine.bulk.pool import Workers
 from nuc_engine.bulk.task import BoutTask, WatchWindow, see
 from nuc_engine.planning import stored_values
 from nuc_engine.values import Values, initial_values, same_value
-from sccils_schemas.documents import HdsoMod, HdsoScript
+from sccils_schemas.documents import HdsoScript
+from sccils_schemas.numbers import nanoseconds
 from sccils_schemas.writer import write
 
 BEFORE, AFTER = "before", "after"
@@ -253,11 +254,10 @@ def _without_change(trial: ScriptTrial, entries: Sequence[Entry]) -> tuple[int, 
     """Return the entries that write what is in force already."""
     plan, ids = trial.prepared.plan, trial.prepared.model.ids
     values: list[Values | None] = list(initial_values(plan))
-    writes = (mod for mod in trial.script.entries if isinstance(mod, HdsoMod) and mod.data)
-    for mod in sorted((mod for mod in writes if mod.time_s < entries[0].mod.time_s), key=lambda mod: mod.time_s):
-        hdso = plan.hdso(mod.ref)
-        written = stored_values(hdso, mod.data, ids)
-        values[hdso.index] = written + (values[hdso.index] or ())[len(written) :]
+    begin_ns = nanoseconds(entries[0].mod.time_s)
+    for changeset in trial.prepared.changesets:
+        for item in changeset.writes if changeset.time_ns < begin_ns else ():
+            values[item.hdso] = item.values + (values[item.hdso] or ())[len(item.values) :]
     idle: list[int] = []
     for entry in entries:
         written = stored_values(entry.hdso, entry.mod.data, ids)

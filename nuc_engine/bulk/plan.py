@@ -69,7 +69,7 @@ class SweepPlan:
 
     @cached_property
     def points(self) -> tuple[tuple[Value, ...], ...]:
-        """The points, one value per axis each."""
+        """The points, one value per axis each. Raises BulkRefused where they can not be drawn."""
         return draw_points(self.axes, self.sampling)
 
     def __len__(self) -> int:
@@ -128,7 +128,7 @@ def make_plan(request: SweepRequest) -> SweepPlan:
     reasons += _wrong_windows(windows, request.duration_s)
     if reasons:
         raise BulkRefused("\n".join(reasons))
-    plan = SweepPlan(
+    return SweepPlan(
         kit=kit,
         duration_s=request.duration_s,
         axes=tuple(axes),
@@ -140,8 +140,6 @@ def make_plan(request: SweepRequest) -> SweepPlan:
         plan=prepared.plan,
         remarks=tuple(_remarks(axes, prepared)),
     )
-    _ = plan.points
-    return plan
 
 
 def sort_out(

@@ -57,24 +57,25 @@ def run_sweep(
     folder of rows belong to something else, ItemFailed when a worker died.
     """
     check_arrow()
+    total = len(plan)
     description = plan.describe()
     if out.exists() and not force:
         if read_description(out) != description:
             raise BulkRefused(f"{out}: exists, and is not from this sweep; choose another file, or replace it: --force")
-        return SweepResult(out, len(plan), len(plan))
+        return SweepResult(out, total, total)
     scratch.clear_left_over()
     parts = out.with_name(out.name + PARTS)
     engine = engine_used()
     with Journal(parts, description, afresh=force) as journal:
         before = len(journal.rows)
-        missing = _Missing([run for run in range(len(plan)) if run not in journal.rows], plan, keep)
-        told = None if done is None else partial(_told, done, before, len(plan))
+        missing = _Missing([run for run in range(total) if run not in journal.rows], plan, keep)
+        told = None if done is None else partial(_told, done, before, total)
         for index, row in _run_missing(missing, jobs, cluster, told):
             journal.add({RUN: missing.runs[index], "engine": engine, **row})
         states, outcomes = _count(plan, journal)
         write_table(out, columns_of(plan), _rows(plan, journal, keep), description)
         journal.remove()
-    return SweepResult(out, len(plan), before, states, outcomes)
+    return SweepResult(out, total, before, states, outcomes)
 
 
 def engine_used() -> str:

@@ -25,6 +25,8 @@ Cell = float | int | str | bool | None
 REFUSED = "refused"
 """State of a bout that could not start; the others are those of a manifest."""
 
+_NO_ROOM = "logging_failed:"
+
 MEASURES: Mapping[str, str] = MappingProxyType(
     {
         "steps": "complete steps in the steady part",
@@ -91,7 +93,7 @@ class Sight:
 def see(task: BoutTask) -> Sight:
     """Run a bout and look at it. What keeps it from running or being judged is in the result.
 
-    Raises OSError where there is no room for its data.
+    Raises OSError where its data could not be written.
     """
     with ExitStack() as stack:
         scratch = stack.enter_context(scratch_folder())
@@ -112,6 +114,9 @@ def see(task: BoutTask) -> Sight:
             result = run_bout(spec)
         except (BoutRefused, PlantSpecError) as refused:
             return Sight(REFUSED, " ".join(str(refused).replace(str(config), task.kit.name).split()))
+        if result.reason.startswith(_NO_ROOM):
+            # That is the machine's doing, and would be another row with more room.
+            raise OSError(f"{out}: {result.reason}")
         if result.state != "complete":
             return Sight(result.state, result.reason, result.simulated_s)
         return look_at(result, task.windows, task.settle_s)

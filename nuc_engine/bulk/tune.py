@@ -207,7 +207,9 @@ def _open(optuna: Any, path: Path, description: dict[str, Any], draw: int, force
     elif there != wanted:
         raise BulkRefused(f"{path}: holds another search; choose another file, or throw it away with --force")
     # A search that goes on must not draw again what it drew first.
-    study.sampler = optuna.samplers.TPESampler(seed=draw + 1_000_003 * len(study.trials), multivariate=True)
+    study.sampler = optuna.samplers.TPESampler(
+        seed=draw + 1_000_003 * len(study.trials), multivariate=True, constant_liar=True
+    )
     return study
 
 

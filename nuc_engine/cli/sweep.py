@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     metavar="NAME=VALUES",
     type=Pair(),
     multiple=True,
-    help="FROM:TO:N, FROM:TO:N:log, FROM:TO (not for a grid) or A,B,C. NAME is a parameter or rule (NAME@T: where the"
+    help="FROM:TO:N, FROM:TO (not for a grid), either with :log, or A,B,C. NAME is a parameter or rule (NAME@T: where the"
     " script writes it at T seconds), plant.KEY for a number of plant.toml, or seed; repeatable.",
 )
 @click.option("--grid", is_flag=True, help="Every combination of the values (default).")

@@ -18,6 +18,7 @@ numbers = st.floats(-1e6, 1e6, allow_nan=False).filter(lambda x: x == 0 or abs(x
         ("x=0:10:3", (0.0, 5.0, 10.0)),
         ("x=10:0:3", (10.0, 5.0, 0.0)),
         ("x=1:100:3:log", (1.0, 10.0, 100.0)),
+        ("x=100:1:2:log", (100.0, 1.0)),
         ("x=1,2.5,3", (1, 2.5, 3)),
         ("plant.world.friction=0.1", (0.1,)),
         ("Enter_FT_Flexion=a > b,a < b", ("a > b", "a < b")),
@@ -74,6 +75,11 @@ def test_whole_numbers_are_rounded_and_come_once() -> None:
 def test_a_grid_is_every_combination() -> None:
     points = draw_points([parse_axis("x=1,2"), parse_axis("y=a,b,c")], Sampling())
     assert points == ((1, "a"), (1, "b"), (1, "c"), (2, "a"), (2, "b"), (2, "c"))
+
+
+def test_equal_ratios_are_drawn_too() -> None:
+    axis = parse_axis("x=1:100:log")
+    assert [axis.at(share) for share in (0.0, 0.5, 1.0)] == pytest.approx([1.0, 10.0, 100.0])
 
 
 def test_nothing_varied_is_one_point() -> None:

@@ -48,6 +48,7 @@ def test_a_sweep_there_is_the_sweep_here(address: str, tmp_path: Path) -> None:
     assert there.to_pylist() == here.to_pylist()
 
 
-def test_no_cluster_is_told() -> None:
+def test_no_cluster_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nuc_engine.bulk.cluster._ANSWER_S", 0.3)
     with pytest.raises(BulkRefused, match="no Dask scheduler answers"):
         list(run_on_cluster(work.double, [1], "tcp://127.0.0.1:1"))

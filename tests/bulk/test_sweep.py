@@ -21,7 +21,7 @@ from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.parser import parse
 from tests.bulk.processes import wait_until
 
-SHORT_S = 5.0
+SHORT_S = 4.0
 
 
 def plan_of(*vary: str, **others: Any) -> SweepPlan:
@@ -62,26 +62,26 @@ def test_every_bout_is_a_row_with_what_was_varied_and_seen(tmp_path: Path) -> No
 
 def test_a_sweep_that_was_killed_goes_on_and_repeats_nothing(tmp_path: Path) -> None:
     out, whole = tmp_path / "killed.parquet", tmp_path / "whole.parquet"
-    words = ["sweep", "lin_roach", "--duration", f"{SHORT_S:g}", "--seeds", "0:5", "--jobs", "1", "--out", str(out)]
+    words = ["sweep", "lin_roach", "--duration", f"{SHORT_S:g}", "--seeds", "0:3", "--jobs", "1", "--out", str(out)]
     first = subprocess.Popen([sys.executable, "-m", "nuc_engine.cli", *words], start_new_session=True)
     rows = tmp_path / (out.name + PARTS) / ROWS_FILE
-    wait_until(lambda: rows.exists() and rows.read_bytes().count(b"\n") >= 2)
+    wait_until(lambda: rows.exists() and rows.read_bytes().count(b"\n") >= 1)
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
     there = rows.read_bytes().count(b"\n")
-    assert 2 <= there < 6
+    assert 1 <= there < 4
     assert not out.exists()
 
     told: list[tuple[int, int]] = []
-    plan = plan_of(seeds=tuple(range(6)))
+    plan = plan_of(seeds=tuple(range(4)))
     result = run_sweep(plan, out, jobs=2, done=lambda *counts: told.append(counts))
     assert result.before == there
-    assert told == [(k, 6) for k in range(there + 1, 7)]
+    assert told == [(k, 4) for k in range(there + 1, 5)]
     run_sweep(plan, whole, jobs=2)
     assert rows_of(out) == rows_of(whole)
 
     told.clear()
-    assert run_sweep(plan, out, jobs=2, done=lambda *counts: told.append(counts)).before == 6
+    assert run_sweep(plan, out, jobs=2, done=lambda *counts: told.append(counts)).before == 4
     assert not told
 
 
@@ -184,4 +184,4 @@ def test_two_sweeps_are_the_same_when_all_that_decides_them_is() -> None:
     one = plan_of("103=1:2:3").describe()
     others = [plan_of("103=1:2:4"), plan_of("103=1:2:3", seeds=(5,)), plan_of("103=1:2:3", settle_s=1.0)]
     assert all(other.describe() != one for other in others)
-    assert plan_of("103=1:2:3", script="itf").describe() != one
+    assert plan_of(script="itf").describe() != plan_of().describe()
