@@ -182,10 +182,14 @@ def _chatter(view: _View) -> str:
     m, c = view.m, view.c
     if len(view.seen) >= view.steps_asked:
         return "actions or steps follow each other too fast" if switches_too_often(m, c) else ""
+    pace = view.pace
+    counted, limit, per = 1.0, c.max_switch_rate_hz, "second"
+    if pace is not None and pace.cycles >= view.steps_asked:
+        counted, limit, per = pace.period_s, c.max_switches_per_action, "joint cycle"
     for module in m.modules:
-        most = c.max_switch_rate_hz * module.action_count
-        if module.switch_rate_hz > most:
-            return f"{module.name} changes its action {module.switch_rate_hz:.3g} times per s, more than {most:g}"
+        changes, most = counted * module.switch_rate_hz, limit * module.action_count
+        if changes > most:
+            return f"{module.name} changes its action {changes:.3g} times per {per}, more than {most:g}"
     return ""
 
 

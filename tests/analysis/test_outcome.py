@@ -170,9 +170,16 @@ def test_switching_without_movement_is_chattering_from_six_times_on() -> None:
 
 def test_actions_that_follow_each_other_too_fast_are_chattering() -> None:
     assert kind(switching(leg(FWD), "CTr", 0.05)) == "chattering"
-    # Without steps to count in: 5.7 changes per second, and 6.7.
+    # Without steps to count in: 5.1 changes in each joint cycle of 0.9 s, and 7.2.
     assert kind(switching(dragging(leg(FWD)), "CTr", 0.35)) == "dragging cycle"
-    assert kind(switching(dragging(leg(FWD)), "CTr", 0.30)) == "chattering"
+    assert kind(switching(dragging(leg(FWD)), "CTr", 0.25)) == "chattering"
+    # In joint cycles of 0.4 s: 5.3 changes, which are 13 per second.
+    quick = dragging(leg(replace(FWD, period_s=0.4)))
+    assert kind(switching(quick, "CTr", 0.15)) == "dragging cycle"
+    # Without any cycles: 5.7 changes per second, and 6.7.
+    creeping = dragging(leg(replace(FWD, period_s=30.0)))
+    assert kind(switching(creeping, "CTr", 0.35)) == "irregular"
+    assert kind(switching(creeping, "CTr", 0.30)) == "chattering"
 
 
 def test_a_pause_in_the_middle_is_irregular() -> None:
