@@ -178,4 +178,4 @@ def _latin(dimensions: int, sampling: Sampling) -> list[list[float]]:
     except ImportError as error:
         raise BulkRefused("a Latin hypercube needs SciPy: pip install nuc-engine[bulk]") from error
     generator = np.random.Generator(np.random.PCG64(sampling.seed))
-    return qmc.LatinHypercube(dimensions, seed=generator).random(sampling.count).tolist()
+    return qmc.LatinHypercube(dimensions, rng=generator).random(sampling.count).tolist()

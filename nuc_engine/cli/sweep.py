@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     metavar="NAME=VALUES",
     type=Pair(),
     multiple=True,
-    help="FROM:TO:N, FROM:TO (not for a grid), either with :log, or A,B,C. NAME is a parameter or rule (NAME@T: where the"
-    " script writes it at T seconds), plant.KEY for a number of plant.toml, or seed; repeatable.",
+    help="FROM:TO:N, FROM:TO (not for a grid), either with :log, or A,B,C. NAME is a parameter or rule (NAME@T: where"
+    " the script writes it at T seconds), plant.KEY for a number of plant.toml, or seed; repeatable.",
 )
 @click.option("--grid", is_flag=True, help="Every combination of the values (default).")
 @click.option("--random", "random_points", metavar="N", type=click.IntRange(1), help="N points drawn at random.")
