@@ -318,8 +318,8 @@ class _Events:
     def _footer(self) -> None:
         y = self._paper.height - FOOT + 26
         told = [
-            "Colour: the joint an event comes from. Full lines: angles; dashed: loads. Double borders: double lines.",
-            "A module can go from any of its actions to any other (arrows on its right); events promote one (left).",
+            "Colour: the joint an event comes from. Full lines: angles; dashed: loads.",
+            "What an action with a double border leads to has a double border and double lines.",
         ]
         if self._against is not None:
             other = self._against

@@ -77,10 +77,11 @@ class _Flow:
             paper.rectangle(x, y, PILL_WIDTH, PILL_HEIGHT, line=color, weight=2, radius=12, dash=sense_dash(sense))
             paper.text(x + PILL_WIDTH / 2, y + PILL_HEIGHT / 2, sense.name, size=11, anchor="middle")
         y = paper.height - 36
-        paper.text(
-            MARGIN, y, "Each module stands for one joint, from the body (left) to the foot. Below it are its", size=11
+        words = (
+            "Each module stands for one joint, from the body (left) to the foot. Below it are the sensors rules read:"
         )
-        words = "sensors: angles with full, loads with dashed lines, in the colour of the joint they come from."
+        paper.text(MARGIN, y, words, size=11)
+        words = "angles with full, loads with dashed lines, in the colour of the joint they come from."
         paper.text(MARGIN, y + 16, words, size=11)
         return paper.to_bytes()
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.diagrams.grid import Axis, Interval, SensorSpace, sensor_space
-from nuc_engine.diagrams.svg import FAINT, INK, PAPER, Paper, Point, paint, text_width
+from nuc_engine.diagrams.svg import FAINT, INK, PAPER, Paper, Point, paint, text_width, wrap
 from nuc_engine.diagrams.wiring import Color, DiagramError, Limit, Wiring, leaves, rule_text
 from nuc_engine.values import number_text
 
 LEFT, PLANE_WIDTH, PLANE_HEIGHT, STRIP_HEIGHT = 190.0, 430.0, 330.0, 40.0
-RIGHT, TICKS, GAP = 330.0, 66.0, 40.0
+RIGHT, TICKS, GAP = 340.0, 60.0, 26.0
 ALARM = "#b00020"
 MAX_PLANES = 12
 CLOSE = 0.06
@@ -118,7 +118,9 @@ class _Panel:
         self._tall = (
             PLANE_HEIGHT if len(self._axes) == 2 else STRIP_HEIGHT * (len(space.module.actions) if self._axes else 1)
         )
-        legend = 30.0 + sum(34.0 for _ in space.module.actions) + 24.0 * (2 + len(overlap_lines(space)))
+        rules = sum(25 + 13 * len(wrap(rule_text(a.rule), RIGHT - 44, 9.5)) for a in space.module.actions)
+        alarms = sum(len(wrap(line, RIGHT - 44, 9.5)) for line in overlap_lines(space)) + len(whole.never())
+        legend = rules + 60.0 + 15.0 * alarms
         self.height = max(self._tall + TICKS, legend) + 30.0 + GAP
 
     def draw(self, paper: Paper, top: float, tracks: Tracks) -> None:
@@ -239,8 +241,10 @@ class _Panel:
         for row, action in enumerate(self._space.module.actions):
             self._hatched(paper, row, (x, y), (x + 22, y + 18))
             paper.text(x + 30, y + 9, f"{action.short}:", size=11.5, bold=True)
-            paper.text(x + 2, y + 26, rule_text(action.rule), size=9.5)
-            y += 38
+            rows = wrap(rule_text(action.rule), RIGHT - 44, 9.5)
+            for k, line in enumerate(rows):
+                paper.text(x + 2, y + 26 + 13 * k, line, size=9.5)
+            y += 25 + 13 * len(rows)
         paper.rectangle(x, y, 22, 18, weight=0.8)
         paper.text(x + 30, y + 9, "no rule holds: the action is kept", size=10.5)
         y += 26
@@ -248,6 +252,7 @@ class _Panel:
         if lines:
             paper.rectangle(x, y, 22, 18, line=ALARM, weight=3)
             paper.text(x + 30, y + 9, "both rules hold, switches to and fro:", size=10.5, fill=ALARM, bold=True)
+            lines = [row for line in lines for row in wrap(line, RIGHT - 44, 9.5)]
             for k, line in enumerate(lines):
                 paper.text(x + 2, y + 28 + 15 * k, line, size=9.5)
         else:

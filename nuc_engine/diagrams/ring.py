@@ -1,62 +1,128 @@
-"""Places of global states on paper: the cycle on a ring, all others around it, each near what it is joined to."""
+"""Places of global states on paper: the cycle on a ring, all others around it, so that few arrows cross anything.
+
+Positions are pixels from the middle of the drawing; y grows downwards.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 
 from nuc_engine.diagrams.nominal import GlobalState
 from nuc_engine.diagrams.svg import Point
 
+INNER = 0.62
+"""Radius of the cycle's ring, as a share of the half width and half height."""
+_SLOTS = 24
+_ROUNDS = 40
+_GAP = 14.0
+_THROUGH_BOX, _CROSSING, _PER_LENGTH = 4.0, 1.0, 0.01
+"""What is bad about an arrow: that it leads through a box, that it crosses another, and each pixel of its length."""
+
+Pair = tuple[GlobalState, GlobalState]
+Places = dict[GlobalState, Point]
+
 
 def places(
-    cycle: Sequence[GlobalState], others: Sequence[GlobalState], joined: Iterable[tuple[GlobalState, GlobalState]]
+    cycle: Sequence[GlobalState], others: Sequence[GlobalState], joined: Iterable[Pair], reach: Point, box: Point
 ) -> Mapping[GlobalState, Point]:
-    """Return unit places (-1..1 in both directions): the cycle clockwise from the top on the inner ring.
+    """Return where the middle of each state's box goes: the cycle clockwise from the top, the others around it.
 
-    Without a cycle all states stand on one ring.
+    `reach` is half the width and height there is for middles, `box` width and height of a box. Without a cycle all
+    states stand on one ring.
     """
-    if not cycle:
-        return {state: _on_ring(_turn(k, len(others)), 0.95) for k, state in enumerate(others)}
-    turns = {state: _turn(k, len(cycle)) for k, state in enumerate(cycle)}
-    found = {state: _on_ring(turn, 0.52) for state, turn in turns.items()}
-    if not others:
-        return {state: _on_ring(turn, 0.8) for state, turn in turns.items()}
-    near = _neighbours(joined)
-    wanted = {state: _mean_turn([turns[n] for n in sorted(near.get(state, ())) if n in turns]) for state in others}
-    count = max(len(others), len(cycle))
-    free = [(k + 0.5) / count for k in range(count)]
-    for state in sorted(others, key=lambda s: (wanted[s] is None, wanted[s] or 0.0, s)):
-        target = wanted[state]
-        slot = min(free, key=lambda turn: (0.0 if target is None else _apart(turn, target), turn))
-        free.remove(slot)
-        found[state] = _on_ring(slot, 1.0)
+    ring, radius = (cycle, INNER if others else 0.8) if cycle else (others, 0.9)
+    found = {state: _on_ellipse(k / len(ring), reach, radius) for k, state in enumerate(ring)}
+    if not cycle or not others:
+        return found
+    free = [slot for slot in _slots(reach) if not any(_close(slot, at, box) for at in found.values())]
+    pairs = sorted({(min(a, b), max(a, b)) for a, b in joined if a != b})
+    for state in others:
+        open_slots = [slot for slot in free if not any(_close(slot, at, box) for at in found.values())]
+        if not open_slots:
+            open_slots = [(reach[0] * (1.0 + len(found)), 0.0)]
+        found[state] = min(open_slots, key=lambda slot: (_cost({**found, state: slot}, pairs, box), slot))
+    return _improved(found, others, free, pairs, box)
+
+
+def _improved(
+    found: Places, others: Sequence[GlobalState], free: Sequence[Point], pairs: Sequence[Pair], box: Point
+) -> Places:
+    """Move or exchange single boxes as long as that makes the drawing better."""
+    best = _cost(found, pairs, box)
+    for _ in range(_ROUNDS):
+        trials = [trial for state in others for trial in _moves(found, state, others, free, box)]
+        costs = [_cost(trial, pairs, box) for trial in trials]
+        if not costs or min(costs) >= best - 1e-9:
+            break
+        best = min(costs)
+        found = trials[costs.index(best)]
     return found
 
 
-def _turn(place: int, count: int) -> float:
-    return place / max(count, 1)
+def _moves(
+    found: Places, state: GlobalState, others: Sequence[GlobalState], free: Sequence[Point], box: Point
+) -> Iterable[Places]:
+    rest = [at for other, at in found.items() if other != state]
+    for slot in free:
+        if slot != found[state] and not any(_close(slot, at, box) for at in rest):
+            yield {**found, state: slot}
+    for other in others:
+        if other > state:
+            yield {**found, state: found[other], other: found[state]}
 
 
-def _on_ring(turn: float, radius: float) -> Point:
+def _cost(found: Places, pairs: Sequence[Pair], box: Point) -> float:
+    """Return how bad the drawing is, arrows taken as straight lines."""
+    drawn = [pair for pair in pairs if pair[0] in found and pair[1] in found]
+    total = 0.0
+    for pair in drawn:
+        a, b = found[pair[0]], found[pair[1]]
+        total += _PER_LENGTH * math.dist(a, b)
+        total += _THROUGH_BOX * sum(_meets(a, b, at, box) for state, at in found.items() if state not in pair)
+    for one, other in combinations(drawn, 2):
+        if not set(one) & set(other):
+            total += _CROSSING * _cross(found[one[0]], found[one[1]], found[other[0]], found[other[1]])
+    return total
+
+
+def _slots(reach: Point) -> list[Point]:
+    """Return places along the edge of the drawing, clockwise from the top."""
+    found: list[Point] = []
+    for k in range(_SLOTS):
+        x, y = _on_ellipse(k / _SLOTS, (1.0, 1.0), 1.0)
+        longest = max(abs(x), abs(y))
+        found.append((round(reach[0] * x / longest, 3), round(reach[1] * y / longest, 3)))
+    return found
+
+
+def _on_ellipse(turn: float, reach: Point, radius: float) -> Point:
     angle = 2 * math.pi * turn
-    return radius * math.sin(angle), -radius * math.cos(angle)
+    return radius * reach[0] * math.sin(angle), -radius * reach[1] * math.cos(angle)
 
 
-def _neighbours(joined: Iterable[tuple[GlobalState, GlobalState]]) -> dict[GlobalState, set[GlobalState]]:
-    near: dict[GlobalState, set[GlobalState]] = {}
-    for a, b in joined:
-        near.setdefault(a, set()).add(b)
-        near.setdefault(b, set()).add(a)
-    return near
+def _close(a: Point, b: Point, box: Point) -> bool:
+    return abs(a[0] - b[0]) < box[0] + _GAP and abs(a[1] - b[1]) < box[1] + 2 * _GAP
 
 
-def _mean_turn(turns: Sequence[float]) -> float | None:
-    """Return the direction in the middle of several; None where there is none."""
-    x = sum(math.cos(2 * math.pi * turn) for turn in turns)
-    y = sum(math.sin(2 * math.pi * turn) for turn in turns)
-    return None if math.hypot(x, y) < 1e-6 else (math.atan2(y, x) / (2 * math.pi)) % 1.0
+def _meets(a: Point, b: Point, middle: Point, box: Point) -> bool:
+    """Say whether the line from a to b goes through a box (Liang and Barsky)."""
+    first, last = 0.0, 1.0
+    for axis in (0, 1):
+        half = box[axis] / 2 + 4.0
+        low, high, travel = middle[axis] - half - a[axis], middle[axis] + half - a[axis], b[axis] - a[axis]
+        if abs(travel) < 1e-9:
+            if low > 0 or high < 0:
+                return False
+            continue
+        enter, leave = sorted((low / travel, high / travel))
+        first, last = max(first, enter), min(last, leave)
+    return first < last
 
 
-def _apart(a: float, b: float) -> float:
-    return round(abs((a - b + 0.5) % 1.0 - 0.5), 9)
+def _cross(a: Point, b: Point, c: Point, d: Point) -> bool:
+    def side(p: Point, q: Point, r: Point) -> float:
+        return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
+
+    return side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0

@@ -6,7 +6,7 @@ Lengths are pixels at 96 per inch; y grows downwards.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 from nuc_engine.diagrams.wiring import Color
@@ -100,17 +100,30 @@ class Paper:
         turn: float = 0.0,
     ) -> None:
         """Write one line of text, its middle at height y; `halo` is a colour that keeps it apart from what is below."""
-        shape = self._element("text", x=x, y=y + 0.35 * size, fill=fill)
+        if halo:  # As a text of its own below: not every program knows which of line and filling to draw first.
+            self._words(x, y, words, size, anchor, bold, turn, {"fill": halo, "stroke": halo, "stroke-width": "4"})
+        self._words(x, y, words, size, anchor, bold, turn, {"fill": fill})
+
+    def _words(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        size: float,
+        anchor: str,
+        bold: bool,
+        turn: float,
+        style: Mapping[str, str],
+    ) -> None:
+        shape = self._element("text", x=x, y=y + 0.35 * size, **style)
         shape.set("font-size", _number(size))
         if anchor != "start":
             shape.set("text-anchor", anchor)
         if bold:
             shape.set("font-weight", "bold")
-        if halo:
-            shape.set("stroke", halo)
-            shape.set("stroke-width", "4")
-            shape.set("paint-order", "stroke")
+        if "stroke" in style:
             shape.set("stroke-linejoin", "round")
+            shape.set("aria-hidden", "true")
         if turn:
             shape.set("transform", f"rotate({_number(turn)} {_number(x)} {_number(y)})")
         shape.text = words

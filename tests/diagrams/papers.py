@@ -18,17 +18,24 @@ class Sheet:
         return float(self.root.attrib["width"]), float(self.root.attrib["height"])
 
     def texts(self) -> list[str]:
-        return [element.text or "" for element in self.root.iter(f"{SVG}text")]
+        return [e.text or "" for e in self.root.iter(f"{SVG}text") if not e.get("aria-hidden")]
 
     def all_rectangles(self) -> list[ElementTree.Element]:
-        return [element for element in self.root.findall(f"{SVG}rect")]
+        return list(self.root.findall(f"{SVG}rect"))
 
     def rectangles(self, **attributes: str) -> list[tuple[float, float, float, float]]:
         found = [e for e in self.all_rectangles() if all(e.get(k) == v for k, v in attributes.items())]
-        return [(float(e.attrib["x"]), float(e.attrib["y"]), float(e.attrib["width"]), float(e.attrib["height"])) for e in found]
+        return [
+            (float(e.attrib["x"]), float(e.attrib["y"]), float(e.attrib["width"]), float(e.attrib["height"]))
+            for e in found
+        ]
 
     def paths(self, **attributes: str) -> list[ElementTree.Element]:
-        return [e for e in self.root.findall(f"{SVG}path") if all(e.get(k.replace("_", "-")) == v for k, v in attributes.items())]
+        return [
+            e
+            for e in self.root.findall(f"{SVG}path")
+            if all(e.get(k.replace("_", "-")) == v for k, v in attributes.items())
+        ]
 
 
 def read(svg: bytes) -> Sheet:

@@ -55,9 +55,7 @@ def test_a_servo_turned_round_turns_angle_and_load():
 
 
 def test_activations_decide():
-    weak = changed(
-        "null_roach", {"FT_extension_flexor_activation": 1.0, "FT_extension_extensor_activation": 0.0}
-    )
+    weak = changed("null_roach", {"FT_extension_flexor_activation": 1.0, "FT_extension_extensor_activation": 0.0})
     assert by_name(weak)["FT_Extension"] == Drive(1, 1)
 
 

@@ -18,7 +18,12 @@ DEP, LEV, PRO, RET, EXT, FLX = (
 FIGURE_7_12 = [(DEP, RET, EXT), (LEV, RET, EXT), (LEV, PRO, FLX), (DEP, PRO, FLX)]
 FIGURE_7_14 = [(DEP, RET, FLX), (LEV, RET, FLX), (LEV, PRO, EXT), (DEP, PRO, EXT)]
 FIGURE_7_16 = [(DEP, PRO, FLX), (LEV, PRO, FLX), (LEV, RET, EXT), (DEP, RET, EXT)]
-FIGURE_4_18 = [("retraction", "Depression"), ("retraction", "Levation"), ("protraction", "Levation"), ("protraction", "Depression")]
+FIGURE_4_18 = [
+    ("retraction", "Depression"),
+    ("retraction", "Levation"),
+    ("protraction", "Levation"),
+    ("protraction", "Depression"),
+]
 
 
 def turned(cycle: list, first: tuple) -> list:

@@ -41,12 +41,16 @@ def test_a_threshold_on_the_left_is_turned_round():
 
 
 def test_rules_within_rules_are_opened():
-    found = rule(changed("lin_roach", {161: "Enter_CTr_LevationPRO & (FT_angle > TC1_proDEP_FTang)"}), "TC1_protractionDEP")
+    found = rule(
+        changed("lin_roach", {161: "Enter_CTr_LevationPRO & (FT_angle > TC1_proDEP_FTang)"}), "TC1_protractionDEP"
+    )
     assert rule_text(found) == "TC1_current < 0 and FT_angle > 120"
 
 
 def test_what_no_sensor_decides_is_fixed():
-    assert rule(changed("lin_roach", {161: "one_float_const"}), "TC1_protractionDEP") == Fixed(True, "always (one_float_const)")
+    assert rule(changed("lin_roach", {161: "one_float_const"}), "TC1_protractionDEP") == Fixed(
+        True, "always (one_float_const)"
+    )
     low = rule(changed("lin_roach", {161: "TC1_retLEV_FTang > TC1_proDEP_FTang"}), "TC1_protractionDEP")
     assert isinstance(low, Fixed)
     assert not low.holds
