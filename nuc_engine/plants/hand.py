@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
-LIFT_M = 0.05
-"""How far the piece is lifted when it is taken off. Assumed: enough to hold it clear of the ground."""
+LIFT_M = 0.10
+"""How far the piece is lifted when it is taken off. Assumed: enough for most of what the piece does there to miss the ground."""
 
 
 class Hand:
     """A hand that holds a piece of a leg from step `begin` on, having lifted it after `steps` more.
 
-    `place` is where (m), `turn` how it is turned (quaternion, w first).
+    `place` is where (m), `turn` how it is turned (quaternion, w first), `horn` the angle (rad) that it has turned the
+    motor's horn to, where it does.
     """
 
     def __init__(self, place: Vector, turn: Vector, begin: int, steps: int) -> None:
@@ -28,10 +29,15 @@ class Hand:
         self._from_place, self._from_turn = place.copy(), turn.copy()
         self._begin, self._steps = begin, steps
         self.bringing = False
+        self.horn: float | None = None
 
     def moves(self, step: int) -> bool:
         """Say whether it still moves after this step."""
         return step < self._begin + self._steps
+
+    def waits(self, step: int) -> int:
+        """Return for how many steps it has been where it goes."""
+        return max(0, step - self._begin - self._steps)
 
     def lift(self, step: int) -> None:
         """Go to where it is at a step."""

@@ -35,6 +35,13 @@ RECORD_PERIOD_NS = 10_000_000
 Record = tuple[float, ...]
 """Instant (ns, whole), foot x, y, z (cm, in the frame of the first A-matrix), normal force of the ground (N)."""
 
+FITS_M = 0.001
+"""A leg fits into its place when its foot would be no deeper in the ground than this; a hand keeps it as much clear."""
+TURNS_RAD_S = 1.05
+"""How fast a hand turns a horn back whose leg does not fit. Assumed."""
+PATIENCE_NS = 2_000_000_000
+"""How long it tries."""
+
 _NEVER = 1 << 62
 _FAR_BELOW_M = 1000.0
 _CM_PER_M = 100.0
@@ -52,6 +59,7 @@ class MujocoLeg:
         self._plan, self._spec = plan, spec
         self._variation = draw(spec.variation, len(plan.joints), seed)
         self._whole = self._build(None)
+        self._trial = mujoco.MjData(self._whole)
         self._bind(self._whole)
         self._step_ns = spec.world.timestep_us * 1000
         self._record_steps = max(1, record_period_ns // self._step_ns)
@@ -270,6 +278,7 @@ class MujocoLeg:
 
     def _take_apart(self, event: Disconnect) -> None:
         mujoco.mj_kinematics(self._model, self._data)
+        self._joint = next(joint.index for joint in self._plan.joints if joint.name == event.joint)
         self._horn = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_BODY, event.joint)
         place, turn = self._data.xpos[self._horn].copy(), self._data.xquat[self._horn].copy()
         self._hand = Hand(place, turn, self._done, -(-event.duration_ns // self._step_ns))
@@ -280,25 +289,57 @@ class MujocoLeg:
             self._hand.bring(self._done, -(-event.duration_ns // self._step_ns))
 
     def _move_hand(self, hand: Hand) -> None:
-        """Move what the hand holds; when it is back at its horn, go on with the whole leg."""
+        """Move what the hand holds; when it is back at its horn, and fits, go on with the whole leg."""
         if not hand.bringing:
             hand.lift(self._done)
-        elif hand.moves(self._done):
+        elif hand.moves(self._done) or self._turn_horn(hand):
             mujoco.mj_kinematics(self._model, self._data)
             hand.follow(self._done, self._data.xpos[self._horn], self._data.xquat[self._horn])
+            self._keep_clear(hand)
         else:
             self._hand, self._hand_changes = None, _NEVER
             self._go_on_with(self._whole)
             return
         self._data.mocap_pos[0], self._data.mocap_quat[0] = hand.place, hand.turn
-        self._hand_changes = self._done + 1 if hand.moves(self._done) else _NEVER
+        self._hand_changes = self._done + 1 if hand.bringing or hand.moves(self._done) else _NEVER
+
+    def _keep_clear(self, hand: Hand) -> None:
+        """Let the hand hold the piece higher where the foot would meet the ground on its way."""
+        data = self._data
+        data.mocap_pos[0], data.mocap_quat[0] = hand.place, hand.turn
+        mujoco.mj_kinematics(self._model, data)
+        clear_m = float(data.geom_xpos[self._foot, 2] - self._model.geom_size[self._foot, 0]) - self._ground_m()
+        hand.place[2] += max(0.0, FITS_M - clear_m)
+
+    def _ground_m(self) -> float:
+        return float(self._model.geom_pos[self._ground, 2])
+
+    def _turn_horn(self, hand: Hand) -> bool:
+        """Turn the horn back by hand for a step while the leg, put on as it is, would reach into the ground."""
+        angle, depth_m = self._qpos[self._joint], self._depth_m(0.0)
+        if depth_m < FITS_M or hand.waits(self._done) * self._step_ns >= PATIENCE_NS:
+            return False
+        step = TURNS_RAD_S * self._step_ns * 1e-9
+        # The motor pulls the other way meanwhile, but a hand is stronger.
+        last = angle if hand.horn is None else hand.horn
+        hand.horn = last + (step if self._depth_m(1e-3) < depth_m else -step)
+        self._qpos[self._joint], self._qvel[self._joint] = hand.horn, 0.0
+        return True
+
+    def _depth_m(self, turned: float) -> float:
+        """Return how deep in the ground the foot of the whole leg would be, its horn turned by so much (rad)."""
+        trial = self._trial
+        trial.qpos[:] = self._data.qpos
+        trial.qpos[self._joint] += turned
+        mujoco.mj_kinematics(self._whole, trial)
+        return self._ground_m() + float(self._whole.geom(FOOT).size[0] - trial.geom(FOOT).xpos[2])
 
     def _go_on_with(self, model: mujoco.MjModel) -> None:
         """Go on with another model of the leg: joints, servos and ground as they are."""
         last_model, last = self._model, self._data
         self._bind(model)
         self._data.time = last.time
-        for name in ("qpos", "qvel", "ctrl", "qacc_warmstart"):
+        for name in ("qpos", "qvel", "ctrl", "actuator_force", "qacc_warmstart"):
             getattr(self._data, name)[:] = getattr(last, name)
         for name in ("actuator_gainprm", "actuator_biasprm", "actuator_forcerange"):
             getattr(model, name)[:] = getattr(last_model, name)
