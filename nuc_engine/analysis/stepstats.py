@@ -267,6 +267,8 @@ def _labels(columns: Sequence[tuple[str, WindowStats]]) -> dict[str, str]:
     for key, (unit, _) in QUANTITIES.items():
         if key in seen and key != "lift_off_difference":
             labels[key] = f"{_SHORT.get(key, key)} ({unit})" if unit else _SHORT.get(key, key)
+        if key in seen and key in _WITH_CV:
+            labels[f"cv {key}"] = "  variation (CV, %)"
     if "lift_off_difference" in seen:
         labels["lift_off"] = "lift-off spread (deg)"
     for name in dict.fromkeys(joint.joint for _, stats in columns for joint in stats.joints):
@@ -274,6 +276,7 @@ def _labels(columns: Sequence[tuple[str, WindowStats]]) -> dict[str, str]:
     return labels
 
 
+_WITH_CV = ("period", "cycle")
 _SHORT = {
     "cycle": "joint cycle",
     "duty_factor": "duty factor",
@@ -291,6 +294,7 @@ def _column(title: str, stats: WindowStats, labels: Mapping[str, str]) -> list[s
         "lift_off": _number(stats.lift_off_spread_deg),
     }
     cells |= {key: _spread(sample) for key, sample in stats.samples.items()}
+    cells |= {f"cv {key}": _number(100 * stats.samples[key].cv, 1) for key in _WITH_CV}
     cells |= {f"joint {j.joint}": f"{j.least_deg:.1f} to {j.largest_deg:.1f}" for j in stats.joints}
     return [title, *(cells.get(key, "") for key in labels)]
 
@@ -305,10 +309,10 @@ def _spread(sample: Sample) -> str:
     return _number(sample.mean) if math.isnan(sample.sd) else f"{_number(sample.mean)} +- {_number(sample.sd)}"
 
 
-def _number(value: float) -> str:
+def _number(value: float, digits: int = 3) -> str:
     if math.isnan(value):
         return ""
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+    return f"{value:.{digits}f}" if abs(value) < 10 else f"{value:.1f}"
 
 
 def _order(values: FloatArray) -> tuple[float, float, float]:

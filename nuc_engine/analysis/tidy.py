@@ -213,7 +213,7 @@ def _state_name(logs: Logs, code: float) -> str | None:
 
 
 def _explained(column: Mapping[str, Any], unit: str, name: str) -> tuple[str, str]:
-    more = [f"{key}: {column[key]}" for key in ("sign", "frame") if column.get(key)]
+    more = [f"{key} {str(column[key]).replace(': ', ', ')}" for key in ("sign", "frame") if column.get(key)]
     meaning = str(column.get("meaning") or name)
     return unit or str(column.get("unit") or "") or _unit_by_use(column), "; ".join([meaning, *more])
 
