@@ -264,7 +264,8 @@ def _write(
     for experiment, verdict in zip(experiments, verdicts, strict=True):
         folder = target / experiment.name
         root = _way_to_root(folder) if as_pages else None
-        write_experiment(experiment, verdict, folder, root=root, command=typed.format(experiment.name))
+        said = typed.format(experiment.name)
+        write_experiment(experiment, verdict, folder, root=root, command=said, indexed=as_pages)
     if as_pages:
         write_index(EXPERIMENTS, target)
 

@@ -95,7 +95,7 @@ def conduct_live(
 
             live = next(live for live in done if live.trial is shown)
             drawn[experiment.name, row.name] = (
-                *draw_trial(row, shown, live.folders, live.kicks, target),
+                *draw_trial(row, shown, live.folders, target),
                 *draw_picture(row, [live.trial for live in done], target),
             )
     sources = find_sources(_plans(experiment))

@@ -22,14 +22,14 @@ from nuc_engine.analysis.canvas import house_style, mark_times, new_figure, say_
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.lanes import draw_lanes
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.analysis.palette import INK, joint_color, joint_dashes
+from nuc_engine.analysis.palette import joint_color, joint_dashes
 from nuc_engine.analysis.path_state import draw_path, state_legend
 from nuc_engine.analysis.phases import minima
 from nuc_engine.bout import prepare_bout
 from nuc_engine.bulk.scratch import scratch_folder
 from nuc_engine.experiments.course import file_stem
 from nuc_engine.experiments.protocol import BoutPlan, Row, Trial, Window
-from nuc_engine.experiments.trials import rerun
+from nuc_engine.experiments.trials import run_again
 from nuc_engine.experiments.verdict import Figure
 from nuc_engine.plants.events import (
     BaseHeight,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _NS = 1_000_000_000
 DPI = 110
-COLORS = 96
+COLORS = 48
 """Colours a PNG keeps: lines on white need no more, and a page stays small."""
 LONGEST_S = 120.0
 """A longer bout is shown by its last `PART_S` seconds."""
@@ -59,6 +59,8 @@ CYCLES = 3.0
 MOST_PATHS = 6
 _SIDEWAYS = 0.5
 """A foot that moves forward less than this share of its sideways movement is looked at from the front."""
+_HAND = (0.55, 0.1, 0.45)
+"""Colour of what was done by hand."""
 _TOP, _FRONT = (0, 1), (1, 2)
 _VIEWS = {_TOP: "from above", _FRONT: "from the front"}
 
@@ -85,20 +87,18 @@ class DrawTask:
 def draw_task(task: DrawTask) -> tuple[Figure, ...]:
     """Run the bouts of a repetition again and draw them; the form in which worker processes are asked for it."""
     with scratch_folder() as data:
-        kicks = rerun(task.row, task.trial.seed, data)
+        run_again(task.row.bouts, task.trial, data)
         folders = {plan.label: data / plan.label for plan in task.row.bouts}
-        return draw_trial(task.row, task.trial, folders, kicks, task.folder)
+        return draw_trial(task.row, task.trial, folders, task.folder)
 
 
-def draw_trial(
-    row: Row, trial: Trial, data: Mapping[str, Path], kicks: Mapping[str, tuple[float, ...]], folder: Path
-) -> tuple[Figure, ...]:
+def draw_trial(row: Row, trial: Trial, data: Mapping[str, Path], folder: Path) -> tuple[Figure, ...]:
     """Draw bouts, whose data directories are given by label, into `folder`; return the figures, named after the row."""
     shown = [
         Shown(
             plan,
             load_bout(data[plan.label]),
-            events_of_plan(plan, kicks.get(plan.label, ())),
+            events_of_plan(plan, trial.kicked_s.get(plan.label, ())),
             trial.outcomes.get(plan.label, {}),
         )
         for plan in row.bouts
@@ -244,11 +244,13 @@ def angle_caption(row: Row, trial: Trial, shown: Sequence[Shown]) -> str:
         for each in shown
         for w in each.plan.windows
     )
-    kicks = {0: "no kick was needed", 1: "one kick was needed"}.get(trial.kicks, f"{trial.kicks} kicks were needed")
+    kicks = {0: "not kicked", 1: "kicked once because it was needed"}.get(
+        trial.kicks, f"kicked {trial.kicks} times because it was needed"
+    )
     part = f" Of a long bout the last {PART_S:g} s are shown." if any(s.bout.end_s > LONGEST_S for s in shown) else ""
     return (
         f"Joint angles of {row.name}, seed {trial.seed} ({trial.state}; {kicks}). {windows}. Dashed lines:"
-        f" changesets; arrows: what was done to the leg by hand.{part}"
+        f" changesets; dotted lines with a triangle: what was done to the leg by hand.{part}"
     )
 
 
@@ -308,13 +310,16 @@ def _marks(axes: Axes, shown: Shown, span: Span) -> None:
     mark_times(axes, _few([t for t in shown.bout.changesets_s if span[0] < t < span[1]], span))
     for time_s, _ in shown.events_s:
         if span[0] <= time_s <= span[1]:
-            axes.annotate(
-                "",
-                (time_s, 0.72),
-                (time_s, 1.0),
-                xycoords=axes.get_xaxis_transform(),
-                textcoords=axes.get_xaxis_transform(),
-                arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0},
+            axes.axvline(time_s, color=_HAND, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=1)
+            axes.plot(
+                time_s,
+                1.0,
+                marker="v",
+                color=_HAND,
+                markersize=5,
+                clip_on=False,
+                transform=axes.get_xaxis_transform(),
+                zorder=4,
             )
 
 
@@ -333,7 +338,7 @@ def _name_windows(axes: Axes, shown: Shown, span: Span) -> None:
         left, right = max(window.begin_s, span[0]), min(window.end_s, span[1])
         if left < right:
             axes.annotate(
-                f"{window.name}\n{shown.named.get(window.name, '').replace(' in ', chr(10), 1)}",
+                _headed(window.name, shown.named.get(window.name, "")),
                 ((left + right) / 2, 1.0),
                 xycoords=axes.get_xaxis_transform(),
                 xytext=(0, 4),
@@ -344,11 +349,17 @@ def _name_windows(axes: Axes, shown: Shown, span: Span) -> None:
             )
 
 
+def _headed(name: str, kind: str, between: str = "\n") -> str:
+    """Return a window's name and what the leg did in it; once, where both are the same."""
+    return name if name == kind else f"{name}{between}{kind.replace(' in ', chr(10), 1)}"
+
+
 def _name_events(axes: Axes, shown: Shown, span: Span) -> None:
-    named = [(time, name) for time, name in shown.events_s if span[0] <= time <= span[1]]
-    last = -np.inf
-    for time, name in named:
-        if time - last > (span[1] - span[0]) / 14:
+    """Name what was done by hand, each kind of it once, where there is room."""
+    taken = -np.inf
+    named: set[str] = set()
+    for time, name in shown.events_s:
+        if span[0] <= time <= span[1] and name not in named and time > taken:
             axes.annotate(
                 name,
                 (time, 0.0),
@@ -356,9 +367,11 @@ def _name_events(axes: Axes, shown: Shown, span: Span) -> None:
                 xytext=(2, 3),
                 textcoords="offset points",
                 fontsize=7,
-                color=INK,
+                color=_HAND,
+                bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5},
             )
-            last = time
+            named.add(name)
+            taken = time + (span[1] - span[0]) * (0.015 + 0.009 * len(name))
 
 
 def _path(axes: Axes, shown: Shown, window: Window, title: str) -> None:
@@ -369,4 +382,4 @@ def _path(axes: Axes, shown: Shown, window: Window, title: str) -> None:
         view = _FRONT
     draw_path(axes, shown.bout, span, view)
     kind = shown.named.get(window.name, "")
-    axes.set_title(f"{title}: {kind.partition(' in ')[0]}, {_VIEWS[view]}", loc="left", fontsize=9)
+    axes.set_title(f"{_headed(title, kind.partition(' in ')[0], ': ')}, {_VIEWS[view]}", loc="left", fontsize=9)

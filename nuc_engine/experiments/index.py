@@ -14,7 +14,13 @@ FILE = "README.md"
 
 
 def write_experiment(
-    experiment: Experiment, verdict: Verdict, folder: Path, *, root: str | None = None, command: str = ""
+    experiment: Experiment,
+    verdict: Verdict,
+    folder: Path,
+    *,
+    root: str | None = None,
+    command: str = "",
+    indexed: bool = False,
 ) -> Path:
     """Write page.md and verdict.json beside the figures in `folder`; return the page.
 
@@ -27,7 +33,8 @@ def write_experiment(
             (folder / name).unlink(missing_ok=True)
     write_verdict(verdict, folder)
     path = folder / page.FILE
-    path.write_text(page.page(experiment, verdict, root=root, command=command), encoding="utf-8")
+    text = page.page(experiment, verdict, root=root, command=command, indexed=indexed)
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -124,6 +131,6 @@ Beside each page stands its verdict for machines. Numbers have six digits; null 
 | `rows[].summary` | numbers over all repetitions together, as p values |
 | `rows[].outcomes` | bout, window, what the leg did in it, in how many repetitions |
 | `rows[].control` | `why` it has to fail, `as_seen` as above, `failed`: whether it did, its own `trials` |
-| `rows[].trials` | `seed`, `state`, `reasons`, `numbers`, `kicks` and `outcomes` of each repetition |
+| `rows[].trials` | `seed`, `state`, `reasons`, `numbers`, `kicks`, when they were (`kicked_s`), `outcomes` of each |
 | `rows[].figures` | `file` and `caption` of each picture |
 """

@@ -85,11 +85,10 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LiveTrial:
-    """A repetition with where its bouts' data are, by label, and the kicks that were given when offered."""
+    """A repetition with where its bouts' data are, by label."""
 
     trial: Trial
     folders: dict[str, Path]
-    kicks: dict[str, tuple[float, ...]]
 
 
 def run_live(
@@ -102,16 +101,15 @@ def run_live(
     plans = row.control.bouts if control else row.bouts
     seen: dict[str, Observation] = {}
     folders: dict[str, Path] = {}
-    kicks: dict[str, tuple[float, ...]] = {}
     try:
         for plan in plans:
             place = folder / plan.label
-            folders[plan.label], kicks[plan.label] = do_bout(plan, repetition, stage, hand, wait, place)
-            seen[plan.label] = observe(plan, folders[plan.label], kicks[plan.label])
+            folders[plan.label], kicks_s = do_bout(plan, repetition, stage, hand, wait, place)
+            seen[plan.label] = observe(plan, folders[plan.label], kicks_s)
         finding = row.criterion(seen)
     except Aborted as aborted:
-        return LiveTrial(trial_of(repetition, seen, str(aborted)), folders, kicks)
-    return LiveTrial(trial_of(repetition, seen, finding), folders, kicks)
+        return LiveTrial(trial_of(repetition, seen, str(aborted)), folders)
+    return LiveTrial(trial_of(repetition, seen, finding), folders)
 
 
 def do_bout(

@@ -14,16 +14,19 @@ _MOST_REASONS = 8
 """So many repetitions that were not as seen are listed with what speaks against them."""
 
 
-def page(experiment: Experiment, verdict: Verdict, *, root: str | None = None, command: str = "") -> str:
+def page(
+    experiment: Experiment, verdict: Verdict, *, root: str | None = None, command: str = "", indexed: bool = False
+) -> str:
     """Return the page. `root` is the way from its folder to that of scripts and configurations, to link to them.
 
-    `command` is what was typed. Rows are joined by name; a row the verdict does not know is left out.
+    `command` is what was typed; with `indexed` there is a table over all experiments above it. Rows are joined by
+    name; a row the verdict does not know is left out.
     """
     judged = {row.name: row for row in verdict.rows}
     rows = [(row, judged[row.name]) for row in experiment.rows if row.name in judged]
     parts = [
         f"# {experiment.name}: {experiment.title}",
-        f"Section {experiment.section} of Rutter (2010). [All experiments](../README.md).",
+        f"Section {experiment.section} of Rutter (2010)." + (" [All experiments](../README.md)." if indexed else ""),
         _headline(verdict),
         table(_RESULT_HEAD, [result_cells(seen) for _, seen in rows]),
         f"## Hypothesis\n\n{experiment.hypothesis.strip()}",

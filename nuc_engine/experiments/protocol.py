@@ -72,8 +72,8 @@ class Observation:
 class Finding:
     """What a criterion says of one repetition: `started` False makes it a failed start, whatever `ok` is.
 
-    `reasons` say what speaks against it, one sentence each; `numbers` go into the result table and the verdict, `samples`
-    (as step durations) into the row's summary and picture.
+    `reasons` say what speaks against it, one sentence each; `numbers` go into the result table and the verdict,
+    `samples` (as step durations) into the row's summary and picture.
     """
 
     ok: bool
@@ -91,7 +91,10 @@ Criterion = Callable[[Observations], Finding]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One repetition, judged. `kicks` were given because needed; `outcomes` by bout label and window name."""
+    """One repetition, judged. `kicks` were given because needed; `outcomes` by bout label and window name.
+
+    `kicked_s` are the instants of these kicks by bout label, for bouts that got any.
+    """
 
     seed: int
     state: State
@@ -100,6 +103,7 @@ class Trial:
     samples: Mapping[str, tuple[float, ...]]
     kicks: int
     outcomes: Mapping[str, Mapping[str, str]]
+    kicked_s: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
 
 
 @dataclass(frozen=True, slots=True)

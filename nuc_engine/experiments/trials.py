@@ -7,7 +7,7 @@ it is as if the leg had been kicked in time; and no bout has to know of the deci
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nuc_engine.analysis.errors import AnalysisError
@@ -20,9 +20,6 @@ from nuc_engine.experiments.protocol import BoutPlan, Criterion, Finding, Observ
 from nuc_engine.plants.events import Kick
 
 _NS = 1_000_000_000
-
-Kicks = Mapping[str, tuple[float, ...]]
-"""Label of a bout -> instants (s) of the kicks given in it because they were needed."""
 
 Observe = Callable[[BoutPlan, tuple[float, ...]], Observation]
 """Has a bout done, with kicks at these instants, and returns what was seen. Raises Aborted."""
@@ -64,23 +61,28 @@ def run_trial(row: Row, seed: int, keep: Path | None = None, *, control: bool = 
     PlantSpecError or NotFound when a bout can not even start: then the row is wrong, not the leg.
     """
     plans = row.control.bouts if control else row.bouts
-    if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
-        return judge_trial(plans, row.criterion, seed, lambda plan, kicks: run_plan(plan, seed, keep, kicks))
-    with scratch_folder() as folder:
-        return judge_trial(plans, row.criterion, seed, lambda plan, kicks: run_plan(plan, seed, folder, kicks))
+    if keep is None:
+        with scratch_folder() as folder:
+            return judge_trial(plans, row.criterion, seed, lambda plan, kicks: run_plan(plan, seed, folder, kicks))
+    keep.mkdir(parents=True, exist_ok=True)
+    last: dict[str, tuple[float, ...]] = {}
+
+    def observe_bout(plan: BoutPlan, kicks_s: tuple[float, ...]) -> Observation:
+        last[plan.label] = kicks_s
+        return run_plan(plan, seed, keep, kicks_s)
+
+    trial = judge_trial(plans, row.criterion, seed, observe_bout)
+    if trial.state != "aborted":
+        # Kicks that were tried in vain are not to be found in what is kept.
+        changed = [plan for plan in plans if last[plan.label] != trial.kicked_s.get(plan.label, ())]
+        run_again(changed, trial, keep)
+    return trial
 
 
-def rerun(row: Row, seed: int, folder: Path) -> dict[str, tuple[float, ...]]:
-    """Run a repetition again for its data, into `folder`/label, and return the kicks that were given in each bout."""
-    kicks: dict[str, tuple[float, ...]] = {}
-
-    def observe_bout(plan: BoutPlan, given: tuple[float, ...]) -> Observation:
-        kicks[plan.label] = given
-        return run_plan(plan, seed, folder, given)
-
-    judge_trial(row.bouts, row.criterion, seed, observe_bout)
-    return kicks
+def run_again(plans: Sequence[BoutPlan], trial: Trial, folder: Path) -> None:
+    """Run bouts of a repetition once more for their data, into `folder`/label, with the kicks that were given."""
+    for plan in plans:
+        run_plan(plan, trial.seed, folder, trial.kicked_s.get(plan.label, ()))
 
 
 def run_plan(plan: BoutPlan, seed: int, folder: Path, kicks_s: tuple[float, ...] = ()) -> Observation:
@@ -124,47 +126,80 @@ def judge_trial(plans: Sequence[BoutPlan], criterion: Criterion, seed: int, obse
 
     First without any kick. When the behaviour before is not there, once more with a kick at `start_kick_s`. When it is
     there but the repetition is not as the dissertation saw it, again with the first of `kicks_s`, then the first two,
-    and so on. Bouts of one repetition are kicked together: which of them needed it only the criterion could say.
+    and so on. Bouts of one repetition are kicked together: which of them needed it only the criterion could say. When
+    no number of final kicks helps, the repetition stands as it was without them, and says so.
     """
-    kicks: dict[str, tuple[float, ...]] = {plan.label: () for plan in plans}
     seen: dict[str, Observation] = {}
-
-    def look(some: Sequence[BoutPlan]) -> Finding:
-        for plan in some:
-            seen[plan.label] = observe_bout(plan, kicks[plan.label])
-        return criterion({plan.label: seen[plan.label] for plan in plans})
-
     try:
-        finding = look(plans)
-        starters = [plan for plan in plans if plan.start_kick_s is not None]
+        finding = _look(seen, plans, criterion, observe_bout, {})
+        starters = {plan.label: (plan.start_kick_s,) for plan in plans if plan.start_kick_s is not None}
         if not finding.started and starters:
-            kicks |= {plan.label: (plan.start_kick_s,) for plan in starters if plan.start_kick_s is not None}
-            finding = look(starters)
-        at_start = dict(kicks)
-        for count in range(1, 1 + max((len(plan.kicks_s) for plan in plans), default=0)):
-            if finding.ok or not finding.started:
-                break
-            kickable = [plan for plan in plans if len(plan.kicks_s) >= count]
-            kicks |= {plan.label: at_start[plan.label] + plan.kicks_s[:count] for plan in kickable}
-            finding = look(kickable)
+            finding = _look(seen, plans, criterion, observe_bout, starters)
+        return _kick(seen, plans, finding, criterion, seed, observe_bout)
     except Aborted as aborted:
-        return trial_of(seed, seen, str(aborted), sum(map(len, kicks.values())))
-    return trial_of(seed, seen, finding)
+        return trial_of(seed, seen, str(aborted))
 
 
-def trial_of(seed: int, seen: Mapping[str, Observation], finding: Finding | str, kicks: int | None = None) -> Trial:
+def _kick(
+    seen: Mapping[str, Observation],
+    plans: Sequence[BoutPlan],
+    finding: Finding,
+    criterion: Criterion,
+    seed: int,
+    observe_bout: Observe,
+) -> Trial:
+    """Try final kicks where they may help; return what came of it."""
+    most = max((len(plan.kicks_s) for plan in plans), default=0)
+    if finding.ok or not finding.started or not most:
+        return trial_of(seed, seen, finding)
+    again = dict(seen)
+    in_vain: list[str] = []
+    for count in range(1, 1 + most):
+        kicks = {p.label: seen[p.label].kicks_s + p.kicks_s[:count] for p in plans if len(p.kicks_s) >= count}
+        try:
+            kicked = _look(again, plans, criterion, observe_bout, kicks)
+        except Aborted as aborted:
+            in_vain.append(f"after {_counted(count)}: {aborted}")
+            continue
+        if kicked.ok and kicked.started:
+            return trial_of(seed, again, kicked)
+    in_vain.append(f"{'' if most == 1 else 'up to '}{_counted(most)} did not help")
+    return trial_of(seed, seen, replace(finding, reasons=(*finding.reasons, *in_vain)))
+
+
+def _counted(kicks: int) -> str:
+    return "one kick" if kicks == 1 else f"{kicks} kicks"
+
+
+def _look(
+    seen: dict[str, Observation],
+    plans: Sequence[BoutPlan],
+    criterion: Criterion,
+    observe_bout: Observe,
+    kicks: Mapping[str, tuple[float, ...]],
+) -> Finding:
+    """Have bouts done that are to be kicked, or that were not done yet, and say what the criterion says then."""
+    for plan in plans:
+        if plan.label in kicks or plan.label not in seen:
+            seen[plan.label] = observe_bout(plan, kicks.get(plan.label, ()))
+    return criterion({plan.label: seen[plan.label] for plan in plans})
+
+
+def trial_of(seed: int, seen: Mapping[str, Observation], finding: Finding | str) -> Trial:
     """Return a repetition, judged, or broken off for the reason given; kicks are those of the observations."""
-    counted = sum(len(one.kicks_s) for one in seen.values()) if kicks is None else kicks
+    kicked = {label: one.kicks_s for label, one in seen.items() if one.kicks_s}
+    kicks = sum(map(len, kicked.values()))
     if isinstance(finding, str):
-        return Trial(seed, "aborted", (finding,), {}, {}, counted, _outcomes(seen))
+        return Trial(seed, "aborted", (finding,), {}, {}, kicks, _outcomes(seen), kicked)
     return Trial(
         seed=seed,
         state=_state(finding),
         reasons=finding.reasons,
         numbers=finding.numbers,
         samples=finding.samples,
-        kicks=counted,
+        kicks=kicks,
         outcomes=_outcomes(seen),
+        kicked_s=kicked,
     )
 
 

@@ -13,14 +13,14 @@ MOST_BYTES = 200_000
 
 def test_a_repetition_is_drawn_small_and_the_same_each_time(tmp_path):
     row = tiny.row(bouts=(tiny.plan(kicks_s=(1.0,), script="experiment_a"),), criterion=tiny.kicked)
-    trial = tiny.trial(7, kicks=1)
+    trial = tiny.trial(7, kicks=1, kicked_s={"only": (1.0,)})
     figures = draw_task(DrawTask(row, trial, tmp_path))
     assert [figure.file for figure in figures] == ["tiny_angles.png", "tiny_paths.png"]
     first = {figure.file: (tmp_path / figure.file).read_bytes() for figure in figures}
     assert all(len(content) < MOST_BYTES for content in first.values())
     draw_task(DrawTask(row, trial, tmp_path))
     assert first == {figure.file: (tmp_path / figure.file).read_bytes() for figure in figures}
-    assert "seed 7 (as seen; one kick was needed)" in figures[0].caption
+    assert "seed 7 (as seen; kicked once because it was needed)" in figures[0].caption
     assert "all 0 to 2 s: FWD" in figures[0].caption
 
 

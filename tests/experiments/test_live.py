@@ -188,7 +188,7 @@ def test_kicks_that_were_given_are_counted(finished, tmp_path):
     row = tiny.row(bouts=(tiny.plan(kicks_s=(1.0,)),), criterion=tiny.kicked)
     told = run_live(row, 1, daemon, Helper(), daemon.wait, tmp_path)
     assert (told.trial.state, told.trial.kicks) == ("as seen", 1)
-    assert told.kicks["only"] == pytest.approx((1.1,), abs=0.06)
+    assert told.trial.kicked_s["only"] == pytest.approx((1.1,), abs=0.06)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import nuc_engine.experiments.trials as trials_module
 from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.bout import BoutRefused, BoutResult
 from nuc_engine.experiments.protocol import Finding, Observation, Window
-from nuc_engine.experiments.trials import Aborted, Task, judge_trial, rerun, run_task, run_trial
+from nuc_engine.experiments.trials import Aborted, Task, judge_trial, run_again, run_task, run_trial
 from tests.experiments import tiny
 
 
@@ -45,15 +45,27 @@ def test_a_leg_that_does_what_is_wanted_is_not_kicked():
 def test_final_kicks_are_given_one_more_at_a_time_until_one_helps():
     leg = Leg()
     trial = judge_trial((tiny.plan(kicks_s=(1.0, 1.5)),), needs(1), 1, leg)
-    assert (trial.state, trial.kicks) == ("as seen", 1)
+    assert (trial.state, trial.kicks, trial.kicked_s) == ("as seen", 1, {"only": (1.0,)})
     assert leg.asked == [("only", ()), ("only", (1.0,))]
 
 
 def test_after_two_kicks_that_do_not_help_it_is_otherwise():
     leg = Leg()
     trial = judge_trial((tiny.plan(kicks_s=(1.0, 1.5)),), needs(3), 1, leg)
-    assert (trial.state, trial.kicks, trial.reasons) == ("otherwise", 2, ("more kicks",))
-    assert leg.asked[-1] == ("only", (1.0, 1.5))
+    assert (trial.state, trial.kicks) == ("otherwise", 0)
+    assert trial.reasons == ("more kicks", "up to 2 kicks did not help")
+    assert leg.asked == [("only", ()), ("only", (1.0,)), ("only", (1.0, 1.5))]
+
+
+def test_a_kicked_bout_that_breaks_off_is_a_kick_in_vain():
+    def leg(plan, kicks_s):
+        if kicks_s:
+            raise Aborted("only: stopped at 1.20 s")
+        return Observation(plan, None, None, {}, ())
+
+    trial = judge_trial((tiny.plan(kicks_s=(1.0,)),), needs(1), 1, leg)
+    assert (trial.state, trial.kicks) == ("otherwise", 0)
+    assert trial.reasons == ("more kicks", "after one kick: only: stopped at 1.20 s", "one kick did not help")
 
 
 def test_a_leg_that_does_not_start_is_kicked_once_where_that_is_allowed():
@@ -140,8 +152,7 @@ def rows_before(path: Path, time_s: float) -> list[str]:
 def test_the_same_seed_gives_the_same_bout_up_to_the_kick_and_another_after_it(tmp_path):
     row = tiny.row(bouts=(tiny.plan(kicks_s=(1.0,)),), criterion=tiny.kicked)
     run_trial(tiny.row(), 7, tmp_path / "free")
-    assert rerun(row, 7, tmp_path / "kicked") == {"only": (1.0,)}
-    assert run_trial(row, 7).kicks == 1
+    assert run_trial(row, 7, tmp_path / "kicked").kicked_s == {"only": (1.0,)}
     for name in ("SensData.txt", "StateData.txt", "MotorData.txt", "PlantData.txt"):
         free, pushed = (tmp_path / which / "only" / name for which in ("free", "kicked"))
         assert rows_before(free, 1.0) == rows_before(pushed, 1.0), name
@@ -158,6 +169,16 @@ def test_data_are_kept_only_when_asked_for(tmp_path, monkeypatch):
     assert list((tmp_path / "scratch").iterdir()) == []
     run_trial(tiny.row(), 5, tmp_path / "kept")
     assert (tmp_path / "kept/only/manifest.json").exists()
+
+
+def test_what_is_kept_is_what_is_reported(tmp_path):
+    row = tiny.row(bouts=(tiny.plan(kicks_s=(1.0,)),), criterion=tiny.never)
+    assert run_trial(row, 7, tmp_path / "kicked in vain").kicks == 0
+    run_trial(tiny.row(), 7, tmp_path / "free")
+    free, kicked = (tmp_path / which / "only/SensData.txt" for which in ("free", "kicked in vain"))
+    assert free.read_bytes() == kicked.read_bytes()
+    run_again(row.bouts, tiny.trial(7, kicked_s={"only": (1.0,)}), tmp_path / "again")
+    assert free.read_bytes() != (tmp_path / "again/only/SensData.txt").read_bytes()
 
 
 def result(state: str, folder: Path) -> BoutResult:
