@@ -23,6 +23,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "show": "a model, explained: joints, muscles, states, rules, parameters",
         "validate": "check configurations, scripts and commands",
         "plot": "pictures of a bout",
+        "movie": "the leg of a bout as a movie, beside a camera's film",
+        "diagram": "how a leg is controlled, and which states it really went through",
         "stats": "steps in numbers: period, stance, swing, stride, joint ranges",
         "compare": "bouts side by side: what was set otherwise, and what it made of the steps",
         "ls": "which bouts there are, and what was seen in them",
