@@ -22,7 +22,7 @@ from nuc_engine.analysis.movie_stage import VIEWS, Stage
 
 SHORTEST_S = 0.01
 MAX_FRAMES = 200_000
-HEIGHTS = {"gif": 360, "mp4": 720, "mkv": 720, "avi": 720, "mov": 720}
+HEIGHTS = {"gif": 480, "mp4": 720, "mkv": 720, "avi": 720, "mov": 720}
 """Height of the picture in pixels, by the file's ending: a gif of full size would be very large."""
 
 

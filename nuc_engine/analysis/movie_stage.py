@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-ASPECT, INCHES = 16 / 9, 7.2
+ASPECT = 16 / 9
+INCHES, SMALL_INCHES, SMALL = 7.2, 5.4, 600
+"""Height of the figure: a picture of fewer than `SMALL` pixels is a smaller figure, so that its words can be read."""
 GROUND_COLOR, CONTACT_COLOR, AIR_COLOR = (0.60, 0.50, 0.36), (0.78, 0.10, 0.10), (1.0, 1.0, 1.0)
 SMOOTHING_S = 0.08
 """What the path beside which the coloured lines of the trail run is averaged over, as in the path-state plots."""
@@ -70,12 +73,14 @@ class Stage:
 
     def __init__(self, scene: Scene, views: Sequence[str], speed: float, height: int, *, with_camera: bool) -> None:
         self._scene = scene
-        self._figure = Figure(figsize=(INCHES * ASPECT, INCHES), dpi=height / INCHES)
+        inches = SMALL_INCHES if height < SMALL else INCHES
+        self._figure = Figure(figsize=(inches * ASPECT, inches), dpi=height / inches)
         self._canvas = FigureCanvasAgg(self._figure)
-        self.size = 2 * round(height * ASPECT / 2), 2 * (height // 2)
-        self._camera = (0.02, 0.12, 0.46, 0.78) if with_camera else None
-        area = (0.50, 0.12, 0.49, 0.78) if with_camera else (0.01, 0.12, 0.98, 0.78)
-        places = _places(len(views), area, upright=with_camera)
+        width, tall = (round(edge) for edge in self._canvas.get_width_height(physical=True))
+        self.size = width // 2 * 2, tall // 2 * 2
+        self._camera = (0.02, 0.08, 0.46, 0.85) if with_camera else None
+        area = (0.50, 0.07, 0.49, 0.87) if with_camera else (0.01, 0.07, 0.98, 0.87)
+        places = _places(len(views), area, 1.0 / (inches * ASPECT), upright=with_camera)
         self._panels = [
             _Panel(self._figure.add_axes(place), scene, _view(scene, name))
             for name, place in zip(views, places, strict=True)
@@ -122,7 +127,7 @@ class _Panel:
         rows = np.array(view.rows)
         self._leg, self._foot = scene.leg @ rows.T, scene.foot @ rows.T
         path = scene.path @ rows.T
-        self._trails, self._trail_colors = _trails(scene, path)
+        self._trail = _Trail(scene, path)
         self._ground = None if scene.ground is None else _ground_lines(scene, rows)
         self._limits(path)
         axes.set_title(view.title, loc="left", pad=3)
@@ -139,9 +144,9 @@ class _Panel:
         if self._ground is not None:
             cast(Any, ground).set_segments(self._ground[frame])
         first, last = np.searchsorted(scene.path_s, [scene.times_s[frame] - scene.trail_s, scene.times_s[frame]])
-        part = slice(int(first), max(int(last), int(first)))
-        cast(Any, trail).set_segments(self._trails[:, part].reshape(-1, 2, 2))
-        cast(Any, trail).set_color(self._trail_colors[:, part].reshape(-1, 3))
+        pieces, colors = self._trail.pieces(int(first), int(last))
+        cast(Any, trail).set_segments(pieces)
+        cast(Any, trail).set_color(colors)
         leg = self._leg[frame]
         cast(Any, bones).set_segments(np.stack([leg[:-1], leg[1:]], axis=1))
         cast(Any, bones).set_color(scene.segments[frame])
@@ -180,6 +185,34 @@ class _Panel:
         self._axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
 
 
+class _Trail:
+    """The foot's path once per joint with actions, side by side, in the colours of the actions."""
+
+    def __init__(self, scene: Scene, path: FloatArray) -> None:
+        lanes = len(scene.path_colors)
+        self._lines: FloatArray = np.zeros((0, len(path), 2))
+        self._colors = scene.path_colors
+        if len(path) >= 2 and lanes:
+            step = float(np.median(np.diff(scene.path_s)))
+            smooth = moving_average(path, max(1, round(SMOOTHING_S / step)))
+            beside = OFFSET_SHARE * float(np.ptp(scene.leg.reshape(-1, 3), axis=0).max()) * outward_normals(smooth)
+            self._lines = np.array([smooth + (k - (lanes - 1) / 2) * beside for k in range(lanes)])
+        changes = [(colors[1:] != colors[:-1]).any(axis=1) for colors in self._colors]
+        self._changes = [np.flatnonzero(change) + 1 for change in changes]
+
+    def pieces(self, first: int, last: int) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Return the lines from point `first` to before `last`, one for each stretch of one colour, and the colours."""
+        found: list[FloatArray] = []
+        colors: list[FloatArray] = []
+        for line, color, changes in zip(self._lines, self._colors, self._changes, strict=False):
+            edges = [first, *(int(k) for k in changes if first < k < last), last]
+            for begin, end in pairwise(edges):
+                if end > begin:
+                    found.append(line[begin : min(end + 1, last)])
+                    colors.append(color[begin])
+        return found, colors
+
+
 class _Words:
     """Time, contact and the action of every joint."""
 
@@ -197,7 +230,7 @@ class _Words:
         for k, lane in enumerate(scene.lanes):
             left = 0.012 + k * step
             figure.text(left, 0.032, lane.name, fontsize=12, fontweight="bold", va="center")
-            shift = 0.018 + 0.0085 * len(lane.name)
+            shift = (0.018 + 0.0085 * len(lane.name)) * INCHES / figure.get_figheight()
             patch = Rectangle((left + shift, 0.016), 0.022, 0.032, transform=figure.transFigure, animated=True)
             figure.add_artist(patch)
             self._patches.append(patch)
@@ -223,8 +256,11 @@ def _view(scene: Scene, name: str) -> View:
     return _slanted(-1.0 if float(np.median(scene.foot[:, 1])) < 0 else 1.0)
 
 
-def _places(count: int, area: _Rectangle, *, upright: bool) -> list[_Rectangle]:
-    """Return the places of some axes in an area; two stand beside each other, or above each other when `upright`."""
+def _places(count: int, area: _Rectangle, inch: float, *, upright: bool) -> list[_Rectangle]:
+    """Return the places of some axes in an area; two stand beside each other, or above each other when `upright`.
+
+    `inch` is an inch as a share of the picture's width.
+    """
     columns, rows = (1, 1) if count == 1 else ((1, 2) if upright else (2, 1)) if count == 2 else (2, 2)
     left, bottom, width, height = area
     wide, high = width / columns, height / rows
@@ -232,20 +268,8 @@ def _places(count: int, area: _Rectangle, *, upright: bool) -> list[_Rectangle]:
     for k in range(count):
         column, row = k % columns, k // columns
         x, y = left + column * wide, bottom + (rows - 1 - row) * high
-        found.append((x + 0.050, y + 0.055, wide - 0.062, high - 0.095))
+        found.append((x + 0.34 * inch, y + 0.36 * inch * ASPECT, wide - 0.42 * inch, high - 0.62 * inch * ASPECT))
     return found
-
-
-def _trails(scene: Scene, path: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the foot's path once per joint with actions, side by side: pieces (lanes, m, 2, 2) and their colours."""
-    lanes = len(scene.path_colors)
-    if len(path) < 2 or not lanes:
-        return np.zeros((max(lanes, 1), 0, 2, 2)), np.zeros((max(lanes, 1), 0, 3))
-    step = float(np.median(np.diff(scene.path_s)))
-    smooth = moving_average(path, max(1, round(SMOOTHING_S / step)))
-    beside = OFFSET_SHARE * float(np.ptp(scene.leg.reshape(-1, 3), axis=0).max()) * outward_normals(smooth)
-    lines = np.array([smooth + (k - (lanes - 1) / 2) * beside for k in range(lanes)])
-    return np.stack([lines[:, :-1], lines[:, 1:]], axis=2), scene.path_colors[:, :-1]
 
 
 def _ground_lines(scene: Scene, rows: FloatArray) -> FloatArray:

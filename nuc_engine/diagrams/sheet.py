@@ -144,7 +144,7 @@ class Sheet:
 
 
 def _label_areas(curve: _Curve, width: float, height: float) -> Iterable[tuple[_Area, float]]:
-    """Yield where a label could stand, with what speaks against it: that it hides its own arrow, or stands beside it."""
+    """Yield where a label could stand, and what speaks against it: it hides its own arrow, or stands beside it."""
     length = max(math.dist(curve.begin, curve.end), 1.0)
     across = -(curve.end[1] - curve.begin[1]) / length, (curve.end[0] - curve.begin[0]) / length
     apart = 6.0 + abs(across[0]) * width / 2 + abs(across[1]) * height / 2
