@@ -54,8 +54,9 @@ def test_gb_allows_a_rough_patch_of_four_seconds() -> None:
 
 
 def test_gb_refuses_what_its_control_shows() -> None:
-    died = steps(every(0.2, 16.0) + every(25.3, 45.0))
-    assert not judge(GB, died, control=True, FWD="FWD", final="ITF").ok
+    for kind in ("FWD", "stuck"):
+        assert not judge(GB, steps(every(0.2, 25.0)), control=True, FWD="FWD", final=kind).ok
+    assert judge(GB, steps(every(0.2, 25.0)), control=True, FWD="FWD", final="ITF").ok
 
 
 def test_gc_is_walking_that_dies_half_way_and_comes_back() -> None:

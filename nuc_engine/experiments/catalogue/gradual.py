@@ -183,26 +183,32 @@ EXPERIMENT_GA = _g(
     ),
 )
 
-_GB_WINDOWS = (
-    forward_window(10.0),
-    Window("change", 10.0, 25.0, "interim", 0.0),
-    Window("final", 20.0, 45.0, "final", 5.0),
-)
-
 EXPERIMENT_GB = _g(
     "Gb",
     "in the middle of it (15 s)",
     Row(
         name="Gb",
         saw="a relatively smooth transition to ITF, spastic for a short while near the change of rules; no kick needed",
-        bouts=one_bout("experiment_gb", 45.0, *_GB_WINDOWS),
+        bouts=one_bout(
+            "experiment_gb",
+            45.0,
+            forward_window(10.0),
+            Window("change", 10.0, 25.0, "interim", 0.0),
+            Window("final", 20.0, 45.0, "final", 5.0),
+        ),
         criterion_text=f"{_G_START} From 10 to 25 s the foot never stays without a lift-off for longer than"
         f" {ROUGH_PATCH_S:g} s. From 25 to 45 s the leg steps as in ITF, without a kick.",
         criterion=criterion_gb,
         control=Control(
-            why="Experiment Gc, judged alike: there the rules change only at 25 s, and walking is seen to die in"
-            " between.",
-            bouts=one_bout("experiment_gc", 45.0, *_GB_WINDOWS),
+            why="The thresholds alone: experiment Gc up to 25 s, where its rules change. Whether walking goes on or"
+            " dies, without the rules it must not be taken for ITF.",
+            bouts=one_bout(
+                "experiment_gc",
+                25.0,
+                forward_window(10.0),
+                Window("change", 10.0, 25.0, "interim", 0.0),
+                Window("final", 20.0, 25.0, "final", 0.0),
+            ),
         ),
     ),
 )

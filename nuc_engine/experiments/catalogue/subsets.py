@@ -20,8 +20,10 @@ from nuc_engine.experiments.protocol import Control, Experiment, Finding, Observ
 def criterion_f(seen: Observations) -> Finding:
     """FWD, then no cycle in any part of the interim, and ITF in the end."""
     one = seen[BOUT]
-    interim = tuple(reason for name in windows_of(one.plan, "interim") for reason in cycling(one, name))
+    parts = windows_of(one.plan, "interim")
+    interim = tuple(reason for name in parts for reason in cycling(one, name))
     numbers = {
+        "parts of the interim with stepping": float(sum(one.outcomes[name].cyclic for name in parts)),
         "parts of the interim with a cycle": float(len(interim)),
         "final step period (s)": period_s(one, "final"),
     }

@@ -38,12 +38,16 @@ from nuc_engine.experiments.protocol import (
     Window,
 )
 
-TIMES_S = tuple(20.0 + 7.0 * k for k in range(8))
-"""When the leg is disturbed; the same in all scripts of this module."""
-DURATION_S = TIMES_S[-1] + 7.0
+TIMES_S = tuple(round(20.0 + 6.0 * k + 0.7 * (0.618 * k % 1.0), 2) for k in range(16))
+"""When the leg is disturbed; the same in all scripts of this module.
+
+About every 6 s, moved by another part of 0.7 s, which is about a step, each time: a leg whose steps go into 6 s a whole
+number of times would be met in the same phase again and again.
+"""
+DURATION_S = 117.0
 CALM_FROM_S = 13.0
 """From here to the first disturbance, and from `CALM_AFTER_S` after one to the next, stances count as undisturbed."""
-CALM_AFTER_S = 4.0
+CALM_AFTER_S = 3.5
 LONGEST_S = 1.0
 LEAST_GAIN_S = 0.05
 """Two evaluations of the rules: less is not told from chance."""
@@ -197,7 +201,7 @@ def sign_test(more: int, less: int) -> float:
 
 
 _TEXT = (
-    "From {begin:g} to 20 s the leg steps as in {kind} (kicked once if it must; else a failed start). Of the eight"
+    "From {begin:g} to 20 s the leg steps as in {kind} (kicked once if it must; else a failed start). Of the 16"
     " disturbances those count that begin in stance, with two lift-offs in the 2 s before; at least two have to (else"
     " a failed start). {actions}: the time until the action is entered is shorter than in undisturbed stances of the"
     " same bout, counted from the same time after touch-down and at most 1 s, by at least 0.05 s (two evaluations of"
@@ -246,10 +250,11 @@ EXPERIMENT_DROPOUT = Experiment(
     title="The ground drops out in stance",
     hypothesis=_HYPOTHESIS,
     method="""\
-The leg steps in one of the three behaviours. At 20 s, and seven times more at intervals of 7 s, the ground is
+The leg steps in one of the three behaviours. At 20 s, and 15 times more at intervals of about 6 s, the ground is
 taken away for half a second. Times are fixed, so the phase of the step is left to chance; those that fall into
-stance are judged. 1.5 and 2.5 s after the ground went the leg is kicked, so that one that got stuck steps again.
-Undisturbed stances are those from 13 s to the first disturbance and in the last 3 s before each of the others.""",
+stance are judged. 1.2 and 2 s after the ground went the leg is kicked, so that one that got stuck steps again.
+Undisturbed stances are those from 13 s to the first disturbance, and before each of the others
+those that begin at least 3.5 s after the one before.""",
     rows=tuple(
         _row(
             kind,
@@ -270,8 +275,8 @@ EXPERIMENT_MAGNET = Experiment(
     method="""\
 As in the experiment with the ground, but the ground stays: for 0.4 s the foot is pulled upward with 1.5 N, as by a
 magnet above it (the foot presses with about 2 N in stance). The leg is not kicked. This changes the load without
-the foot having to lose contact. Undisturbed stances are those from 13 s to the first disturbance and in the last 3
-s before each of the others.""",
+the foot having to lose contact. Undisturbed stances are those from 13 s to the first disturbance, and before each
+of the others those that begin at least 3.5 s after the one before.""",
     rows=tuple(
         _row(
             kind,
