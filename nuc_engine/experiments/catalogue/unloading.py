@@ -201,7 +201,7 @@ def sign_test(more: int, less: int) -> float:
 
 
 _TEXT = (
-    "From {begin:g} to 20 s the leg steps as in {kind} (kicked once if it must; else a failed start). Of the 16"
+    "From {begin:g} to 20 s the leg steps as in {kind} (else a failed start). Of the 16"
     " disturbances those count that begin in stance, with two lift-offs in the 2 s before; at least two have to (else"
     " a failed start). {actions}: the time until the action is entered is shorter than in undisturbed stances of the"
     " same bout, counted from the same time after touch-down and at most 1 s, by at least 0.05 s (two evaluations of"
@@ -218,8 +218,8 @@ _SAW = {
 
 def _bout(kind: str, script: str | None) -> tuple[BoutPlan]:
     if kind == "FWD":
-        return one_bout(script, DURATION_S, Window(kind, 0.0, 20.0, "before", 6.0))
-    return one_bout(script, DURATION_S, Window(kind, 8.0, 20.0, "before", 5.0), start_kick_s=10.5)
+        return one_bout(script, DURATION_S, Window(kind, 0.0, 20.0, "before", 6.0), start_kick_s=None)
+    return one_bout(script, DURATION_S, Window(kind, 8.0, 20.0, "before", 5.0), start_kick_s=None)
 
 
 def _row(kind: str, script: str, control_script: str | None, why: str) -> Row:
