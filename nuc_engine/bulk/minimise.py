@@ -12,15 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 from nuc_engine.analysis.outcome import CYCLIC
 from nuc_engine.bout import Prepared
 from nuc_engine.bulk.changeset import Entry, changeset_times, entries_at, without
 from nuc_engine.bulk.errors import BulkRefused
+from nuc_engine.bulk.journal import RUN, Journal
 from nuc_engine.bulk.kit import Kit
-from nuc_engine.bulk.pool import Workers
-from nuc_engine.bulk.task import BoutTask, WatchWindow, see
+from nuc_engine.bulk.pool import Done, Workers
+from nuc_engine.bulk.task import BoutTask, Cell, WatchWindow, see
 from nuc_engine.planning import stored_values
 from nuc_engine.values import Values, initial_values, same_value
 from sccils_schemas.documents import HdsoScript
@@ -95,6 +96,15 @@ class ScriptTrial:
     seeds: tuple[int, ...]
     settle_s: float = 3.0
 
+    def describe(self) -> dict[str, Any]:
+        """Return what decides its bouts, as plain data for JSON."""
+        return {
+            "configuration": self.kit.name,
+            "documents": self.kit.sums(),
+            "seeds": list(self.seeds),
+            "settle": self.settle_s,
+        }
+
     def tasks(self, script: HdsoScript, windows: Sequence[WatchWindow]) -> list[BoutTask]:
         """Return a bout per seed under another script; it ends with the last window."""
         kit = replace(self.kit, script=write(script))
@@ -110,14 +120,34 @@ def kinds_of(task: BoutTask) -> Kinds:
     return {window.name: str(seen.get(window.name, missing)) for window in task.windows}
 
 
-def run_on(workers: Workers, done: Callable[[int, int], None] | None = None) -> RunAll:
-    """Return how bouts are run on worker processes; `done` is told finished bouts of each list."""
+class Runner:
+    """Runs bouts on worker processes, one list after the other. With a journal, those that stand there are not run."""
 
-    def run(tasks: Sequence[BoutTask]) -> Sequence[Kinds]:
-        found = dict(workers.run(kinds_of, tasks, done))
-        return [found[index] for index in range(len(tasks))]
+    def __init__(self, workers: Workers, done: Done | None = None, journal: Journal | None = None) -> None:
+        """Take the workers, who is told of finished bouts of each list, and what is remembered from earlier."""
+        self._workers, self._done, self._journal = workers, done, journal
+        self._known = {} if journal is None else {row[RUN]: _kinds_in(row) for row in journal.read()}
+        self._next = 0
 
-    return run
+    def __call__(self, tasks: Sequence[BoutTask]) -> Sequence[Kinds]:
+        """Return what each bout was called. Bouts are known again by their number, as the same lists come again."""
+        runs = range(self._next, self._next + len(tasks))
+        self._next = runs.stop
+        missing = [run for run in runs if run not in self._known]
+        before = len(tasks) - len(missing)
+        found = self._workers.run(kinds_of, [tasks[run - runs.start] for run in missing])
+        for k, (index, kinds) in enumerate(found, 1):
+            run = missing[index]
+            self._known[run] = kinds
+            if self._journal is not None:
+                self._journal.add({RUN: run, **kinds})
+            if self._done is not None:
+                self._done(before + k, len(tasks))
+        return [self._known[run] for run in runs]
+
+
+def _kinds_in(row: Mapping[str, Cell]) -> Kinds:
+    return {name: str(kind) for name, kind in row.items() if name != RUN}
 
 
 def watch(script: HdsoScript, time_s: Decimal, length_s: float) -> tuple[WatchWindow, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,12 @@ if TYPE_CHECKING:
 @click.option("--settle", metavar="T", type=float, default=3.0, show_default=True, help="Begin of it not looked at.")
 @click.option("--write", "target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Let --write replace a FILE that exists.")
+@click.option(
+    "--rows",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep what each bout did in DIR, and go on from what is there.",
+)
 @click.option("--jobs", "-j", metavar="J", type=click.IntRange(1), help="Worker processes.  [default: all processors]")
 @as_json
 def command(
@@ -62,12 +69,16 @@ def command(
     settle: float,
     target: Path | None,
     force: bool,
+    rows: Path | None,
     jobs: int | None,
     as_json: bool,
 ) -> int:
     """Find out what the changeset of SCRIPT at time T needs: every entry and every pair is left out in turn."""
     from nuc_engine.bulk import scratch
+    from nuc_engine.bulk.commute import commute
     from nuc_engine.bulk.errors import BulkRefused
+    from nuc_engine.bulk.journal import Journal
+    from nuc_engine.bulk.minimise import Runner, minimise
     from nuc_engine.bulk.pool import ItemFailed, Workers
 
     if commuting == (at is not None):
@@ -76,13 +87,19 @@ def command(
         why = "--commute makes no script" if commuting else f"{target} exists already; add --force"
         raise click.UsageError(f"--write {target}: {why}")
     try:
+        time = None if at is None else _time(at)
         trial = _open(script, config, seeds, settle)
         scratch.clear_left_over()
-        with Workers(jobs) as workers, ManyProgress(f"minimise {Path(script).name}") as progress:
-            if commuting:
-                _report_orders(_commute(trial, workers, length, progress), as_json=as_json)
+        with ExitStack() as stack:
+            what = {**trial.describe(), "at": at, "watch": length}
+            journal = None if rows is None else stack.enter_context(Journal(rows, what))
+            workers = stack.enter_context(Workers(jobs))
+            progress = stack.enter_context(ManyProgress(f"minimise {Path(script).name}"))
+            run_all = Runner(workers, progress, journal)
+            if time is None:
+                _report_orders(commute(trial, run_all, length_s=length), as_json=as_json)
             else:
-                found = _minimise(trial, _time(at or ""), workers, length, wanted, progress)
+                found = minimise(trial, time, run_all, length_s=length, wanted=wanted)
                 _write(found, target)
                 _report(found, target, as_json=as_json)
     except (BulkRefused, ItemFailed) as refused:
@@ -111,21 +128,6 @@ def _time(text: str) -> Decimal:
     if not time.is_finite() or time < 0:
         raise click.UsageError(f"--at {text} is no time; expected seconds")
     return time
-
-
-def _minimise(
-    trial: ScriptTrial, time: Decimal, workers: Any, length: float, wanted: str | None, progress: ManyProgress
-) -> Minimised:
-    from nuc_engine.bulk.minimise import minimise, run_on
-
-    return minimise(trial, time, run_on(workers, progress), length_s=length, wanted=wanted)
-
-
-def _commute(trial: ScriptTrial, workers: Any, length: float, progress: ManyProgress) -> tuple[Commuting, ...]:
-    from nuc_engine.bulk.commute import commute
-    from nuc_engine.bulk.minimise import run_on
-
-    return commute(trial, run_on(workers, progress), length_s=length)
 
 
 def _write(found: Minimised, target: Path | None) -> None:

@@ -102,7 +102,20 @@ def test_tune_writes_the_script_of_the_best(nuc: Nuc, tmp_path: Path) -> None:
 
 
 def test_minimise_tells_what_a_changeset_does_not_need(nuc: Nuc, tmp_path: Path) -> None:
-    words = ("minimise", "two.xml", "--at", "9", "--seeds", "3", "--watch", "9", "--write", "less.xml")
+    words = (
+        "minimise",
+        "two.xml",
+        "--at",
+        "9",
+        "--seeds",
+        "3",
+        "--watch",
+        "9",
+        "--write",
+        "less.xml",
+        "--rows",
+        "rows",
+    )
     result = nuc(*words, "--json")
     assert result.exit_code == 0, result.stderr
     said = json.loads(result.stdout)
@@ -111,7 +124,10 @@ def test_minimise_tells_what_a_changeset_does_not_need(nuc: Nuc, tmp_path: Path)
     assert [entry["verdict"] for entry in said["entries"]] == ["unnecessary", "no change"]
     assert said["reduced"]["left_out"] == ["TC1_retLEV_FTang", "TC1_protractionDEP_retractor_activation"]
     assert "hdsoMod" not in (tmp_path / "less.xml").read_text().replace("<!DOCTYPE", "")
+    rows = (tmp_path / "rows" / "rows.jsonl").read_bytes()
     text = nuc(*words, "--force").stdout
+    assert (tmp_path / "rows" / "rows.jsonl").read_bytes() == rows  # Nothing was run again.
+    assert "something else (seeds differs)" in nuc(*words, "--force", "--seeds", "4").stderr
     assert "changeset at 9 s, for FWD" in text
     assert "writes what is in force already" in text
 
