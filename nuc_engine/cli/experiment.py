@@ -116,11 +116,31 @@ def command(
     `list` says which there are; `all` runs them all. Every repetition is one seed; where an experiment allows kicks, a
     repetition is run again with a kick when it does not come out without.
     """
-    if LIST in names:
-        return _list(as_json)
-    experiments = _select(names)
-    if rewrite:
-        return _rewrite(experiments, pages)
+    from nuc_engine.experiments.record import RecordError
+
+    try:
+        if LIST in names:
+            return _list(as_json)
+        experiments = _select(names)
+        if rewrite:
+            return _rewrite(experiments, pages)
+        return _conduct(experiments, repeat, seed, jobs, out, keep, pages, bus, address, as_json)
+    except RecordError as error:
+        raise Refused(str(error)) from error
+
+
+def _conduct(
+    experiments: Sequence[Experiment],
+    repeat: int,
+    seed: int,
+    jobs: int | None,
+    out: Path,
+    keep: bool,
+    pages: Path | None,
+    bus: str | None,
+    address: str | None,
+    as_json: bool,
+) -> int:
     target = pages or out
     if bus is None and address is None:
         verdicts = _run(experiments, repeat, seed, jobs, target, out if keep else None)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _NS = 1_000_000_000
 DPI = 110
-COLORS = 48
+COLORS = 64
 """Colours a PNG keeps: lines on white need no more, and a page stays small."""
 LONGEST_S = 120.0
 """A longer bout is shown by its last `PART_S` seconds."""
@@ -152,7 +152,7 @@ def angle_figure(shown: Shown) -> Drawing:
     for joint in lanes:
         draw_lanes(panels[-1], bout, [joint], span)
     for axes in panels:
-        _marks(axes, shown, span)
+        _marks(axes, shown, span, top=axes is panels[0])
     _name_windows(panels[0], shown, span)
     _name_events(panels[-1], shown, span)
     panels[-1].set_xlim(*span)
@@ -250,7 +250,8 @@ def angle_caption(row: Row, trial: Trial, shown: Sequence[Shown]) -> str:
     part = f" Of a long bout the last {PART_S:g} s are shown." if any(s.bout.end_s > LONGEST_S for s in shown) else ""
     return (
         f"Joint angles of {row.name}, seed {trial.seed} ({trial.state}; {kicks}). {windows}. Dashed lines:"
-        f" changesets; dotted lines with a triangle: what was done to the leg by hand.{part}"
+        f" changesets, of gradual ones the first and the last step; dotted lines with a triangle: what was done to the"
+        f" leg by hand.{part}"
     )
 
 
@@ -301,8 +302,8 @@ def _short(joint: JointInfo) -> str:
     return joint.role or joint.name
 
 
-def _marks(axes: Axes, shown: Shown, span: Span) -> None:
-    """Shade every other window, and mark changesets and what was done to the leg."""
+def _marks(axes: Axes, shown: Shown, span: Span, *, top: bool = True) -> None:
+    """Shade every other window, and mark changesets and what was done to the leg; `top`: with triangles."""
     for window in shown.plan.windows[1::2]:
         begin, end = max(window.begin_s, span[0]), min(window.end_s, span[1])
         if begin < end:
@@ -311,6 +312,8 @@ def _marks(axes: Axes, shown: Shown, span: Span) -> None:
     for time_s, _ in shown.events_s:
         if span[0] <= time_s <= span[1]:
             axes.axvline(time_s, color=_HAND, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=1)
+            if not top:
+                continue
             axes.plot(
                 time_s,
                 1.0,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nuc_engine.experiments import page
 from nuc_engine.experiments.protocol import Experiment
-from nuc_engine.experiments.record import read_verdict, write_verdict
+from nuc_engine.experiments.record import RecordError, read_verdict, write_verdict
 from nuc_engine.experiments.verdict import ENOUGH, LEAST_REPETITIONS, LEVEL, RowVerdict, Verdict
 
 FILE = "README.md"
@@ -27,7 +27,11 @@ def write_experiment(
     Pictures of an earlier verdict that this one does not have are removed.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    before = read_verdict(folder)
+    try:
+        before = read_verdict(folder)
+    except RecordError:
+        # It is replaced; only which pictures were its own is not known.
+        before = None
     if before is not None:
         for name in _files(before) - _files(verdict):
             (folder / name).unlink(missing_ok=True)
@@ -39,7 +43,10 @@ def write_experiment(
 
 
 def write_index(experiments: Sequence[Experiment], folder: Path) -> Path:
-    """Write the table over all experiments that have a verdict in a folder of their name below `folder`."""
+    """Write the table over all experiments that have a verdict in a folder of their name below `folder`.
+
+    Raises RecordError for a verdict that can not be used.
+    """
     path = folder / FILE
     found = [(experiment, read_verdict(folder / experiment.name)) for experiment in experiments]
     path.write_text(_INTRODUCTION + _table(found) + "\n" + _REST, encoding="utf-8")

@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 import nuc_engine.bulk.pool as pool
 import nuc_engine.experiments.catalogue as catalogue
+from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.experiment import command
 from tests.experiments import tiny
 
@@ -112,3 +113,10 @@ def test_documents_are_checked_before_anything_is_run(nuc, monkeypatch):
     monkeypatch.setattr(catalogue, "EXPERIMENTS", (broken,))
     with pytest.raises(BoutRefused, match="nonsense"):
         nuc("T")
+
+
+def test_a_verdict_that_can_not_be_read_is_named(nuc, tmp_path):
+    (tmp_path / "docs/experiments/T").mkdir(parents=True)
+    (tmp_path / "docs/experiments/T/verdict.json").write_text("{")
+    with pytest.raises(Refused, match=r"T/verdict\.json: can not be read"):
+        nuc("list")

@@ -180,3 +180,9 @@ def test_the_control_s_bouts_stand_in_the_method():
     control = Control("why", (tiny.plan("c", script="experiment_b"),))
     text = page(*verdict_of(replace(ROW, control=control)))
     assert "| first, control | c | `lin_roach` | `experiment_b` |" in text
+
+
+def test_an_earlier_verdict_that_can_not_be_read_is_replaced(tmp_path):
+    (tmp_path / "verdict.json").write_text('{"format": 1}')
+    write_experiment(*verdict_of(ROW), tmp_path)
+    assert read_verdict(tmp_path) is not None
