@@ -59,12 +59,13 @@ def make_movie(bout: Bout, spec: MovieSpec, out: Path, progress: Progress | None
     count = frame_count(spec, end_s)
     times = [spec.begin_s + k * spec.speed / spec.fps for k in range(count)]
     kind = out.suffix.removeprefix(".").lower()
-    camera = None if spec.camera is None else open_camera(spec.camera, spec.begin_s + spec.offset_s, spec.camera_fps)
+    first, rate = spec.begin_s + spec.offset_s, spec.fps / spec.speed
+    camera = None if spec.camera is None else open_camera(spec.camera, first, rate, spec.camera_fps)
     try:
         scene = scene_of(bout, times, spec.trail_s)
         with house_style():
             stage = Stage(scene, spec.views, spec.speed, HEIGHTS[kind], with_camera=camera is not None)
-            write_movie(out, _pictures(stage, camera, times, spec.offset_s, progress), stage.size, spec.fps, count)
+            write_movie(out, _pictures(stage, camera, times, spec.offset_s, progress), stage.size, spec.fps)
     finally:
         if camera is not None:
             camera.close()

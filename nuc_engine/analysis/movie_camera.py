@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Generator
+import subprocess
+import tempfile
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageSequence
 
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.movie_file import ffmpeg_program, last_words
 
 Film = NDArray[np.uint8]
 """One picture, shape (height, width, 3)."""
 
+FILM_BOX, PAPER_GREY = (960, 720), 225
+"""Width and height films are fitted into, and the grey of what they leave free."""
 FRAME_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 
 
@@ -31,8 +35,10 @@ class Camera(Protocol):
         ...
 
 
-def open_camera(path: Path, begin_s: float, folder_fps: float) -> Camera:
-    """Open a film that will be looked at from `begin_s` on; a folder of frames has `folder_fps` frames a second.
+def open_camera(path: Path, begin_s: float, rate: float, folder_fps: float) -> Camera:
+    """Open a film that will be looked at from `begin_s` on, `rate` times a second of it.
+
+    A folder of frames has `folder_fps` frames a second.
 
     Raises AnalysisError when it can not be read, or holds no picture.
     """
@@ -42,7 +48,7 @@ def open_camera(path: Path, begin_s: float, folder_fps: float) -> Camera:
         raise AnalysisError(f"{path}: no such camera file, expected a film (mp4, avi, gif, ...) or a folder of frames")
     if path.suffix.lower() == ".gif":
         return _Gif(path)
-    return _Video(path, max(begin_s, 0.0))
+    return _Video(path, max(begin_s, 0.0), rate)
 
 
 class _Folder:
@@ -92,45 +98,47 @@ class _Gif:
 
 
 class _Video:
-    """Anything ffmpeg reads, from a moment on."""
+    """Anything ffmpeg reads, from a moment on, `rate` times a second, fitted into a box and paper around it."""
 
-    def __init__(self, path: Path, begin_s: float) -> None:
-        try:
-            import imageio_ffmpeg
-        except ImportError as error:
-            raise AnalysisError("camera files need imageio-ffmpeg: pip install nuc-engine[movie]") from error
-        reading: Any = imageio_ffmpeg.read_frames
-        self._frames: Generator[Any, None, None] = reading(str(path), input_params=["-ss", f"{begin_s:.6f}"])
-        try:
-            about: dict[str, Any] = next(self._frames)
-        except (OSError, RuntimeError, StopIteration) as error:
-            last = (str(error).strip().splitlines() or ["nothing in it"])[-1]
-            raise AnalysisError(f"{path}: can not be read as a film ({last})") from error
-        self._size = int(about["size"][0]), int(about["size"][1])
-        self._fps = float(about["fps"])
-        self._begin_s = begin_s
-        self._index, self._shown = -1, None
+    def __init__(self, path: Path, begin_s: float, rate: float) -> None:
+        width, height = FILM_BOX
+        fit = f"fps={rate:.6f},scale={width}:{height}:force_original_aspect_ratio=decrease"
+        paper = f"pad={width}:{height}:(ow-iw)/2:(oh-ih)/2:0x{PAPER_GREY:02x}{PAPER_GREY:02x}{PAPER_GREY:02x}"
+        source = ("-ss", f"{begin_s:.6f}", "-i", str(path))
+        raw = ("-vf", f"{fit},{paper}", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+        words = [ffmpeg_program(), "-v", "error", "-nostdin", *source, *raw]
+        self._begin_s, self._rate, self._path = begin_s, rate, path
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
+        self._decoder = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True)
+        self._index, self._shown = 0, self._next()
+        if self._shown is None and self._decoder.wait() != 0:
+            said = last_words(self._errors)
+            self.close()
+            raise AnalysisError(f"{path}: can not be read as a film ({said})")
 
     def at(self, time_s: float) -> Film | None:
-        wanted = int(np.floor((time_s - self._begin_s) * self._fps + 1e-6))
+        wanted = int(np.floor((time_s - self._begin_s) * self._rate + 1e-3))
         if wanted < 0:
             return None
-        while self._index < wanted:
-            data = next(self._frames, None)
+        while self._index < wanted and self._shown is not None:
             self._index += 1
-            self._shown = None if data is None else self._picture(data)
-            if data is None:
-                self._index = max(self._index, wanted)
+            self._shown = self._next()
         return self._shown
 
     def close(self) -> None:
-        self._frames.close()
+        self._decoder.kill()
+        if self._decoder.stdout is not None:
+            self._decoder.stdout.close()
+        self._decoder.wait()
+        self._errors.close()
 
-    def _picture(self, data: bytes) -> Film:
-        width, height = self._size
-        return np.frombuffer(data, dtype=np.uint8).reshape(height, width, 3)
-
-    _shown: Film | None
+    def _next(self) -> Film | None:
+        width, height = FILM_BOX
+        pipe = self._decoder.stdout
+        data = b"" if pipe is None else pipe.read(3 * width * height)
+        return (
+            np.frombuffer(data, dtype=np.uint8).reshape(height, width, 3) if len(data) == 3 * width * height else None
+        )
 
 
 def _open_picture(path: Path) -> Film:

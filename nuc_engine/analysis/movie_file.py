@@ -5,10 +5,13 @@ A file appears under its name only when it is whole.
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,45 +23,74 @@ Picture = NDArray[np.uint8]
 """One frame, shape (height, width, 3)."""
 
 ENDINGS = ("mp4", "mkv", "mov", "avi", "gif")
-QUALITY = 7
-"""0 to 10, of the video encoder: thin coloured lines have to stay readable."""
+_QUALITY = ("-c:v", "libx264", "-crf", "19", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-movflags", "+faststart")
+"""Thin coloured lines have to stay readable; every player knows this pixel format."""
 
 
-def write_movie(out: Path, pictures: Iterator[Picture], size: tuple[int, int], fps: float, count: int) -> None:
-    """Write pictures of `size` (width, height) as a movie, in the format its file's name ends in.
+def ffmpeg_program() -> str:
+    """Return the path of ffmpeg: the one of imageio-ffmpeg, else the system's. Raises AnalysisError."""
+    try:
+        import imageio_ffmpeg
+
+        return str(imageio_ffmpeg.get_ffmpeg_exe())
+    except (ImportError, RuntimeError) as error:
+        found = shutil.which("ffmpeg")
+        if found is None:
+            raise AnalysisError("films other than gif need ffmpeg: pip install nuc-engine[movie]") from error
+        return found
+
+
+def last_words(errors: IO[bytes]) -> str:
+    """Return the last line a program wrote to a file of its errors."""
+    errors.seek(0)
+    lines = errors.read().decode(errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines else "no reason given"
+
+
+def write_movie(out: Path, pictures: Iterator[Picture], size: tuple[int, int], fps: float) -> None:
+    """Write pictures of `size` (width, height, both even) as a movie, in the format its file's name ends in.
 
     Whatever interrupts it, an older file of this name stays what it was, and none is left half written. Raises
-    AnalysisError when the encoder is missing or gives up, OSError as open does.
+    AnalysisError when ffmpeg is missing or gives up, OSError as open does.
     """
     part = out.with_name(f".{out.stem}.part{out.suffix.lower()}")
     try:
         if out.suffix.lower() == ".gif":
             _write_gif(part, pictures, fps)
         else:
-            _write_video(part, pictures, size, fps, count)
+            _write_video(part, pictures, size, fps)
         part.replace(out)
     finally:
         part.unlink(missing_ok=True)
 
 
-def _write_video(path: Path, pictures: Iterator[Picture], size: tuple[int, int], fps: float, count: int) -> None:
-    try:
-        import imageio_ffmpeg
-    except ImportError as error:
-        raise AnalysisError("movies other than gif need imageio-ffmpeg: pip install nuc-engine[movie]") from error
+def _write_video(path: Path, pictures: Iterator[Picture], size: tuple[int, int], fps: float) -> None:
+    program = ffmpeg_program()
     path.touch()  # Says at once, and in plain words, when the folder is not there or may not be written to.
-    writing: Any = imageio_ffmpeg.write_frames
-    writer = writing(str(path), size, fps=fps, quality=QUALITY, macro_block_size=2, ffmpeg_log_level="error")
-    written = 0
+    raw = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:.6f}", "-i", "-")
+    words = [program, "-v", "error", "-y", *raw, *_QUALITY, str(path)]
+    with tempfile.TemporaryFile() as errors:
+        # In a session of its own: Ctrl-C reaches this program alone, which then ends the other.
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=errors, start_new_session=True) as encoder:
+            try:
+                _feed(encoder, pictures)
+            except BaseException:
+                encoder.kill()
+                raise
+        if encoder.returncode != 0:
+            raise AnalysisError(f"{path.name}: the encoder gave up: {last_words(errors)}")
+
+
+def _feed(encoder: subprocess.Popen[bytes], pictures: Iterator[Picture]) -> None:
+    """Give an encoder all pictures, and the end; one that has given up takes no more."""
+    if encoder.stdin is None:
+        return
     try:
-        writer.send(None)
         for picture in pictures:
-            writer.send(np.ascontiguousarray(picture))
-            written += 1
-    except OSError as error:
-        raise AnalysisError(f"{path.name}: the encoder gave up after {written} of {count} frames ({error})") from error
-    finally:
-        writer.close()
+            encoder.stdin.write(np.ascontiguousarray(picture).data)
+        encoder.stdin.close()
+    except BrokenPipeError:
+        encoder.wait()
 
 
 def _write_gif(path: Path, pictures: Iterator[Picture], fps: float) -> None:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from nuc_engine.analysis.movie_camera import Film
+from nuc_engine.analysis.movie_camera import PAPER_GREY, Film
 from nuc_engine.analysis.movie_file import Picture
 from nuc_engine.analysis.movie_scene import Scene
 from nuc_engine.analysis.palette import FAINT, INK
@@ -109,7 +109,7 @@ class Stage:
         left, bottom, wide, high = self._camera
         x, y = round(left * width), round((1.0 - bottom - high) * height)
         w, h = round(wide * width), round(high * height)
-        pixels[y : y + h, x : x + w] = 225
+        pixels[y : y + h, x : x + w] = PAPER_GREY
         if film is None:
             return
         share = min(w / film.shape[1], h / film.shape[0])

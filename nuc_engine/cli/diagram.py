@@ -12,6 +12,7 @@ from nuc_engine.cli.output import note_warnings, say, say_json
 from nuc_engine.cli.params import CONFIGURATION, SCRIPT, Command, as_json
 
 if TYPE_CHECKING:
+    from nuc_engine.diagrams.states import Window
     from nuc_engine.diagrams.wiring import Wiring
 
 KINDS = ("sensory-flow", "event-space", "regions", "states")
@@ -43,7 +44,8 @@ class _Source:
     ),
     output=(
         "One SVG file; its path to stdout. The same input gives the same bytes.",
-        "With regions, overlaps of rules are also listed on stdout.",
+        "regions also lists overlaps of rules; of a bout, it draws over them what its sensors did in that behaviour."
+        " --json tells the states and how often they followed each other.",
     ),
 )
 @click.argument("source", metavar="CONFIG|DIR", type=CONFIGURATION)
@@ -56,8 +58,8 @@ class _Source:
     help="event-space: highlight what is different from this time of the same script, or from this configuration.",
 )
 @click.option("--joint", metavar="NAME", help="regions: only this joint.  [default: all]")
-@click.option("--begin", metavar="T", type=click.FloatRange(0), help="states of a bout: from here, in one panel.")
-@click.option("--end", metavar="T", type=click.FloatRange(0), help="states of a bout: up to here, in one panel.")
+@click.option("--begin", metavar="T", type=click.FloatRange(0), help="A bout's states or tracks: only from here on.")
+@click.option("--end", metavar="T", type=click.FloatRange(0), help="A bout's states or tracks: only up to here.")
 @click.option("--out", "-o", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Where to put it.")
 @as_json
 def command(
@@ -82,7 +84,7 @@ def command(
     from nuc_engine.diagrams.flow import flow_diagram
     from nuc_engine.diagrams.grid import sensor_space
     from nuc_engine.diagrams.regions import overlap_lines, region_diagram
-    from nuc_engine.diagrams.states import nominal_diagram
+    from nuc_engine.diagrams.states import actual_data, actual_diagram, nominal_data, nominal_diagram
 
     _check_options(what, against, joint, (begin, end))
     found = _open(source, script, at or 0.0)
@@ -93,7 +95,7 @@ def command(
     elif what == "event-space":
         picture = event_diagram(found.wiring, None if against is None else _other(source, script, against))
     elif what == "regions":
-        tracks = None if found.bout is None else _tracks(found.bout, (begin, end))
+        tracks = None if found.bout is None else _tracks(found.bout, at or 0.0, (begin, end))
         picture = region_diagram(found.wiring, joint, tracks)
         told["overlaps"] = [
             f"{module.name}: {line}"
@@ -102,9 +104,11 @@ def command(
             for line in overlap_lines(sensor_space(module))
         ]
     elif found.bout is None:
-        picture = nominal_diagram(found.wiring)
+        picture, told = nominal_diagram(found.wiring), nominal_data(found.wiring)
     else:
-        picture = _actual(found.bout, begin, end)
+        windows = _windows(found.bout, begin, end)
+        picture = actual_diagram(found.wiring.label, windows)
+        told["windows"] = [actual_data(window) for window in windows]
     target = out or Path(f"{Path(source).name}_{what}.svg")
     target.write_bytes(picture)
     if as_json:
@@ -166,23 +170,27 @@ def _other(source: str, script: str | None, against: str) -> Wiring:
     return _open(source, script, time_s).wiring
 
 
-def _actual(folder: Path, begin: float | None, end: float | None) -> bytes:
+def _windows(folder: Path, begin: float | None, end: float | None) -> list[Window]:
+    """Return the panels of an actual diagram: one for each behaviour, or one for the span asked for."""
     from nuc_engine.analysis.load import load_bout
     from nuc_engine.analysis.windows import windows_of_bout
     from nuc_engine.diagrams.seen import global_states
-    from nuc_engine.diagrams.states import Window, actual_diagram
+    from nuc_engine.diagrams.states import Window
 
     bout = load_bout(folder)
     spans = [(window.name, window.begin_s, window.end_s) for window in windows_of_bout(folder, bout.end_s)]
     if begin is not None or end is not None:
         spans = [("", begin or 0.0, bout.end_s if end is None else end)]
-    panels = [Window(name, _wiring_of_bout(folder, a), global_states(bout, (a, b))) for name, a, b in spans]
-    return actual_diagram(bout.label, panels)
+    return [Window(name, _wiring_of_bout(folder, a), global_states(bout, (a, b))) for name, a, b in spans]
 
 
-def _tracks(folder: Path, span: tuple[float | None, float | None]) -> dict[str, Any]:
+def _tracks(folder: Path, at: float, span: tuple[float | None, float | None]) -> dict[str, Any]:
+    """Return the sensors' values in a span of time, by default in the behaviour that is in force at a time."""
     from nuc_engine.analysis.load import load_bout
+    from nuc_engine.analysis.windows import windows_of_bout
 
     bout = load_bout(folder)
-    sensors = bout.sensors.between(span[0] or 0.0, bout.end_s if span[1] is None else span[1])
+    window = [w for w in windows_of_bout(folder, bout.end_s) if w.begin_s <= at][-1]
+    begin = window.begin_s if span[0] is None else span[0]
+    sensors = bout.sensors.between(begin, window.end_s if span[1] is None else span[1])
     return {name: sensors.column(name)[::2] for name in sensors.columns}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ class _Bar:
 
     def __call__(self, done: int, total: int) -> None:
         if self._bar is None:
-            self._bar = click.progressbar(length=total, label="frames", file=click.get_text_stream("stderr"))
+            self._bar = click.progressbar(length=total, label="frames", file=sys.stderr)
             self._bar.render_progress()
         self._bar.update(done - self._bar.pos)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nuc_engine.diagrams.nominal import GlobalState, Nominal, Transition, nominal
 from nuc_engine.diagrams.seen import Passage, Seen, Stay
@@ -42,13 +43,57 @@ def nominal_diagram(wiring: Wiring) -> bytes:
 
 
 def actual_diagram(label: str, windows: Sequence[Window]) -> bytes:
-    """Return the actual global state diagrams of a bout as SVG, one panel beside the other."""
+    """Return the actual global state diagrams of a bout as SVG, one panel below the other."""
     told = "Which global states did follow which; arrows are as wide as they are frequent."
-    paper = Paper(PANEL_WIDTH * len(windows), PANEL_HEIGHT, f"Actual global states of {label}", told)
+    tall = PANEL_HEIGHT - FOOT
+    paper = Paper(PANEL_WIDTH, tall * len(windows) + FOOT, f"Actual global states of {label}", told)
     for k, window in enumerate(windows):
-        _actual_panel(paper, PANEL_WIDTH * k, label, window)
-    _actual_key(paper, windows[0].wiring, PANEL_HEIGHT - FOOT + 22)
+        _actual_panel(paper, tall * k, label, window)
+    _actual_key(paper, windows[0].wiring, tall * len(windows) + 22)
     return paper.to_bytes()
+
+
+def nominal_data(wiring: Wiring) -> dict[str, Any]:
+    """Return what the nominal diagram shows, in JSON's own types; a global state is the list of its actions' names."""
+    found = nominal(wiring)
+    return {
+        "joints": [module.name for module in wiring.modules],
+        "cycle": [_names(wiring, state) for state in found.cycle],
+        "stops_in": None if found.stop is None else _names(wiring, found.stop),
+        "transitions": [
+            {
+                "from": _names(wiring, transition.begin),
+                "to": _names(wiring, transition.end),
+                "events": [cause.text for cause in transition.causes],
+                "own_limit": transition.own_limit,
+                "in_cycle": found.in_cycle(transition),
+            }
+            for transition in found.transitions
+        ],
+    }
+
+
+def actual_data(window: Window) -> dict[str, Any]:
+    """Return what a panel of the actual diagram shows, in JSON's own types."""
+    wiring, seen = window.wiring, window.seen
+    return {
+        "name": window.name,
+        "begin_s": seen.span[0],
+        "end_s": seen.span[1],
+        "joints": [module.name for module in wiring.modules],
+        "nominal_cycle": [_names(wiring, state) for state in nominal(wiring).cycle],
+        "states": [
+            {"state": _names(wiring, s.state), "share": s.share, "visits": s.visits, "median_s": s.median_s}
+            for s in seen.stays
+        ],
+        "passages": [
+            {"from": _names(wiring, p.begin), "to": _names(wiring, p.end), "count": p.count} for p in seen.passages
+        ],
+    }
+
+
+def _names(wiring: Wiring, state: GlobalState) -> list[str]:
+    return [module.action(code).name for module, code in zip(wiring.modules, state, strict=True)]
 
 
 def _nominal_arrows(found: Nominal) -> list[Arrow]:
@@ -69,13 +114,13 @@ def _nominal_arrows(found: Nominal) -> list[Arrow]:
     return sorted(arrows, key=lambda arrow: arrow.size)
 
 
-def _actual_panel(paper: Paper, left: float, label: str, window: Window) -> None:
+def _actual_panel(paper: Paper, top: float, label: str, window: Window) -> None:
     seen, found = window.seen, nominal(window.wiring)
     begin, end = seen.span
     name = f"{window.name}, " if window.name else ""
-    paper.text(left + 24, 28, f"Actual global states: {label}, {name}{begin:.1f} to {end:.1f} s", size=16, bold=True)
-    paper.text(left + 24, 50, _share_sentence(seen, found), size=12, fill=FAINT)
-    sheet = Sheet(paper, window.wiring.modules, (left, HEAD), (PANEL_WIDTH, PANEL_HEIGHT - HEAD - FOOT))
+    paper.text(24, top + 28, f"Actual global states: {label}, {name}{begin:.1f} to {end:.1f} s", size=16, bold=True)
+    paper.text(24, top + 50, _share_sentence(seen, found), size=12, fill=FAINT)
+    sheet = Sheet(paper, window.wiring.modules, (0.0, top + HEAD), (PANEL_WIDTH, PANEL_HEIGHT - HEAD - FOOT))
     cycle = [state for state in found.cycle if any(stay.state == state for stay in seen.stays)]
     boxes = [Box(stay.state, stay.state in found.cycle, _stay_note(stay)) for stay in seen.stays]
     sheet.draw(cycle, boxes, _actual_arrows(seen, found))

@@ -100,7 +100,7 @@ def test_rare_passages_are_faint_and_without_number():
     assert "1" not in sheet.texts()
 
 
-def test_panels_stand_side_by_side():
+def test_panels_stand_below_each_other():
     one = window(list(nominal(leg("lin_roach")).cycle) * 3, leg("lin_roach"))
     turn = leg("lin_roach", "experiment_a", ITF_S)
     other = window(list(nominal(turn).cycle) * 3, turn, "ITF")
@@ -108,7 +108,7 @@ def test_panels_stand_side_by_side():
     boxes = sheet.rectangles(rx="7")
     assert len(boxes) == 8
     assert apart(boxes)
-    assert len([x for x, _, _, _ in boxes if x > sheet.size[0] / 2]) == 4
+    assert len([y for _, y, _, _ in boxes if y > sheet.size[1] / 2]) == 4
 
 
 def test_places_never_coincide():

@@ -1,0 +1,307 @@
+"""Movies of the leg: what is in a frame, how frames follow each other, and that a camera's film keeps in step."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from nuc_engine.analysis.canvas import house_style
+from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.movie import MovieSpec, frame_count, make_movie
+from nuc_engine.analysis.movie_camera import open_camera
+from nuc_engine.analysis.movie_file import ffmpeg_program, write_movie
+from nuc_engine.analysis.movie_scene import ground_height, scene_of
+from nuc_engine.analysis.movie_stage import CONTACT_COLOR, VIEWS, Stage
+from nuc_engine.cli.app import app
+from tests.analysis import synthetic
+
+SHORT = MovieSpec(1.0, 1.4, speed=0.5, fps=10.0, views=("side",))
+RED, GREEN, BLUE = (200, 0, 0), (0, 160, 0), (0, 0, 200)
+
+
+@pytest.fixture(scope="module")
+def walking():
+    return synthetic.bout(synthetic.leg(duration_s=4.0))
+
+
+def has_color(picture, color, within=6):
+    wanted = np.array([round(255 * part) for part in color])
+    return int((np.abs(picture.astype(int) - wanted).max(axis=2) <= within).sum())
+
+
+def frames_of(path, size=(1280, 720)):
+    """All frames of a video of this size."""
+    words = [ffmpeg_program(), "-v", "error", "-i", str(path), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    data = subprocess.run(words, capture_output=True, check=True).stdout
+    return np.frombuffer(data, dtype=np.uint8).reshape(-1, size[1], size[0], 3)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "speed", "fps", "frames"),
+    [(0, 10, 1.0, 25, 250), (15, 25, 0.25, 25, 1000), (0, 0.3, 1.0, 10, 3), (0, 0.01, 4.0, 10, 1)],
+)
+def test_how_many_frames_a_movie_has(begin, end, speed, fps, frames):
+    assert frame_count(MovieSpec(begin, end, speed, fps), end) == frames
+
+
+def test_segments_have_the_colour_of_their_joints_action(walking):
+    times = [0.2, 1.0, 1.7]
+    scene = scene_of(walking, times, 1.0)
+    for lane, joint in zip(scene.lanes, walking.joints, strict=True):
+        codes = walking.actions_at(joint, np.array(times))
+        assert lane.actions == tuple(walking.states_of[code].name.rpartition("_")[2] for code in codes)
+        assert np.allclose(lane.colors, [synthetic.COLORS[code] for code in codes])
+    assert np.allclose(scene.segments, np.stack([lane.colors for lane in scene.lanes], axis=1))
+
+
+def test_a_joint_without_actions_wears_the_colour_of_the_one_before_it(walking):
+    held = replace(walking.joints[1], states=(), action=None)
+    scene = scene_of(replace(walking, joints=(walking.joints[0], held, walking.joints[2])), [1.0], 1.0)
+    assert np.array_equal(scene.segments[0, 1], scene.segments[0, 0])
+    assert len(scene.lanes) == 2
+
+
+def test_leg_foot_and_contact_are_those_of_the_record(walking):
+    times = [0.5, 1.1, 2.05]
+    scene = scene_of(walking, times, 0.5)
+    angles = np.stack([np.interp(times, walking.sensors.t_s, column) for column in walking.angles_deg().T], axis=1)
+    part = replace(walking.sensors, t_s=np.array(times), values=np.repeat(angles, 2, axis=1))
+    assert np.allclose(scene.leg[:, -1], replace(walking, sensors=part).foot_from_angles())
+    plant = walking.plant
+    assert np.allclose(scene.foot[:, 2], np.interp(times, plant.t_s, plant.values[:, 2]))
+    assert scene.contact.tolist() == [bool(np.interp(t, plant.t_s, plant.values[:, 3]) > 0.05) for t in times]
+
+
+def test_the_emulated_legs_own_geometry_leads_to_its_true_foot(roach):
+    times = [0.5, 1.0, 1.5]
+    scene = scene_of(roach, times, 0.5)
+    assert np.abs(scene.leg[:, -1] - scene.foot).max() < 0.6
+    stiff = scene_of(replace(roach, folder=roach.folder / "nothing here"), times, 0.5)
+    assert np.abs(stiff.leg[:, -1] - stiff.foot).max() > 1.0
+    # docs/plants.md: the foot of the cockroach stands one radius above the ground, at z = 3.6 cm.
+    assert scene.ground == pytest.approx(2.8, abs=0.15)
+
+
+def test_without_a_plant_the_foot_is_computed_and_nothing_is_said_of_contact(walking):
+    scene = scene_of(replace(walking, plant=None), [1.0], 0.5)
+    assert not scene.true_foot
+    assert scene.contact is None
+    assert scene.ground is None
+    assert np.allclose(scene.foot, scene.leg[:, -1])
+
+
+def test_the_ground_follows_a_body_that_is_raised():
+    t = np.arange(0, 10, 0.01)
+    touching = (t % 1.0) < 0.5
+    z = np.where(t < 5, 0.0, -4.0) + np.where(touching, 0.0, 2.0)
+    assert ground_height(t, z, touching, np.array([2.0, 8.0])).tolist() == [0.0, -4.0]
+    assert ground_height(t, z, np.zeros(len(t), dtype=bool), np.array([2.0])) is None
+    alone = ground_height(t, z, t < 0.5, np.array([0.2, 9.0]))
+    assert alone.tolist() == [0.0, 0.0]
+
+
+def stage(bout, times, views=("side",), **more):
+    with house_style():
+        return Stage(scene_of(bout, times, 1.0), views, 0.5, 360, with_camera=False, **more)
+
+
+def test_contact_is_marked_in_the_frames_that_have_it(walking):
+    # At 0.25 s the foot swings (0.9 s a step, 55 % of it in the air), at 0.75 s it stands.
+    shown = stage(walking, [0.25, 0.75])
+    air, ground = shown.picture(0, None), shown.picture(1, None)
+    assert has_color(ground, CONTACT_COLOR) > 20
+    assert has_color(air, CONTACT_COLOR) == 0
+
+
+def test_a_frame_shows_the_colours_of_its_actions_and_of_no_others(walking):
+    shown = stage(walking, [0.25, 0.75], views=("side", "front", "top", "3d"))
+    swing = shown.picture(0, None)
+    for code in (synthetic.LEV, synthetic.PRO_CTR, synthetic.FLX):
+        assert has_color(swing, synthetic.COLORS[code]) > 50
+    again = shown.picture(0, None)
+    assert np.array_equal(swing, again)  # Nothing of other frames is left behind.
+    shown.picture(1, None)
+    assert np.array_equal(shown.picture(0, None), swing)
+
+
+def test_the_path_has_one_line_per_joint_in_runs_of_one_colour(walking):
+    shown = stage(walking, [0.0, 3.0])
+    trail = shown._panels[0]._trail
+    lines, colors = trail.pieces(100, 200)
+    assert sum(len(line) for line in lines) >= 3 * 100
+    assert len(lines) == len(colors)
+    assert 3 <= len(lines) <= 3 + 6
+    assert trail.pieces(50, 50) == ([], [])
+
+
+@pytest.mark.parametrize("name", sorted(VIEWS))
+def test_views_are_projections_without_distortion(name):
+    rows = np.array(VIEWS[name].rows)
+    assert np.allclose(rows @ rows.T, np.eye(2))
+
+
+def test_directions_of_the_views():
+    forward, left, up = np.eye(3)
+    assert (np.array(VIEWS["side"].rows) @ forward).tolist() == [1, 0]
+    assert (np.array(VIEWS["front"].rows) @ left).tolist() == [
+        1,
+        0,
+    ]  # Who looks at it has the animal's left at the right.
+    assert (np.array(VIEWS["top"].rows) @ left).tolist() == [0, 1]
+    slanted = np.array(VIEWS["3d"].rows)
+    assert (slanted @ up)[1] > 0.8
+    assert (slanted @ forward)[1] < 0  # What is in front is nearer, so lower.
+
+
+def test_an_mp4_has_the_size_and_frames_that_were_asked_for(walking, tmp_path):
+    out = tmp_path / "leg.mp4"
+    seen = []
+    assert make_movie(walking, SHORT, out, lambda done, of: seen.append((done, of))) == 8
+    assert len(frames_of(out)) == 8
+    said = subprocess.run([ffmpeg_program(), "-i", str(out)], capture_output=True, text=True, check=False).stderr
+    assert "1280x720" in said
+    assert "10 fps" in said
+    assert seen == [(k + 1, 8) for k in range(8)]
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_gif_keeps_time_over_its_length(walking, tmp_path):
+    out = tmp_path / "leg.gif"
+    spec = replace(SHORT, begin_s=0.0, end_s=0.8, speed=1.0, fps=30.0)
+    assert make_movie(walking, spec, out) == 24
+    with Image.open(out) as image:
+        durations = []
+        for k in range(image.n_frames):
+            image.seek(k)
+            durations.append(image.info["duration"])
+    assert sum(durations) == pytest.approx(800, abs=10)
+
+
+@pytest.mark.parametrize("ending", ["mp4", "gif"])
+def test_ctrl_c_leaves_no_torn_file_and_the_old_one_as_it_was(walking, tmp_path, ending):
+    out = tmp_path / f"leg.{ending}"
+    out.write_bytes(b"the old one")
+
+    def stop(done, of):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make_movie(walking, SHORT, out, stop)
+    assert out.read_bytes() == b"the old one"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def plain(color, size=(64, 48)):
+    return np.full((size[1], size[0], 3), color, dtype=np.uint8)
+
+
+def middle(film):
+    return None if film is None else tuple(int(part) for part in film[film.shape[0] // 2, film.shape[1] // 2])
+
+
+def test_a_folder_of_frames_is_a_film(tmp_path):
+    for k, color in enumerate((RED, GREEN, BLUE)):
+        Image.fromarray(plain(color)).save(tmp_path / f"frame{k:03}.png")
+    (tmp_path / "notes.txt").write_text("not a picture")
+    camera = open_camera(tmp_path, 0.0, 25.0, 10.0)
+    assert [middle(camera.at(t)) for t in (-0.01, 0.0, 0.09, 0.1, 0.25, 0.3)] == [None, RED, RED, GREEN, BLUE, None]
+
+
+def test_frames_of_a_gif_take_their_own_time(tmp_path):
+    pictures = [Image.fromarray(plain(color)) for color in (RED, GREEN, BLUE)]
+    pictures[0].save(tmp_path / "a.gif", save_all=True, append_images=pictures[1:], duration=[100, 400, 100])
+    camera = open_camera(tmp_path / "a.gif", 0.0, 25.0, 25.0)
+    found = [middle(camera.at(t)) for t in (0.05, 0.15, 0.45, 0.55, 0.65)]
+    assert [None if color is None else int(np.argmax(color)) for color in found] == [0, 1, 1, 2, None]
+
+
+@pytest.mark.parametrize("begin", [0.0, 0.5])
+def test_a_video_keeps_in_step_from_wherever_it_is_looked_at(tmp_path, begin):
+    path = tmp_path / "film.mp4"
+    # Brighter by one step in each of 20 frames, a tenth of a second long.
+    write_movie(path, (plain((10 * k, 10 * k, 10 * k)) for k in range(20)), (64, 48), 10.0)
+    camera = open_camera(path, begin, 100.0, 25.0)
+    for time in (0.55, 0.95, 1.0, 1.85):
+        assert middle(camera.at(time))[0] == pytest.approx(10 * int(time * 10 + 1e-6), abs=4)
+    assert camera.at(2.5) is None
+    assert camera.at(-1.0) is None
+    camera.close()
+
+
+def test_the_film_runs_beside_the_leg_with_its_offset(walking, tmp_path):
+    frames = tmp_path / "frames"
+    frames.mkdir()
+    for k in range(40):
+        Image.fromarray(plain(RED if k < 20 else BLUE)).save(frames / f"{k:03}.png")
+    out = tmp_path / "both.mp4"
+    # The camera was started 0.8 s before the leg: its frame at 2 s is the leg's 1.2 s.
+    make_movie(walking, replace(SHORT, camera=frames, offset_s=0.8, camera_fps=10.0), out)
+    pictures = frames_of(out)
+    colors = [int(np.argmax(picture[360, 320])) for picture in pictures]
+    assert colors == [0, 0, 0, 0, 2, 2, 2, 2]
+
+
+def test_before_its_film_begins_the_place_stays_grey(walking, tmp_path):
+    Image.fromarray(plain(RED)).save(tmp_path / "0.png")
+    out = tmp_path / "both.mp4"
+    make_movie(walking, replace(SHORT, camera=tmp_path, offset_s=-5.0), out)
+    pictures = frames_of(out)
+    assert np.ptp(pictures[0][360, 320].astype(int)) < 6
+    assert pictures[0][360, 320, 0] < 240
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "said"),
+    [
+        (replace(SHORT, views=("side", "behind")), "a.mp4", "expected one to four of"),
+        (replace(SHORT, views=()), "a.mp4", "expected one to four of"),
+        (replace(SHORT, views=("side",) * 5), "a.mp4", "expected one to four of"),
+        (SHORT, "a.mpg", "no kind of movie"),
+        (replace(SHORT, begin_s=9.0, end_s=10.0), "a.mp4", "the bout ends at"),
+        (replace(SHORT, begin_s=2.0, end_s=1.0), "a.mp4", "no angles were recorded"),
+        (replace(SHORT, speed=0.0), "a.mp4", "expected a speed above 0"),
+        (replace(SHORT, speed=1e-6), "a.mp4", "more than 200000 frames"),
+    ],
+)
+def test_what_can_not_be_shown_is_said(walking, tmp_path, spec, name, said):
+    with pytest.raises(AnalysisError, match=said):
+        make_movie(walking, spec, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_camera_files_that_are_none_are_named(tmp_path):
+    with pytest.raises(AnalysisError, match="no such camera file"):
+        open_camera(tmp_path / "film.mp4", 0.0, 25.0, 25.0)
+    with pytest.raises(AnalysisError, match="no pictures in this folder"):
+        open_camera(tmp_path, 0.0, 25.0, 25.0)
+    for name in ("film.mp4", "film.gif"):
+        (tmp_path / name).write_bytes(b"not a film")
+        with pytest.raises(AnalysisError, match="can not be read"):
+            open_camera(tmp_path / name, 0.0, 25.0, 25.0)
+
+
+def test_a_folder_that_is_not_there_is_an_error_of_the_system(walking, tmp_path):
+    with pytest.raises(OSError, match="No such file"):
+        make_movie(walking, SHORT, tmp_path / "nowhere" / "a.mp4")
+
+
+def test_the_command_reports_what_it_made(folder, tmp_path):
+    words = ["movie", str(folder), "--begin", "0.5", "--end", "1", "--speed", "1", "--fps", "10"]
+    out = tmp_path / "x.gif"
+    result = CliRunner().invoke(app, [*words, "--views", "side,3d", "--out", str(out), "--json"])
+    assert result.exit_code == 0, result.stderr
+    data = json.loads(result.stdout)
+    assert (data["frames"], data["seconds"]) == (5, 0.5)
+    assert data["bytes"] == out.stat().st_size
+    wrong = CliRunner().invoke(app, [*words, "--views", "sideways"])
+    assert wrong.exit_code == 2
+    late = CliRunner().invoke(app, ["movie", str(folder), "--begin", "50"])
+    assert late.exit_code == 1
+    assert "the bout ends at" in late.stderr
