@@ -37,6 +37,9 @@ def test_bouts_are_found_at_any_depth_and_nothing_else(shelf: Path) -> None:
     assert list(by_name(shelf)) == ["monday/roach", "old", "stick"]
     assert [entry.folder for entry in list_bouts(shelf / "stick")] == [shelf / "stick"]
     assert list_bouts(shelf / "empty") == []
+    # What recovery put aside within a bout is no bout of its own.
+    shutil.copytree(shelf / "stick", shelf / "old" / "recovered")
+    assert list(by_name(shelf)) == ["monday/roach", "old", "stick"]
     with pytest.raises(BoutError, match="nowhere: no such directory"):
         list_bouts(shelf / "nowhere")
 

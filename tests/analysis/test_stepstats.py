@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from nuc_engine.analysis.compare import compare_bouts
 from nuc_engine.analysis.compare_figure import compare_figure
 from nuc_engine.analysis.cycle import angle_errors, mean_cycle, overall_rms_deg
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.steps import detect_steps
 from nuc_engine.analysis.stepstats import QUANTITIES, Sample, bout_stats, own_windows, table_lines
 from nuc_engine.analysis.windows import BehaviourWindow
@@ -122,6 +124,9 @@ def test_the_mean_step_is_the_step(made_up: Bout) -> None:
     assert knee[0] - knee[round(100 * FWD.swing_share)] == pytest.approx(FWD.fti_deg, abs=4)
     assert knee[0] == pytest.approx(knee[-1], abs=1.5)
     assert np.median(sd) < 2.0
+    at_lift_off = np.interp(steps.lift_off_s, made_up.sensors.t_s, made_up.sensors.column("Femur-Tibia_angle"))
+    assert sd[0] == pytest.approx(at_lift_off.std(ddof=1), rel=1e-9)
+    assert knee[0] == pytest.approx(at_lift_off.mean())
     swing = cycle.phase < FWD.swing_share - 0.03
     stance = cycle.phase > FWD.swing_share + 0.03
     assert cycle.contact[swing][2:].max() < 0.1
@@ -176,6 +181,18 @@ def test_bouts_are_compared_window_by_window(made_up: Bout, turning: Bout) -> No
     data = json.loads(json.dumps(comparison.data(), allow_nan=False))
     assert [entry["bout"] for entry in data["angles"]] == ["same", "turn"]
     assert data["angles"][0]["joints"][0]["rms_deg"] == 0.0
+
+
+def test_windows_are_matched_by_name_and_else_by_place(roach: Bout, finished_stick: Path) -> None:
+    def met(other: Bout) -> list[tuple[str, str]]:
+        (matches,) = compare_bouts([("roach", roach), ("other", other)]).matches
+        return [(match.first.window.name, match.other.window.name) for match in matches]
+
+    assert met(roach) == [("FWD", "FWD"), ("ITF", "ITF")]
+    assert met(roach.subset(1.2, 1.9)) == [("ITF", "ITF")]
+    assert met(load_bout(finished_stick)) == [("FWD", "stick")]
+    text = list(compare_bouts([("part", roach.subset(1.2, 1.9)), ("roach", roach)]).lines())
+    assert text[-1] == "roach alone has FWD; not compared"
 
 
 def test_windows_without_steps_have_no_angles_to_compare(made_up: Bout) -> None:
