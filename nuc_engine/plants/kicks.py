@@ -15,10 +15,12 @@ from nuc_engine.plants.events import Kick
 STREAM = 4
 """Number of the random stream among those of a plant's seed; `variation` has 0 to 3."""
 
-FORCE_N = (4.0, 8.0)
+FORCE_N = (8.0, 12.0)
 DURATION_S = (0.1, 0.2)
-LOWEST_SINE, HIGHEST_SINE = -0.2, 0.9
-"""Sine of the force's elevation: a hand pushes and lifts, it hardly presses into the ground or pulls straight up."""
+HAND_M_S = 1.0
+"""Speed at which a segment runs away from the hand: the force falls in proportion and is 0 there."""
+LOWEST_SINE, HIGHEST_SINE = 0.0, 0.9
+"""Sine of the force's elevation: a hand pushes and lifts; it does not press into the ground or pull straight up."""
 
 
 def draw_kick(kick: Kick, seed: int, number: int) -> Kick:

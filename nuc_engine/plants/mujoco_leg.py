@@ -23,7 +23,7 @@ from drivers.servo import PlantFault
 from nuc_engine.plan import Plan
 from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, PlantEvent, Reconnect, find_faults
 from nuc_engine.plants.hand import Hand
-from nuc_engine.plants.kicks import draw_kick
+from nuc_engine.plants.kicks import HAND_M_S, draw_kick
 from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml, servo_gain
 from nuc_engine.plants.shaft import Shaft
 from nuc_engine.plants.spec import PlantSpec
@@ -42,6 +42,7 @@ TURNS_RAD_S = 1.05
 PATIENCE_NS = 2_000_000_000
 """How long it tries."""
 
+_BODY = mujoco.mjtObj.mjOBJ_BODY
 _NEVER = 1 << 62
 _FAR_BELOW_M = 1000.0
 _CM_PER_M = 100.0
@@ -79,7 +80,7 @@ class MujocoLeg:
         self._base_z_m = float(self._model.geom_pos[self._ground, 2]) + spec.world.base_height_cm / _CM_PER_M
         self._height_m = spec.world.base_height_cm / _CM_PER_M
         self._ground_present = True
-        self._contact_force = np.zeros(6)
+        self._contact_force, self._velocity = np.zeros(6), np.zeros(6)
         self._set_up_servos(plan, spec)
         self._set_start_pose(plan, spec, self._variation)
 
@@ -351,16 +352,23 @@ class MujocoLeg:
         body, total, moment = self._data.xfrc_applied[-1], np.zeros(3), np.zeros(3)
         for _, push in self._pushes:
             if isinstance(push, Kick):
-                total += push.force_n or (0.0, 0.0, 0.0)
+                total += self._kick_n(np.array(push.force_n or (0.0, 0.0, 0.0)))
             else:
                 force = np.array((0.0, 0.0, -push.down_n))
                 total += force
                 moment += np.cross(self._data.geom_xpos[self._foot] - self._data.xipos[-1], force)
         body[:3], body[3:] = total, moment
-        ends = [end for end, _ in self._pushes]
-        # A force on the foot turns the segment the more the further it reaches out, which changes with every step.
-        loaded = any(isinstance(push, Load) for _, push in self._pushes)
-        self._push_changes = self._done + 1 if loaded else min(ends, default=_NEVER)
+        # What a hand still adds, and how a force on the foot turns the segment, changes with every step.
+        self._push_changes = self._done + 1 if self._pushes else _NEVER
+
+    def _kick_n(self, force: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what is left of a kick's force on a segment that gives way."""
+        size = float(np.linalg.norm(force))
+        if size == 0.0:
+            return force
+        mujoco.mj_objectVelocity(self._model, self._data, _BODY, self._model.nbody - 1, self._velocity, 0)
+        speed = float(self._velocity[3:] @ force) / size
+        return force * min(1.0, max(0.0, 1.0 - speed / HAND_M_S))
 
 
 def _compile(xml: str) -> mujoco.MjModel:
