@@ -23,7 +23,7 @@ from sccils_schemas.nesting import MAX_RULE_LEVELS
 from sccils_schemas.rules import And, Comparison, Rule, Variable, parse_tokens
 
 Color = tuple[float, float, float]
-NS = 1e-9
+NS_PER_S = 1e9
 MAX_CASES = 256
 
 
@@ -184,7 +184,7 @@ def wiring_at(model: Model, plan: Plan, changesets: Sequence[Changeset], time_s:
     """
     values = list(initial_values(plan))
     for changeset in changesets:
-        if changeset.time_ns * NS > time_s:
+        if changeset.time_ns > round(time_s * NS_PER_S):
             break
         for write in changeset.writes:
             values[write.hdso] = write.values + (values[write.hdso] or ())[len(write.values) :]

@@ -115,6 +115,32 @@ def test_a_leg_that_can_not_leave_stance_has_no_cycle():
     assert not any(found.in_cycle(t) for t in found.transitions)
 
 
+ITF_TIBIA: dict[int | str, str | float] = {
+    165: "(TC1_current < FT_flux_TC1_load) & (FT_angle > FT_ext_FTang)",
+    166: "(TC1_current > FT_ext_TC1_load) | (FT_angle < FT_flux_FTang)",
+}
+ITF_COXA: dict[int | str, str | float] = {
+    161: "FT_angle < TC1_retLEV_FTang",
+    162: "(FT_angle > TC1_proDEP_FTang) | (CTr_angle < TC1_retLEV_CTang)",
+    "TC1_retLEV_FTang": 108.0,
+    "TC1_proDEP_FTang": 115.0,
+    "TC1_retLEV_CTang": 45.0,
+}
+
+
+@pytest.mark.parametrize("half", [ITF_TIBIA, ITF_COXA])
+def test_either_half_of_the_turn_alone_has_no_cycle(half):
+    # Section 7.4.4.4: none of the halves produced a cyclic behaviour.
+    found = nominal(changed("lin_roach", half))
+    assert found.cycle == ()
+    assert found.stop is not None
+
+
+def test_both_halves_together_turn():
+    wiring = changed("lin_roach", {**ITF_TIBIA, **ITF_COXA})
+    assert turned(cycle_of(wiring, nominal(wiring)), FIGURE_7_14[0]) == FIGURE_7_14
+
+
 def test_muscles_that_pull_the_other_way_turn_the_prediction():
     # With a flexor stronger than the extensor, the tibia never extends as far as lifting the leg waits for.
     tibia_alone: dict[int | str, str | float] = {162: "FT_angle < TC1_retLEV_FTang"}

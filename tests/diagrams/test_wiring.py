@@ -2,6 +2,7 @@
 
 import pytest
 
+from nuc_engine.changes import Changeset, Write
 from nuc_engine.diagrams.wiring import (
     AllOf,
     AnyOf,
@@ -14,8 +15,9 @@ from nuc_engine.diagrams.wiring import (
     leaves,
     rule_text,
     senses_of,
+    wiring_at,
 )
-from tests.diagrams.legs import FWD_S, ITF_S, changed, leg
+from tests.diagrams.legs import FWD_S, ITF_S, changed, leg, model_and_plan
 
 
 def rule(wiring, name):
@@ -26,6 +28,15 @@ def test_values_are_those_of_the_moment():
     assert rule_text(rule(leg("lin_roach", "experiment_a", FWD_S), "TC1_protractionDEP")) == "FT_angle > 120"
     assert rule_text(rule(leg("lin_roach", "experiment_a", ITF_S - 0.001), "TC1_protractionDEP")) == "FT_angle > 120"
     assert rule_text(rule(leg("lin_roach", "experiment_a", ITF_S), "TC1_protractionDEP")) == "FT_angle < 108"
+
+
+def test_a_change_is_in_force_at_its_own_instant_whatever_its_decimals():
+    model, plan = model_and_plan("lin_roach")
+    index = plan.hdso("TC1_proDEP_FTang").index
+    for tenths in range(1, 500):
+        at_ns = tenths * 100_000_000
+        wiring = wiring_at(model, plan, (Changeset(at_ns, (Write(index, (99.0,)),)),), tenths / 10, "")
+        assert wiring.values[index] == (99.0,), tenths
 
 
 def test_sensors_know_their_joint_and_what_they_are():
