@@ -291,6 +291,8 @@ def _write(
 
 
 def _rewrite(experiments: Sequence[Experiment], pages: Path | None) -> int:
+    from nuc_engine.experiments.catalogue import EXPERIMENTS
+    from nuc_engine.experiments.index import write_index
     from nuc_engine.experiments.record import read_verdict
 
     if pages is None:
@@ -300,6 +302,8 @@ def _rewrite(experiments: Sequence[Experiment], pages: Path | None) -> int:
     for experiment, verdict in there:
         typed = f"nuc experiment {{}} --repeat {verdict.repetitions} --seed {verdict.seed} --pages {PAGES}"
         _write([experiment], [verdict], pages, typed, as_pages=True)
+    pages.mkdir(parents=True, exist_ok=True)
+    write_index(EXPERIMENTS, pages)
     say(f"{len(there)} of {len(found)} pages written again in {pages}")
     return 0
 

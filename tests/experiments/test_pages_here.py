@@ -1,0 +1,51 @@
+"""The pages in docs/experiments, as they are in the repository."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nuc_engine.experiments.catalogue import EXPERIMENTS
+from nuc_engine.experiments.record import read_verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ROOT / "docs/experiments"
+NAMES = [experiment.name for experiment in EXPERIMENTS if (PAGES / experiment.name).is_dir()]
+MOST_BYTES, MOST_BYTES_IN_ALL = 200_000, 5_000_000
+
+
+def links(path: Path) -> list[Path]:
+    """Return where the links of a page lead."""
+    found = re.findall(r"\]\(([^)]+)\)", path.read_text())
+    return [(path.parent / link.partition("#")[0]).resolve() for link in found if "://" not in link]
+
+
+def test_the_table_over_all_names_every_row():
+    text = (PAGES / "README.md").read_text()
+    for experiment in EXPERIMENTS:
+        for row in experiment.rows:
+            assert re.search(rf"\| \[?{experiment.name}\b.*\| {re.escape(row.name)} \|", text), (
+                experiment.name,
+                row.name,
+            )
+    assert [link for link in links(PAGES / "README.md") if not link.exists()] == []
+
+
+def test_pages_are_small_enough_for_a_repository():
+    sizes = {path: path.stat().st_size for path in PAGES.rglob("*") if path.is_file()}
+    pictures = {path.name: size for path, size in sizes.items() if path.suffix in (".png", ".svg")}
+    assert {name: size for name, size in pictures.items() if size >= MOST_BYTES} == {}
+    assert sum(sizes.values()) < MOST_BYTES_IN_ALL
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_its_verdict_and_its_figures_belong_together(name):
+    folder = PAGES / name
+    verdict = read_verdict(folder)
+    assert verdict is not None
+    figures = {figure.file for row in verdict.rows for figure in row.figures}
+    assert {path.name for path in folder.iterdir()} == figures | {"page.md", "verdict.json"}
+    assert [link for link in links(folder / "page.md") if not link.exists()] == []
+    assert [row.name for row in verdict.rows] == [
+        row.name for experiment in EXPERIMENTS if experiment.name == name for row in experiment.rows
+    ]
