@@ -91,6 +91,8 @@ def test_a_thorax_coxa_joint_that_does_not_move_is_held() -> None:
     moves = replace(SIDEWAYS, stride_cm=(-3.0, -6.0))
     assert kind(stick_leg(replace(moves, thc_deg=3.5))) == "sideways"
     assert kind(stick_leg(replace(moves, thc_deg=8.0))) == "stick"
+    asked = judge(stick_leg(replace(moves, thc_deg=8.0)), "sideways", WINDOW)
+    assert [check.name for check in asked.checks if not check.ok] == ["ThC held"]
 
 
 def test_inward_is_towards_the_body_on_either_side() -> None:
@@ -116,8 +118,11 @@ def test_dragging_needs_a_cycle_that_repeats() -> None:
     uneven = dragging(leg(replace(FWD, jitter=0.5), 30.0))
     assert kind(uneven, (0.0, 30.0)) == "irregular"
     assert kind(frozen_after(dragging(leg(FWD)), 14.0)) == "stuck"
-    # Only the FTi joint moves enough.
+    late = joined(frozen_after(dragging(leg(FWD, 8.0)), 0.1), dragging(leg(FWD, 12.0)))
+    assert kind(late) == "irregular"
+    # Only the FTi joint moves enough, and only the CTr joint.
     assert kind(dragging(leg(replace(FWD, thc_deg=4.0, ctr_deg=4.0)))) == "dragging cycle"
+    assert kind(dragging(leg(replace(FWD, thc_deg=4.0, fti_deg=4.0)))) == "irregular"
 
 
 def test_a_tenth_of_the_time_in_the_air_is_no_longer_dragging() -> None:
@@ -125,6 +130,14 @@ def test_a_tenth_of_the_time_in_the_air_is_no_longer_dragging() -> None:
     for period_s, expected in ((1.2, "dragging cycle"), (0.8, "FWD")):
         tracks = leg(replace(FWD, period_s=period_s, swing_share=0.11 / period_s, action_lead=0.0))
         assert kind(tracks) == expected
+
+
+@pytest.mark.parametrize(("every", "expected"), [(4, "irregular"), (7, "dragging cycle")])
+def test_a_foot_that_now_and_then_leaves_the_ground_drags(every: int, expected: str) -> None:
+    """One swing in four cycles is 14 % of the time, one in seven 8 %."""
+    tracks = leg(FWD)
+    down = (tracks.t_foot_s // 0.9).astype(int) % every != 0
+    assert kind(replace(tracks, contact_n=np.where(down, 0.8, tracks.contact_n))) == expected
 
 
 def test_cycling_without_ground_is_stepping_in_the_air() -> None:
@@ -154,7 +167,7 @@ def test_the_state_is_what_is_longest_in_force() -> None:
     tracks = frozen_after(leg(FWD), 12.3)
     held = tracks.module("ThC").action[-1]
     other = DEP if held == LEV else LEV
-    blinking = np.where((tracks.t_state_s > 17.5) & (tracks.t_state_s < 17.7), other, tracks.module("ThC").action)
+    blinking = np.where(tracks.t_state_s > 19.6, other, tracks.module("ThC").action)
     assert classify(with_module(tracks, "ThC", action=blinking), WINDOW).state == classify(tracks, WINDOW).state
 
 
@@ -239,6 +252,15 @@ def test_spikes_of_the_load_signal_make_no_swings() -> None:
     assert len(detect_steps(spiky)) == pytest.approx(len(detect_steps(tracks)), abs=1)
 
 
+def test_single_samples_of_pressing_down_make_no_stance() -> None:
+    tracks = leg(FWD, contact=False)
+    action = tracks.module("ThC").action.copy()
+    in_swing = np.flatnonzero((tracks.t_state_s % 0.9 > 0.15) & (tracks.t_state_s % 0.9 < 0.2))
+    action[in_swing[::2]] = DEP
+    spiky = detect_steps(with_module(tracks, "ThC", action=action))
+    np.testing.assert_allclose(spiky.touch_down_s, detect_steps(tracks).touch_down_s)
+
+
 def test_in_a_roach_leg_stance_is_what_the_other_joints_do_when_pressing_down_ends() -> None:
     """The thorax-coxa joint leads by 0.15 s; CTr goes over to stance with the contact, whichever action that is."""
     tracks = leg(replace(FWD, action_lead=0.0))
@@ -249,6 +271,7 @@ def test_in_a_roach_leg_stance_is_what_the_other_joints_do_when_pressing_down_en
         truth = detect_steps(early)
         assert not by_actions.contact_known
         np.testing.assert_allclose(by_actions.touch_down_s[1:10], truth.touch_down_s[1:10], atol=0.03)
+        np.testing.assert_allclose(by_actions.end_s[1:10], truth.end_s[1:10], atol=0.03)
 
 
 def test_single_steps_have_names_of_their_own() -> None:
