@@ -45,7 +45,7 @@ LATE_S = 1.0
 
 def draw_figures(
     bout: Bout,
-    folder: Path,
+    folder: Path | str,
     windows: Sequence[Window] = (),
     what: Sequence[What] = USUAL,
     *,
@@ -76,7 +76,7 @@ def draw_figures(
 
 def draw_window(
     bout: Bout,
-    folder: Path,
+    folder: Path | str,
     window: Window,
     what: Sequence[What] = USUAL,
     *,
@@ -119,9 +119,9 @@ def _path_name(view: View, views: Sequence[View]) -> str:
     return "pathstate" if not views else f"pathstate_{names[view]}"
 
 
-def _draw(pictures: Mapping[str, Callable[[], Figure]], folder: Path, suffix: str, form: str) -> tuple[Path, ...]:
+def _draw(pictures: Mapping[str, Callable[[], Figure]], folder: Path | str, suffix: str, form: str) -> tuple[Path, ...]:
     with house_style():
-        return tuple(save_figure(make(), folder / f"{name}{suffix}.{form}") for name, make in pictures.items())
+        return tuple(save_figure(make(), Path(folder) / f"{name}{suffix}.{form}") for name, make in pictures.items())
 
 
 def sensor_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None = None) -> Figure:

@@ -48,12 +48,13 @@ class BoutEntry:
     problem: str = ""
 
 
-def list_bouts(root: Path) -> list[BoutEntry]:
+def list_bouts(root: Path | str) -> list[BoutEntry]:
     """Return the data directories that a folder is, or holds at any depth, by name.
 
     A directory whose manifest can not be used is listed with its problem. Hidden folders, and links to folders, are
     not looked into. Raises BoutError when there is no such folder.
     """
+    root = Path(root)
     if not root.is_dir():
         raise BoutError(f"{root}: no such directory, expected a data directory or a folder of them")
     return [_entry(folder) for folder in _walk(root)]

@@ -83,11 +83,12 @@ class TidyBout:
     notes: tuple[str, ...]
 
 
-def tidy_bout(folder: Path, grid_s: float | None = None) -> TidyBout:
+def tidy_bout(folder: Path | str, grid_s: float | None = None) -> TidyBout:
     """Return the tables of a data directory; with `grid_s`, also the unified one at whole multiples of so many seconds.
 
     Raises BoutError when the directory can not be read.
     """
+    folder = Path(folder)
     logs = read_logs(folder)
     told = _told(logs)
     tables = [_table(logs, file, log, told.get(file, {})) for file, log in logs.files.items() if not log.missing]
@@ -103,11 +104,12 @@ def tidy_bout(folder: Path, grid_s: float | None = None) -> TidyBout:
     return TidyBout(folder, tuple(tables), about, logs.notes)
 
 
-def write_csv(bout: TidyBout, out: Path) -> list[Path]:
+def write_csv(bout: TidyBout, out: Path | str) -> list[Path]:
     """Write one CSV file for each table into a folder, units in the header, and columns.csv that explains them.
 
     Raises OSError.
     """
+    out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     for table in bout.tables:
@@ -123,7 +125,7 @@ def write_csv(bout: TidyBout, out: Path) -> list[Path]:
     return files
 
 
-def write_parquet(bout: TidyBout, out: Path) -> list[Path]:
+def write_parquet(bout: TidyBout, out: Path | str) -> list[Path]:
     """Write one Parquet file for each table into a folder: units and meanings are metadata of the columns.
 
     The metadata of a file (key `nuc`, JSON) say which bout it is, with the whole manifest. Raises AnalysisError where
@@ -133,6 +135,7 @@ def write_parquet(bout: TidyBout, out: Path) -> list[Path]:
         arrow, parquet = cast(Any, import_module("pyarrow")), cast(Any, import_module("pyarrow.parquet"))
     except ImportError as error:
         raise AnalysisError("Parquet files need pyarrow: pip install nuc-engine[table]") from error
+    out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     for table in bout.tables:

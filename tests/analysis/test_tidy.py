@@ -112,8 +112,8 @@ def test_the_unified_table_is_the_grid_with_the_legs_points(tables: TidyBout, ro
 
 def test_neuromods_absolute_times_stay_exact(roach: Bout, tmp_path: Path) -> None:
     old = neuromod(roach.folder, tmp_path / "old", times=True, padded=False)
-    found = tidy_bout(old)
-    write_parquet(found, tmp_path / "out")
+    found = tidy_bout(str(old))
+    write_parquet(found, str(tmp_path / "out"))
     read = parquet.read_table(tmp_path / "out" / "sensors.parquet")
     assert read.column("time_ns").to_pylist() == [int(row[0]) for row in logged(old, "SensData.txt")]
     assert set(read.column("engine_start_time").to_pylist()) == {START_NS}
