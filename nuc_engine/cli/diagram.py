@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,7 +135,7 @@ def _open(source: str, script: str | None, at: float) -> _Source:
     if any((folder / name).exists() for name in _LOGS):
         if script is not None:
             raise click.UsageError("--script goes with a configuration; a bout has its own script")
-        return _Source(_wiring_of_bout(folder, at), folder)
+        return _Source(replace(_wiring_of_bout(folder, at), label=_label_of_bout(folder)), folder)
     from nuc_engine.bout import prepare_bout
     from nuc_engine.diagrams.wiring import wiring_at
 
@@ -158,6 +158,12 @@ def _wiring_of_bout(folder: Path, at: float) -> Wiring:
     script = read_script_log(folder, model).script
     changesets = () if script is None else prepare(script, plan, model.ids)
     return wiring_at(model, plan, changesets, at, folder.name)
+
+
+def _label_of_bout(folder: Path) -> str:
+    from nuc_engine.analysis.load import load_bout
+
+    return load_bout(folder).label
 
 
 def _other(source: str, script: str | None, against: str) -> Wiring:

@@ -119,11 +119,17 @@ class Sheet:
                 continue
             width = max(text_width(word, arrow.size) for word in arrow.words)
             height = len(arrow.words) * (arrow.size + 2)
-            area = min(_label_areas(curve, width, height), key=lambda one: _hidden(one[0], taken) + one[1])[0]
+            fitting = [one for one in _label_areas(curve, width, height) if self._on_paper(one[0])]
+            area = min(fitting or _label_areas(curve, width, height), key=lambda one: _hidden(one[0], taken) + one[1])[
+                0
+            ]
             taken.append(area)
             for k, word in enumerate(arrow.words):
                 middle = area[0] + width / 2, area[1] + (k + 0.5) * (arrow.size + 2)
                 self._paper.text(*middle, word, size=arrow.size, anchor="middle", fill=arrow.fill, halo=PAPER)
+
+    def _on_paper(self, area: _Area) -> bool:
+        return area[0] >= 2.0 and area[0] + area[2] <= self._paper.width - 2.0
 
     def _curve(self, a: Point, b: Point, two_way: bool, head: float) -> _Curve:
         dx, dy = b[0] - a[0], b[1] - a[1]

@@ -156,7 +156,7 @@ def _cycle_sentence(wiring: Wiring, found: Nominal) -> str:
     if found.stop is None:
         return "The rules lead nowhere."
     names = ", ".join(m.action(code).short for m, code in zip(wiring.modules, found.stop, strict=True))
-    return f"No cycle: the rules lead to {names}, which nothing that is predicted here leaves."
+    return f"No cycle: the rules lead to {names}, and no event of another joint leads away from it for good."
 
 
 def _share_sentence(seen: Seen, found: Nominal) -> str:

@@ -13,7 +13,7 @@ from nuc_engine.diagrams.wiring import Color
 
 Point = tuple[float, float]
 
-INK, FAINT, PAPER, PALE = "#26262b", "#8a8a90", "#ffffff", "#f4f4f2"
+INK, FAINT, PAPER, PALE = "#26262b", "#6b6b72", "#ffffff", "#f4f4f2"
 HIGHLIGHT = "#ffe14d"
 FONT = "DejaVu Sans, Verdana, Arial, sans-serif"
 _NARROW, _WIDE = frozenset("iljtf.,:;'|!()[] "), frozenset("mwMWOQ@%")

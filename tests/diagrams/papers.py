@@ -20,6 +20,18 @@ class Sheet:
     def texts(self) -> list[str]:
         return [e.text or "" for e in self.root.iter(f"{SVG}text") if not e.get("aria-hidden")]
 
+    def texts_outside(self) -> list[str]:
+        """Words that stick out of the paper, by an estimate of their width that is rather short."""
+        found = []
+        for e in self.root.iter(f"{SVG}text"):
+            if e.get("transform") or e.get("aria-hidden"):
+                continue
+            width = 0.5 * float(e.attrib["font-size"]) * len(e.text or "")
+            x = float(e.attrib["x"]) - {None: 0.0, "middle": 0.5, "end": 1.0}[e.get("text-anchor")] * width
+            if x < 0 or x + width > self.size[0]:
+                found.append(e.text or "")
+        return found
+
     def all_rectangles(self) -> list[ElementTree.Element]:
         return list(self.root.findall(f"{SVG}rect"))
 

@@ -35,6 +35,7 @@ def test_every_diagram_of_every_leg_is_whole_and_says_what_it_is(draw, config, s
     assert draw(wiring) == svg
     assert config in sheet.texts()[0]
     assert within(sheet, sheet.rectangles())
+    assert sheet.texts_outside() == []
     assert sheet.root.find("{http://www.w3.org/2000/svg}title").text
 
 
