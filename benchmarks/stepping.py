@@ -10,15 +10,11 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
 
-from nuc_engine import bout
 from nuc_engine.analysis.criteria import Behaviour
 from nuc_engine.analysis.judge import judge
 from nuc_engine.analysis.load import load_bout
@@ -74,9 +70,10 @@ class Outcome:
 
 def run_case(case: Case, seed: int) -> list[Outcome]:
     """Run one bout and judge its windows."""
-    with tempfile.TemporaryDirectory() as folder, _ground(case.ground_ends_s):
+    away = () if case.ground_ends_s is None else (Ground(round(case.ground_ends_s * 1e9), present=False),)
+    with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "bout"
-        result = run_bout(BoutSpec(case.config, out, script=case.script, duration_s=DURATION_S, seed=seed))
+        result = run_bout(BoutSpec(case.config, out, case.script, DURATION_S, seed, events=away))
         if result.state != "complete":
             nothing = float("nan")
             outcome = Outcome(False, result.reason, nothing, nothing, nothing, nothing, nothing, (result.reason,))
@@ -99,23 +96,6 @@ def run_case(case: Case, seed: int) -> list[Outcome]:
             )
         )
     return outcomes
-
-
-@contextmanager
-def _ground(ends_s: float | None) -> Generator[None]:
-    """Let every plant opened meanwhile lose its ground."""
-    if ends_s is None:
-        yield
-        return
-    opened = bout.open_plant
-
-    def open_plant(*arguments: Any) -> Any:
-        plant: Any = opened(*arguments)
-        plant.schedule(Ground(round(ends_s * 1e9), present=False))
-        return plant
-
-    with patch.object(bout, "open_plant", open_plant):
-        yield
 
 
 def main() -> None:

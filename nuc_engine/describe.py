@@ -25,8 +25,10 @@ from nuc_engine.values import (
     same_value,
     value_text,
 )
+from sccils_schemas.by_hand import PlantEntry
 from sccils_schemas.documents import AiMotor, Hdso, Joint, Muscle, State
 from sccils_schemas.model import Model
+from sccils_schemas.writer import write_entry
 
 Data = dict[str, Any]
 
@@ -39,8 +41,11 @@ def describe_model(model: Model) -> Data:
     return _Describer(model).model_data()
 
 
-def describe_changes(plan: Plan, changesets: Sequence[Changeset]) -> list[Data]:
-    """Return what a script does, one entry per moment: every HDSO it writes, with the values before and after."""
+def describe_changes(plan: Plan, changesets: Sequence[Changeset], by_hand: Sequence[PlantEntry] = ()) -> list[Data]:
+    """Return what a script does, one entry per moment: every HDSO it writes, with the values before and after.
+
+    What is done to the leg by hand stands as the script has it.
+    """
     names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
     values = list(initial_values(plan))
     moments: list[Data] = []
@@ -53,8 +58,15 @@ def describe_changes(plan: Plan, changesets: Sequence[Changeset]) -> list[Data]:
             touched[write.hdso] = None
         changes = [_change(plan.hdsos[index], before[index], values[index], names) for index in touched]
         requests = [plan.hdsos[r.hdso].name if r.hdso >= 0 else "every HDSO" for r in changeset.requests]
-        moments.append({"time_s": changeset.time_ns / 1e9, "changes": changes, "requests": requests})
-    return moments
+        moments.append({"time_s": changeset.time_ns / 1e9, "changes": changes, "requests": requests, "by_hand": []})
+    for entry in by_hand:
+        time_s = float(entry.time_s)
+        moment = next((found for found in moments if found["time_s"] == time_s), None)
+        if moment is None:
+            moment = Data(time_s=time_s, changes=[], requests=[], by_hand=[])
+            moments.append(moment)
+        moment["by_hand"].append(write_entry(entry))
+    return sorted(moments, key=lambda moment: moment["time_s"])
 
 
 def _change(hdso: HdsoPlan, before: Values | None, after: Values | None, names: Mapping[int, str]) -> Data:

@@ -65,7 +65,12 @@ def change_lines(moments: Sequence[Data], ink: Ink = PLAIN) -> Iterator[str]:
     for moment in moments:
         writes, same = moment["changes"], sum(not change["changes"] for change in moment["changes"])
         remark = f", {same} of them to the value it has already" if same else ""
-        yield f"  at {moment['time_s']:g} s: {len(writes)} written{remark}"
+        by_hand = [text.strip("</>") for text in moment["by_hand"]]
+        told = [f"{len(writes)} written{remark}"] if writes or not by_hand else []
+        told += ["by hand"] if by_hand else []
+        yield f"  at {moment['time_s']:g} s: {'; '.join(told)}"
+        for text in by_hand:
+            yield from _wrapped(text, 4)
         for change in (change for change in writes if change["changes"]):
             yield from _change(change, ink)
         if moment["requests"]:

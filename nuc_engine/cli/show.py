@@ -39,6 +39,7 @@ def command(config: str, script: str | None, angles: str | None, everything: boo
     from nuc_engine.describe import describe_changes, describe_model
     from nuc_engine.describe_text import Ink, change_lines, model_lines, pose_lines
     from nuc_engine.pose import PoseError, parse_angles, pose
+    from sccils_schemas.by_hand import PlantEntry
 
     prepared = prepare_bout(config, script)
     note_warnings(config, prepared.warnings)
@@ -46,7 +47,8 @@ def command(config: str, script: str | None, angles: str | None, everything: boo
         where = None if angles is None else pose(prepared.plan, parse_angles(angles, prepared.plan))
     except PoseError as error:
         raise click.UsageError(f"--angles {angles}: {error}") from error
-    changes = None if script is None else describe_changes(prepared.plan, prepared.changesets)
+    by_hand = [] if prepared.script is None else [e for e in prepared.script.entries if isinstance(e, PlantEntry)]
+    changes = None if script is None else describe_changes(prepared.plan, prepared.changesets, by_hand)
     whole = everything or (where is None and changes is None)
     if as_json:
         data = describe_model(prepared.model) if whole else {"name": prepared.model.name}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 
 LIFT_M = 0.10
-"""How far the piece is lifted when it is taken off. Assumed: enough for most of what the piece does there to miss the ground."""
+"""How far the piece is lifted when it is taken off. Assumed: the piece mostly misses the ground there."""
 
 
 class Hand:

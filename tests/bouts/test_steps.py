@@ -1,10 +1,7 @@
 """The shipped legs step, judged by docs/stepping.md; without ground they do not. No judging seed is used here."""
 
-from typing import Any
-
 import pytest
 
-from nuc_engine import bout as bout_module
 from nuc_engine.analysis.judge import judge
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.bout import BoutSpec, run_bout
@@ -29,16 +26,8 @@ TURNS = [("lin_roach", "ITF", "itf"), ("lin_roach", "ITB", "itb")]
 
 
 @pytest.mark.parametrize(("config", "behaviour", "script"), [*((c, b, None) for c, b in LEGS), *TURNS])
-def test_a_leg_steps_until_the_ground_is_taken_away(tmp_path, monkeypatch, config, behaviour, script):
-    opened = bout_module.open_plant
-
-    def open_plant(*arguments: Any) -> Any:
-        plant: Any = opened(*arguments)
-        plant.schedule(Ground(20_000_000_000, present=False))
-        return plant
-
-    monkeypatch.setattr(bout_module, "open_plant", open_plant)
-    leg = tracks(tmp_path, config, 35, script=script)
+def test_a_leg_steps_until_the_ground_is_taken_away(tmp_path, config, behaviour, script):
+    leg = tracks(tmp_path, config, 35, script=script, events=(Ground(20_000_000_000, present=False),))
     on_ground, in_air = judge(leg, behaviour, (0, 20)), judge(leg, behaviour, (20, 35))
     assert on_ground.stepping, on_ground.reasons
     assert in_air.kind in NOT_STEPPING

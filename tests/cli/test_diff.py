@@ -298,3 +298,32 @@ def test_models_that_number_their_parameters_differently_are_compared_by_name() 
     names = {d.name for d in compare_models(roach, stick) if d.section in ("value", "rule")}
     assert "FT_ext_FTang" in names
     assert "Enter_FT_Extension" in names
+
+
+BY_HAND = """<hdsoscript name="{name}">
+  <gradual time="1" duration="{seconds}" steps="4"><hdsoMod idNum="103" NumElts="1">60</hdsoMod></gradual>
+  <kick time="2"/>
+  <kick time="2" force="{force}"/>
+  {more}
+</hdsoscript>"""
+
+
+def test_scripts_differ_in_what_is_done_gradually_and_by_hand(nuc: Nuc, tmp_path: Path) -> None:
+    texts = {
+        "a": BY_HAND.format(name="a", seconds=4, force="1 0 0", more='<ground time="3" present="n"/>'),
+        "b": BY_HAND.format(name="b", seconds=5, force="2 0 0", more=""),
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.xml").write_text(text)
+    result = nuc("diff", "a.xml", "b.xml")
+    out = result.stdout
+    assert "at 1 s, HDSO 103 gradually" in out
+    assert "60 in 4 steps over 4 s" in out
+    assert "60 in 4 steps over 5 s" in out
+    assert 'kick time="2" force="1 0 0"' in out
+    assert "at 3 s, ground  only in A" in out
+    assert out.count("at 2 s, kick") == 1
+    nuc("diff", "a.xml", "b.xml", "--changeset", "more.xml")
+    assert 'duration="5" steps="4"' in (tmp_path / "more.xml").read_text()
+    assert 'force="2 0 0"' in (tmp_path / "more.xml").read_text()
+    assert nuc("validate", "more.xml", "--config", "lin_roach").exit_code == 0

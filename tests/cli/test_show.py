@@ -190,3 +190,16 @@ def test_colour_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert patch((1.0, 0.4, 0.0)) == ""
     monkeypatch.setattr("nuc_engine.cli.output.is_terminal", lambda: True)
     assert "38;2;255;102;0" in patch((1.0, 0.4, 0.0))
+
+
+def test_a_script_shows_what_is_done_by_hand_where_it_is_done(nuc, tmp_path):
+    path = tmp_path / "hands.xml"
+    path.write_text(
+        '<hdsoscript><gradual time="1" duration="2" steps="2"><hdsoMod idNum="103" NumElts="1">60</hdsoMod></gradual>'
+        '<kick time="2" force="3 0 0"/><ground time="2.5" present="n"/></hdsoscript>'
+    )
+    out = nuc("show", "lin_roach", "--script", str(path)).stdout
+    assert "at 2 s: 1 written, 1 of them to the value it has already; by hand" in out
+    assert 'kick time="2" force="3 0 0"' in out
+    assert "at 2.5 s: by hand" in out
+    assert "at 3 s: 1 written" in out

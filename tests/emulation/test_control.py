@@ -325,7 +325,7 @@ def test_quit_ends_the_loop(leg):
         ({"command": "stall", "ms": -1}, "ms is -1: expected 0 to"),
         ({"command": "kick", "force_n": [1, 2], "duration_ms": 5}, "expected [forward, left, up] in N"),
         ({"command": "kick", "force_n": [1, 2, None], "duration_ms": 5}, "force_n is None"),
-        ({"command": "kick", "force_n": [1, 2, 3], "duration_ms": 5}, "need --plant mujoco"),
+        ({"command": "kick", "force_n": [1, 2, 3], "duration_ms": 5}, "needs --plant mujoco"),
         ({"command": "ground", "present": 1}, "expected true or false"),
         ({"command": "stall", "ms": 10**400}, "expected a number"),
         ({"command": "height", "height_cm": float("nan")}, "expected a number"),
@@ -365,3 +365,83 @@ def _any_leg(tmp_path_factory):
         _ONE.append(Emulation(tmp_path_factory.mktemp("leg")))
         _ONE[0].terminal.unplug()
     return _ONE[0]
+
+
+class Hands:
+    """A leg with a world behind the commands, advanced by hand."""
+
+    def __init__(self, tmp_path):
+        self.leg = Leg(LegSpec(config=str(CONFIGS / "lin_roach"), seed=4))
+        self.leg.begin(0)
+        self.world = World()
+        self.log = RawLog(tmp_path / "leg.bytes", LogHeader("leg", 57_600, 0, (0, 1, 2, 3)))
+        self.terminal = Terminal(tmp_path / "leg")
+        loop = EmulatorLoop(
+            self.leg.emulator, self.leg.plant, self.world, self.leg.line, baud=57_600, start_ns=0,
+            now=self.world.now, wait=self.world.wait, log=self.log,
+        )  # fmt: skip
+        self.commands = Commands(self.leg, loop, self.terminal, self.world.now)
+
+    def tell(self, name, **parameters):
+        return self.commands.obey({"command": name, **parameters})
+
+    def records_until(self, seconds):
+        self.world.now_ns = round(seconds * 1e9)
+        self.leg.plant.advance(self.world.now_ns)
+        return self.leg.plant.take_records()
+
+
+@pytest.fixture
+def hands(tmp_path):
+    emulation = Hands(tmp_path)
+    yield emulation
+    emulation.terminal.unplug()
+    emulation.log.flush()
+    emulation.log.close()
+
+
+def test_a_kick_without_force_is_drawn_and_answered(hands, tmp_path):
+    first, second = hands.tell("kick"), hands.tell("kick")
+    assert len(first["force_n"]) == 3
+    assert first["duration_ns"] > 0
+    assert first["force_n"] != second["force_n"]
+    given = hands.tell("kick", force_n=[1, 0, 0], duration_ms=20)
+    assert (given["force_n"], given["duration_ns"]) == ([1.0, 0.0, 0.0], 20 * MS)
+    hands.log.flush()
+    assert [happening.event for happening in read(tmp_path / "leg.bytes").events] == [Event.KICKED] * 3
+
+
+def test_a_leg_is_loaded_taken_apart_and_put_together_by_command(hands, tmp_path):
+    standing = hands.records_until(1)[-1][4]
+    hands.tell("load", down_n=2.0, duration_ms=500)
+    assert hands.records_until(1.4)[-1][4] > standing + 1.0
+    hands.tell("disconnect", joint="Coxa-Trochanter", duration_ms=100)
+    assert hands.records_until(3)[-1][4] == 0.0
+    hands.tell("reconnect", duration_ms=500)
+    assert hands.records_until(5)[-1][4] == pytest.approx(standing, abs=0.5)
+    hands.log.flush()
+    happened = [happening.event for happening in read(tmp_path / "leg.bytes").events]
+    assert happened == [Event.LOADED, Event.TAKEN_APART, Event.PUT_TOGETHER]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ({"command": "kick", "force_n": [1, 2]}, "force_n is"),
+        ({"command": "kick", "force_n": [1, 2, 2000]}, "expected -1000 to 1000"),
+        ({"command": "load", "down_n": 1}, "duration_ms is None"),
+        ({"command": "disconnect", "duration_ms": 1}, "joint is None"),
+        ({"command": "disconnect", "joint": "Knee", "duration_ms": 1}, "expected one of Thorax-Coxa1"),
+        ({"command": "reconnect", "duration_ms": 1}, "nothing is taken off"),
+    ],
+)
+def test_what_hands_can_not_do_is_answered(hands, tmp_path, command, words):
+    with pytest.raises(EmulationError, match=words):
+        hands.commands.obey(command)
+    hands.log.flush()
+    assert read(tmp_path / "leg.bytes").events == ()
+
+
+def test_servos_without_a_leg_have_no_hands_on_them(leg):
+    with pytest.raises(EmulationError, match="--plant mujoco"):
+        leg.tell("kick")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from hypothesis import strategies as st
 
+from sccils_schemas import by_hand as hand
 from sccils_schemas import documents as doc
 from sccils_schemas.numbers import FLOAT_MAX, INTEGER_RANGE
 from sccils_schemas.parse_joints import ACTIVATIONS, FUNCTION_TYPES, MODES, USES
@@ -66,9 +68,24 @@ def some(strategy: st.SearchStrategy[object], most: int = 2) -> st.SearchStrateg
     return st.lists(strategy, max_size=most).map(tuple)
 
 
+graduals = st.builds(
+    doc.Gradual,
+    time_s=times,
+    duration_s=times,
+    steps=st.integers(0, 999),
+    mods=st.lists(mods().map(lambda mod: replace(mod, time_s=Decimal(0))), min_size=1, max_size=2).map(tuple),
+)
+by_hand = st.one_of(
+    st.builds(hand.KickEntry, times, st.none() | st.tuples(doubles, doubles, doubles), st.none() | times),
+    st.builds(hand.GroundEntry, times, st.booleans()),
+    st.builds(hand.HeightEntry, times, doubles),
+    st.builds(hand.LoadEntry, times, doubles, times),
+    st.builds(hand.DisconnectEntry, times, odd, times),
+    st.builds(hand.ReconnectEntry, times, times),
+)
 scripts = st.builds(
     doc.HdsoScript,
-    entries=some(mods() | specs(), 4),
+    entries=some(mods() | specs() | graduals | by_hand, 4),
     name=labels,
     fullname=labels,
     script_type=labels,

@@ -593,3 +593,29 @@ def test_a_core_that_is_replaced_is_told_the_park_pose_again(b):
     again = [fields for kind, fields in b.core.obeyed if kind == Command.PARK]
     assert len(again) == 2
     assert again[1][1:] == told[0][1:]
+
+
+GRADUAL = """<hdsoscript name="slowly"><gradual time="2" duration="4" steps="2">
+<hdsoMod idNum="101" NumElts="1">3</hdsoMod></gradual></hdsoscript>"""
+
+
+def test_a_gradual_change_starts_from_the_value_in_force(b):
+    talk = b.client("Ann")
+    talk.ask("set", changes=[["pro_load", -1.0]])
+    talk.ask("script", text=GRADUAL)
+    waiting = talk.ask("pending")
+    assert [(entry["names"], entry["time_s"]) for entry in waiting] == [(["pro_load"], 4.0), (["pro_load"], 6.0)]
+    talk.ask("run")
+    b.pass_time(4.5)
+    assert talk.ask("get", names=["pro_load"])["values"] == {"pro_load": 1.0}
+    b.pass_time(2)
+    assert talk.ask("get", names=["pro_load"])["values"] == {"pro_load": 3.0}
+
+
+def test_what_is_done_to_a_leg_by_hand_is_refused_with_what_would_help(b):
+    text = GRADUAL.replace("</hdsoscript>", '<kick time="3"/></hdsoscript>')
+    refusal = refused(b.client("Ann"), "script", text=text)
+    assert refusal.kind == "refused"
+    assert "by hand (line 2)" in refusal.text
+    assert "nuc experiment --bus" in refusal.hint
+    assert b.client("Bob").ask("pending") == []
