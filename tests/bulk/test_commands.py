@@ -88,7 +88,24 @@ def test_what_can_not_be_run_is_told_in_a_line(words: tuple[str, ...], status: i
 
 
 def test_tune_writes_the_script_of_the_best(nuc: Nuc, tmp_path: Path) -> None:
-    words = ("tune", "lin_roach", "-d", "8", "-c", "FWD", "-v", "103=55:65", "-n", "2", "--seeds", "3", "--fresh", "4")
+    words = (
+        "tune",
+        "lin_roach",
+        "-d",
+        "8",
+        "-c",
+        "FWD",
+        "-v",
+        "103=55:65",
+        "-n",
+        "2",
+        "--seeds",
+        "3",
+        "--fresh",
+        "4",
+        "-j",
+        "1",
+    )
     result = nuc(*words, "-o", "best.xml", "--json")
     said = json.loads(result.stdout)
     assert result.exit_code == (0 if said["best"]["good"] else 1)

@@ -96,5 +96,6 @@ def test_workers_end_with_their_parent(blow: signal.Signals, tmp_path: Path) -> 
         parent.send_signal(blow)
     _, complaints = parent.communicate(timeout=60)
     assert have_ended(handles)
+    assert not list(tmp_path.glob("interrupted*"))
     # The parent's own traceback at most, none of a worker.
     assert complaints.count("Traceback") == (1 if blow is signal.SIGINT else 0)

@@ -45,9 +45,12 @@ def raise_awkward(_: int) -> int:
 
 
 def tell_and_wait(folder: str) -> None:
-    """Leave this process's id in a folder, and wait for the end."""
+    """Leave this process's id in a folder, and wait for the end. A bout would take an interrupt for its own end."""
     Path(folder, str(os.getpid())).touch()
-    threading.Event().wait(120)
+    try:
+        threading.Event().wait(120)
+    except KeyboardInterrupt:
+        Path(folder, f"interrupted {os.getpid()}").touch()
 
 
 def hold(folder: str) -> None:
