@@ -66,7 +66,7 @@ def _strides(name: str, amount: FloatArray, what: str, leg: LegTracks, criteria:
 
 
 def _thc_held(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
-    if not leg.thc_alternates:
+    if leg.find_module("ThC") is None:
         return ()
     covered = steps.module("ThC").range_deg
     median = float(np.median(covered)) if covered.size else float("nan")

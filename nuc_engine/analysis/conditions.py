@@ -27,9 +27,9 @@ class Asked:
     held: Collection[str] = ()
 
 
-def asked_of(m: Measures, c: Criteria) -> Asked:
+def asked_of(m: Measures, c: Criteria, held: Collection[str] = ()) -> Asked:
     """Return what docs/stepping.md asks of every window."""
-    return Asked(c.min_steps, c.max_gap_periods * m.period_s, m.joint_cycles)
+    return Asked(c.min_steps, c.max_gap_periods * m.period_s, m.joint_cycles, held)
 
 
 def general_checks(m: Measures, asked: Asked, contact_known: bool, c: Criteria) -> tuple[Check, ...]:
@@ -55,10 +55,11 @@ def general_checks(m: Measures, asked: Asked, contact_known: bool, c: Criteria) 
     )
 
 
-def switches_too_often(m: Measures, c: Criteria) -> bool:
+def switches_too_often(m: Measures, c: Criteria, held: Collection[str] = ()) -> bool:
     """Say whether condition 4 is violated, where there are steps to count the changes of action in."""
     too_fast = bool(np.isfinite(m.period_s)) and m.period_s < c.min_period_s
-    return too_fast or any(mod.switches_per_step > c.max_switches_per_action * mod.action_count for mod in m.modules)
+    acting = (module for module in m.modules if module.role not in held)
+    return too_fast or any(mod.switches_per_step > c.max_switches_per_action * mod.action_count for mod in acting)
 
 
 def _module_checks(module: ModuleMeasures, c: Criteria) -> tuple[Check, ...]:

@@ -86,7 +86,7 @@ class Criteria:
     still_share: float = 0.5
     """Outcome: the end that is looked at for standing still is at most this share of the steady part."""
     max_switch_rate_hz: float = 3.0
-    """Outcome: changes of action per second, and per action of the module, above which a leg without cycles chatters."""
+    """Outcome: changes of action per second and action of the module, above which a leg without cycles chatters."""
     idle_switches: int = 2
     """Action changes of one module at the window's end that show that it goes on cycling in the air."""
 

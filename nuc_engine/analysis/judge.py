@@ -57,11 +57,14 @@ def judge(
     settling time, reaches beyond the record, or a joint the behaviour speaks of is missing.
     """
     steady = steady_part(leg, window, criteria.settle_s)
-    steps = (detect_steps(leg, criteria) if steps is None else steps).within(*steady)
+    held = ("ThC",) if behaviour == "sideways" and not leg.thc_acts else ()
+    leg = leg.as_held() if held else leg
+    steps = (detect_steps(leg, criteria) if steps is None or held else steps).within(*steady)
     measures = measure(leg, steps, steady, criteria)
-    general = general_checks(measures, asked_of(measures, criteria), steps.contact_known, criteria)
+    general = general_checks(measures, asked_of(measures, criteria, held), steps.contact_known, criteria)
     special = behaviour_checks(behaviour, leg, steps, criteria)
-    kind = _kind(measures, general, special, steps.contact_known, criteria)
+    too_often = switches_too_often(measures, criteria, held)
+    kind = _kind(measures, general, special, steps.contact_known, too_often, criteria)
     return Verdict(
         behaviour=behaviour,
         window=window,
@@ -80,12 +83,17 @@ def _shows(behaviour: Behaviour, leg: LegTracks, steps: Steps, criteria: Criteri
 
 
 def _kind(  # noqa: PLR0911  one return per class of docs/stepping.md, in its order
-    m: Measures, general: tuple[Check, ...], special: tuple[Check, ...], contact_known: bool, c: Criteria
+    m: Measures,
+    general: tuple[Check, ...],
+    special: tuple[Check, ...],
+    contact_known: bool,
+    too_often: bool,
+    c: Criteria,
 ) -> Kind:
     failed = {check.name for check in general if not check.ok}
     if all(module.still_range_deg < c.min_excursion_deg for module in m.modules):
         return "chatter" if any(mod.still_switches >= c.chatter_switches for mod in m.modules) else "dead"
-    if switches_too_often(m, c):
+    if too_often:
         return "chatter"
     cycles = m.joint_cycles >= c.min_steps or any(module.still_switches >= c.idle_switches for module in m.modules)
     if m.contact_share < c.min_phase_share and cycles:

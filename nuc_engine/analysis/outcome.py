@@ -20,7 +20,7 @@ from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, Criteria, 
 from nuc_engine.analysis.measures import Measures, measure, steady_part
 from nuc_engine.analysis.rhythm import Rhythm, is_periodic, rhythm
 from nuc_engine.analysis.steps import Steps, detect_steps
-from nuc_engine.analysis.tracks import LegTracks, Role
+from nuc_engine.analysis.tracks import LegTracks, Role, covered_deg
 
 CYCLIC: tuple[OutcomeKind, ...] = ("FWD", "ITF", "ITB", "stick", "sideways", "backward", "unnamed cycle")
 """The kinds that are stepping: a cycle that repeats, with ground contact and air."""
@@ -75,9 +75,14 @@ def classify(
     `settle_s`, reaches beyond the record, or the leg has no joints to judge by.
     """
     steady = steady_part(leg, window, settle_s)
-    seen = (detect_steps(leg, criteria) if steps is None else steps).within(*steady)
+    steps = detect_steps(leg, criteria) if steps is None else steps
+    held = _thc_held(leg, steps.within(*steady), steady, criteria)
+    if held:
+        leg = leg.as_held()
+        steps = steps if steps.contact_known else detect_steps(leg, criteria)
+    seen = steps.within(*steady)
     m = measure(leg, seen, steady, criteria, still_share=criteria.still_share)
-    view = _View(leg, seen, m, steady, criteria)
+    view = _View(leg, seen, m, steady, criteria, thc_held=held)
     kind, reasons = _kind(view)
     pace = view.pace
     return Outcome(
@@ -97,23 +102,30 @@ class _View:
     """A window with everything the classes are decided by."""
 
     def __init__(
-        self, leg: LegTracks, seen: Steps, m: Measures, steady: tuple[float, float], criteria: Criteria
+        self,
+        leg: LegTracks,
+        seen: Steps,
+        m: Measures,
+        steady: tuple[float, float],
+        criteria: Criteria,
+        *,
+        thc_held: bool,
     ) -> None:
         self.leg, self.seen, self.m, self.c = leg, seen, m, criteria
         self.length_s = steady[1] - steady[0]
         self.steps_asked = _steps_asked(self.length_s, criteria)
-        self.thc_held = _thc_held(leg, m, criteria)
+        self.held: tuple[str, ...] = ("ThC",) if thc_held else ()
         self.rhythms = _rhythms(leg, steady, criteria)
-        pacer = "FTi" if self.thc_held else "ThC"
+        pacer = "FTi" if thc_held else "ThC"
         self.pace: Rhythm | None = next((r for r in self.rhythms if r.role == pacer), None)
         cycles = 0 if self.pace is None else self.pace.cycles
-        asked = Asked(self.steps_asked, self.longest_gap_s(m.period_s), cycles, held=("ThC",) if self.thc_held else ())
+        asked = Asked(self.steps_asked, self.longest_gap_s(m.period_s), cycles, self.held)
         self.failed = tuple(
             check
             for check in general_checks(m, asked, seen.contact_known, criteria)
             if not check.ok and check.text != NO_CONTACT_RECORD
         )
-        self.candidates = _candidates(leg, thc_held=self.thc_held)
+        self.candidates = _candidates(leg, thc_held=thc_held)
         moved = seen if len(seen) >= self.steps_asked else detect_steps(leg, criteria, by="actions").within(*steady)
         self.resembles: tuple[Behaviour, ...] = tuple(
             b
@@ -181,12 +193,12 @@ def _chatter(view: _View) -> str:
     """Say how a moving leg chatters; "" when it does not."""
     m, c = view.m, view.c
     if len(view.seen) >= view.steps_asked:
-        return "actions or steps follow each other too fast" if switches_too_often(m, c) else ""
+        return "actions or steps follow each other too fast" if switches_too_often(m, c, view.held) else ""
     pace = view.pace
     counted, limit, per = 1.0, c.max_switch_rate_hz, "second"
     if pace is not None and pace.cycles >= view.steps_asked:
         counted, limit, per = pace.period_s, c.max_switches_per_action, "joint cycle"
-    for module in m.modules:
+    for module in (module for module in m.modules if module.role not in view.held):
         changes, most = counted * module.switch_rate_hz, limit * module.action_count
         if changes > most:
             return f"{module.name} changes its action {changes:.3g} times per {per}, more than {most:g}"
@@ -212,10 +224,15 @@ def _steps_asked(length_s: float, c: Criteria) -> int:
     return max(c.fewest_steps, int(c.min_steps * share + 1e-9))
 
 
-def _thc_held(leg: LegTracks, m: Measures, c: Criteria) -> bool:
-    """Say whether the thorax-coxa joint does not take part: fewer than two actions, or it hardly moves in the steps."""
-    thc = next((module for module in m.modules if module.role == "ThC"), None)
-    return not leg.thc_alternates or thc is None or thc.range_deg < c.min_excursion_deg
+def _thc_held(leg: LegTracks, seen: Steps, steady: tuple[float, float], c: Criteria) -> bool:
+    """Say whether the thorax-coxa joint takes no part: fewer than two actions, or it hardly moves (in the steps)."""
+    thc = leg.find_module("ThC")
+    if thc is None or not thc.alternates:
+        return True
+    inside = slice(*np.searchsorted(leg.t_sensor_s, steady))
+    per_step = seen.module("ThC").range_deg
+    moves_in_steps = not per_step.size or float(np.median(per_step)) >= c.min_excursion_deg
+    return not moves_in_steps or covered_deg(thc.angle_deg[inside]) < c.min_excursion_deg
 
 
 def _candidates(leg: LegTracks, *, thc_held: bool) -> tuple[Behaviour, ...]:
@@ -237,7 +254,8 @@ def step_kinds(
         if lift_off < begin_s or end > end_s:
             continue
         one = steps.within(lift_off, end)
-        held = not leg.thc_alternates or bool(one.module("ThC").range_deg[0] < criteria.min_excursion_deg)
+        thc = leg.find_module("ThC")
+        held = thc is None or not thc.alternates or bool(one.module("ThC").range_deg[0] < criteria.min_excursion_deg)
         named = (b for b in _candidates(leg, thc_held=held) if _all_ok(behaviour_checks(b, leg, one, criteria)))
         seen.append(SeenStep(lift_off, end, next(named, "")))
     return tuple(seen)

@@ -154,11 +154,12 @@ def detect_steps(
 def _stance_by_actions(leg: LegTracks) -> BoolArray:
     """Return, per state time, whether the actions say that the leg is in stance.
 
-    A stick insect leg goes over to its stance action when it feels load. The roach leg's thorax-coxa joint presses it
-    down and leads; its other joints answer to the load, so the stance is theirs (event spaces of section 7.4.1).
+    A stick insect leg goes over to its stance action when it feels load, as any leg that only flexes does. The roach
+    leg's thorax-coxa joint presses it down and leads; its other joints answer to the load, so the stance is theirs
+    (event spaces of section 7.4.1).
     """
     pressing = leg.stance_module.action == leg.stance_action
-    if not leg.is_roach:
+    if not leg.is_roach or leg.stance_module.role != "ThC":
         return pressing
     answering = next((m for role in ("CTr", "FTi") if (m := leg.find_module(role)) and m.alternates), None)
     return pressing if answering is None else runs_at_ends(answering.action, pressing)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.errors import AnalysisError
 
 FloatArray = NDArray[np.float64]
@@ -97,15 +98,24 @@ class LegTracks:
         raise AnalysisError(f"no module has the action of stance, {self.stance_action}")
 
     @property
-    def thc_alternates(self) -> bool:
-        """True when a thorax-coxa joint has two or more actions; otherwise it is only held (section 7.1.1)."""
+    def thc_acts(self) -> bool:
+        """True when a thorax-coxa joint has two or more actions and moves; otherwise it is only held (section 7.1.1).
+
+        To move is to cover `min_excursion_deg` (docs/stepping.md), from the 5th to the 95th percentile of the record.
+        """
         thc = self.find_module("ThC")
-        return thc is not None and thc.alternates
+        return thc is not None and thc.alternates and covered_deg(thc.angle_deg) >= DEFAULT_CRITERIA.min_excursion_deg
 
     @property
     def is_roach(self) -> bool:
         """True when the thorax-coxa joint presses the leg down in stance, as its action's name says (section 4.4.2)."""
-        return self.thc_alternates and self.stance_module.action_name(self.stance_action).endswith("DEP")
+        thc = self.find_module("ThC")
+        return thc is not None and any(name.endswith("DEP") for name in thc.action_names)
+
+    def as_held(self) -> LegTracks:
+        """Return the same leg with FTi flexion as its stance action, as where the thorax-coxa joint is only held."""
+        flexion = _flexion(self.modules)
+        return self if flexion is None else replace(self, stance_action=flexion)
 
     @property
     def pacing_module(self) -> ModuleTrack:
@@ -113,7 +123,7 @@ class LegTracks:
 
         Raises AnalysisError when there is no femur-tibia module either.
         """
-        return self.module("ThC") if self.thc_alternates else self.module("FTi")
+        return self.module("ThC") if self.thc_acts else self.module("FTi")
 
     @property
     def outward_y(self) -> float:
@@ -160,13 +170,26 @@ def find_stance_action(modules: Sequence[ModuleTrack]) -> int:
     thc = next((m for m in modules if m.role == "ThC" and m.alternates), None)
     if thc is not None:
         return stance_action(thc)
-    for module in modules:
-        for code, name in zip(module.actions, module.action_names, strict=True):
-            if module.role == "FTi" and module.alternates and re.search(r"(?i)fle?x", name):
-                return code
+    flexion = _flexion(modules)
+    if flexion is not None:
+        return flexion
     raise AnalysisError(
         "no joint between thorax and coxa with actions, and no femur-tibia joint with a flexion, expected one of them"
     )
+
+
+def covered_deg(angle_deg: FloatArray) -> float:
+    """Return the angle covered from the 5th to the 95th percentile; 0 where nothing was recorded."""
+    if not angle_deg.size:
+        return 0.0
+    low, high = np.percentile(angle_deg, [5, 95])
+    return float(high - low)
+
+
+def _flexion(modules: Sequence[ModuleTrack]) -> int | None:
+    fti = next((m for m in modules if m.role == "FTi" and m.alternates), None)
+    named = () if fti is None else zip(fti.actions, fti.action_names, strict=True)
+    return next((code for code, name in named if re.search(r"(?i)fle?x", name)), None)
 
 
 def _same_length(what: str, times: FloatArray, arrays: Sequence[tuple[str, NDArray[Any]]]) -> None:

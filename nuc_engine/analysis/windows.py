@@ -90,13 +90,18 @@ def intended_behaviour(plan: Plan, values: Sequence[Values | None]) -> Behaviour
         for joint in plan.joints
         if len(joint.states) > 1 and (role := joint_role(joint.name))
     }
-    thc = next((joint for joint in plan.joints if len(joint.states) > 1 and joint_role(joint.name) == "ThC"), None)
+    thc = next((joint for joint in plan.joints if _acts(joint) and joint_role(joint.name) == "ThC"), None)
     if thc is None:
         return "sideways" if under_load.get("FTi") == "flexes" else None
     if any(plan.states[state].name.endswith("DEP") for state in thc.states):
         return _UNDER_LOAD.get((under_load.get("FTi", ""), under_load.get("CTr", "")))
     retracts = any(re.search("(?i)ret", plan.states[state].name) for state in _loaded_states(plan, thc, values))
     return "stick" if retracts and under_load.get("FTi", "flexes") == "flexes" else None
+
+
+def _acts(joint: JointPlan) -> bool:
+    """Say whether a joint has actions that move it: in position mode, its motor holds it whatever they are."""
+    return len(joint.states) > 1 and joint.control_mode != "position"
 
 
 def _moved_under_load(plan: Plan, joint: JointPlan, values: Sequence[Values | None]) -> str:

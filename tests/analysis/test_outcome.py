@@ -95,6 +95,22 @@ def test_a_thorax_coxa_joint_that_does_not_move_is_held() -> None:
     assert [check.name for check in asked.checks if not check.ok] == ["ThC held"]
 
 
+def test_a_joint_that_is_held_takes_no_part_whatever_its_actions_do() -> None:
+    """As in the restricted preparation: the module switches, its motor stays where it is."""
+    held = stick_leg(replace(SIDEWAYS, thc_deg=0.5, noise_deg=0.3))
+    for tracks in (held, switching(held, "ThC", 0.1), replace(switching(held, "ThC", 0.1), contact_n=None)):
+        assert not tracks.thc_acts
+        assert tracks.pacing_module.role == "FTi"
+        assert kind(tracks) == "sideways"
+    assert judge(switching(held, "ThC", 0.1), "sideways", WINDOW).stepping
+    assert not judge(held, "stick", WINDOW).stepping
+    outcome = classify(dragging(held), WINDOW)
+    assert (outcome.kind, outcome.resembles) == ("dragging cycle", ("sideways",))
+    assert outcome.cycle_s == pytest.approx(1.4, abs=0.02)
+    # All modules are part of a global state.
+    assert len(classify(frozen_after(held, 10.0), WINDOW).state) == 3
+
+
 def test_inward_is_towards_the_body_on_either_side() -> None:
     assert kind(restricted_leg(replace(SIDEWAYS, side=1.0))) == "sideways"
     assert kind(restricted_leg(replace(SIDEWAYS, stride_cm=(0.0, 6.0)))) == "unnamed cycle"
@@ -317,7 +333,7 @@ def test_when_a_leg_came_to_rest_is_found() -> None:
 def test_a_held_joint_does_not_keep_a_leg_from_being_judged() -> None:
     tracks = restricted_leg()
     assert find_stance_action(tracks.modules) == EXT
-    assert (tracks.thc_alternates, tracks.pacing_module.role, tracks.stance_module.role) == (False, "FTi", "FTi")
+    assert (tracks.thc_acts, tracks.pacing_module.role, tracks.stance_module.role) == (False, "FTi", "FTi")
     steps = detect_steps(tracks).within(3.0, 20.0)
     assert len(steps.thc_minima_s) == 0
     assert len(steps.pace_minima_s) == pytest.approx(12, abs=1)

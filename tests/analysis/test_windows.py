@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,8 @@ from nuc_engine.plan import Plan
 from nuc_engine.values import initial_values
 
 
-def with_held_thorax(plan: Plan) -> Plan:
-    return replace(plan, joints=tuple(replace(j, states=()) if "horax" in j.name else j for j in plan.joints))
+def with_thorax(plan: Plan, **changes: Any) -> Plan:
+    return replace(plan, joints=tuple(replace(j, **changes) if "horax" in j.name else j for j in plan.joints))
 
 
 @pytest.mark.parametrize(
@@ -26,4 +27,5 @@ def test_a_leg_with_a_held_thorax_coxa_joint_is_meant_to_step_sideways(
     plan = prepare_bout(config, None).plan
     values = initial_values(plan)
     assert intended_behaviour(plan, values) == free
-    assert intended_behaviour(with_held_thorax(plan), values) == held
+    assert intended_behaviour(with_thorax(plan, states=()), values) == held
+    assert intended_behaviour(with_thorax(plan, control_mode="position"), values) == held
