@@ -98,7 +98,9 @@ def test_a_narrower_spread_is_seen_and_an_equal_one_refused() -> None:
         < finding.numbers["linear: noise level of it (deg)"]
         < finding.numbers["piecewise constant: spread of successive minima (deg)"]
     )
-    for equal in ((2.0, 2.0), (3.0, 1.0)):
+    close = ten_minutes(1.95, 2.0)
+    assert close.numbers["spread ratio"] < 1 < close.numbers["spread ratio, high end"]
+    for equal in ((1.95, 2.0), (3.0, 1.0)):
         refused = ten_minutes(*equal)
         assert not refused.ok
         assert "spread ratio" in refused.reasons[0]

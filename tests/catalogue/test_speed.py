@@ -60,8 +60,11 @@ def test_periods_that_fall_too_little_or_not_at_every_level_are_refused(periods:
 
 def test_a_fall_within_the_error_is_none() -> None:
     # The median of forty steps with a spread of 20 % is known to about 4 %.
-    finding = judge((1.0, 0.8, 0.79, 0.66), jitter=0.2)
-    assert any(reason.startswith("level 3: period") for reason in finding.reasons)
+    finding = judge((1.0, 0.8, 0.74, 0.6), jitter=0.2)
+    fall = finding.numbers["level 2: step period (s)"] - finding.numbers["level 3: step period (s)"]
+    assert 0 < fall < 0.03
+    assert len(finding.reasons) == 1
+    assert finding.reasons[0].startswith("level 3: period")
 
 
 def test_every_level_has_to_step() -> None:
