@@ -4,8 +4,9 @@ import pytest
 from PIL import Image
 
 from nuc_engine.experiments.conduct import representative
-from nuc_engine.experiments.figures import DrawTask, draw_picture, draw_task, events_of_plan, last_cycles
+from nuc_engine.experiments.figures import DrawTask, draw_picture, draw_task, draw_trial, events_of_plan, last_cycles
 from nuc_engine.experiments.protocol import Window
+from nuc_engine.experiments.trials import run_again
 from tests.experiments import tiny
 
 MOST_BYTES = 200_000
@@ -18,6 +19,11 @@ def test_a_repetition_is_drawn_small_and_the_same_each_time(tmp_path):
     assert [figure.file for figure in figures] == ["tiny_angles.png", "tiny_paths.png"]
     first = {figure.file: (tmp_path / figure.file).read_bytes() for figure in figures}
     assert all(len(content) < MOST_BYTES for content in first.values())
+    (tmp_path / "free").mkdir()
+    run_again(row.bouts, tiny.trial(7), tmp_path)
+    draw_trial(row, trial, {"only": tmp_path / "only"}, tmp_path / "free")
+    # The curves are those of the kicked leg, not only the marks.
+    assert first["tiny_angles.png"] != (tmp_path / "free/tiny_angles.png").read_bytes()
     draw_task(DrawTask(row, trial, tmp_path))
     assert first == {figure.file: (tmp_path / figure.file).read_bytes() for figure in figures}
     assert "seed 7 (as seen; kicked once because it was needed)" in figures[0].caption

@@ -154,6 +154,15 @@ def test_what_has_to_be_done_and_is_not_spoils_the_bout(finished, by_hand):
     assert daemon.named("end")
 
 
+def test_what_nobody_confirms_does_not_hold_up_what_comes_after(finished, tmp_path):
+    script = tmp_path / "late.xml"
+    script.write_text('<hdsoscript><ground time="6" present="n"/></hdsoscript>')
+    daemon, helper = Daemon(finished, ends_s=8.0), Helper(refuses=(Kick,))
+    plan = tiny.plan(script=str(script), start_kick_s=1.0, duration_s=8.0)
+    do_bout(plan, 1, daemon, helper, daemon.wait, Path("unused"))
+    assert [text for text, _ in daemon.named("mark")] == ["ground by hand"]
+
+
 def test_data_that_are_elsewhere_can_not_be_looked_at(tmp_path):
     daemon = Daemon(tmp_path / "elsewhere")
     with pytest.raises(Aborted, match="not on this machine"):
