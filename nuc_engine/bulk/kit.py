@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nuc_engine.bout import CONFIGURATION_FILES, PLANT_SPEC_FILE, SCRIPT_FILE
@@ -20,8 +20,8 @@ class Kit:
     """
 
     name: str
-    files: tuple[tuple[str, bytes], ...]
-    script: bytes | None = None
+    files: tuple[tuple[str, bytes], ...] = field(repr=False)
+    script: bytes | None = field(default=None, repr=False)
     script_name: str = SCRIPT_FILE
 
     def unpack(self, folder: Path) -> tuple[Path, Path | None]:

@@ -32,6 +32,7 @@ Done = Callable[[int, int], None]
 """Told how many items are finished, of how many."""
 
 _LAST_CALL_S = 5.0
+_SHORT = 240
 
 
 class ItemFailed(Exception):
@@ -260,4 +261,4 @@ def _end_with_parent() -> None:
 
 def _short(item: object) -> str:
     text = repr(item)
-    return text if len(text) <= 120 else f"{text[:117]}..."
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."

@@ -23,15 +23,14 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(
         (
-            "nuc sweep lin_roach --vary plant.world.friction=0.05:0.15:5 --seeds 1000:1009 --out friction.parquet",
+            "nuc sweep lin_roach -v plant.world.friction=0.05:0.15:5 --seeds 1000:1009 -o friction.parquet",
             "50 bouts: five frictions, ten seeds each",
         ),
         (
-            "nuc sweep lin_roach --script experiment_a --duration 60 --latin 100"
-            " --vary TC1_retLEV_FTang@20=100:116 --vary plant.world.base_height_cm=7:9 --out turn.parquet",
-            "100 points of a Latin hypercube over a value of the script's changeset at 20 s, and body height",
+            "nuc sweep lin_roach -s experiment_a -d 60 --latin 50 -v TC1_retLEV_FTang@20=100:116 -o a.parquet",
+            "50 points of a Latin hypercube, over a value of the script's changeset at 20 s",
         ),
-        ("nuc sweep sweep.toml --out turn.parquet", "the same from a file (docs/bulk.md)"),
+        ("nuc sweep turn.toml --out turn.parquet", "a sweep that stands in a file (docs/bulk.md)"),
     ),
     output=(
         "One Parquet file with one row per bout: what was varied, seed, how the bout ended, and for each window the"

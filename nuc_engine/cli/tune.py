@@ -22,18 +22,16 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(
         (
-            "nuc tune lin_roach --vary FT_ext_FTang=70:110 --vary TC1_proDEP_FTang=100:140 --criterion FWD"
-            " --trials 60 --out forward.xml",
+            "nuc tune lin_roach -v FT_ext_FTang=70:110 -v TC1_proDEP_FTang=100:140 -c FWD -o forward.xml",
             "two thresholds with which most bouts walk forward",
         ),
         (
-            "nuc tune lin_roach --script experiment_a --duration 40 --vary TC1_retLEV_FTang@20=100:116"
-            " --criterion ITF --trials 40 --out itf_better.xml",
+            "nuc tune lin_roach -s experiment_a -d 40 -v TC1_retLEV_FTang@20=100:116 -c ITF -o itf.xml",
             "a value of the changeset at 20 s, by what the leg does after it",
         ),
         (
-            "nuc tune my_leg --vary plant.world.friction=0.05:0.5:log --criterion judge.py:slides --out s.xml",
-            "a plant, by a Python function of your own (docs/bulk.md)",
+            "nuc tune my_leg -v plant.world.friction=0.05:0.5:log -c judge.py:slides -o slides.xml",
+            "a plant, by a Python function of one's own (docs/bulk.md)",
         ),
     ),
     output=(
