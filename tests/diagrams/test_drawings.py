@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from nuc_engine.diagrams import ring
 from nuc_engine.diagrams.events import compare_action, event_diagram
 from nuc_engine.diagrams.flow import flow_diagram
 from nuc_engine.diagrams.nominal import nominal
@@ -123,6 +124,18 @@ def test_others_are_placed_so_that_arrows_do_not_lead_through_boxes():
     cycle = [(0,), (1,), (2,), (3,)]
     found = places(cycle, [(4,), (5,)], [((4,), (0,)), ((5,), (2,))], (400.0, 280.0), (150.0, 63.0))
     assert found[(4,)][1] < 0 < found[(5,)][1]  # Above the top of the ring, and below its bottom.
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_box_would_stand_better_elsewhere(seed):
+    rng = np.random.default_rng(seed)
+    states = [(k,) for k in range(10)]
+    joined = [(states[a], states[b]) for a, b in rng.integers(0, 10, (16, 2)).tolist() if a != b]
+    reach, box = (380.0, 240.0), (120.0, 50.0)
+    at = dict(places(states[:4], states[4:], joined, reach, box))
+    pairs = sorted({(min(a, b), max(a, b)) for a, b in joined})
+    trials = [t for state in states[4:] for t in ring._moves(at, state, states[4:], ring._slots(reach), box)]
+    assert min(ring._cost(trial, pairs, box) for trial in trials) >= ring._cost(at, pairs, box) - 1e-6
 
 
 def test_sensory_flow_has_an_arrow_for_every_influence():

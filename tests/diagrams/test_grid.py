@@ -123,6 +123,16 @@ def test_an_overlap_beyond_what_the_servo_can_reach_is_none():
     assert space.never() == (wiring.modules[0].actions[1].index,)
 
 
+def test_rules_that_overlap_only_beyond_the_servos_scale_do_not():
+    both = {161: "FT_angle > TC1_proDEP_FTang", 162: "FT_angle > TC1_retLEV_FTang", 105: 176.0, 103: 190.0}
+    wiring = changed(
+        "lin_roach", {**both, 161: "(FT_angle > TC1_proDEP_FTang) | (FT_angle > TC1_retLEV_FTang)", 162: both[161]}
+    )
+    space = sensor_space(wiring.modules[0])
+    assert space.overlaps() == ()
+    assert len(space.never()) == 2
+
+
 def test_sensors_compared_with_each_other():
     space = sensor_space(module(Order(X, Y, True), AllOf((Order(X, Y, True), over(X, 3.0))), under(Z, 0.0)))
     assert {box.actions for box in space.overlaps()} == {(0, 1), (0, 2), (1, 2), (0, 1, 2)} - {(1, 2)}

@@ -48,6 +48,7 @@ def test_a_span_counts_only_what_is_in_it():
     bout = synthetic.bout(synthetic.leg(duration_s=9.0))
     whole, half = global_states(bout), global_states(bout, (4.5, 9.0))
     assert half.span == (4.5, 9.0)
+    assert global_states(bout, (4.51, 8.99)).span == (4.51, 8.99)  # Between two records.
     assert sum(p.count for p in half.passages) < sum(p.count for p in whole.passages)
     assert sum(stay.share for stay in half.stays) == pytest.approx(1.0)
 
