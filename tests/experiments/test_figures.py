@@ -19,11 +19,12 @@ def test_a_repetition_is_drawn_small_and_the_same_each_time(tmp_path):
     assert [figure.file for figure in figures] == ["tiny_angles.png", "tiny_paths.png"]
     first = {figure.file: (tmp_path / figure.file).read_bytes() for figure in figures}
     assert all(len(content) < MOST_BYTES for content in first.values())
-    (tmp_path / "free").mkdir()
-    run_again(row.bouts, tiny.trial(7), tmp_path)
-    draw_trial(row, trial, {"only": tmp_path / "only"}, tmp_path / "free")
-    # The curves are those of the kicked leg, not only the marks.
-    assert first["tiny_angles.png"] != (tmp_path / "free/tiny_angles.png").read_bytes()
+    # The curves are those of the leg that was kicked, not of the same one unkicked.
+    for same, kicked in ((False, tiny.trial(7)), (True, trial)):
+        run_again(row.bouts, kicked, tmp_path / "data")
+        (tmp_path / "again").mkdir(exist_ok=True)
+        draw_trial(row, trial, {"only": tmp_path / "data/only"}, tmp_path / "again")
+        assert (first["tiny_angles.png"] == (tmp_path / "again/tiny_angles.png").read_bytes()) == same
     draw_task(DrawTask(row, trial, tmp_path))
     assert first == {figure.file: (tmp_path / figure.file).read_bytes() for figure in figures}
     assert "seed 7 (as seen; kicked once because it was needed)" in figures[0].caption
