@@ -163,7 +163,7 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     url = bus_url(spec.bus, spec.seed)
     plant, bus = open_leg(plan, folder, url, spec.seed, spec.plant)
     scripted = () if prepared.script is None else events_of(prepared.script)
-    events = _schedule(plant, plan, (*scripted, *spec.events))
+    events = schedule_events(plant, plan, (*scripted, *spec.events))
     warnings = [*prepared.warnings, *_left_over(prepared, events, end_ns)]
     copies = _read_inputs(folder, prepared, spec.out)
     make_directory(spec.out, overwrite=spec.overwrite)
@@ -200,8 +200,8 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     )
 
 
-def _schedule(plant: Plant, plan: Plan, events: Sequence[PlantEvent]) -> tuple[PlantEvent, ...]:
-    """Let the plant know what will happen; return it in order, with what the seed decides."""
+def schedule_events(plant: Plant, plan: Plan, events: Sequence[PlantEvent]) -> tuple[PlantEvent, ...]:
+    """Let the plant know what will happen; return it in order, with what the seed decides. Raises BoutRefused."""
     faults = find_faults(events, [joint.name for joint in plan.joints])
     if faults:
         raise BoutRefused("\n".join(faults))

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
-from nuc_engine.bout import PLANT_SPEC_FILE, open_leg, prepare_bout
+from nuc_engine.bout import PLANT_SPEC_FILE, open_leg, prepare_bout, schedule_events
 from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.executive import Executive
 from nuc_engine.kinematics import joint_origins
 from nuc_engine.locations import find_configuration
 from nuc_engine.plan import JointPlan, Plan
 from nuc_engine.plants.mjcf import overridden
+from nuc_engine.plants.scripted import events_of
 from nuc_engine.plants.spec import load_spec
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Board
@@ -104,6 +105,8 @@ class LiveLeg:
         spec = load_spec(folder / PLANT_SPEC_FILE)
         self._body = overridden(self.plan, spec)
         self._plant, bus = open_leg(self.plan, folder, "emulated:", seed)
+        if prepared.script is not None:
+            schedule_events(self._plant, self.plan, events_of(prepared.script))
         self._store = Store(self.plan)
         self._witness = _Witness(self.plan)
         self._executive = Executive(self.plan, bus, self._witness, store=self._store)
