@@ -31,9 +31,10 @@ class RunsTest:
 
 
 def runs_test(values: FloatArray, about: Literal["mean", "median"] = "mean") -> RunsTest:
-    """Test a sequence for randomness about its mean (as section 7.2.2's program does) or its median.
+    """Test a sequence for randomness about its mean or its median.
 
-    Values equal to the centre are left out. Few runs mean a drift, many an alternation of highs and lows.
+    Values equal to the centre are left out. Few runs mean a drift, many an alternation of highs and lows. Differences
+    of successive values alternate by themselves, even if the values are random: a high one is a rise and then a fall.
     """
     centre = float(np.mean(values) if about == "mean" else np.median(values)) if values.size else float("nan")
     sides = values[values != centre] > centre

@@ -150,6 +150,12 @@ def test_random_orders_are_seldom_called_otherwise() -> None:
         assert sum(runs_test(rng.normal(size=n)).p < 0.05 for _ in range(400)) <= 36  # 20 expected
 
 
+def test_differences_of_random_values_alternate() -> None:
+    found = runs_test(np.diff(generator(6).normal(size=400)))
+    assert found.p < 1e-4
+    assert found.runs > found.expected
+
+
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(1, 12), st.integers(1, 12))
 def test_run_probabilities_are_a_distribution(above: int, below: int) -> None:

@@ -53,6 +53,7 @@ def recorded(folder: Path, config: str, duration_s: float = 12.0, **spec: Any) -
         ("ITF", "lin_roach", {"script": "itf"}),
         ("ITB", "lin_roach", {"script": "itb"}),
         ("stick", "lin_stickmiddle", {}),
+        ("sideways", "restricted_pc_stick", {"duration_s": 14.0}),
         ("backward", "lin_roach", {"script": ITB_RULES, "values": BACKWARD, "plant": {HEIGHT: 7.8}}),
         ("dragging cycle", "lin_roach", {"plant": {HEIGHT: 2.0}}),
         ("air stepping", "lin_stickmiddle", {"plant": {HEIGHT: 60.0}}),
@@ -91,10 +92,19 @@ def test_a_leg_that_loses_the_ground_half_way_is_irregular(tmp_path: Path) -> No
     assert classify(leg, (9.0, 14.0), settle_s=0.0).kind == "air stepping"
 
 
-@pytest.mark.parametrize(("script", "expected"), [(None, "FWD"), ("itf", "ITF"), ("itb", "ITB")])
-def test_joints_alone_tell_a_roach_legs_behaviour(tmp_path: Path, script: str | None, expected: str) -> None:
-    result = run_bout(BoutSpec("lin_roach", tmp_path / "bout", script=script, duration_s=12.0, seed=1))
+@pytest.mark.parametrize(
+    ("config", "script", "expected"),
+    [
+        ("lin_roach", None, "FWD"),
+        ("lin_roach", "itf", "ITF"),
+        ("lin_roach", "itb", "ITB"),
+        ("lin_stickmiddle", None, "stick"),
+        ("restricted_pc_stick", None, "sideways"),
+    ],
+)
+def test_joints_alone_tell_the_behaviour(tmp_path: Path, config: str, script: str | None, expected: str) -> None:
+    result = run_bout(BoutSpec(config, tmp_path / "bout", script=script, duration_s=14.0, seed=1))
     (result.folder / "PlantData.txt").unlink()
-    outcome = classify(load_bout(result.folder).tracks(), (0.0, 12.0))
+    outcome = classify(load_bout(result.folder).tracks(), (0.0, 14.0))
     assert (outcome.kind, outcome.contact_known) == (expected, False)
     assert "contact with the ground was not recorded" in outcome.reasons[0]
