@@ -209,7 +209,7 @@ def test_starts_leave_the_rules_as_the_configuration_has_them() -> None:
         (name, *_) = rule.findall("hdsoMod")
         rules[int(name.get("idNum", ""))] = rule.get("boolstring", "")
     for start in ("lev_ext", "lev_flx", "dep_ext", "dep_flx"):
-        released = at(f"restricted_start_{start}", 0.5)
+        released = at(f"restricted_start_{start}", 0.05)
         assert released == {number: rules[number] for number in released}
         held = at(f"restricted_start_{start}", 0)
         assert sorted(held.values()) == ["190", "190", "190", "191", "191"]

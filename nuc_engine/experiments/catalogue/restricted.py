@@ -122,9 +122,9 @@ at the start, or which actions they begin with.""",
 The leg of restricted_pc_stick (three states of FTi) steps sideways with the thorax-coxa joint held by its servo.
 In the row *raised* the body begins 16 cm above the ground and is raised by 2 cm every 15 s, up to 26 cm. In the
 row *heights* the leg starts from standstill at each of these heights. In the row *starts* it begins at 16 cm in
-four poses (CTr at 30 or 70 degrees, FTi at 70 or 120 degrees, all with the foot above the ground), and in each of
-its four global states, into which it is forced for the first half second. All bouts of a repetition have the same
-seed. The leg is not kicked, except at 4 s in the row *raised*.""",
+four poses (CTr at 30 or 70 degrees, FTi at 70 or 120 degrees, all with the foot above the ground), and in the four
+global states without EXT2, into which it is forced at the start (for 50 ms, two evaluations of the rules). All
+bouts of a repetition have the same seed. The leg is not kicked, except at 4 s in the row *raised*.""",
     rows=(
         Row(
             name="raised",
