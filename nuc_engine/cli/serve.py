@@ -148,6 +148,14 @@ _HIGHEST = 89
     help="How long the engine may stand still before the guardian takes the torque off.",
 )
 @click.option(
+    "--silent-cycles",
+    metavar="N",
+    type=click.IntRange(2, 1_000),
+    default=2,
+    show_default=True,
+    help="How many cycles in a row no servo of a bus may answer before the torque goes off.",
+)
+@click.option(
     "--control-timeout",
     metavar="S",
     type=click.FloatRange(1, 86_400),
@@ -178,6 +186,7 @@ def command(
     cpu: int | None,
     spin: int,
     stall_limit: int,
+    silent_cycles: int,
     control_timeout: float,
     keys: Path | None,
     seed: int,
@@ -209,6 +218,7 @@ def command(
         cpu=_cpu(cpu),
         spin_us=spin,
         stall_limit_ms=stall_limit,
+        silent_cycles=silent_cycles,
         control_timeout_s=control_timeout,
         keys=keys,
     )

@@ -56,6 +56,7 @@ def run(launch: Launch) -> int:
         wake=wake,
         slept=SuspendWatch().check,
         orphaned=orphaned,
+        motors_by_bus=assign_motors([line.name for line in launch.buses], plan),
     )
     report = acquire(RealtimePolicy(priority=options.priority or None, cpu=options.cpu))
     for missing in report.missing:

@@ -29,6 +29,7 @@ from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.neighbours import Neighbours
 from nuc_engine.daemon.orders import obey
 from nuc_engine.daemon.ringrecorder import RingRecorder
+from nuc_engine.daemon.silence import Silence
 from nuc_engine.daemon.wire import FAULT_NAMES, Kind
 from nuc_engine.faults import FAULTS, EngineFault
 from nuc_engine.plan import Plan
@@ -64,7 +65,7 @@ class Engine:
 
     `wake` tells the service that there is something to read; `wakened` is the descriptor it wakes the core with;
     `slept` returns for how many nanoseconds the machine was suspended since it was last asked; `orphaned` whether the
-    main process is gone.
+    main process is gone; `motors_by_bus` are the plan's numbers of the motors on each bus (empty: one bus has all).
     """
 
     def __init__(
@@ -79,10 +80,12 @@ class Engine:
         wake: Callable[[], None],
         slept: Callable[[], int],
         orphaned: Callable[[], bool] = lambda: False,
+        motors_by_bus: Sequence[Sequence[int]] = (),
     ) -> None:
         self.plan, self.bus, self.block, self.options, self.clock = plan, bus, block, options, clock
         self.words = block.words
         self._wakened, self._slept = wakened, slept
+        self._motors_by_bus = motors_by_bus or [range(len(plan.motors))]
         self._neighbours = Neighbours(block.words, clock.now_ns, orphaned)
         self._filenos = (*bus.filenos(), wakened)
         self.store = block.store(plan)
@@ -414,6 +417,7 @@ class Engine:
             keep_store=keep_store,
             limits=self.limits,
             approach_deg_s=self.options.approach_deg_s,
+            silence=Silence(self._motors_by_bus, self.options.silent_cycles),
         )
 
     def _enter(self, mode: Mode, why: str) -> None:

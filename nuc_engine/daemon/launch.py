@@ -38,6 +38,7 @@ class ServeOptions:
     cpu: int | None = None
     spin_us: int = 0
     stall_limit_ms: int = 20
+    silent_cycles: int = 2
     control_timeout_s: float = 60.0
     keys: Path | None = None
 

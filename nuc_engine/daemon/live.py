@@ -9,7 +9,9 @@ from drivers.bus import LIMP, Bus
 from drivers.port import NEVER
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ringrecorder import RingRecorder
+from nuc_engine.daemon.silence import LATE_NS, Silence
 from nuc_engine.dispatcher import Clock, Dispatcher, Entry
+from nuc_engine.faults import EngineFault
 from nuc_engine.plan import Plan
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Drive
@@ -41,6 +43,7 @@ class LiveExecutive(Dispatcher):
         keep_store: bool,
         limits: Sequence[int | None],
         approach_deg_s: float,
+        silence: Silence,
     ) -> None:
         super().__init__(
             plan,
@@ -59,7 +62,8 @@ class LiveExecutive(Dispatcher):
         # they have no deadline. On virtual time, where nothing takes any, the order is the other way round.
         self._timed = tuple(sorted(timed, key=lambda item: item[0] not in (self._script_entry, self._transition_entry)))
         self._heard = self._bus_counts()
-        self._releasing = self._held = False
+        self._silence = silence
+        self._releasing = self._held = self._late = False
         self.running = running
         self.quiet = False
         if not running:
@@ -165,7 +169,7 @@ class LiveExecutive(Dispatcher):
         if self._words[Word.LATCHED]:
             # Whatever led to it: nothing drives while a fault is latched.
             self.controls.all(Drive.LIMP)
-        if any(drive not in _STILL for drive in self.board.drives):
+        if self._drives_something():
             # Before the first byte, so that whoever finds this process dead knows.
             self._words[Word.TORQUE] = 1
         self._motor_action.start(now_ns)
@@ -174,6 +178,7 @@ class LiveExecutive(Dispatcher):
         self._complete_entry.release_ns = self._live_bus.wake_ns
 
     def _run_complete(self, now_ns: int) -> None:
+        self._late = self._late or now_ns - self._live_bus.wake_ns > LATE_NS
         if not self._live_bus.proceed(now_ns):
             self._complete_entry.release_ns = self._live_bus.wake_ns
             return
@@ -181,13 +186,24 @@ class LiveExecutive(Dispatcher):
         if self._releasing:
             self._releasing = False
             self.board.sent_raw = [LIMP] * len(self.board.sent_raw)
+        silent = self._silence.look(self._live_bus.status, late=self._late)
+        self._late = False
         self._cycle_complete(now_ns)
         self._words[Word.CYCLE] = self.board.cycle
         if self.quiet:
             self._start_entry.release_ns = NEVER
+        if silent is not None and self._drives_something():
+            raise EngineFault("bus_silent", self._say_silent(*silent))
+
+    def _drives_something(self) -> bool:
+        return any(drive not in _STILL for drive in self.board.drives)
+
+    def _say_silent(self, bus: int, requests: int) -> str:
+        name = self.plan.motors[self._silence.motors(bus)[0]].bus
+        return f"no servo of {f'bus {name!r}' if name else 'the bus'} has answered {requests} requests in a row"
 
     def _missed(self, motor: int, misses: int, now_ns: int) -> None:
-        if any(drive not in _STILL for drive in self.board.drives):
+        if self._drives_something():
             super()._missed(motor, misses, now_ns)
             return
         # Nothing is driven, so nothing is in danger: it is told when somebody wants to drive.

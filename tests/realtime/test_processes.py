@@ -241,7 +241,7 @@ def test_an_emulator_that_stands_still_is_silent_servos_and_all_are_limp_in_the_
     os.kill(leg.pid, signal.SIGCONT)
     back = time.monotonic_ns()
     wait_for(lambda: daemon.words()["TORQUE"] == 0, "confirmation", 5, daemon)
-    assert reason(daemon) == "motor_silent"
+    assert reason(daemon) == "bus_silent"
     time.sleep(0.1)
     assert_limp_within(leg, back)
 

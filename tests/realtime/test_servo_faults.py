@@ -154,7 +154,7 @@ def test_after_the_supply_was_lost_nothing_moves_before_somebody_arms(bench, sta
         served.run_bout()
         leg.tell("supply", on=False)
         lost = time.monotonic_ns()
-        served.await_fault("motor_silent")
+        served.await_fault("bus_silent")
         assert drives(leg, lost + 25 * MS) == 0
         leg.tell("supply", on=True)
         back = time.monotonic_ns()
@@ -168,6 +168,34 @@ def test_after_the_supply_was_lost_nothing_moves_before_somebody_arms(bench, sta
         served.finish_bout()
 
     repeat_disturbed(stalls, trial)
+
+
+def test_a_supply_that_fails_for_40_ms_leaves_the_leg_limp_and_one_of_10_ms_costs_replies(bench, stalls):
+    leg, served = bench
+
+    def fail_for(milliseconds: float) -> int:
+        leg.tell("supply", on=False)
+        until = time.monotonic_ns() + round(milliseconds * MS)
+        while time.monotonic_ns() < until:
+            time.sleep(0.001)
+        leg.tell("supply", on=True)
+        return time.monotonic_ns()
+
+    def trial():
+        bout = served.run_bout()
+        fail_for(8)
+        time.sleep(0.2)
+        assert (served.words()["bout"], served.words()["latched"]) == (bout, False)
+        back = fail_for(40)
+        served.await_fault("bus_silent")
+        served.await_limp()
+        time.sleep(0.2)
+        assert_limp_from(leg, back)
+        assert drives(leg, back + 25 * MS) == 0
+        assert "arm" in served.refusal(served.client.run)
+
+    repeat_disturbed(stalls, trial)
+    assert served.await_logged("bus_silent")["text"].startswith("no servo of the bus has answered ")
 
 
 def nuc(*words: str) -> str:
