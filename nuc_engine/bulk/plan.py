@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal, InvalidOperation
@@ -92,6 +94,12 @@ class SweepPlan:
             kit = replace(kit, script=write(with_values(self.document, self.plan, timed)))
         return BoutTask(kit, self.duration_s, seed, self.windows, given, plant, keep, self.settle_s)
 
+    def _points_sum(self) -> str | None:
+        """Return a sum of drawn points: other versions of a library may draw others from the same seed."""
+        if self.sampling.kind == "grid":
+            return None
+        return hashlib.sha256(json.dumps(self.points).encode()).hexdigest()
+
     def describe(self) -> dict[str, Any]:
         """Return everything that decides the rows, as plain data for JSON: two sweeps are the same when this is."""
         return {
@@ -100,6 +108,7 @@ class SweepPlan:
             "duration": self.duration_s,
             "vary": [axis.describe() for axis in self.axes],
             "sampling": asdict(self.sampling),
+            "points": self._points_sum(),
             "seeds": list(self.seeds),
             "windows": [asdict(window) for window in self.windows],
             "settle": self.settle_s,

@@ -13,7 +13,7 @@ from nuc_engine.bulk import scratch
 from nuc_engine.bulk.axes import SEED
 from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.journal import RUN, Journal
-from nuc_engine.bulk.plan import SweepPlan, place_of
+from nuc_engine.bulk.plan import SweepPlan
 from nuc_engine.bulk.pool import Done, run_all
 from nuc_engine.bulk.table import check_arrow, read_description, write_table
 from nuc_engine.bulk.task import WINDOW_COLUMNS, BoutTask, Cell, row_of
@@ -73,7 +73,7 @@ def run_sweep(
         for index, row in _run_missing(missing, jobs, cluster, told):
             journal.add({RUN: missing.runs[index], "engine": engine, **row})
         states, outcomes = _count(plan, journal)
-        write_table(out, columns_of(plan), _rows(plan, journal, keep), description)
+        write_table(out, columns_of(plan), _rows(plan, journal), description)
         journal.remove()
     return SweepResult(out, total, before, states, outcomes)
 
@@ -122,7 +122,7 @@ def _run_missing(
     return run_on_cluster(row_of, missing, cluster, done=done)
 
 
-def _rows(plan: SweepPlan, journal: Journal, keep: Path | None) -> Iterator[dict[str, Cell]]:
+def _rows(plan: SweepPlan, journal: Journal) -> Iterator[dict[str, Cell]]:
     """Yield whole rows, in the order of their numbers."""
     texts = {name for name, kind in columns_of(plan).items() if kind == "text"}
     for row in journal.read():
@@ -130,8 +130,7 @@ def _rows(plan: SweepPlan, journal: Journal, keep: Path | None) -> Iterator[dict
         point, seed = plan.point(run)
         for axis, value in zip(plan.axes, point, strict=True):
             row[axis.name] = str(value) if axis.name in texts else float(value)
-        place = place_of(keep, run)
-        yield {**row, SEED: seed, "folder": None if place is None else str(place)}
+        yield {**row, SEED: seed}
 
 
 def _count(plan: SweepPlan, journal: Journal) -> tuple[Counter[str], dict[str, Counter[str]]]:

@@ -142,9 +142,10 @@ def look_at(result: BoutResult, windows: Sequence[WatchWindow], settle_s: float)
 
 
 def row_of(task: BoutTask) -> dict[str, Cell]:
-    """Run a bout and return what was seen as cells: state, reason, simulated_s, and `WINDOW.COLUMN` for each window."""
+    """Run a bout and return what was seen as cells: how it ended, its folder, and `WINDOW.COLUMN` for each window."""
     sight = see(task)
     row: dict[str, Cell] = {"state": sight.state, "reason": sight.reason, "simulated_s": sight.simulated_s}
+    row["folder"] = None if task.keep is None or sight.state == REFUSED else str(task.keep)
     for window in task.windows:
         cells = _cells(sight.outcomes.get(window.name), sight.why_not.get(window.name, ""))
         row.update((f"{window.name}.{column}", cell) for column, cell in cells.items())

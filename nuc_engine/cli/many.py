@@ -48,6 +48,12 @@ class ManyProgress:
             self._shown_s = now_s
             note(f"{self._title}: {self._text(finished, total, now_s)}")
 
+    def note(self, text: str) -> None:
+        """Write a line of its own; the bar comes again below it."""
+        if self._shown:
+            click.echo("\r\x1b[K", err=True, nl=False)
+        note(text)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

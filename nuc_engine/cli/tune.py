@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,7 +112,6 @@ def command(
         request = SweepRequest(config, script, duration, axes, seeds=parse_seeds(seeds or TUNING_SEEDS))
         plan = make_plan(request.looking_at(windows, settle))
         criterion = parse_criterion(wanted, plan.windows[-1].name)
-        best = _Best()
         with ManyProgress(f"tune {out.name}") as progress:
             tuned = tune(
                 plan,
@@ -124,7 +123,7 @@ def command(
                 draw=draw,
                 force=force,
                 done=progress,
-                told=best,
+                told=_Best(progress.note),
             )
         found = tuned.best
         description = f"Found for {criterion}: {found.good} of {found.bouts} bouts, in {tuned.trials} trials."
@@ -141,14 +140,14 @@ def command(
 class _Best:
     """Says when a trial is better than those before."""
 
-    def __init__(self) -> None:
-        self._objective = -1.0
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say, self._objective = say, -1.0
 
     def __call__(self, number: int, tried: Tried) -> None:
         if tried.objective > self._objective:
             self._objective = tried.objective
             values = ", ".join(f"{name} {value}" for name, value in _values(tried))
-            note(f"trial {number}: {_how_good(tried)} with {values}")
+            self._say(f"trial {number}: {_how_good(tried)} with {values}")
 
 
 def _report(tuned: Tuned, plan: SweepPlan, criterion: str, out: Path, *, as_json: bool) -> None:

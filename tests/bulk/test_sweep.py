@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from nuc_engine.bulk.axes import parse_axis
+from nuc_engine.bulk.axes import Sampling, parse_axis
 from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.journal import ROWS_FILE
 from nuc_engine.bulk.plan import SweepPlan, SweepRequest, make_plan
@@ -182,6 +182,9 @@ def test_every_reason_is_told_at_once() -> None:
 def test_two_sweeps_are_the_same_when_all_that_decides_them_is() -> None:
     assert plan_of("103=1:2:3").describe() == plan_of("TC1_retLEV_FTang=1:2:3").describe()
     one = plan_of("103=1:2:3").describe()
+    drawn = [plan_of("103=1:2", sampling=Sampling("random", 3, seed)).describe() for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1]
+    assert drawn[0]["points"] != drawn[2]["points"]
     others = [plan_of("103=1:2:4"), plan_of("103=1:2:3", seeds=(5,)), plan_of("103=1:2:3", settle_s=1.0)]
     assert all(other.describe() != one for other in others)
     assert plan_of(script="itf").describe() != plan_of().describe()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,23 @@ def test_another_search_is_not_mixed_in(criterion: str, tmp_path: Path) -> None:
     with pytest.raises(BulkRefused, match="another search"):
         tune(other, asked, study, trials=1, jobs=1)
     assert tune(other, asked, study, trials=1, jobs=1, force=True).before == 0
+
+
+def test_trials_that_were_cut_off_are_run_again_with_the_same_values(criterion: str, tmp_path: Path) -> None:
+    plan, asked = plan_of("plant.world.base_height_cm=7:9", seeds=(1,)), parse_criterion(criterion, "")
+    study = tmp_path / "a.study"
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune(plan, asked, study, trials=2, jobs=2, told=stop)  # Two are asked for at once; one is left in the middle.
+    told: list[Tried] = []
+    found = tune(plan, asked, study, trials=2, jobs=1, told=lambda _, tried: told.append(tried))
+    assert (found.before, found.trials, len(told)) == (1, 2, 1)
+    drawn = [line for line in study.read_text().splitlines() if "param_value_internal" in line]
+    values = [json.loads(line)["param_value_internal"] for line in drawn]
+    assert values[:2] == [7.7, told[0].values["plant.world.base_height_cm"]]
 
 
 @pytest.mark.parametrize(
