@@ -23,6 +23,8 @@ SHIPPED = (
     "pc_stickmiddle",
     "null_stickmiddle",
     "lin_stickmiddle_minimal",
+    "restricted_null_stick",
+    "restricted_pc_stick",
 )
 TEXTS = ("description", "fullname", "units")
 

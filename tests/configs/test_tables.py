@@ -9,7 +9,7 @@ import pytest
 
 from sccils_schemas.documents import Joint, Muscle
 from sccils_schemas.model import Model
-from tests.configs.documents import initial_values, joint, scalars, shipped, state, without_texts
+from tests.configs.documents import CONFIGS, initial_values, joint, scalars, shipped, state, without_texts
 
 FULL_STICK = ("lin_stickmiddle", "pc_stickmiddle", "null_stickmiddle")
 
@@ -22,7 +22,10 @@ def _named_rule(m: Model, name: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", FULL_STICK)
+RESTRICTED = ("restricted_null_stick", "restricted_pc_stick")
+
+
+@pytest.mark.parametrize("name", [*FULL_STICK, *RESTRICTED])
 def test_rules_are_those_of_table_7_2(name: str) -> None:
     m = shipped(name)
     assert {s: _named_rule(m, s) for j in m.jointlist.joints for s in (s.name for s in j.states)} == {
@@ -32,7 +35,7 @@ def test_rules_are_those_of_table_7_2(name: str) -> None:
         "CTr_Depression": "FT_angle < CTr_dep_FTang",
         "FT_Extension": "(CTr_current < FT_ext_CTr_load)|(FT_angle > FT_ext_FTang)",
         "FT_Flexion": "(CTr_current > FT_flx_CTr_load)&(FT_angle < FT_flx_FTang)",
-    } | ({"FT_Extension2": "(CTr_current < FT_ext2_CTr_load)&(FT_angle < FT_ext2_FTang)"} if name[0] == "p" else {})
+    } | ({"FT_Extension2": "(CTr_current < FT_ext2_CTr_load)&(FT_angle < FT_ext2_FTang)"} if "pc_" in name else {})
 
 
 def test_no_servo_position_reads_exactly_100_degrees_so_less_than_says_the_same_as_at_most() -> None:
@@ -61,6 +64,27 @@ def test_thresholds_are_those_of_table_7_2_forward(name: str) -> None:
     assert {k: v for k, v in have.items() if k.endswith(("ang", "load"))} == want
 
 
+@pytest.mark.parametrize("name", RESTRICTED)
+def test_thresholds_are_those_of_table_7_2_sideways_but_for_one_that_says_so(name: str) -> None:
+    want = {
+        "TC_ret_CTr_load": 0.5,
+        "TC_pro_CTr_load": -0.5,
+        "CTr_dep_FTang": 80,
+        "CTr_lev_TCang": -25,
+        "CTr_lev_FTang": 115,
+        "FT_flx_FTang": 100,
+        "FT_flx_CTr_load": 0.2,
+        "FT_ext_FTang": 120,
+        "FT_ext_CTr_load": -1,
+    }
+    if name == "restricted_pc_stick":
+        want |= {"FT_ext2_FTang": 70, "FT_ext2_CTr_load": 0}  # 80 is printed
+    have = scalars(shipped(name))
+    have = {k: pytest.approx(v, abs=1e-6) for k, v in have.items() if k.endswith(("ang", "load"))}
+    assert want == have
+    assert ("Printed: 80" in (CONFIGS / name / "joints.xml").read_text()) == (name == "restricted_pc_stick")
+
+
 COMMON_ACTIVATIONS = {
     "TC_protraction_protractor_activation": 0.6,
     "TC_protraction_retractor_activation": 0,
@@ -73,6 +97,35 @@ COMMON_ACTIVATIONS = {
     "FT_flexion_extensor_activation": 0.001,
 }
 EXT2_ACTIVATIONS = {"FT_extension2_extensor_activation": 0.15, "FT_extension2_flexor_activation": 0.09}
+
+
+SIDEWAYS_ACTIVATIONS = COMMON_ACTIVATIONS | {
+    "FT_extension_extensor_activation": 0.6,
+    "FT_flexion_flexor_activation": 1.3,
+}
+
+
+def _activations(name: str) -> dict[str, float]:
+    return {k: v for k, v in scalars(shipped(name)).items() if k.endswith("_activation")}
+
+
+def test_activations_of_sideways_stepping_are_those_of_table_7_3() -> None:
+    ext2 = {"FT_extension2_extensor_activation": 0.2, "FT_extension2_flexor_activation": 0.09}
+    assert _activations("restricted_null_stick") == SIDEWAYS_ACTIVATIONS
+    assert _activations("restricted_pc_stick") == SIDEWAYS_ACTIVATIONS | ext2
+
+
+@pytest.mark.parametrize("name", RESTRICTED)
+def test_the_restricted_leg_is_the_other_stick_legs_with_its_first_joint_held(name: str) -> None:
+    ours, free = shipped(name).jointlist.joints, shipped("pc_stickmiddle").jointlist.joints
+    assert [(j.id_num, without_texts(j.geometry)) for j in ours] == [(j.id_num, without_texts(j.geometry)) for j in free]
+    assert [j.control_mode for j in ours] == ["position", *[j.control_mode for j in free[1:]]]
+    thc = joint(shipped(name), "Thorax-Coxa")
+    assert thc.motor is not None
+    raw = initial_values(shipped(name))[202][0]
+    side = math.radians((raw - thc.motor.angle_cal1) / thc.motor.angle_cal2)
+    forward = initial_values(shipped(name))[180][:2]
+    assert forward[0] * math.cos(side) + forward[1] * math.sin(side) == pytest.approx(0, abs=0.01), "x of the coxa"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +141,7 @@ def test_activations_are_those_of_table_7_3(name: str, extra: dict[str, float]) 
     assert have == COMMON_ACTIVATIONS | extra
 
 
-@pytest.mark.parametrize("name", FULL_STICK)
+@pytest.mark.parametrize("name", [*FULL_STICK, *RESTRICTED])
 def test_trochanteral_reflexes_are_equations_7_1_and_7_2_with_table_7_4(name: str) -> None:
     m = shipped(name)
     lev, dep = state(m, "CTr_Levation"), state(m, "CTr_Depression")
@@ -108,6 +161,8 @@ def test_trochanteral_reflexes_are_equations_7_1_and_7_2_with_table_7_4(name: st
         ("pc_stickmiddle", (15, 15, 10, 10, 20, 10)),
         ("null_stickmiddle", (15, 15, 10, 10, 20, 10)),
         ("lin_stickmiddle_minimal", (18, 15, 12, 15, 30, 14)),
+        ("restricted_null_stick", (10, 10, 10, 10, 10, 10)),
+        ("restricted_pc_stick", (10, 10, 10, 10, 10, 10)),
     ],
 )
 def test_muscles_are_those_of_table_7_5(name: str, fmax: tuple[float, ...]) -> None:
@@ -143,8 +198,11 @@ def test_the_stick_insects_share_one_leg(name: str) -> None:
     assert without_texts(ours.sensors.hdsos[:6]) == without_texts(minimal.sensors.hdsos)
 
 
-def test_null_stick_is_the_piecewise_constant_one_without_its_third_state() -> None:
-    null, pc = shipped("null_stickmiddle"), shipped("pc_stickmiddle")
+@pytest.mark.parametrize(
+    ("null_name", "pc_name"), [("null_stickmiddle", "pc_stickmiddle"), ("restricted_null_stick", "restricted_pc_stick")]
+)
+def test_null_stick_is_the_piecewise_constant_one_without_its_third_state(null_name: str, pc_name: str) -> None:
+    null, pc = shipped(null_name), shipped(pc_name)
     fewer = tuple(replace(j, states=tuple(s for s in j.states if s.id_num != 207)) for j in pc.jointlist.joints)
     assert without_texts(null.jointlist.joints) == without_texts(fewer)
     ext2 = {110, 111, 133, 134, 167}
@@ -195,7 +253,7 @@ def _plain(j: Joint) -> object:
     return without_texts(replace(j, states=bare_states, muscles=bare_muscles))
 
 
-@pytest.mark.parametrize("name", ["null_roach", *FULL_STICK])
+@pytest.mark.parametrize("name", ["null_roach", *FULL_STICK, *RESTRICTED])
 def test_what_is_derived_says_so(name: str) -> None:
     text = (shipped(name).jointlist.description or "").lower()
     assert "derived" in text
