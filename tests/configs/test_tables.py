@@ -118,7 +118,9 @@ def test_activations_of_sideways_stepping_are_those_of_table_7_3() -> None:
 @pytest.mark.parametrize("name", RESTRICTED)
 def test_the_restricted_leg_is_the_other_stick_legs_with_its_first_joint_held(name: str) -> None:
     ours, free = shipped(name).jointlist.joints, shipped("pc_stickmiddle").jointlist.joints
-    assert [(j.id_num, without_texts(j.geometry)) for j in ours] == [(j.id_num, without_texts(j.geometry)) for j in free]
+    assert [(j.id_num, without_texts(j.geometry)) for j in ours] == [
+        (j.id_num, without_texts(j.geometry)) for j in free
+    ]
     assert [j.control_mode for j in ours] == ["position", *[j.control_mode for j in free[1:]]]
     thc = joint(shipped(name), "Thorax-Coxa")
     assert thc.motor is not None
