@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _NS = 1_000_000_000
-DPI = 110
-COLORS = 64
+DPI = 96
+COLORS = 48
 """Colours a PNG keeps: lines on white need no more, and a page stays small."""
 LONGEST_S = 120.0
 """A longer bout is shown by its last `PART_S` seconds."""
@@ -258,6 +258,9 @@ def angle_caption(row: Row, trial: Trial, shown: Sequence[Shown]) -> str:
 def path_caption(shown: Sequence[Shown]) -> str:
     """Return what to see in the figure of the foot paths."""
     what = "each bout's last window" if len(shown) > 1 else "each window"
+    count = len(shown) if len(shown) > 1 else len(shown[0].plan.windows)
+    if count > MOST_PATHS:
+        what += f" (the first {MOST_PATHS} of {count})"
     return (
         f"The foot's path in the last {CYCLES:g} cycles of {what}, with one line per joint in the colour of the action"
         " in force, from the circle to the triangle; below it the joint angles of the same time, with the time in which"
