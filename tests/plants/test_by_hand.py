@@ -100,6 +100,18 @@ def test_the_next_kick_is_another_one() -> None:
     assert [plant.schedule(Kick(at * S)) for at in (3, 4)] == [draw_kick(Kick(at * S), 0, at - 3) for at in (3, 4)]
 
 
+def test_a_kick_falls_off_as_the_leg_runs_away_from_the_hand() -> None:
+    plant = standing()
+    for servo in range(3):
+        plant.release(servo)
+    plant.schedule(Ground(2 * S, present=False))
+    plant.schedule(Kick(2 * S, (0.0, 0.0, 100.0), 100 * MS))
+    records = run(plant, 2 * S + 100 * MS)
+    fastest = max((b[3] - a[3]) * 100 for a, b in pairwise(records))
+    # In cm/s; the foot is further out than the segment's middle, which the hand pushes at 100 cm/s at most.
+    assert 60.0 < fastest < 220.0
+
+
 # taken apart
 
 
@@ -185,28 +197,36 @@ def test_a_servo_that_went_limp_while_apart_is_limp_when_the_leg_is_whole() -> N
     plant = standing()
     plant.schedule(Disconnect(3 * S, "Coxa-Trochanter", 0))
     run(plant, 4 * S)
+    held = plant.sample(CTR)[0]
+    plant.schedule(Ground(4 * S, present=False))
     plant.release(CTR)
     plant.schedule(Reconnect(4 * S, 0))
     run(plant, 4 * S + 500 * MS)
     fallen = plant.sample(CTR)
     assert fallen[1] == 0.0
+    assert fallen[0] - held > 5.0, "it hangs down: larger shaft angles are lower ones"
 
 
 def test_a_horn_that_is_turned_too_far_for_the_leg_to_fit_is_turned_back_by_hand() -> None:
     plant = standing()
-    plant.schedule(Disconnect(3 * S, "Femur-Tibia", S))
+    plant.schedule(Disconnect(3 * S, "Coxa-Trochanter", S))
     run(plant, 4 * S)
-    plant.command(2, 20.0, 1)
+    # Put on at this angle, the foot would be some 11 cm in the ground.
+    plant.command(CTR, 80.0, 1)
     run(plant, 6 * S)
+    turned = plant.sample(CTR)[0]
     plant.schedule(Reconnect(6 * S, S))
-    raw = []
+    shaft_deg: list[float] = []
     for k in range(300):
         plant.advance(6 * S + k * 10 * MS)
-        raw.append(plant.sample(2)[0])
-    assert max(abs(b - a) for a, b in pairwise(raw)) < 2.0, "no jump that a servo could not make"
+        shaft_deg.append(plant.sample(CTR)[0])
+    assert max(abs(b - a) for a, b in pairwise(shaft_deg)) < 1.5, "turned slowly"
+    assert abs(shaft_deg[-1] - turned) > 20.0
     records = plant.take_records()
-    assert min(record[3] for record in records if record[0] > 8500 * MS) > -20.0 + 0.8 - 0.6
-    assert max(record[4] for record in records) < 15.0
+    on_the_way = [record for record in records if record[0] < 7500 * MS]
+    assert max(record[4] for record in on_the_way) == 0.0, "the foot is not pressed down"
+    assert min(record[3] for record in records) > -20.0 + 0.8 - 0.3
+    assert 0.5 < max(record[4] for record in records) < 10.0, "in the end it stands"
 
 
 @pytest.mark.parametrize("joint", [joint.name for joint in STICK.joints])

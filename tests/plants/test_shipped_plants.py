@@ -7,6 +7,8 @@ import pytest
 
 from nuc_engine.bout import prepare_bout
 from nuc_engine.plants import open_plant
+from nuc_engine.plants.events import BaseHeight, Kick
+from nuc_engine.plants.spec import load_spec
 
 
 @pytest.mark.parametrize("config", ["lin_roach", "lin_stickmiddle", "lin_stickmiddle_minimal"])
@@ -44,3 +46,34 @@ def test_a_joint_that_is_held_at_a_position_holds_still_while_the_others_step(
     assert sum(sorted(moved)[1:]) > 30.0, "the others do move"
     records = plant.take_records()
     assert any(record[4] > 0.5 for record in records), "and the foot meets the ground"
+
+
+@pytest.mark.parametrize(("config", "level"), [("lin_roach", 3), ("lin_stickmiddle", 2)])
+def test_kicks_from_the_seed_disturb_a_standing_leg_and_throw_no_servo(config: str, level: int) -> None:
+    plan = prepare_bout(config, None).plan
+    moved, fastest = [], 0.0
+    for seed in range(100, 120):
+        plant = open_plant(plan, Path("configs") / config / "plant.toml", "mujoco", seed)
+        for servo in range(len(plan.motors)):
+            plant.command(servo, plant.sample(servo)[0], level)
+        plant.advance(500_000_000)
+        # The ground is brought up to the foot and a centimetre more.
+        amatrix = plan.joints[0].amatrix
+        foot_cm = (
+            plant.take_records()[-1][3] - load_spec(Path("configs") / config / "plant.toml").world.foot_radius_mm / 10
+        )
+        plant.schedule(BaseHeight(500_000_000, (amatrix[11] if amatrix else 0.0) - foot_cm - 1.0))
+        plant.advance(2_000_000_000)
+        assert plant.take_records()[-1][4] > 0.1, "it stands"
+        before = [plant.sample(servo)[0] for servo in range(len(plan.motors))]
+        last, most = before, 0.0
+        plant.schedule(Kick(2_000_000_000))
+        for k in range(1, 70):
+            plant.advance(2_000_000_000 + k * 10_000_000)
+            now = [plant.sample(servo)[0] for servo in range(len(plan.motors))]
+            fastest = max(fastest, *(abs(b - a) / 0.01 for a, b in zip(last, now, strict=True)))
+            most = max(most, *(abs(b - a) for a, b in zip(before, now, strict=True)))
+            last = now
+        moved.append(most)
+    assert sum(degrees >= 15.0 for degrees in moved) >= 18
+    assert fastest < 500.0, "deg/s; the bus believes 600"
