@@ -2,18 +2,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from nuc_engine.experiments.catalogue.parts import BOUT
 from nuc_engine.experiments.catalogue.unloading import (
-    EXPERIMENT_DROPOUT,
     EXPERIMENT_MAGNET,
+    GROUND,
+    MAGNET,
     PREDICTED,
-    TIMES_S,
     Predicted,
-    calm_stretches,
+    Schedule,
+    criterion,
     gains,
     pooled,
     sign_test,
@@ -24,6 +26,8 @@ from tests.catalogue.seen import leg, observe, steps
 
 PERIOD, SWING = 0.7, 0.3
 FWD, ITF, ITB = EXPERIMENT_MAGNET.rows
+SCHEDULE = Schedule(8, 6.0, 3.5)
+TIMES_S = SCHEDULE.times_s
 LEVATES = Predicted("CTr", "levation")
 
 
@@ -32,14 +36,11 @@ def walk(sooner_s: float = 0.0, row: Row = FWD, fti_deg: float = 100.0, offset_s
 
     Stance begins 0.1 s before each disturbance, or `offset_s` later than that.
     """
-    lift_offs = [k * PERIOD for k in range(-3, 175)]
-    downs = [time + SWING for time in lift_offs]
-    shift = {k: TIMES_S[k] - 0.1 + offset_s for k in range(len(TIMES_S))}
-    # Move one stance to each disturbance: the pace differs a little for one step before it.
-    for time in shift.values():
-        near = int(np.argmin([abs(down - time) for down in downs]))
-        downs[near] = time
-        lift_offs[near] = time - SWING
+    marks = [-2.0, *(time - 0.1 + offset_s for time in TIMES_S), 80.0]
+    downs = [
+        float(down) for a, b in pairwise(marks) for down in np.linspace(a, b, round((b - a) / PERIOD), endpoint=False)
+    ]
+    lift_offs = [down - SWING for down in downs]
     names = {
         "FWD": ("FT_Extension", "FT_Flexion", "CTr_DepressionRET", "CTr_LevationPRO"),
         "ITF": ("FT_Flexion", "FT_Extension", "CTr_DepressionRET", "CTr_LevationPRO"),
@@ -48,7 +49,7 @@ def walk(sooner_s: float = 0.0, row: Row = FWD, fti_deg: float = 100.0, offset_s
     fti: list[tuple[float, str]] = []
     ctr: list[tuple[float, str]] = []
     for down in downs:
-        early = sooner_s if any(abs(down - time) < 1e-6 for time in shift.values()) else 0.0
+        early = sooner_s if any(abs(down - time) < 1e-6 for time in marks) else 0.0
         for own, stance, swing in ((fti, *names[:2]), (ctr, *names[2:])):
             own += [(down, stance), (down + 0.35 - early, swing)]
     tracks = leg(120.0, {"FTi": sorted(fti), "CTr": sorted(ctr)}, fti_deg)
@@ -57,7 +58,7 @@ def walk(sooner_s: float = 0.0, row: Row = FWD, fti_deg: float = 100.0, offset_s
 
 
 def judge(row: Row, seen: Observation) -> Finding:
-    return row.criterion({BOUT: seen})
+    return criterion(row.name, SCHEDULE, {BOUT: seen})
 
 
 @pytest.mark.parametrize("row", [FWD, ITF, ITB], ids=lambda row: row.name)
@@ -65,7 +66,7 @@ def test_actions_that_come_earlier_are_promoted(row: Row) -> None:
     finding = judge(row, walk(0.2, row))
     assert finding.ok, finding.reasons
     for predicted in PREDICTED[row.name]:
-        assert finding.numbers[f"{predicted.label}: disturbances that count"] >= len(TIMES_S) - 1
+        assert finding.numbers[f"{predicted.label}: disturbances that count"] == len(TIMES_S)
         assert finding.numbers[f"{predicted.label}: sooner by (s)"] == pytest.approx(0.2, abs=0.03)
 
 
@@ -99,16 +100,17 @@ def test_a_leg_that_did_not_step_before_does_not_count() -> None:
     left = [s.lift_off_s for s in seen.steps.swings if not time - 2.3 < s.lift_off_s < time - 0.5]
     stood = replace(seen, steps=steps(left))
     assert any(one.begin_s <= time < one.end_s for one in stances(stood.steps))
-    assert len(gains(stood, LEVATES)) == len(gains(seen, LEVATES)) - 1
+    assert len(gains(stood, LEVATES, SCHEDULE)) == len(gains(seen, LEVATES, SCHEDULE)) - 1
 
 
 def test_an_action_in_force_already_can_not_be_promoted() -> None:
-    assert gains(walk(0.0), LEVATES, (TIMES_S[0] + 0.27,)) == ()
+    assert len(gains(walk(0.2, offset_s=-0.02), LEVATES, SCHEDULE)) == len(TIMES_S)
+    assert gains(walk(0.2, offset_s=-0.09), LEVATES, SCHEDULE) == ()
 
 
 def test_a_tibia_that_is_not_flexed_enough_is_not_asked_to_extend() -> None:
-    assert gains(walk(0.2, ITF, fti_deg=89.0), PREDICTED["ITF"][0]) == ()
-    assert len(gains(walk(0.2, ITF, fti_deg=91.0), PREDICTED["ITF"][0])) >= len(TIMES_S) - 1
+    assert gains(walk(0.2, ITF, fti_deg=89.0), PREDICTED["ITF"][0], SCHEDULE) == ()
+    assert len(gains(walk(0.2, ITF, fti_deg=91.0), PREDICTED["ITF"][0], SCHEDULE)) == len(TIMES_S)
     assert not judge(ITF, walk(0.2, ITF, fti_deg=89.0)).started
 
 
@@ -121,7 +123,7 @@ def test_an_action_that_never_comes_counts_as_a_second() -> None:
         for m in seen.leg.modules
     ]
     late = replace(seen, leg=replace(seen.leg, modules=tuple(held)))
-    assert gains(late, LEVATES)[-1] == pytest.approx(0.25 - 1.0, abs=0.03)
+    assert gains(late, LEVATES, SCHEDULE)[-1] == pytest.approx(0.25 - 1.0, abs=0.03)
 
 
 def test_stances_lie_between_swings_and_the_last_one_is_open() -> None:
@@ -129,8 +131,15 @@ def test_stances_lie_between_swings_and_the_last_one_is_open() -> None:
     assert [(one.begin_s, one.end_s) for one in found] == [(1.4, 2.0), (2.4, math.inf)]
 
 
-def test_a_leg_is_calm_until_it_is_disturbed() -> None:
-    assert calm_stretches((20.0, 27.0)) == ((13.0, 20.0), (23.5, 27.0))
+def test_a_schedule_meets_all_parts_of_a_step() -> None:
+    schedule = Schedule(3, 6.0, 3.5)
+    assert schedule.times_s == (20.0, 26.43, 32.17)
+    assert schedule.calm == ((13.0, 20.0), (23.5, 26.43), (29.93, 32.17))
+    assert schedule.duration_s == 39.0
+    for own in (*GROUND.values(), *MAGNET.values()):
+        for period in (0.40, 0.42, 0.5, 0.67, 0.69, 0.75):
+            phases = {int(time % period / period * 4) for time in own.times_s}
+            assert phases == {0, 1, 2, 3}
 
 
 def test_failing_before_is_a_failed_start() -> None:
@@ -140,8 +149,9 @@ def test_failing_before_is_a_failed_start() -> None:
 
 
 def test_what_the_controls_are_expected_to_show_is_refused() -> None:
-    for experiment, change in ((EXPERIMENT_DROPOUT, 0.0), (EXPERIMENT_MAGNET, -0.2)):
-        for row in experiment.rows:
+    """Left alone, actions come when they always do; pressed, later or at the same time."""
+    for row in (FWD, ITF, ITB):
+        for change in (0.0, -0.2):
             assert not judge(row, walk(change, row)).ok
 
 

@@ -38,16 +38,47 @@ from nuc_engine.experiments.protocol import (
     Window,
 )
 
-TIMES_S = tuple(round(20.0 + 6.0 * k + 0.7 * (0.618 * k % 1.0), 2) for k in range(16))
-"""When the leg is disturbed; the same in all scripts of this module.
-
-About every 6 s, moved by another part of 0.7 s, which is about a step, each time: a leg whose steps go into 6 s a whole
-number of times would be met in the same phase again and again.
-"""
-DURATION_S = 117.0
 CALM_FROM_S = 13.0
-"""From here to the first disturbance, and from `CALM_AFTER_S` after one to the next, stances count as undisturbed."""
-CALM_AFTER_S = 3.5
+"""From here to the first disturbance stances count as undisturbed."""
+FIRST_S = 20.0
+SHIFT_S = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When the leg is disturbed: `count` times, every `interval_s`, each time moved by another part of `SHIFT_S`.
+
+    That is about a step. A leg whose steps go into the interval a whole number of times would otherwise be met in the
+    same phase again and again. From `calm_after_s` after a disturbance to the next one, stances count as undisturbed.
+    """
+
+    count: int
+    interval_s: float
+    calm_after_s: float
+
+    @property
+    def times_s(self) -> tuple[float, ...]:
+        """Instants of the disturbances."""
+        moved = (SHIFT_S * (0.618 * k % 1.0) for k in range(self.count))
+        return tuple(round(FIRST_S + self.interval_s * k + part, 2) for k, part in enumerate(moved))
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the bout."""
+        return FIRST_S + self.interval_s * self.count + 1.0
+
+    @property
+    def calm(self) -> tuple[tuple[float, float], ...]:
+        """The times in which the leg is left alone, each ending with a disturbance."""
+        begins = [CALM_FROM_S] + [time + self.calm_after_s for time in self.times_s[:-1]]
+        return tuple(zip(begins, self.times_s, strict=True))
+
+
+GROUND = {"FWD": Schedule(16, 6.0, 3.5), "ITF": Schedule(16, 6.0, 3.5), "ITB": Schedule(40, 4.0, 2.8)}
+"""In ITB the foot is down for a quarter of the time only, and swing actions begin early in it: it takes more tries."""
+MAGNET = dict.fromkeys(("FWD", "ITF", "ITB"), Schedule(36, 3.0, 1.6))
+"""A leg whose foot is only pulled at steps on by itself, and can be disturbed again sooner."""
+
 LONGEST_S = 1.0
 LEAST_GAIN_S = 0.05
 """Two evaluations of the rules: less is not told from chance."""
@@ -97,23 +128,17 @@ def stances(steps: Steps) -> tuple[Stance, ...]:
     )
 
 
-def calm_stretches(times_s: Sequence[float] = TIMES_S) -> tuple[tuple[float, float], ...]:
-    """Return the times in which the leg is left alone, each ending with a disturbance."""
-    begins = [CALM_FROM_S] + [time + CALM_AFTER_S for time in times_s[:-1]]
-    return tuple(zip(begins, times_s, strict=True))
-
-
-def gains(seen: Observation, predicted: Predicted, times_s: Sequence[float] = TIMES_S) -> tuple[float, ...]:
+def gains(seen: Observation, predicted: Predicted, schedule: Schedule) -> tuple[float, ...]:
     """Return by how many seconds each disturbance that counts brought the action forward; negative: it came later."""
     module = seen.leg.module(predicted.role)
     found: list[float] = []
     down = stances(seen.steps)
-    for time in times_s:
+    for time in schedule.times_s:
         stance = next((one for one in down if one.begin_s <= time < one.end_s), None)
         if stance is None or len(lift_offs(seen.steps, time - BEFORE_S, time)) < 2:
             continue
         waited = _until(seen.leg, module, predicted, time)
-        usual = _usual(seen.leg, module, predicted, down, time - stance.begin_s, calm_stretches(times_s))
+        usual = _usual(seen.leg, module, predicted, down, time - stance.begin_s, schedule.calm)
         if waited is not None and len(usual) >= LEAST_STANCES:
             found.append(median(usual) - waited)
     return tuple(found)
@@ -159,7 +184,7 @@ def _until(leg: LegTracks, module: ModuleTrack, predicted: Predicted, time_s: fl
     return min(LONGEST_S, float(leg.t_state_s[now + int(entered[0])]) - time_s)
 
 
-def criterion(kind: str, seen: Observations) -> Finding:
+def criterion(kind: str, schedule: Schedule, seen: Observations) -> Finding:
     """Return whether all actions predicted for a behaviour are promoted; too few disturbances in stance: no start."""
     one = seen[BOUT]
     before = not_started([one], kind)
@@ -167,7 +192,7 @@ def criterion(kind: str, seen: Observations) -> Finding:
     samples: dict[str, tuple[float, ...]] = {}
     against: Reasons = ()
     for predicted in PREDICTED[kind]:
-        found = gains(one, predicted)
+        found = gains(one, predicted, schedule)
         numbers[f"{predicted.label}: disturbances that count"] = float(len(found))
         if len(found) < LEAST_EVENTS:
             before += (f"{predicted.label}: {len(found)} disturbances count, expected at least {LEAST_EVENTS}",)
@@ -201,7 +226,7 @@ def sign_test(more: int, less: int) -> float:
 
 
 _TEXT = (
-    "From {begin:g} to 20 s the leg steps as in {kind} (else a failed start). Of the 16"
+    "From {begin:g} to 20 s the leg steps as in {kind} (else a failed start). Of the {count}"
     " disturbances those count that begin in stance, with two lift-offs in the 2 s before; at least two have to (else"
     " a failed start). {actions}: the time until the action is entered is shorter than in undisturbed stances of the"
     " same bout, counted from the same time after touch-down and at most 1 s, by at least 0.05 s (two evaluations of"
@@ -216,22 +241,24 @@ _SAW = {
 }
 
 
-def _bout(kind: str, script: str | None) -> tuple[BoutPlan]:
+def _bout(kind: str, schedule: Schedule, script: str | None) -> tuple[BoutPlan]:
     if kind == "FWD":
-        return one_bout(script, DURATION_S, Window(kind, 0.0, 20.0, "before", 6.0), start_kick_s=None)
-    return one_bout(script, DURATION_S, Window(kind, 8.0, 20.0, "before", 5.0), start_kick_s=None)
+        return one_bout(script, schedule.duration_s, Window(kind, 0.0, 20.0, "before", 6.0), start_kick_s=None)
+    return one_bout(script, schedule.duration_s, Window(kind, 8.0, 20.0, "before", 5.0), start_kick_s=None)
 
 
-def _row(kind: str, script: str, control_script: str | None, why: str) -> Row:
+def _row(kind: str, schedule: Schedule, script: str, control_script: str | None, why: str) -> Row:
     guard = f", or FTi flexed by less than {FLEXED_DEG:g} degrees (HDSO 107)" if kind != "FWD" else ""
     actions = " and ".join(one.label for one in PREDICTED[kind])
     return Row(
         name=kind,
         saw=_SAW[kind],
-        bouts=_bout(kind, script),
-        criterion_text=_TEXT.format(begin=6 if kind == "FWD" else 13, kind=kind, actions=actions, guard=guard),
-        criterion=partial(criterion, kind),
-        control=Control(why=why, bouts=_bout(kind, control_script)),
+        bouts=_bout(kind, schedule, script),
+        criterion_text=_TEXT.format(
+            begin=6 if kind == "FWD" else 13, kind=kind, count=schedule.count, actions=actions, guard=guard
+        ),
+        criterion=partial(criterion, kind, schedule),
+        control=Control(why=why, bouts=_bout(kind, schedule, control_script)),
         kicks_there="not done on the robot",
         summary=pooled,
     )
@@ -250,14 +277,15 @@ EXPERIMENT_DROPOUT = Experiment(
     title="The ground drops out in stance",
     hypothesis=_HYPOTHESIS,
     method="""\
-The leg steps in one of the three behaviours. At 20 s, and 15 times more at intervals of about 6 s, the ground is
-taken away for half a second. Times are fixed, so the phase of the step is left to chance; those that fall into
-stance are judged. 1.2 and 2 s after the ground went the leg is kicked, so that one that got stuck steps again.
-Undisturbed stances are those from 13 s to the first disturbance, and before each of the others
-those that begin at least 3.5 s after the one before.""",
+The leg steps in one of the three behaviours. From 20 s on the ground is taken away for half a second, 16 times at
+intervals of about 6 s, in ITB 40 times at intervals of about 4 s, since its stance is short. Times are fixed, so the
+phase of the step is left to chance; those that fall into stance are judged. 1.2 and 2 s after the ground went the leg
+is kicked, so that one that got stuck steps again. Undisturbed stances are those from 13 s to the first disturbance,
+and before each of the others those that begin at least 3.5 s (2.8 s in ITB) after the one before.""",
     rows=tuple(
         _row(
             kind,
+            GROUND[kind],
             f"dropout_{kind.lower()}",
             sham,
             "The same behaviour left alone: at the same instants nothing happens, so no"
@@ -273,13 +301,14 @@ EXPERIMENT_MAGNET = Experiment(
     title="A magnet unloads the foot in stance",
     hypothesis=_HYPOTHESIS,
     method="""\
-As in the experiment with the ground, but the ground stays: for 0.4 s the foot is pulled upward with 1.5 N, as by a
-magnet above it (the foot presses with about 2 N in stance). The leg is not kicked. This changes the load without
-the foot having to lose contact. Undisturbed stances are those from 13 s to the first disturbance, and before each
-of the others those that begin at least 3.5 s after the one before.""",
+As in the experiment with the ground, but the ground stays: from 20 s on, 36 times at intervals of about 3 s, the
+foot is pulled upward for 0.4 s with 1.5 N, as by a magnet above it (it presses with about 2 N in stance). The leg is
+not kicked. This changes the load without the foot having to lose contact. Undisturbed stances are those from 13 s to
+the first disturbance, and before each of the others those that begin at least 1.6 s after the one before.""",
     rows=tuple(
         _row(
             kind,
+            MAGNET[kind],
             f"magnet_{kind.lower()}",
             f"magnet_press_{kind.lower()}",
             "The magnet presses the foot down with the same force: more load must not promote what less load does.",
