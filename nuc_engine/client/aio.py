@@ -71,11 +71,15 @@ class AsyncClient(Methods):
         async with self._turn:
             return await self._drive(self._talk.ask(call))
 
-    async def sccils(self, text: str, wait_s: float = 10.0) -> list[str]:
-        """Send a SCCILS document and return the documents that come back, once all of it is answered."""
+    async def sccils(
+        self, text: str, wait_s: float = 10.0, *, seen: Callable[[str], object] | None = None
+    ) -> list[str]:
+        """Send a SCCILS document and return the documents that come back, once all of it is answered.
+
+        `seen` gets each document when it comes.
+        """
         async with self._turn:
-            answers = await self._drive(self._talk.sccils(text.encode(), wait_s))
-        return [answer.decode(errors="replace") for answer in answers]
+            return await self._drive(self._talk.sccils(text.encode(), wait_s, seen))
 
     async def subscribe(self, names: Sequence[Ref], rate_hz: float = 10.0) -> AsyncSubscription:
         """Ask for a stream of these values and open it."""

@@ -83,13 +83,13 @@ class Client(Methods):
         """Send a request and return its result. Raises NotAnswered, Refused or BadAnswer."""
         return self._drive(self._talk.ask(call))
 
-    def sccils(self, text: str, wait_s: float = 10.0) -> list[str]:
+    def sccils(self, text: str, wait_s: float = 10.0, *, seen: Callable[[str], object] | None = None) -> list[str]:
         """Send a SCCILS document and return the documents that come back, once all of it is answered.
 
         `wait_s` is how long that may take: a timed script is answered when its last change has been made. Documents of
-        a configuration that is being started are acknowledged.
+        a configuration that is being started are acknowledged. `seen` gets each document when it comes.
         """
-        return [answer.decode(errors="replace") for answer in self._drive(self._talk.sccils(text.encode(), wait_s))]
+        return self._drive(self._talk.sccils(text.encode(), wait_s, seen))
 
     def subscribe(self, names: Sequence[Ref], rate_hz: float = 10.0) -> Subscription:
         """Ask for a stream of these values and open it."""

@@ -97,23 +97,34 @@ class Conversation:
         self._number += 1
         return _pack({"id": self._number, "method": "leave", "params": {}})
 
-    def sccils(self, document: bytes, wait_s: float) -> Steps[list[bytes]]:
-        """Send a SCCILS document; collect the documents that come back until all of it is answered."""
+    def sccils(self, document: bytes, wait_s: float, seen: Callable[[str], object] | None) -> Steps[list[str]]:
+        """Send a SCCILS document; collect the documents that come back until all of it is answered.
+
+        `seen` gets each of them when it comes.
+        """
         yield from self._ready()
         yield Send(document)
         dialogue = Dialogue(document)
-        answers: list[bytes] = []
+        answers: list[str] = []
+
+        def take(payload: bytes) -> bool:
+            """Keep a payload that is a document; say whether it is one."""
+            if not payload.lstrip().startswith(b"<"):
+                return False
+            answers.append(payload.decode(errors="replace"))
+            if seen is not None:
+                seen(answers[-1])
+            return True
+
         end_s = self._now_s() + max(wait_s, self._timeout_s)
         while not dialogue.over:
             payload = yield from self._message(end_s, "the SCCILS document")
-            if payload.lstrip().startswith(b"<"):
-                answers.append(payload)
-                reply = dialogue.take(payload)
-                if reply is not None:
-                    yield Send(reply)
+            reply = dialogue.take(payload) if take(payload) else None
+            if reply is not None:
+                yield Send(reply)
         # Data come right behind the answer they belong to.
         while (happened := (yield Wait(_BEHIND_S))) is not None and happened.payload is not None:
-            answers += [happened.payload] if happened.payload.lstrip().startswith(b"<") else []
+            take(happened.payload)
         return answers
 
     def _ready(self, within_s: float | None = None) -> Steps[None]:

@@ -281,6 +281,28 @@ def test_sccils_answers_are_printed_and_fail_is_exit_status_1(ctl: Ctl, daemon: 
     assert "does not begin with '<'" in ctl("sccils", str(script)).stderr
 
 
+def test_a_sccils_dialogue_is_a_client_of_its_own_and_says_at_once_what_comes(
+    ctl: Ctl, daemon: FakeDaemon, script: Path
+) -> None:
+    response = '<sccils_commandscript><sccils_command_response responsestatus="{}"/></sccils_commandscript>'
+    senders: list[bytes] = []
+    replies = daemon.replies
+    daemon.replies = lambda sender, payload: senders.append(sender) or replies(sender, payload)  # type: ignore[method-assign]
+    ctl("get", "CTr_angle")
+    same = set(senders)
+    senders.clear()
+    daemon.control = "alice (unverified)"
+    daemon.sccils = [response.format("conditional").encode()]
+    result = ctl("--timeout", "0.1", "sccils", str(script), "--wait", "0")
+    assert result.exit_code == 1
+    assert "conditional" in result.stdout, "it came, whatever became of the rest"
+    assert "did not answer" in result.stderr
+    assert ("take_control", {"force": True}) in daemon.sent, "the other terminal is one's own"
+    assert len(set(senders)) == 1
+    assert not same & set(senders), "late answers of this one must not reach the next"
+    assert daemon.requests[-1][0] == "leave"
+
+
 def test_events_are_one_line_each(ctl: Ctl) -> None:
     assert ctl("events").stdout == "    1.250 s  rule_overlap: two rules of Coxa-Trochanter were true\n"
     assert ctl("events", "--last", "0").stdout == ""

@@ -137,17 +137,21 @@ def test_sccils_answers_are_collected_with_the_data_behind_them(
     daemon.sccils = [response("conditional"), response("success"), b"<hdsoscript/>"]
     document = '<sccils_commandscript><sccils_command commandtype="run"/></sccils_commandscript>'
     with Client(address, name="rutter") as leg:
-        answers = leg.sccils(document)
+        seen: list[str] = []
+        answers = leg.sccils(document, seen=seen.append)
         assert leg.status().mode == "CONFIGURED"
+    assert seen == answers
     assert [answer.encode() for answer in answers] == daemon.sccils
     assert document.encode() in daemon.payloads
 
 
 def test_sccils_that_stays_conditional_is_not_answered(served: Serving, daemon: FakeDaemon, address: str) -> None:
     daemon.sccils = [response("conditional")]
+    seen: list[str] = []
     with Client(address, name="rutter", timeout_s=0.05) as leg, pytest.raises(NotAnswered) as caught:
-        leg.sccils("<hdsoscript><hdsoMod idNum='1' NumElts='1'>1</hdsoMod></hdsoscript>", wait_s=0.05)
+        leg.sccils("<hdsoscript><hdsoMod idNum='1' NumElts='1'>1</hdsoMod></hdsoscript>", wait_s=0.05, seen=seen.append)
     assert caught.value.sent
+    assert [document.encode() for document in seen] == daemon.sccils, "what came is not lost with what did not"
 
 
 def response(status: str) -> bytes:

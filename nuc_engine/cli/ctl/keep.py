@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from nuc_engine.cli.ctl.base import Group, answer, subcommand
-from nuc_engine.cli.ctl.link import Target, act, daemon
+from nuc_engine.cli.ctl.link import Target, act, daemon, recover_control
 from nuc_engine.cli.errors import Refused
+from nuc_engine.cli.output import say
 from nuc_engine.cli.params import as_json
 from nuc_engine.client import calls
 from nuc_engine.client.sccils import failed
@@ -90,11 +92,17 @@ def register(group: Group) -> None:
         text = file.read()
         if not text.lstrip().startswith("<"):
             raise Refused(f"nuc ctl: {Path(file.name).name} is no SCCILS document: it does not begin with '<'")
-        with daemon(target) as leg:
-            answers = leg.sccils(text.lstrip(), wait_s)
+        with daemon(target, alone=True) as leg:
+            recover_control(leg, target)
+            answers = leg.sccils(text.lstrip(), wait_s, seen=None if as_json else _say_at_once)
         bad = any(failed(document.encode()) for document in answers)
-        answer(as_json, {"ok": not bad, "answers": answers}, *answers)
+        answer(as_json, {"ok": not bad, "answers": answers})
         return int(bad)
+
+
+def _say_at_once(document: str) -> None:
+    say(document)
+    sys.stdout.flush()
 
 
 def _paths(data: Any) -> list[str]:

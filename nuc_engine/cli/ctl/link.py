@@ -49,16 +49,17 @@ def own_name() -> str:
 
 
 @contextmanager
-def daemon(target: Target) -> Generator[Client]:
+def daemon(target: Target, *, alone: bool = False) -> Generator[Client]:
     """Connect for one command; whatever the client raises becomes one line.
 
     One command after another is the same client to the daemon, so that control taken by one serves the next. Where two
-    run at once, the second is a client of its own.
+    run at once, the second is a client of its own; one that is `alone` is so always, and hears no late answers to
+    another.
     """
     from nuc_engine.client import ClientError
 
     try:
-        with _greeted(target) as client:
+        with connect(target) if alone else _greeted(target) as client:
             yield client
             for remark in client.remarks:
                 note(remark)
@@ -106,6 +107,12 @@ def act(client: Client, target: Target, call: Call[T]) -> T:
     client.take_control(force=True)
     # Not the same request again: the first was answered, with a refusal.
     return client.do(call)
+
+
+def recover_control(client: Client, target: Target) -> None:
+    """Take control from another terminal of one's own, if that has it. Raises ClientError."""
+    if same_person(client.status().control, target.name):
+        client.take_control(force=True)
 
 
 def same_person(who: str, name: str) -> bool:
