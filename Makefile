@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= data/experiment_a
 
-.PHONY: run test test-fast test-realtime check lint types imports bench bench-daemon nightly clean help
+.PHONY: run test test-fast test-realtime check lint types imports experiments bench bench-daemon nightly clean help
 
 help:
 	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
+	@echo "make experiments  every experiment of the dissertation, 20 repetitions each (20 min), into docs/experiments/"
 	@echo "make test    all tests: test-fast on the virtual clock, then test-realtime, which kills real processes"
 	@echo "make check   lint, types, import contracts, tests: what CI runs"
 	@echo "make bench   speed table into benchmarks/"
@@ -20,16 +21,23 @@ $(VENV)/.sim: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[sim,plot]'
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.sim
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,mcap,test]'
+$(VENV)/.lab: $(VENV)/.sim
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,lab]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.lab
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,lab,dask,mcap,test]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,mcap,test,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,lab,dask,mcap,test,dev]'
 	@touch $@
 
 run: $(VENV)/.sim
 	$(BIN)/nuc run lin_roach --script experiment_a --duration 60 --scratch $(OUT) --plot
+
+experiments: $(VENV)/.lab
+	$(BIN)/nuc experiment all --pages docs/experiments
 
 test: test-fast test-realtime
 
@@ -59,7 +67,7 @@ nightly: $(VENV)/.sim
 bench-daemon: $(VENV)/.sim
 	$(BIN)/python -m benchmarks.realtime
 
-bench: $(VENV)/.sim
+bench: $(VENV)/.lab
 	$(BIN)/python -m benchmarks
 
 clean:
