@@ -36,7 +36,7 @@ def ffmpeg_program() -> str:
     except (ImportError, RuntimeError) as error:
         found = shutil.which("ffmpeg")
         if found is None:
-            raise AnalysisError("films other than gif need ffmpeg: pip install nuc-engine[movie]") from error
+            raise AnalysisError("films other than gif need ffmpeg: pip install nuc-engine[lab]") from error
         return found
 
 

@@ -214,4 +214,4 @@ def _stats() -> Any:
     try:
         return importlib.import_module("scipy.stats")
     except ImportError as error:
-        raise AnalysisError("these tests need scipy: pip install nuc-engine[stats]") from error
+        raise AnalysisError("these tests need scipy: pip install nuc-engine[lab]") from error

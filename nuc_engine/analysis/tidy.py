@@ -134,7 +134,7 @@ def write_parquet(bout: TidyBout, out: Path | str) -> list[Path]:
     try:
         arrow, parquet = cast(Any, import_module("pyarrow")), cast(Any, import_module("pyarrow.parquet"))
     except ImportError as error:
-        raise AnalysisError("Parquet files need pyarrow: pip install nuc-engine[table]") from error
+        raise AnalysisError("Parquet files need pyarrow: pip install nuc-engine[lab]") from error
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []

@@ -176,6 +176,6 @@ def _latin(dimensions: int, sampling: Sampling) -> list[list[float]]:
     try:
         from scipy.stats import qmc
     except ImportError as error:
-        raise BulkRefused("a Latin hypercube needs SciPy: pip install nuc-engine[bulk]") from error
+        raise BulkRefused("a Latin hypercube needs SciPy: pip install nuc-engine[lab]") from error
     generator = np.random.Generator(np.random.PCG64(sampling.seed))
     return qmc.LatinHypercube(dimensions, rng=generator).random(sampling.count).tolist()

@@ -65,5 +65,5 @@ def _arrow() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise BulkRefused("a Parquet file needs PyArrow: pip install nuc-engine[bulk]") from error
+        raise BulkRefused("a Parquet file needs PyArrow: pip install nuc-engine[lab]") from error
     return pyarrow, parquet

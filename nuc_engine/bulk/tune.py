@@ -288,5 +288,5 @@ def _library() -> Any:
     try:
         import optuna
     except ImportError as error:
-        raise BulkRefused("a search needs Optuna: pip install nuc-engine[bulk]") from error
+        raise BulkRefused("a search needs Optuna: pip install nuc-engine[lab]") from error
     return optuna
