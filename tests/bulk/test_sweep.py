@@ -77,7 +77,7 @@ def test_a_sweep_that_was_killed_goes_on_and_repeats_nothing(tmp_path: Path) -> 
     result = run_sweep(plan, out, jobs=2, done=lambda *counts: told.append(counts))
     assert result.before == there
     assert told == [(k, 4) for k in range(there + 1, 5)]
-    run_sweep(plan, whole, jobs=2)
+    run_sweep(plan, whole, jobs=1)
     assert rows_of(out) == rows_of(whole)
 
     told.clear()
@@ -85,6 +85,7 @@ def test_a_sweep_that_was_killed_goes_on_and_repeats_nothing(tmp_path: Path) -> 
     assert not told
 
 
+@pytest.mark.usefixtures("here")
 def test_what_is_there_of_another_sweep_is_left_alone(tmp_path: Path) -> None:
     out = tmp_path / "sweep.parquet"
     run_sweep(plan_of(seeds=(1,)), out, jobs=1)
@@ -96,6 +97,7 @@ def test_what_is_there_of_another_sweep_is_left_alone(tmp_path: Path) -> None:
     assert [row["seed"] for row in rows_of(out)] == [2]
 
 
+@pytest.mark.usefixtures("here")
 def test_data_directories_stay_where_they_are_asked_for(tmp_path: Path) -> None:
     out, keep = tmp_path / "sweep.parquet", tmp_path / "kept"
     run_sweep(plan_of(seeds=(1,)), out, jobs=1, keep=keep)
@@ -114,6 +116,7 @@ def test_a_bout_that_can_not_start_is_seen_as_refused() -> None:
     assert sight.leg is None
 
 
+@pytest.mark.usefixtures("here")
 def test_a_window_too_short_to_judge_says_so(tmp_path: Path) -> None:
     out = tmp_path / "sweep.parquet"
     run_sweep(plan_of(windows=(WatchWindow("begin", 0.0, 2.0),)), out, jobs=1)

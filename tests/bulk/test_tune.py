@@ -13,6 +13,8 @@ from nuc_engine.bulk.tune import Tried, tune, tuned_script
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.parser import parse
 
+pytestmark = pytest.mark.usefixtures("here")
+
 HIGH = """
 def stands_high(sight):
     # The foot is on the ground, so that its place tells how high the body is: 8.5 cm is what is looked for.
