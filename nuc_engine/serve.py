@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from drivers.factory import is_emulated
+from drivers.factory import is_emulated, parse_line
 from nuc_engine.daemon import core, guardian
 from nuc_engine.daemon.block import Block
 from nuc_engine.daemon.emulated import become, emulator_words, line_url
@@ -70,9 +70,8 @@ def serve(
         for name, url in buses:
             if is_emulated(url):
                 pty = folder / (name or "bus")
-                emulators.append(
-                    ("nuc-emulate", partial(become, emulator_words(url, options.configuration, pty, seed)))
-                )
+                words = emulator_words(url, options.configuration, pty, seed, name if len(buses) > 1 else "")
+                emulators.append((f"nuc-emulate {name}".strip(), partial(become, words)))
                 ports.append(BusPort(name, line_url(url, pty)))
             else:
                 ports.append(BusPort(name, url))
@@ -104,6 +103,15 @@ def serve(
             with suppress(OSError):
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         return supervisor.run()
+
+
+def check_bus(url: str, configuration: str) -> None:
+    """Check the URL of a bus, without opening anything. Raises BusUrlError."""
+    if is_emulated(url):
+        emulator_words(url, configuration, Path(), 0)
+        parse_line(line_url(url, Path("/dev/null")))
+    else:
+        parse_line(url)
 
 
 def _is_journal(stream: str) -> bool:

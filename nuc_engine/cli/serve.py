@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ import click
 
 from nuc_engine.cli.output import note
 from nuc_engine.cli.params import CONFIGURATION, Command, Pair
+from nuc_engine.cli.patient import Take, option, patience, raise_wrong
 
 _BUS = re.compile(r"(?:(?P<name>[A-Za-z][A-Za-z0-9_-]*)=)?(?P<url>[a-z][a-z0-9]*:.*)")
 _HIGHEST = 89
@@ -50,7 +52,7 @@ _HIGHEST = 89
     ),
 )
 @click.argument("config", metavar="[CONFIG]", type=CONFIGURATION, required=False, default="")
-@click.option(
+@option(
     "--bus",
     "buses",
     metavar="[NAME=]URL",
@@ -59,8 +61,8 @@ _HIGHEST = 89
     show_default=True,
     help="aimotor:///dev/...[?baud=N&timeout_us=N] or emulated:[?...]; repeatable, with names that motors refer to.",
 )
-@click.option("--data", metavar="DIR", type=click.Path(path_type=Path), default=Path("data"), show_default=True)
-@click.option(
+@option("--data", metavar="DIR", type=click.Path(path_type=Path), default=Path("data"), show_default=True)
+@option(
     "--command",
     "commands",
     metavar="ADDR",
@@ -69,15 +71,15 @@ _HIGHEST = 89
     show_default=True,
     help="Where commands are taken: tcp://HOST:PORT or ipc://PATH; repeatable.",
 )
-@click.option(
+@option(
     "--telemetry",
     metavar="ADDR",
     default="tcp://127.0.0.1:9872",
     show_default=True,
     help="Where measurements are published; PlotJuggler's ZMQ source reads it.",
 )
-@click.option("--udp", metavar="HOST:PORT", default="", help="Send the latest state there too, as datagrams.")
-@click.option(
+@option("--udp", metavar="HOST:PORT", default="", help="Send the latest state there too, as datagrams.")
+@option(
     "--log",
     "logging",
     type=click.Choice(["always", "command"]),
@@ -85,25 +87,23 @@ _HIGHEST = 89
     show_default=True,
     help="Log every bout, or what `nuc ctl log` asks for.",
 )
-@click.option("--mcap", is_flag=True, help="Write an MCAP file too, for Foxglove and PlotJuggler.")
-@click.option(
+@option("--mcap", is_flag=True, help="Write an MCAP file too, for Foxglove and PlotJuggler.")
+@option(
     "--on-stop",
     type=click.Choice(["off", "hold", "park"]),
     default="off",
     show_default=True,
     help="What a commanded stop does: torque off, hold the pose, or move slowly to the park pose. A fault: always off.",
 )
-@click.option(
-    "--park", "park", metavar="JOINT=DEG", type=Pair(), multiple=True, help="The park pose; repeatable, per joint."
-)
-@click.option(
+@option("--park", "park", metavar="JOINT=DEG", type=Pair(), multiple=True, help="The park pose; repeatable, per joint.")
+@option(
     "--on-service-loss",
     type=click.Choice(["continue", "stop"]),
     default="continue",
     show_default=True,
     help="Whether a bout goes on when nobody can log it or command it.",
 )
-@click.option(
+@option(
     "--approach",
     "approach",
     metavar="DEG/S",
@@ -112,7 +112,7 @@ _HIGHEST = 89
     show_default=True,
     help="How fast commanded positions are approached from the measured ones.",
 )
-@click.option(
+@option(
     "--limit",
     "limits",
     metavar="MOTOR=TICKS",
@@ -120,8 +120,8 @@ _HIGHEST = 89
     multiple=True,
     help="How far from where it was measured a motor may be commanded (default: no limit); repeatable.",
 )
-@click.option("--label", "labels", metavar="K=V", type=Pair(), multiple=True, help="Label of every bout; repeatable.")
-@click.option(
+@option("--label", "labels", metavar="K=V", type=Pair(), multiple=True, help="Label of every bout; repeatable.")
+@option(
     "--priority",
     metavar="N",
     type=click.IntRange(0, _HIGHEST),
@@ -129,8 +129,8 @@ _HIGHEST = 89
     show_default=True,
     help="Real-time priority of the engine; 0 for none.",
 )
-@click.option("--cpu", metavar="N", type=click.IntRange(0), help="Run the engine on this CPU alone.")
-@click.option(
+@option("--cpu", metavar="N", type=click.IntRange(0), help="Run the engine on this CPU alone.")
+@option(
     "--spin",
     "spin",
     metavar="US",
@@ -139,7 +139,7 @@ _HIGHEST = 89
     show_default=True,
     help="Poll for the last microseconds before a deadline instead of sleeping: punctual, and costs CPU.",
 )
-@click.option(
+@option(
     "--stall-limit",
     metavar="MS",
     type=click.IntRange(12, 1_000),
@@ -147,7 +147,7 @@ _HIGHEST = 89
     show_default=True,
     help="How long the engine may stand still before the guardian takes the torque off.",
 )
-@click.option(
+@option(
     "--silent-cycles",
     metavar="N",
     type=click.IntRange(2, 1_000),
@@ -155,7 +155,7 @@ _HIGHEST = 89
     show_default=True,
     help="How many cycles in a row no servo of a bus may answer before the torque goes off.",
 )
-@click.option(
+@option(
     "--control-timeout",
     metavar="S",
     type=click.FloatRange(1, 86_400),
@@ -163,11 +163,11 @@ _HIGHEST = 89
     show_default=True,
     help="How long a client may be silent and still have control.",
 )
-@click.option("--keys", metavar="DIR", type=click.Path(path_type=Path), help="Keys of the daemon and its clients.")
-@click.option(
-    "--seed", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="Decides an emulated leg."
-)
+@option("--keys", metavar="DIR", type=click.Path(path_type=Path), help="Keys of the daemon and its clients.")
+@option("--seed", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="Decides an emulated leg.")
+@click.pass_context
 def command(
+    ctx: click.Context,
     config: str,
     buses: Sequence[str],
     data: Path,
@@ -200,6 +200,16 @@ def command(
     from nuc_engine.daemon.launch import ServeOptions
     from nuc_engine.serve import serve
 
+    take = patience(ctx)
+    numbers = partial(_numbers, take)
+    lines = _buses(take, config, buses or ())
+    _check_addresses(take, commands or (), telemetry, udp)
+    degrees = numbers("--park", park or (), _degrees, "degrees")
+    ticks = numbers("--limit", limits or (), _ticks, "whole ticks, 0 to 254")
+    take(lambda: _check_cpu(cpu))
+    if on_stop == "park" and not park:
+        take(lambda: _refuse("--on-stop park: say where to, with --park JOINT=DEG for each joint"))
+    raise_wrong(ctx)
     options = ServeOptions(
         configuration=config,
         data=data,
@@ -210,50 +220,68 @@ def command(
         mcap=mcap,
         on_stop=on_stop,
         on_service_loss=on_service_loss,
-        park_deg=_numbers("--park", park, _degrees, "degrees"),
+        park_deg=degrees,
         approach_deg_s=approach,
-        limits=_numbers("--limit", limits, _ticks, "whole ticks, 0 to 254"),
+        limits=ticks,
         labels=dict(labels),
         priority=priority,
-        cpu=_cpu(cpu),
+        cpu=cpu,
         spin_us=spin,
         stall_limit_ms=stall_limit,
         silent_cycles=silent_cycles,
         control_timeout_s=control_timeout,
         keys=keys,
     )
-    if on_stop == "park" and not park:
-        raise click.UsageError("--on-stop park: say where to, with --park JOINT=DEG for each joint")
-    return serve(
-        options, _buses(buses), environment=os.environ, seed=seed, show=lambda text: note(f"nuc serve: {text}")
-    )
+    return serve(options, lines, environment=os.environ, seed=seed, show=lambda text: note(f"nuc serve: {text}"))
 
 
-def _buses(words: Sequence[str]) -> list[tuple[str, str]]:
+def _buses(take: Take, config: str, words: Sequence[str]) -> list[tuple[str, str]]:
+    from drivers.errors import BusUrlError
+    from nuc_engine.serve import check_bus
+
     found: list[tuple[str, str]] = []
     for word in words:
         match = _BUS.fullmatch(word)
         if match is None:
-            raise click.UsageError(f"--bus {word}: expected URL or NAME=URL, such as aimotor:///dev/ttyUSB0")
+            take(lambda word=word: _refuse(f"--bus {word}: expected URL or NAME=URL, such as aimotor:///dev/ttyUSB0"))
+            continue
         found.append((match["name"] or "", match["url"]))
+        take(lambda url=match["url"]: check_bus(url, config), BusUrlError)
     names = [name for name, _ in found]
     if len(found) > 1 and "" in names:
-        raise click.UsageError("--bus: of several buses each needs a name, NAME=URL, that motors refer to")
-    if len(set(names)) < len(names):
-        raise click.UsageError(f"--bus: two buses are called {max(names, key=names.count)!r}")
+        take(lambda: _refuse("--bus: of several buses each needs a name, NAME=URL, that motors refer to"))
+    elif len(set(names)) < len(names):
+        take(lambda: _refuse(f"--bus: two buses are called {max(names, key=names.count)!r}"))
     return found
 
 
-def _numbers(option: str, pairs: Sequence[tuple[str, str]], read: Callable[[str], Any], unit: str) -> dict[str, Any]:
+def _check_addresses(take: Take, commands: Sequence[str], telemetry: str | None, udp: str | None) -> None:
+    from nuc_engine.service.access import read_address, read_datagram_address
+    from nuc_engine.service.errors import ServiceError
+
+    for address in (*commands, telemetry):
+        if address is not None:
+            take(lambda address=address: read_address(address), ServiceError)
+    if udp:
+        take(lambda: read_datagram_address(udp), ServiceError)
+
+
+def _numbers(
+    take: Take, option_name: str, pairs: Sequence[tuple[str, str]], read: Callable[[str], Any], unit: str
+) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for name, text in pairs:
         value = read(text)
         if value is None:
-            raise click.UsageError(f"{option} {name}={text}: expected {unit}")
-        if name in numbers:
-            raise click.UsageError(f"{option} {name} is given twice")
+            take(lambda name=name, text=text: _refuse(f"{option_name} {name}={text}: expected {unit}"))
+        elif name in numbers:
+            take(lambda name=name: _refuse(f"{option_name} {name} is given twice"))
         numbers[name] = value
     return numbers
+
+
+def _refuse(text: str) -> None:
+    raise click.UsageError(text)
 
 
 def _degrees(text: str) -> float | None:
@@ -268,8 +296,7 @@ def _ticks(text: str) -> int | None:
     return int(text) if text.isdecimal() and text.isascii() and len(text) <= 3 and int(text) <= 254 else None
 
 
-def _cpu(cpu: int | None) -> int | None:
+def _check_cpu(cpu: int | None) -> None:
     there = sorted(os.sched_getaffinity(0))
     if cpu is not None and cpu not in there:
         raise click.UsageError(f"--cpu {cpu}: this process may use {', '.join(map(str, there))}")
-    return cpu

@@ -23,14 +23,20 @@ def line_url(url: str, pty: Path) -> str:
     return f"{family or 'aimotor'}://{pty}{tail}"
 
 
-def emulator_words(url: str, configuration: str, pty: Path, seed: int) -> list[str]:
-    """Return the arguments of `nuc` that run the leg. Raises BusUrlError without a configuration."""
+def emulator_words(url: str, configuration: str, pty: Path, seed: int, bus: str = "") -> list[str]:
+    """Return the arguments of `nuc` that run the leg, or only the servos of it that name `bus`.
+
+    Those of one of several buses are servos without a leg: processes share no physics. Raises BusUrlError without a
+    configuration.
+    """
     _, family, query = split_url(url)
     if not configuration:
         raise BusUrlError(f"{url!r}: which leg is to be emulated? Name its configuration: nuc serve CONFIG")
     if family not in ("", "aimotor"):
         raise BusUrlError(f"{url!r}: nuc emulate knows aimotor only")
     words = ["emulate", configuration, "--pty", str(pty), "--seed", str(seed), "--json"]
+    if bus:
+        words += ["--bus", bus, "--plant", "loopback"]
     for name, text in _options(url, query):
         if name in _EMULATOR_OPTIONS:
             words += [f"--{name.replace('_', '-')}", text]

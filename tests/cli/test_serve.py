@@ -41,7 +41,8 @@ def test_every_option_arrives(nuc, served):
         "serve my_leg --bus left=aimotor:///dev/nuc/left?baud=115200 --bus right=emulated:?drop=0.01 --data d"
         " --command ipc:///run/a --command tcp://127.0.0.1:1 --telemetry ipc:///run/b --udp 127.0.0.1:9 --log command"
         " --mcap --on-stop park --park CT=20 --park FT=-7.5 --on-service-loss stop --approach 30 --limit TC=40"
-        " --label operator=A=B --priority 20 --cpu 0 --spin 50 --stall-limit 40 --control-timeout 5 --keys k --seed 3"
+        " --label operator=A=B --priority 20 --cpu 0 --spin 50 --stall-limit 40 --silent-cycles 3"
+        " --control-timeout 5 --keys k --seed 3"
     )
     assert nuc(*words.split()).exit_code == 0
     options, buses, more = served[0]
@@ -65,6 +66,7 @@ def test_every_option_arrives(nuc, served):
         cpu=0,
         spin_us=50,
         stall_limit_ms=40,
+        silent_cycles=3,
         control_timeout_s=5.0,
         keys=Path("k"),
     )
@@ -85,6 +87,9 @@ def test_every_option_arrives(nuc, served):
         ("--cpu 4096", "this process may use"),
         ("--priority 90", "90"),
         ("--stall-limit 5", "5"),
+        ("--silent-cycles 1", "silent-cycles"),
+        ("--telemetry nonsense", "is no address"),
+        ("--bus emulated:?drop", "no option"),
         ("--approach 0", "0"),
         ("--log sometimes", "sometimes"),
     ],
@@ -93,6 +98,23 @@ def test_what_cannot_be_is_refused_before_anything_starts(nuc, served, words, sa
     result = nuc("serve", "lin_roach", *words.split())
     assert result.exit_code == 2
     assert said in result.output
+    assert served == []
+
+
+def test_everything_that_is_wrong_is_said_at_once(nuc, served):
+    words = (
+        "serve lin_roach --bus /dev/ttyUSB0 --bus abacus:///dev/x --priority 90 --park CT=far --limit TC=255"
+        " --on-stop nowhere --command nonsense --udp 10.0.0.1:9"
+    )
+    result = nuc(*words.split())
+    assert result.exit_code == 2
+    lines = result.stderr.splitlines()
+    wrong = ("/dev/ttyUSB0", "abacus", "90", "CT=far", "TC=255", "nowhere", "nonsense", "10.0.0.1:9")
+    for word in wrong:
+        assert len([line for line in lines if word in line]) == 1, (word, lines)
+    assert len(lines) == len(wrong)
+    assert all(line.startswith("nuc serve: ") for line in lines)
+    assert lines[-1].endswith("(see nuc serve --help)")
     assert served == []
 
 

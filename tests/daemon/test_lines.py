@@ -138,6 +138,15 @@ def test_options_of_an_emulated_bus_go_where_they_belong():
     assert "timeout_us" not in " ".join(words)
 
 
+def test_of_several_emulated_buses_each_has_its_own_motors():
+    words = emulator_words("emulated:", "lin_roach", Path("/run/x/left"), 7, "left")
+    pairs = list(itertools.pairwise(words))
+    assert ("--bus", "left") in pairs
+    assert ("--plant", "loopback") in pairs, "half a leg has no physics"
+    whole = emulator_words("emulated:", "lin_roach", Path("/run/x/bus"), 7)
+    assert not {"--bus", "--plant"} & set(whole)
+
+
 @pytest.mark.parametrize(
     ("url", "configuration", "text"),
     [("emulated:", "", "which leg"), ("emulated:dynamixel", "x", "aimotor only"), ("emulated:?drop", "x", "no option")],
