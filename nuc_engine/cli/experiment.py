@@ -80,7 +80,15 @@ class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     help="First seed. Below 2000 (for tuning and trying out) nothing that comes out is a verdict.",
 )
 @click.option("--jobs", "-j", metavar="J", type=click.IntRange(1), help="Worker processes.  [default: all cores]")
-@click.option("--out", "-o", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), default=OUT)
+@click.option(
+    "--out",
+    "-o",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=OUT,
+    show_default=True,
+    help="Where a folder for each experiment is made.",
+)
 @click.option("--keep", is_flag=True, help="Keep every bout's data directory, in bouts/ below the experiment's folder.")
 @click.option(
     "--pages",

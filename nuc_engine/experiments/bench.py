@@ -11,7 +11,7 @@ from pathlib import Path
 from drivers.factory import is_emulated
 from nuc_engine.client import Client
 from nuc_engine.emulation.client import tell
-from nuc_engine.experiments.live import Deed, Wait, await_ready, wait_until
+from nuc_engine.experiments.live import Deed, Wait, await_ready, free, wait_until
 from nuc_engine.experiments.protocol import BoutPlan
 from nuc_engine.experiments.trials import Aborted
 from nuc_engine.plants.events import event_record
@@ -157,6 +157,7 @@ class RunningDaemon:
         """Have it run the plan's configuration; return a client."""
         del repetition
         self._client = Client(self._address, name=NAME, timeout_s=5.0)
+        free(self._client)
         self._client.configure(plan.config)
         await_ready(self._client, self._wait, lambda: True)
         return self._client

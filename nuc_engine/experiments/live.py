@@ -125,8 +125,9 @@ def do_bout(
     beside = _Beside(_deeds(plan, script), hand)
     try:
         client = stage.begin(plan, repetition)
+        free(client)
         _hand_over(client, plan, script)
-        recorded = Path(_insist(client.run, wait, stop_s=plan.duration_s).folder)
+        recorded = _begin(client, plan, wait)
         _accompany(client, beside, wait)
         _await_end(recorded, wait)
     finally:
@@ -158,8 +159,6 @@ def _deeds(plan: BoutPlan, script: HdsoScript) -> deque[Deed]:
 
 def _hand_over(client: Client, plan: BoutPlan, script: HdsoScript) -> None:
     """Give the daemon values and script, what is done by hand left out."""
-    if client.status().latched:
-        client.arm()
     if plan.values:
         client.set(dict(plan.values))
     entries = tuple(entry for entry in script.entries if not isinstance(entry, PlantEntry))
@@ -230,6 +229,24 @@ def _joints(client: Client) -> Sequence[str]:
     return [str(joint["name"]) for joint in joints]
 
 
+def _begin(client: Client, plan: BoutPlan, wait: Wait) -> Path:
+    """Begin the bout; return its data directory, which may come a little later than the answer."""
+    before = client.status().logging.get("folder")
+    found = [_insist(client.run, wait, stop_s=plan.duration_s).folder]
+
+    def told() -> bool:
+        status = client.status()
+        if not found[-1] and status.latched:
+            raise Aborted(f"{plan.label}: {status.latch_reason}")
+        folder = status.logging.get("folder")
+        found.append(found[-1] or ("" if folder in (None, before) else str(folder)))
+        return bool(found[-1])
+
+    if not wait_until(told, wait):
+        raise Aborted(f"{plan.label}: the daemon does not log")
+    return Path(found[-1])
+
+
 def _insist(ask: Callable[..., Any], wait: Wait, **words: Any) -> Any:
     """Ask until it is granted: an engine that has just begun has not heard of every servo yet."""
     for _ in range(round(_PATIENCE_S / 0.1)):
@@ -253,6 +270,12 @@ def _await_end(folder: Path, wait: Wait) -> None:
 
     if not wait_until(whole, wait):
         raise Aborted(f"{folder}: not whole {_PATIENCE_S:g} s after the bout")
+
+
+def free(client: Client) -> None:
+    """Take back a fault that is latched, so that the daemon can be configured and begin a bout."""
+    if client.status().latched:
+        client.arm()
 
 
 def await_ready(client: Client, wait: Wait, alive: Callable[[], bool]) -> None:

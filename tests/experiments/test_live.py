@@ -39,7 +39,7 @@ class Daemon:
         self.data, self.ends_s, self.stands_from_s = data, ends_s, stands_from_s
         self.said: list = []
         self.time_s: float | None = None
-        self.refusals = 2
+        self.refusals, self.latched, self.logs, self.answers = 2, False, True, True
 
     def wait(self, seconds: float) -> None:
         if self.time_s is not None:
@@ -55,7 +55,13 @@ class Daemon:
 
     def status(self):
         running = self.time_s is not None and self.time_s < self.ends_s
-        return SimpleNamespace(mode="RUNNING" if running else "STOPPED", latched=False)
+        logging = {"folder": str(self.data) if self.logs and self.time_s is not None else None}
+        return SimpleNamespace(
+            mode="RUNNING" if running else "STOPPED", latched=self.latched, logging=logging, latch_reason=""
+        )
+
+    def arm(self):
+        self.latched = False
 
     def model(self):
         return {"joints": [{"name": "Femur-Tibia"}]}
@@ -75,11 +81,11 @@ class Daemon:
         self.said.append(("mark", text, round(self.time_s, 2)))
 
     def run(self, stop_s):
-        if self.refusals:
+        if self.refusals or self.latched:
             self.refusals -= 1
             raise Refused("not_ready", "no", "")
         self.time_s = 0.0
-        return SimpleNamespace(folder=str(self.data))
+        return SimpleNamespace(folder=str(self.data) if self.answers else "")
 
     def named(self, name):
         return [words[1:] for words in self.said if words[0] == name]
@@ -161,6 +167,21 @@ def test_what_nobody_confirms_does_not_hold_up_what_comes_after(finished, tmp_pa
     plan = tiny.plan(script=str(script), start_kick_s=1.0, duration_s=8.0)
     do_bout(plan, 1, daemon, helper, daemon.wait, Path("unused"))
     assert [text for text, _ in daemon.named("mark")] == ["ground by hand"]
+
+
+def test_a_data_directory_that_is_not_in_the_answer_is_asked_for(finished):
+    daemon = Daemon(finished)
+    daemon.answers = False
+    assert do_bout(tiny.plan(), 1, daemon, Helper(), daemon.wait, Path("unused"))[0] == finished
+    daemon.time_s, daemon.logs = None, False
+    with pytest.raises(Aborted, match="does not log"):
+        do_bout(tiny.plan(), 1, daemon, Helper(), daemon.wait, Path("unused"))
+
+
+def test_a_fault_of_the_bout_before_is_taken_back(finished):
+    daemon = Daemon(finished)
+    daemon.latched = True
+    assert do_bout(tiny.plan(), 1, daemon, Helper(), daemon.wait, Path("unused"))[0] == finished
 
 
 def test_data_that_are_elsewhere_can_not_be_looked_at(tmp_path):

@@ -1,6 +1,7 @@
 """`nuc experiment --bus emulated:`: a row through daemon and emulator, hands included."""
 
 import json
+import time  # noqa: TID251  real processes live on the real clock
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,11 @@ from click.testing import CliRunner
 
 import nuc_engine.experiments.catalogue as catalogue
 from nuc_engine.cli.experiment import command
+from nuc_engine.experiments.bench import RunningDaemon
+from nuc_engine.experiments.live import collect_live
 from nuc_engine.recording.manifest import read_manifest
 from tests.experiments import tiny
+from tests.realtime.served import repeat_disturbed
 
 SCRIPT = """<hdsoscript name="pushed">
   <hdsoMod idNum="103" NumElts="1" time="0.5">61</hdsoMod>
@@ -32,15 +36,22 @@ def pushed(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def test_a_row_runs_in_real_time_and_is_judged(pushed):
-    words = ["T", "--repeat", "1", "--seed", "5", "--bus", "emulated:", "--json"]
-    result = CliRunner().invoke(command, words, standalone_mode=False)
-    if result.exception is not None:
-        raise result.exception
-    record = json.loads(result.stdout)
-    row = record["experiments"][0]["rows"][0]
-    assert [trial["state"] for trial in row["trials"]] == ["as seen"], row["trials"]
-    assert result.return_value == 0
+def test_a_row_runs_in_real_time_and_is_judged(pushed, stalls):
+    results = []
+
+    def trial() -> None:
+        words = ["T", "--repeat", "1", "--seed", "5", "--bus", "emulated:", "--json"]
+        result = CliRunner().invoke(command, words, standalone_mode=False)
+        if result.exception is not None:
+            raise result.exception
+        results.append(result)
+        row = json.loads(result.stdout)["experiments"][0]["rows"][0]
+        assert [trial["state"] for trial in row["trials"]] == ["as seen"], row["trials"]
+        assert row["control"]["failed"], row["control"]
+
+    repeat_disturbed(stalls, trial)
+    assert results[-1].return_value == 0
+    record = json.loads(results[-1].stdout)
     assert record["experiments"][0]["standing"] == "fewer than 20 repetitions: no verdict"
     folder = pushed / "data/experiments/T/bouts/T/5/only"
     witness = read_manifest(folder)
@@ -50,3 +61,36 @@ def test_a_row_runs_in_real_time_and_is_judged(pushed):
     page = (pushed / "data/experiments/T/page.md").read_text()
     assert "the ground's force on the foot is not recorded" in page
     assert (pushed / "data/experiments/T/T_angles.png").exists()
+
+
+class Nobody:
+    """Somebody beside the leg who has nothing to do."""
+
+    def prepare(self, plan, repetition) -> None: ...
+    def soon(self, deed, left_s) -> None: ...
+    def now(self, deed, still_s) -> None: ...
+    def done(self, deed) -> bool:
+        return True
+
+
+def test_a_daemon_that_runs_already_serves_too(serve, stalls, tmp_path):
+    _, served = serve()
+    served.await_ready()
+    plan = tiny.plan(
+        duration_s=2.5, values={"CTr_lev_TC1_load": -0.1}, windows=(tiny.Window("all", 0.0, 2.5, "final", 0.5),)
+    )
+    row = tiny.row("T", bouts=(plan,), control=tiny.Control("", (), 0))
+    folders = []
+
+    def trial() -> None:
+        stage = RunningDaemon(served.command, time.sleep)
+        collected, done = collect_live(row, 1, 1, stage, Nobody(), time.sleep, tmp_path / "unused")
+        assert [trial.state for trial in collected.trials.values()] != ["aborted"], collected.trials
+        folders.append(done[0].folders["only"])
+
+    repeat_disturbed(stalls, trial)
+    assert folders[-1].parent == served.data
+    assert (
+        'name="CTr_lev_TC1_load" NumElts="1" datatype="float" time="0">-0.1'
+        in (folders[-1] / "HDSOlog.xml").read_text()
+    )
