@@ -37,7 +37,8 @@ TEXT_LOGS = (
 NOTES = "Notes.jsonl"
 SCRIPT_LOGS = ("Scriptlog.xml", "HDSOlog.xml")
 _END = b"</hdsoscript>\n"
-_ENTRY = re.compile(rb"^  <(hdsoMod [^\0]*</hdsoMod>|!-- refused: [^\0]* -->)$")
+_BY_HAND = rb"(?:kick|ground|height|load|disconnect|reconnect) [^\0]*/>"
+_ENTRY = re.compile(rb"^  <(?:hdsoMod [^\0]*</hdsoMod>|" + _BY_HAND + rb"|!-- refused: [^\0]* -->)$")
 _HEADS = (re.compile(rb"^<\?xml .*\?>$"), re.compile(rb"^<!DOCTYPE .*>$"), re.compile(rb"^<hdsoscript .*>$"))
 _MENDED = ("running", "torn")
 
@@ -258,7 +259,8 @@ def _found(folder: Path) -> dict[str, Any]:
             records[name] = (folder / name).read_bytes().count(b"\n")
     for name in SCRIPT_LOGS:
         if (folder / name).is_file():
-            records[name] = (folder / name).read_bytes().count(b"<hdsoMod ")
+            lines = (folder / name).read_bytes().split(b"\n")
+            records[name] = sum(bool(_ENTRY.match(line)) for line in lines)
     if (folder / inputs.FILE).is_file():
         records[inputs.FILE] = _count(folder / inputs.FILE)
     reach = find_reach(folder)

@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.plants.events import Ground, Kick
+from nuc_engine.plants.scripted import events_of
 from nuc_engine.recording import inputs, manifest
 from nuc_engine.recording.recover import KEPT, RecoverRefused, list_bouts, recover
 from nuc_engine.replay import ReplayRefused, replay_bout, replay_inputs
 from nuc_engine.service.bouts import lock_directory
+from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse_file
 from tests.service.log_feed import Bench, bout, contents, read_manifest
 
@@ -194,3 +197,19 @@ def test_a_bout_of_nuc_run_that_was_killed_is_mended_and_replayed(tmp_path: Path
     assert recover(out).state == "torn"
     assert replay_bout(out).identical
     assert json.loads((out / manifest.FILE).read_text())["clock"] == "virtual"
+
+
+def test_a_killed_bout_keeps_what_was_done_by_hand(tmp_path: Path) -> None:
+    events = (Kick(200_000_000), Ground(300_000_000, present=False))
+    folder = run_bout(BoutSpec("lin_roach", tmp_path / "bout", duration_s=0.5, events=events)).folder
+    script = folder / "Scriptlog.xml"
+    data = script.read_bytes()
+    # Cut off within the end of the document, right behind the last event.
+    script.write_bytes(data[: data.index(b"</hdsoscript>") + 5])
+    unfinish(folder)
+    recover(folder)
+    document, problems = parse_file(script)
+    assert isinstance(document, HdsoScript), str(problems)
+    assert [type(event) for event in events_of(document)] == [Kick, Ground]
+    assert read_manifest(folder)["counts"]["records"]["Scriptlog.xml"] == 2
+    assert replay_bout(folder).identical
