@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import stat
 
 from drivers.errors import PortError
@@ -32,6 +33,15 @@ class BusPort:
     def is_open(self) -> bool:
         """Whether it is open, as far as anybody has noticed."""
         return self._port is not None
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether it is open and its device says that it is gone."""
+        if self._port is None:
+            return False
+        poll = select.poll()
+        poll.register(self._port.fd, 0)
+        return bool(poll.poll(0))
 
     @property
     def line(self) -> BusLine:

@@ -161,7 +161,8 @@ class Supervisor:
                 self._end_engine()
             return
         if all(port.is_open for port in self._ports):
-            for port in self._ports:
+            # The others stay open: a name that leads where it led is not opened again.
+            for port in [port for port in self._ports if port.hung_up] or self._ports:
                 port.close()
             self._event("bus_lost", "a port is gone: looking for it")
         # Each is tried, whatever became of the others.

@@ -127,6 +127,19 @@ def test_a_line_whose_port_is_gone_is_made_all_the_same(plan, pty):
     port.close()
 
 
+def test_a_port_says_when_its_device_has_hung_up(pty):
+    link, ends = pty
+    port = BusPort("", f"aimotor://{link}")
+    assert not port.hung_up
+    port.open()
+    os.close(ends.pop())
+    assert not port.hung_up
+    os.close(ends.pop())
+    assert port.hung_up
+    port.close()
+    assert not port.hung_up
+
+
 def test_options_of_an_emulated_bus_go_where_they_belong():
     url = "emulated:aimotor?baud=115200&timeout_us=9000&turnaround_us=100&drop=0.01"
     assert line_url(url, Path("/run/x/bus")) == "aimotor:///run/x/bus?baud=115200&timeout_us=9000"

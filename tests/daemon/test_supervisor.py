@@ -67,6 +67,10 @@ class Port:
     def line(self):
         return BusLine(self.name, "aimotor:///dev/x", 77 if self.is_open else -1)
 
+    @property
+    def hung_up(self):
+        return self.is_open and not self.there
+
     def try_open(self):
         self.is_open = self.there
         return self.is_open
@@ -406,6 +410,7 @@ def test_one_of_two_lost_ports_is_not_enough(make):
     bench.last("nuc-guardian").end()
     bench.tick(10)
     assert ports[1].is_open
+    assert ports[1].closed == 0, "the name of a terminal that is there does not change, and would not be opened again"
     assert bench.words[Word.BUS_LOST] == 1
     ports[0].there = True
     bench.tick()

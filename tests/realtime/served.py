@@ -15,7 +15,7 @@ import os
 import signal
 import time  # noqa: TID251  real processes live on the real clock
 import tty
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,23 @@ TERMINAL_NS = 3 * MS
 class Served(Daemon):
     """A daemon started by its command line. `odd` is what `tests.realtime.odd_serve` should make worse."""
 
-    def __init__(self, leg: Leg, folder: Path, *words: str, data: Path | None = None, odd: Any = None) -> None:
+    def __init__(
+        self,
+        leg: Leg,
+        folder: Path,
+        *words: str,
+        config: str = "lin_roach",
+        buses: Sequence[str] = (),
+        data: Path | None = None,
+        odd: Any = None,
+    ) -> None:
         self.leg, self.data = leg, data if data is not None else folder / "data"
         self.command = f"ipc://{folder}/command"
         self.telemetry = f"ipc://{folder}/telemetry"
         module = ("-m", "nuc_engine.cli") if odd is None else ("-m", "tests.realtime.odd_serve", json.dumps(odd))
-        serve = [*module, "serve", "lin_roach", "--bus", leg.url, "--data", str(self.data)]
+        serve = [*module, "serve", config, "--data", str(self.data)]
+        for bus in buses or [leg.url]:
+            serve += ["--bus", bus]
         if "--command" not in words:
             serve += ["--command", self.command]
         super().__init__([*serve, "--telemetry", self.telemetry, *words], folder, "served")
