@@ -22,6 +22,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 from nuc_engine.bulk.axes import Axis, Sampling, parse_axis, parse_seeds
@@ -29,18 +30,20 @@ from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.plan import SweepRequest
 from nuc_engine.bulk.task import WatchWindow
 
-KEYS: Mapping[str, tuple[type, ...]] = {
-    "config": (str,),
-    "script": (str,),
-    "duration": (int, float),
-    "seeds": (str, int, list),
-    "sample": (str,),
-    "points": (int,),
-    "draw": (int,),
-    "settle": (int, float),
-    "vary": (dict,),
-    "windows": (dict,),
-}
+KEYS: Mapping[str, tuple[type, ...]] = MappingProxyType(
+    {
+        "config": (str,),
+        "script": (str,),
+        "duration": (int, float),
+        "seeds": (str, int, list),
+        "sample": (str,),
+        "points": (int,),
+        "draw": (int,),
+        "settle": (int, float),
+        "vary": (dict,),
+        "windows": (dict,),
+    }
+)
 
 
 def read_request(path: Path) -> SweepRequest:

@@ -7,8 +7,8 @@ import pytest
 from nuc_engine.bulk.axes import Sampling, parse_axis
 from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.plan import SweepRequest, make_plan
-from nuc_engine.bulk.request import read_request
-from nuc_engine.bulk.task import WatchWindow
+from nuc_engine.bulk.request import KEYS, read_request
+from nuc_engine.bulk.task import WINDOW_COLUMNS, WatchWindow
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "bulk.md"
 
@@ -33,6 +33,12 @@ def test_the_file_in_the_documentation_is_read_and_can_be_run(tmp_path: Path) ->
         settle_s=3.0,
     )
     assert len(make_plan(request)) == 500
+
+
+def test_the_documentation_names_every_column() -> None:
+    text = DOCUMENT.read_text()
+    assert [name for name in WINDOW_COLUMNS if f".{name}`" not in text] == []
+    assert [name for name in KEYS if f"{name} =" not in text and f"[{name}]" not in text] == []
 
 
 @pytest.mark.parametrize(
