@@ -11,7 +11,7 @@ import pytest
 
 from nuc_engine.experiments.catalogue import EXPERIMENTS
 from nuc_engine.experiments.catalogue.transitions import FIRST_KICK_S, SECOND_KICK_S
-from nuc_engine.experiments.catalogue.unloading import GROUND, MAGNET
+from nuc_engine.experiments.catalogue.unloading import SCHEDULES
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row
 from nuc_engine.locations import find_configuration, find_script
 
@@ -187,14 +187,14 @@ def test_interims_are_kicked_twice(name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["fwd", "itf", "itb"])
 def test_legs_are_unloaded_when_the_criterion_looks(kind: str) -> None:
-    ground, times = script(f"dropout_{kind}").findall("ground"), GROUND[kind.upper()].times_s
+    ground, times = script(f"dropout_{kind}").findall("ground"), SCHEDULES[kind.upper()].times_s
     away = [float(one.get("time", "")) for one in ground if one.get("present") == "n"]
     back = [float(one.get("time", "")) for one in ground if one.get("present") == "y"]
     assert away == list(times)
     assert back == pytest.approx([time + 0.5 for time in times])
     for name, newton in ((f"magnet_{kind}", -1.5), (f"magnet_press_{kind}", 1.5)):
         loads = script(name).findall("load")
-        assert [float(one.get("time", "")) for one in loads] == list(MAGNET[kind.upper()].times_s)
+        assert [float(one.get("time", "")) for one in loads] == list(times)
         assert {float(one.get("newton", "")) for one in loads} == {newton}
 
 

@@ -10,9 +10,8 @@ import pytest
 from nuc_engine.experiments.catalogue.parts import BOUT
 from nuc_engine.experiments.catalogue.unloading import (
     EXPERIMENT_MAGNET,
-    GROUND,
-    MAGNET,
     PREDICTED,
+    SCHEDULES,
     Predicted,
     Schedule,
     criterion,
@@ -52,7 +51,7 @@ def walk(sooner_s: float = 0.0, row: Row = FWD, fti_deg: float = 100.0, offset_s
         early = sooner_s if any(abs(down - time) < 1e-6 for time in marks) else 0.0
         for own, stance, swing in ((fti, *names[:2]), (ctr, *names[2:])):
             own += [(down, stance), (down + 0.35 - early, swing)]
-    tracks = leg(120.0, {"FTi": sorted(fti), "CTr": sorted(ctr)}, fti_deg)
+    tracks = replace(leg(120.0, {"FTi": sorted(fti), "CTr": sorted(ctr)}, fti_deg), contact_n=None)
     found = steps([time for time in lift_offs if time > 0], SWING)
     return observe(row.bouts[0], {row.name: row.name}, tracks=tracks, found=found)
 
@@ -93,13 +92,24 @@ def test_disturbances_in_swing_do_not_count() -> None:
     assert finding.reasons[0].startswith("FTi flexion: 0 disturbances count")
 
 
+def test_a_stance_that_the_disturbance_ends_at_once_counts() -> None:
+    seen = walk(0.2)
+    # The swings after the disturbed stances begin with the disturbance.
+    swings = tuple(
+        replace(own, lift_off_s=min((t for t in TIMES_S if 0 < own.lift_off_s - t < 0.4), default=own.lift_off_s))
+        for own in seen.steps.swings
+    )
+    cut = replace(seen, steps=replace(seen.steps, swings=swings))
+    assert gains(cut, LEVATES, SCHEDULE) == gains(seen, LEVATES, SCHEDULE)
+
+
 def test_a_leg_that_did_not_step_before_does_not_count() -> None:
     seen = walk(0.2)
     time = TIMES_S[5]
     # It stood for a while and has just made one step, as after a kick.
     left = [s.lift_off_s for s in seen.steps.swings if not time - 2.3 < s.lift_off_s < time - 0.5]
     stood = replace(seen, steps=steps(left))
-    assert any(one.begin_s <= time < one.end_s for one in stances(stood.steps))
+    assert any(one.holds(time) for one in stances(stood.leg, stood.steps))
     assert len(gains(stood, LEVATES, SCHEDULE)) == len(gains(seen, LEVATES, SCHEDULE)) - 1
 
 
@@ -126,20 +136,33 @@ def test_an_action_that_never_comes_counts_as_a_second() -> None:
     assert gains(late, LEVATES, SCHEDULE)[-1] == pytest.approx(0.25 - 1.0, abs=0.03)
 
 
-def test_stances_lie_between_swings_and_the_last_one_is_open() -> None:
-    found = stances(steps([1.0, 2.0], 0.4))
+def test_stances_are_contact_with_short_gaps_bridged() -> None:
+    tracks = leg(4.0)
+    force = np.zeros(len(tracks.t_foot_s))
+    for begin, end in ((0.5, 1.0), (1.05, 1.4), (2.0, 2.03), (3.5, 9.0)):
+        force[(tracks.t_foot_s >= begin - 1e-9) & (tracks.t_foot_s < end - 1e-9)] = 1.0
+    found = stances(replace(tracks, contact_n=force), steps())
+    assert [(one.begin_s, one.end_s) for one in found] == [
+        pytest.approx((0.5, 1.4)),
+        pytest.approx((2.0, 2.05)),
+        pytest.approx((3.5, math.inf)),
+    ]
+
+
+def test_without_contact_stances_lie_between_swings_and_the_last_one_is_open() -> None:
+    found = stances(replace(leg(), contact_n=None), steps([1.0, 2.0], 0.4))
     assert [(one.begin_s, one.end_s) for one in found] == [(1.4, 2.0), (2.4, math.inf)]
 
 
 def test_a_schedule_meets_all_parts_of_a_step() -> None:
     schedule = Schedule(3, 6.0, 3.5)
-    assert schedule.times_s == (20.0, 26.43, 32.17)
-    assert schedule.calm == ((13.0, 20.0), (23.5, 26.43), (29.93, 32.17))
-    assert schedule.duration_s == 39.0
-    for own in (*GROUND.values(), *MAGNET.values()):
-        for period in (0.40, 0.42, 0.5, 0.67, 0.69, 0.75):
-            phases = {int(time % period / period * 4) for time in own.times_s}
-            assert phases == {0, 1, 2, 3}
+    assert schedule.times_s == (20.0, 26.43, 32.6)
+    assert schedule.calm == ((13.0, 20.0), (23.5, 26.43), (29.93, 32.6))
+    assert schedule.duration_s == 39
+    for own in SCHEDULES.values():
+        since_kick = np.diff(own.times_s) - 2.0
+        for period in (0.40, 0.42, 0.5, 0.67, 0.69):
+            assert {int(time % period / period * 4) for time in since_kick} == {0, 1, 2, 3}
 
 
 def test_failing_before_is_a_failed_start() -> None:

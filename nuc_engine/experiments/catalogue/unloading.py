@@ -13,10 +13,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from statistics import median
 
 import numpy as np
 
+from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
+from nuc_engine.analysis.phases import runs
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import LegTracks, ModuleTrack, Role
 from nuc_engine.experiments.catalogue.parts import (
@@ -41,14 +44,14 @@ from nuc_engine.experiments.protocol import (
 CALM_FROM_S = 13.0
 """From here to the first disturbance stances count as undisturbed."""
 FIRST_S = 20.0
-SHIFT_S = 0.7
+VARIED_S = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When the leg is disturbed: `count` times, every `interval_s`, each time moved by another part of `SHIFT_S`.
+    """When the leg is disturbed: `count` times, at intervals of `interval_s` and a varying part of `VARIED_S` more.
 
-    That is about a step. A leg whose steps go into the interval a whole number of times would otherwise be met in the
+    That part is about a step: kicks set the phase of stepping anew, and after a fixed time the leg would be met in the
     same phase again and again. From `calm_after_s` after a disturbance to the next one, stances count as undisturbed.
     """
 
@@ -59,13 +62,13 @@ class Schedule:
     @property
     def times_s(self) -> tuple[float, ...]:
         """Instants of the disturbances."""
-        moved = (SHIFT_S * (0.618 * k % 1.0) for k in range(self.count))
-        return tuple(round(FIRST_S + self.interval_s * k + part, 2) for k, part in enumerate(moved))
+        intervals = (self.interval_s + VARIED_S * (0.618 * k % 1.0) for k in range(1, self.count))
+        return tuple(round(time, 2) for time in accumulate(intervals, initial=FIRST_S))
 
     @property
     def duration_s(self) -> float:
         """Length of the bout."""
-        return FIRST_S + self.interval_s * self.count + 1.0
+        return math.ceil(self.times_s[-1] + self.interval_s)
 
     @property
     def calm(self) -> tuple[tuple[float, float], ...]:
@@ -74,12 +77,12 @@ class Schedule:
         return tuple(zip(begins, self.times_s, strict=True))
 
 
-GROUND = {"FWD": Schedule(16, 6.0, 3.5), "ITF": Schedule(16, 6.0, 3.5), "ITB": Schedule(40, 4.0, 2.8)}
+SCHEDULES = {"FWD": Schedule(16, 6.0, 3.5), "ITF": Schedule(16, 6.0, 3.5), "ITB": Schedule(40, 4.0, 2.8)}
 """In ITB the foot is down for a quarter of the time only, and swing actions begin early in it: it takes more tries."""
-MAGNET = dict.fromkeys(("FWD", "ITF", "ITB"), Schedule(36, 3.0, 1.6))
-"""A leg whose foot is only pulled at steps on by itself, and can be disturbed again sooner."""
 
 LONGEST_S = 1.0
+INSTANT_S = 0.02
+"""Two samples of contact; one more or less is a matter of rounding."""
 LEAST_GAIN_S = 0.05
 """Two evaluations of the rules: less is not told from chance."""
 LEAST_EVENTS = 2
@@ -119,22 +122,38 @@ class Stance:
     begin_s: float
     end_s: float
 
+    def holds(self, time_s: float) -> bool:
+        """Say whether the foot is down, or was until this very instant: a disturbance may be what lifts it."""
+        return self.begin_s < time_s <= self.end_s + INSTANT_S
 
-def stances(steps: Steps) -> tuple[Stance, ...]:
-    """Return the stances of a record, from the swings beside them."""
-    ends = [swing.lift_off_s for swing in steps.swings[1:]] + [math.inf]
-    return tuple(
-        Stance(swing.touch_down_s, end) for swing, end in zip(steps.swings, ends, strict=False) if swing.end_known
-    )
+
+def stances(leg: LegTracks, steps: Steps) -> tuple[Stance, ...]:
+    """Return when the foot was down: stretches of contact, with gaps shorter than a swing bridged.
+
+    A stance that a disturbance ends at once counts as well; the step detector would not call it one. Where contact was
+    not recorded, stances are what lies between swings.
+    """
+    if leg.contact_n is None:
+        ends = [swing.lift_off_s for swing in steps.swings[1:]] + [math.inf]
+        return tuple(
+            Stance(own.touch_down_s, end) for own, end in zip(steps.swings, ends, strict=False) if own.end_known
+        )
+    found: list[Stance] = []
+    for begin, end in runs(leg.contact_n > DEFAULT_CRITERIA.contact_n):
+        down = Stance(float(leg.t_foot_s[begin]), float(leg.t_foot_s[end]) if end < len(leg.t_foot_s) else math.inf)
+        if found and down.begin_s - found[-1].end_s < DEFAULT_CRITERIA.min_swing_s:
+            down = Stance(found.pop().begin_s, down.end_s)
+        found.append(down)
+    return tuple(found)
 
 
 def gains(seen: Observation, predicted: Predicted, schedule: Schedule) -> tuple[float, ...]:
     """Return by how many seconds each disturbance that counts brought the action forward; negative: it came later."""
     module = seen.leg.module(predicted.role)
     found: list[float] = []
-    down = stances(seen.steps)
+    down = stances(seen.leg, seen.steps)
     for time in schedule.times_s:
-        stance = next((one for one in down if one.begin_s <= time < one.end_s), None)
+        stance = next((one for one in down if one.holds(time)), None)
         if stance is None or len(lift_offs(seen.steps, time - BEFORE_S, time)) < 2:
             continue
         waited = _until(seen.leg, module, predicted, time)
@@ -157,7 +176,7 @@ def _usual(
     for stance in down:
         time = stance.begin_s + since_s
         ends = [end for begin, end in calm if begin <= stance.begin_s and time < end]
-        if not ends or time >= stance.end_s:
+        if not ends or not stance.holds(time):
             continue
         waited = _until(leg, module, predicted, time)
         # What had not happened when the leg was disturbed next is not known.
@@ -278,14 +297,14 @@ EXPERIMENT_DROPOUT = Experiment(
     hypothesis=_HYPOTHESIS,
     method="""\
 The leg steps in one of the three behaviours. From 20 s on the ground is taken away for half a second, 16 times at
-intervals of about 6 s, in ITB 40 times at intervals of about 4 s, since its stance is short. Times are fixed, so the
+intervals of 6 to 6.7 s, in ITB 40 times at intervals of 4 to 4.7 s, since its stance is short. Times are fixed, so the
 phase of the step is left to chance; those that fall into stance are judged. 1.2 and 2 s after the ground went the leg
 is kicked, so that one that got stuck steps again. Undisturbed stances are those from 13 s to the first disturbance,
 and before each of the others those that begin at least 3.5 s (2.8 s in ITB) after the one before.""",
     rows=tuple(
         _row(
             kind,
-            GROUND[kind],
+            SCHEDULES[kind],
             f"dropout_{kind.lower()}",
             sham,
             "The same behaviour left alone: at the same instants nothing happens, so no"
@@ -301,14 +320,13 @@ EXPERIMENT_MAGNET = Experiment(
     title="A magnet unloads the foot in stance",
     hypothesis=_HYPOTHESIS,
     method="""\
-As in the experiment with the ground, but the ground stays: from 20 s on, 36 times at intervals of about 3 s, the
-foot is pulled upward for 0.4 s with 1.5 N, as by a magnet above it (it presses with about 2 N in stance). The leg is
-not kicked. This changes the load without the foot having to lose contact. Undisturbed stances are those from 13 s to
-the first disturbance, and before each of the others those that begin at least 1.6 s after the one before.""",
+As in the experiment with the ground, and at the same instants, but the ground stays: the foot is pulled upward for
+0.4 s with 1.5 N, as by a magnet above it (it presses with about 2 N in stance). The leg is kicked 1.2 and 2 s after
+it, as there. This changes the load without the foot having to lose contact.""",
     rows=tuple(
         _row(
             kind,
-            MAGNET[kind],
+            SCHEDULES[kind],
             f"magnet_{kind.lower()}",
             f"magnet_press_{kind.lower()}",
             "The magnet presses the foot down with the same force: more load must not promote what less load does.",
