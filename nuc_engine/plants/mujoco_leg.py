@@ -27,6 +27,7 @@ from nuc_engine.plants.kicks import HAND_M_S, draw_kick
 from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml, servo_gain
 from nuc_engine.plants.shaft import Shaft
 from nuc_engine.plants.spec import PlantSpec
+from nuc_engine.plants.stage import Stage
 from nuc_engine.plants.variation import Variation, draw
 
 RECORD_PERIOD_NS = 10_000_000
@@ -44,7 +45,6 @@ PATIENCE_NS = 2_000_000_000
 
 _BODY = mujoco.mjtObj.mjOBJ_BODY
 _NEVER = 1 << 62
-_FAR_BELOW_M = 1000.0
 _CM_PER_M = 100.0
 
 
@@ -77,9 +77,9 @@ class MujocoLeg:
         self._by_hand: list[PlantEvent] = []
         self._hand: Hand | None = None
         self._hand_changes = _NEVER
-        self._base_z_m = float(self._model.geom_pos[self._ground, 2]) + spec.world.base_height_cm / _CM_PER_M
-        self._height_m = spec.world.base_height_cm / _CM_PER_M
-        self._ground_present = True
+        below_m = spec.world.base_height_cm / _CM_PER_M
+        self._stage = Stage(float(self._model.geom_pos[self._ground, 2]) + below_m, below_m)
+        self._stage_changes = _NEVER
         self._contact_force, self._velocity = np.zeros(6), np.zeros(6)
         self._set_up_servos(plan, spec)
         self._set_start_pose(plan, spec, self._variation)
@@ -212,7 +212,7 @@ class MujocoLeg:
                 self._record()
             self._let_happen()
             due = self._events[0][0] if self._events else _NEVER
-            self._pause = min(self._next_record, due, self._push_changes, self._hand_changes)
+            self._pause = min(self._next_record, due, self._push_changes, self._hand_changes, self._stage_changes)
         self._step_to(target)
 
     def _step_to(self, step: int) -> None:
@@ -250,13 +250,16 @@ class MujocoLeg:
                     steps = max(1, -(-(event.duration_ns or 0) // self._step_ns))
                     self._pushes.append((self._done + steps, event))
                 case Ground():
-                    self._ground_present = event.present
+                    self._stage.go(present=event.present, foot_m=self._foot_low_m())
                 case BaseHeight():
-                    self._height_m = event.height_cm / _CM_PER_M
+                    self._stage.go(below_m=event.height_cm / _CM_PER_M, foot_m=self._foot_low_m())
                 case Disconnect():
                     self._take_apart(event)
                 case Reconnect():
                     self._bring_back(event)
+            self._place_ground()
+        if self._stage.rises:
+            self._stage.rise(self._step_ns * 1e-9)
             self._place_ground()
         if self._hand is not None:
             self._move_hand(self._hand)
@@ -264,8 +267,11 @@ class MujocoLeg:
             self._push()
 
     def _place_ground(self) -> None:
-        below = self._height_m if self._ground_present else _FAR_BELOW_M
-        self._model.geom_pos[self._ground, 2] = self._base_z_m - below
+        self._model.geom_pos[self._ground, 2] = self._stage.place_m
+        self._stage_changes = self._done + 1 if self._stage.rises else _NEVER
+
+    def _foot_low_m(self) -> float:
+        return float(self._data.geom_xpos[self._foot, 2] - self._model.geom_size[self._foot, 0])
 
     def _prepare_hands(self, event: Disconnect | Reconnect) -> None:
         """See that the leg can be taken apart or put together then, and have the model of it ready."""
@@ -309,11 +315,7 @@ class MujocoLeg:
         data = self._data
         data.mocap_pos[0], data.mocap_quat[0] = hand.place, hand.turn
         mujoco.mj_kinematics(self._model, data)
-        clear_m = float(data.geom_xpos[self._foot, 2] - self._model.geom_size[self._foot, 0]) - self._ground_m()
-        hand.place[2] += max(0.0, FITS_M - clear_m)
-
-    def _ground_m(self) -> float:
-        return float(self._model.geom_pos[self._ground, 2])
+        hand.place[2] += max(0.0, FITS_M - (self._foot_low_m() - self._stage.place_m))
 
     def _turn_horn(self, hand: Hand) -> bool:
         """Turn the horn back by hand for a step while the leg, put on as it is, would reach into the ground."""
@@ -333,7 +335,7 @@ class MujocoLeg:
         trial.qpos[:] = self._data.qpos
         trial.qpos[self._joint] += turned
         mujoco.mj_kinematics(self._whole, trial)
-        return self._ground_m() + float(self._whole.geom(FOOT).size[0] - trial.geom(FOOT).xpos[2])
+        return self._stage.place_m + float(self._whole.geom(FOOT).size[0] - trial.geom(FOOT).xpos[2])
 
     def _go_on_with(self, model: mujoco.MjModel) -> None:
         """Go on with another model of the leg: joints, servos and ground as they are."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -298,6 +299,23 @@ def test_the_ground_can_be_taken_away_and_put_back() -> None:
     assert force[3 * S - 10 * MS] > 0.5
     assert all(force[t] == 0.0 for t in range(3 * S + 10 * MS, 4 * S, 10 * MS))
     assert force[6 * S - 10 * MS] > 0.5
+
+
+def test_ground_that_comes_back_lifts_a_foot_that_has_sunk_and_does_not_throw_it() -> None:
+    plant = standing()
+    plant.schedule(Ground(3 * S, present=False))
+    plant.schedule(Ground(4 * S, present=True))
+    plant.advance(3 * S)
+    before = plant.take_records()[-1]
+    for servo in range(3):
+        plant.release(servo)
+    plant.advance(4 * S)
+    assert plant.take_records()[-1][3] < before[3] - 1.0, "the limp leg hangs below where the ground was"
+    plant.advance(6 * S)
+    records = plant.take_records()
+    assert max(record[4] for record in records) < 15.0
+    assert max(b[3] - a[3] for a, b in pairwise(records)) < 0.5, "50 cm/s"
+    assert records[-1][3] == pytest.approx(-20.0 + 0.8, abs=0.3)
 
 
 def test_the_body_can_be_raised() -> None:
