@@ -213,33 +213,28 @@ def test_null_stick_is_the_piecewise_constant_one_without_its_third_state(null_n
     )
 
 
-MIDDLE_DEG = {"Thorax-Coxa1": 30.0, "Coxa-Trochanter": 75.0, "Femur-Tibia": 90.0}
-"""The poses in which the derived null roach is to pull as hard as the printed linear one."""
+AGONISTS, ANTAGONISTS = (122, 123, 126, 127, 130, 131), (121, 124, 125, 128, 129, 132)
 
 
-def _delta(m: Model, at: Joint, state_name: str) -> float:
-    """Return the servo delta of one state at the joint's middle angle, by equations 6-5 and 6-6."""
-    values = initial_values(m)
-    acts = {a.muscle: values[int(a.parameters[0])][0] for a in state(m, state_name).activations}
-    total = 0.0
-    for mu in at.muscles:
-        kind, (hdso, *_) = _force_length(mu)
-        length = (math.radians(mu.alpha_deg - MIDDLE_DEG[at.name]) * mu.r + mu.l_naught) / mu.l_naught
-        scale = values[hdso][0] * length + values[hdso][1] if kind == "linear" else values[hdso][0]
-        total += mu.r * acts[mu.id_num] * scale * mu.fmax
-    return total
+def test_every_agonist_of_the_null_roach_pulls_and_no_antagonist_comes_near_it() -> None:
+    null = shipped("null_roach")
+    values, pull = initial_values(null), {}
+    for j in null.jointlist.joints:
+        strength = {mu.id_num: abs(mu.r) * mu.fmax for mu in j.muscles}
+        for s in j.states:
+            pull |= {int(a.parameters[0]): values[int(a.parameters[0])][0] * strength[a.muscle] for a in s.activations}
+            agonist, antagonist = sorted((pull[int(a.parameters[0])] for a in s.activations), reverse=True)
+            assert agonist - antagonist > 2, f"{s.name}: ticks of servo delta, more than its friction"
+    assert set(pull) == {*AGONISTS, *ANTAGONISTS}
+    assert max(pull[i] for i in ANTAGONISTS) < min(pull[i] for i in AGONISTS)
 
 
-def test_null_roach_pulls_like_the_linear_roach_in_the_middle_of_its_range() -> None:
+def test_null_roach_differs_from_the_linear_one_only_in_muscles_activations_and_one_threshold() -> None:
     linear, null = shipped("lin_roach"), shipped("null_roach")
-    states = [(j, s) for j in linear.jointlist.joints for s in j.states]
-    assert len(states) == 6
-    for j, s in states:
-        assert _delta(null, joint(null, j.name), s.name) == pytest.approx(_delta(linear, j, s.name), rel=0.03), s.name
-
-
-def test_null_roach_differs_from_the_linear_one_only_in_muscles_and_activations() -> None:
-    linear, null = shipped("lin_roach"), shipped("null_roach")
+    have, want = scalars(null), scalars(linear)
+    assert {k: (have[k], want[k]) for k in have if not k.endswith("_activation") and have[k] != want[k]} == {
+        "TC1_proDEP_FTang": (100, 120)
+    }
     for a, b in zip(linear.jointlist.joints, null.jointlist.joints, strict=True):
         assert [_force_length(mu)[0] for mu in b.muscles] == ["constant"] * len(b.muscles)
         assert _plain(a) == _plain(b)
@@ -250,7 +245,7 @@ def test_null_roach_differs_from_the_linear_one_only_in_muscles_and_activations(
 
 
 def _plain(j: Joint) -> object:
-    bare_states = tuple(replace(s, activations=()) for s in j.states)
+    bare_states = tuple(replace(s, activations=(), rule=replace(s.rule, mods=())) for s in j.states)
     bare_muscles = tuple(replace(mu, functions=()) for mu in j.muscles)
     return without_texts(replace(j, states=bare_states, muscles=bare_muscles))
 
