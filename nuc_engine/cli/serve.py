@@ -34,6 +34,10 @@ _HIGHEST = 89
             "motors on two buses, which their configuration calls left and right",
         ),
         (
+            "nuc serve two_legs --bus left=emulated: --bus right=emulated:",
+            "each bus emulated by a process of its own, as servos without legs",
+        ),
+        (
             "nuc serve --bus aimotor:///dev/ttyUSB0 --command ipc:///run/nuc/command --log command",
             "no leg yet: a client names or sends the configuration; logged only when asked for",
         ),

@@ -239,6 +239,17 @@ def test_the_chosen_line_is_always_on_the_screen(screen: Screen) -> None:
         assert (row.knob.label[:12] if row.knob else row.label) in marked[0]
 
 
+def test_a_rule_that_is_longer_than_the_screen_is_wide_goes_on_below(screen: Screen) -> None:
+    rule = " | ".join(f"((CTr_angle < {k}.5) & (TC1_current > CTr_dep_TC1_load))" for k in range(4))
+    name = screen.rows[0].rule
+    now = tuning.read(screen, Reading({name: rule}, 1, None))
+    for chosen in (0, 1):
+        lines = tune_lines(replace(now, selected=chosen), 80, 40)
+        assert rule in " ".join(" ".join(line.split()) for line in lines)
+        assert max(map(len, lines)) <= 80
+        assert len([line for line in lines if line.startswith(">")]) == 1
+
+
 def test_each_term_and_the_whole_rule_say_true_or_false(screen: Screen) -> None:
     for load, lev, dep in ((-0.42, "true", "false"), (0.3, "false", "true")):
         now = tuning.read(screen, Reading({"TC1_current": load}, 1, None))

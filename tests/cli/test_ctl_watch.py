@@ -43,6 +43,14 @@ def test_a_common_terminal_shows_joints_rules_tasks_and_events(view: View) -> No
     assert "rule_overlap" in text
 
 
+def test_where_the_rules_have_no_room_beside_the_numbers_they_are_below(view: View) -> None:
+    joints = tuple(replace(joint, rules=joint.rules * 12) for joint in view.joints)
+    lines = watch_lines(replace(view, joints=joints), 79, 30)
+    at = next(k for k, line in enumerate(lines) if line.startswith("Coxa-Tr"))
+    assert lines[at + 1].split() == ["T", "f"] * 12
+    assert max(map(len, lines)) <= 79
+
+
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(20, 160), st.integers(4, 50))
 def test_it_fits_whatever_the_terminal_is(columns: int, rows: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,21 @@ PLAIN = Ink(str, str, str, str, str, str)
 def cut(text: str, columns: int) -> str:
     """Return at most this many characters, with a mark where some are missing."""
     return text if len(text) <= columns else text[: max(0, columns - 1)] + "\u2026"[: max(0, columns)]
+
+
+def wrap(text: str, columns: int, indent: str) -> list[str]:
+    """Return a text in lines of at most this many characters, `indent` before all but the first; nothing is left out.
+
+    Lines end between words, where there are any.
+    """
+    narrow = columns <= 2 * len(indent)
+    lines = textwrap.wrap(
+        text,
+        max(1, columns),
+        subsequent_indent="" if narrow else indent,
+        break_on_hyphens=False,
+    )
+    return lines or [""]
 
 
 def edit_text(what: str, result: Acknowledgement) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nuc_engine.cli.ctl.ink import PLAIN, Ink, cut, headline, number, shown, truth
+from nuc_engine.cli.ctl.ink import PLAIN, Ink, cut, headline, number, shown, truth, wrap
 from nuc_engine.cli.ctl.rules import rule_truth, term_truth
 from nuc_engine.cli.ctl.sheet import Knob, Row
 from nuc_engine.cli.ctl.tuning import Screen
@@ -24,6 +24,7 @@ _HELP = (
     "",
     "A value marked * is sent and not yet in effect. Any key goes back.",
 )
+_LEFT = 8
 _OPERAND, _VALUE, _STEP = 9, 10, 14
 _WIDE = 100
 
@@ -104,23 +105,28 @@ def _body(screen: Screen, columns: int, ink: Ink) -> tuple[list[str], int]:
             lines += ["", ink.faint("functions of the muscles")]
         if chosen:
             at = len(lines)
-        lines.append(_line(screen, row, columns, ink, chosen=chosen))
+        lines += _row_lines(screen, row, columns, ink, chosen=chosen)
     return lines or ["this joint has no rules, and nothing to turn"], at
 
 
-def _line(screen: Screen, row: Row, columns: int, ink: Ink, *, chosen: bool) -> str:
+def _row_lines(screen: Screen, row: Row, columns: int, ink: Ink, *, chosen: bool) -> list[str]:
+    """Return the line of a row; of a rule that is longer than the screen is wide, as many as it takes."""
     truth_now = _truth(screen, row)
     mark = truth(truth_now) if row.kind in ("rule", "term") else ""
     left = f"{'>' if chosen else ' '} "
+    room = columns - _LEFT
     if row.kind == "rule":
         now = "*" if screen.shown.get(f"joint.{screen.sheet.joint}.action") == row.state else " "
-        text = f"{now}{row.label}   {screen.shown.get(row.rule) or 'no rule'}"
+        texts = wrap(f"{now}{row.label}   {screen.shown.get(row.rule) or 'no rule'}", room, "     ")
     else:
-        text = _value_text(screen, row, columns - 8)
-    text = cut(text, columns - 8)
+        texts = [cut(_value_text(screen, row, room), room)]
     style = ink.true if truth_now else ink.false if truth_now is False else str
-    body = ink.chosen(f"{text:<{columns - 8}}") if chosen else ink.title(text) if row.kind == "rule" else text
-    return f"{left}{style(f'{mark:<5}')} {body}"
+    found: list[str] = []
+    for text in texts:
+        body = ink.chosen(f"{text:<{room}}") if chosen else ink.title(text) if row.kind == "rule" else text
+        found.append(f"{left}{style(f'{mark:<5}')} {body}")
+        left, mark = "  ", ""
+    return found
 
 
 def _value_text(screen: Screen, row: Row, columns: int) -> str:

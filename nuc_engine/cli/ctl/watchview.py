@@ -127,8 +127,11 @@ def _joint_lines(view: View, columns: int, ink: Ink) -> list[str]:
     for row, truths in zip(cells[1:], rules, strict=True):
         text = _row(row, widths)
         if len(text) + 2 + 2 * len(truths) > columns:
+            # Where there is no room beside the numbers, below them.
             lines.append(cut(text, columns))
-            continue
+            text = " " * max(0, columns - 2 - 2 * len(truths))
+            if len(text) + 1 + 2 * len(truths) > columns:
+                continue
         marks = [ink.true("T") if t else ink.false("f") if t is False else "?" for t in truths]
         lines.append(f"{text}  {' '.join(marks)}")
     return lines
