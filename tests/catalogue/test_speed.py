@@ -3,13 +3,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 
 from nuc_engine.experiments.catalogue.pictures import draw_speed
-from nuc_engine.experiments.catalogue.speed import criterion_speed, label, level_bouts, median_error
-from nuc_engine.experiments.protocol import Finding
+from nuc_engine.experiments.catalogue.speed import (
+    AGONISTS,
+    ANTAGONISTS,
+    CONFIG,
+    EXPERIMENT_SPEED,
+    NAMES,
+    antagonist_levels,
+    criterion_speed,
+    label,
+    level_bouts,
+    median_error,
+)
+from nuc_engine.experiments.protocol import Finding, Trial
+from nuc_engine.locations import find_configuration
 from tests.analysis.synthetic import FWD, leg
 from tests.catalogue.seen import observe
 
@@ -90,3 +103,34 @@ def test_the_picture_is_drawn_the_same_each_time(tmp_path: Path) -> None:
     for name in ("a", "b"):
         draw_speed(periods, {"one": (0.1, 0.2, 0.3), "two": (0.5, 0.6, 0.9)}, tmp_path / f"{name}.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_the_first_level_is_the_configuration() -> None:
+    joints = ET.parse(find_configuration(CONFIG) / "joints.xml")
+    values = {mod.get("idNum"): float(mod.text or "nan") for mod in joints.iter("hdsoMod") if mod.get("NumElts") == "1"}
+    assert {hdso: own[0] for hdso, own in AGONISTS.items()} == {hdso: values[hdso] for hdso in AGONISTS}
+    assert {hdso: own[0] for hdso, own in antagonist_levels().items()} == {hdso: values[hdso] for hdso in ANTAGONISTS}
+    assert set(NAMES) == set(AGONISTS)
+
+
+def test_the_stance_agonist_of_each_pair_rises_more() -> None:
+    rises = {hdso: own[-1] / own[0] for hdso, own in AGONISTS.items()}
+    for stance, swing in (("122", "123"), ("127", "126"), ("130", "131")):
+        assert rises[stance] > rises[swing] > 1
+    for own in AGONISTS.values():
+        assert list(own) == sorted(own)
+
+
+def test_antagonists_rise_as_the_same_muscles_do_as_agonists() -> None:
+    for hdso, own in antagonist_levels().items():
+        agonist = AGONISTS[ANTAGONISTS[hdso][1]]
+        assert own[-1] / own[0] == pytest.approx(agonist[-1] / agonist[0], rel=0.01)
+
+
+def test_the_picture_takes_the_numbers_of_the_criterion(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (row,) = EXPERIMENT_SPEED.rows
+    assert row.picture is not None
+    numbers = {f"{label(k)}: step period (s)": 1.5 - 0.1 * k for k in range(5)}
+    row.picture([Trial(1, "as seen", (), numbers, {}, 0, {})], tmp_path / "speed.svg")
+    assert (tmp_path / "speed.svg").read_text().count("<path") > 20

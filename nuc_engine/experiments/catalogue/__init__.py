@@ -24,6 +24,7 @@ from nuc_engine.experiments.catalogue.gradual import (
 )
 from nuc_engine.experiments.catalogue.muscles import EXPERIMENT_FORWARD, EXPERIMENT_SIDEWAYS
 from nuc_engine.experiments.catalogue.restricted import EXPERIMENT_DISCONNECT, EXPERIMENT_RESTRICTED
+from nuc_engine.experiments.catalogue.speed import EXPERIMENT_SPEED
 from nuc_engine.experiments.catalogue.subsets import EXPERIMENT_FA, EXPERIMENT_FB
 from nuc_engine.experiments.catalogue.transitions import (
     EXPERIMENT_A,
@@ -49,6 +50,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     EXPERIMENT_EA,
     EXPERIMENT_EB,
     EXPERIMENT_EC,
+    EXPERIMENT_SPEED,
     EXPERIMENT_RESTRICTED,
     EXPERIMENT_DISCONNECT,
     EXPERIMENT_SIDEWAYS,
