@@ -30,7 +30,7 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         "motor_silent": Fault(Effect.TORQUE_OFF, "check the servo's power, cable and id", after=5),
         "bus_silent": Fault(
             Effect.TORQUE_OFF,
-            "check the servos' supply: whoever loses it for a moment is limp and has no goal; then arm",
+            "it looks as if their supply had failed for a moment, and left them limp: check it; then arm",
         ),
         "plant_diverged": Fault(Effect.STOP, "the physics broke down: lower the timestep or the forces in plant.toml"),
         "bad_command": Fault(Effect.WARN, "a servo delta was no number: look at the muscle functions' parameters"),

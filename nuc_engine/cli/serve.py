@@ -157,7 +157,7 @@ _HIGHEST = 89
     type=click.IntRange(2, 1_000),
     default=2,
     show_default=True,
-    help="How many cycles in a row no servo of a bus may answer before the torque goes off.",
+    help="For how many cycles all servos of a bus may be silent and answer again, without the torque going off.",
 )
 @option(
     "--control-timeout",

@@ -417,7 +417,7 @@ class Engine:
             keep_store=keep_store,
             limits=self.limits,
             approach_deg_s=self.options.approach_deg_s,
-            silence=Silence(self._motors_by_bus, self.options.silent_cycles),
+            silence=Silence(self._motors_by_bus, self.options.silent_cycles, self.bus.stray_bytes),
         )
 
     def _enter(self, mode: Mode, why: str) -> None:

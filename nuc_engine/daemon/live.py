@@ -186,7 +186,7 @@ class LiveExecutive(Dispatcher):
         if self._releasing:
             self._releasing = False
             self.board.sent_raw = [LIMP] * len(self.board.sent_raw)
-        silent = self._silence.look(self._live_bus.status, late=self._late)
+        silent = self._silence.look(self._live_bus.status, self._live_bus.stray_bytes, late=self._late)
         self._late = False
         self._cycle_complete(now_ns)
         self._words[Word.CYCLE] = self.board.cycle
@@ -200,7 +200,9 @@ class LiveExecutive(Dispatcher):
 
     def _say_silent(self, bus: int, requests: int) -> str:
         name = self.plan.motors[self._silence.motors(bus)[0]].bus
-        return f"no servo of {f'bus {name!r}' if name else 'the bus'} has answered {requests} requests in a row"
+        return (
+            f"no servo of {f'bus {name!r}' if name else 'the bus'} answered {requests} requests in a row, now they do"
+        )
 
     def _missed(self, motor: int, misses: int, now_ns: int) -> None:
         if self._drives_something():

@@ -15,7 +15,7 @@ OK, MISSED, ODD = int(ReplyStatus.OK), int(ReplyStatus.MISSED), int(ReplyStatus.
 
 
 def outage(bench, milliseconds, phase_ms):
-    """Take the supply of all servos away at some moment of a cycle, and let the bout go on behind it."""
+    """Take the supply of all servos away at some moment of a cycle, give it back, and say when that was."""
     bench.run(0.05)
     bench.start(0.1 + phase_ms / 1000)
     bench.bus.sent.clear()
@@ -35,7 +35,7 @@ def test_an_outage_of_40_ms_takes_the_torque_off_and_nothing_drives_afterwards(p
     assert FAULT_NAMES[bench.words[Word.LATCH_REASON]] == "bus_silent"
     assert not [entry for entry in driven(bench.bus.sent) if entry[0] > back + 5 * MS]
     (text,) = [content[2] for kind, content in bench.records() if kind is Kind.EVENT and content[1] == "bus_silent"]
-    assert text.startswith("no servo of the bus has answered ")
+    assert text.startswith("no servo of the bus answered ")
 
 
 @pytest.mark.parametrize("phase_ms", range(0, 24, 3))
@@ -57,6 +57,8 @@ def test_where_nothing_is_driven_a_dead_bus_is_no_fault():
     bench.run(0.05)
     bench._emulator.supply(on=False)
     bench.run(0.3)
+    bench._emulator.supply(on=True)
+    bench.run(0.1)
     assert bench.mode is Mode.CONFIGURED
 
 
@@ -65,7 +67,7 @@ def test_what_is_missed_while_the_core_itself_is_late_is_not_held_against_the_bu
     bench.run(0.05)
     bench.start(0.1)
     bench._emulator.supply(on=False)
-    end = bench.clock.now_ns + 60 * MS
+    end = bench.clock.now_ns + 45 * MS
     wait = bench.clock.wait
 
     def late(deadline_ns, filenos):
@@ -76,39 +78,66 @@ def test_what_is_missed_while_the_core_itself_is_late_is_not_held_against_the_bu
     bench.clock.wait = late
     while bench.clock.now_ns < end:
         bench.core.turn()
+    bench.clock.wait = wait
+    bench.core.turn()
+    bench._emulator.supply(on=True)
+    bench.run(0.1)
     assert bench.mode is Mode.RUNNING
 
 
-def looked(buses, cycles, *statuses, late=()):
-    """Return which of some cycles find a bus silent: per cycle (bus, requests in a row) or None."""
-    silence = Silence(buses, cycles)
-    return [silence.look(status, late=k in late) for k, status in enumerate(statuses)]
+class Bus:
+    """Cycles of a bus on paper; `looked` returns for each whether a silence ended: (bus, requests) or None."""
+
+    def __init__(self, buses, cycles=2) -> None:
+        self.silence, self.stray = Silence(buses, cycles), 0
+
+    def looked(self, *statuses, late=(), bytes_in=()):
+        found = []
+        for k, status in enumerate(statuses):
+            self.stray += dict(bytes_in).get(k, 0)
+            found.append(self.silence.look(status, self.stray, late=k in late))
+        return found
 
 
-def test_the_silence_counts_over_the_ends_of_cycles():
-    tail, whole, head = [OK, OK, MISSED, MISSED], [MISSED] * 4, [MISSED, MISSED, OK, OK]
-    assert looked([range(4)], 2, tail, whole, head) == [None, None, (0, 8)]
-    assert looked([range(4)], 2, [OK, OK, OK, MISSED], whole, head) == [None] * 3
+WHOLE, ALL_OK = [MISSED] * 4, [OK] * 4
+
+
+def test_a_silence_goes_over_the_ends_of_cycles_and_is_told_when_it_ends():
+    tail, head = [OK, OK, MISSED, MISSED], [MISSED, MISSED, OK, OK]
+    assert Bus([range(4)]).looked(tail, WHOLE, head, ALL_OK) == [None, None, (0, 8), None]
+    assert Bus([range(4)]).looked([OK, OK, OK, MISSED], WHOLE, head) == [None] * 3
+    assert Bus([range(4)]).looked(WHOLE, WHOLE, ALL_OK) == [None, None, (0, 8)]
 
 
 def test_a_servo_that_answers_or_says_something_odd_ends_the_silence():
     for answer in (OK, ODD):
-        assert looked([range(4)], 2, *[[MISSED, MISSED, MISSED, answer]] * 9) == [None] * 9
+        assert Bus([range(4)]).looked(*[[MISSED, MISSED, MISSED, answer]] * 9, ALL_OK) == [None] * 10
+
+
+def test_replies_that_come_late_show_that_nobody_was_without_supply():
+    """The computer was held up, not the servos."""
+    assert Bus([range(4)]).looked(WHOLE, WHOLE, ALL_OK, bytes_in=[(2, 14)]) == [None] * 3
+    assert Bus([range(4)]).looked(WHOLE, WHOLE, ALL_OK, bytes_in=[(0, 8)]) == [None] * 3
+
+
+def test_a_byte_or_two_of_noise_is_no_reply_and_what_came_before_does_not_count():
+    assert Bus([range(4)]).looked(WHOLE, WHOLE, ALL_OK, bytes_in=[(1, 2)]) == [None, None, (0, 8)]
+    assert Bus([range(4)]).looked(ALL_OK, WHOLE, WHOLE, ALL_OK, bytes_in=[(0, 99)]) == [None, None, None, (0, 8)]
 
 
 def test_each_bus_is_counted_for_itself_in_its_own_order():
     buses = [(0, 2), (1, 3)]
-    dead_odd = [OK, MISSED, OK, MISSED]
-    assert looked(buses, 3, *[dead_odd] * 3) == [None, None, (1, 6)]
-    alternating = [[OK, MISSED, OK, MISSED], [MISSED, OK, MISSED, OK]]
-    assert looked(buses, 3, *alternating * 4) == [None] * 8
+    odd_dead = [OK, MISSED, OK, MISSED]
+    assert Bus(buses, 3).looked(*[odd_dead] * 3, ALL_OK) == [None, None, None, (1, 6)]
+    assert Bus(buses, 3).looked(*[odd_dead, [MISSED, OK, MISSED, OK]] * 4) == [None] * 8
 
 
-def test_a_bus_of_few_servos_is_not_silent_after_misses_that_chance_brings():
-    assert looked([(0,)], 2, *[[MISSED]] * FEWEST) == [None] * (FEWEST - 1) + [(0, FEWEST)]
+def test_a_bus_of_few_servos_was_not_silent_after_misses_that_chance_brings():
+    assert Bus([(0,)]).looked(*[[MISSED]] * (FEWEST - 1), [OK]) == [None] * FEWEST
+    assert Bus([(0,)]).looked(*[[MISSED]] * FEWEST, [OK])[-1] == (0, FEWEST)
 
 
 def test_a_late_cycle_neither_counts_nor_forgives():
-    whole = [MISSED] * 4
-    assert looked([range(4)], 2, whole, whole, whole, late=(1,)) == [None, None, (0, 8)]
-    assert looked([range(4)], 2, whole, [OK] * 4, whole, late=(1,)) == [None] * 3
+    assert Bus([range(4)]).looked(WHOLE, WHOLE, WHOLE, ALL_OK, late=(1,)) == [None, None, None, (0, 8)]
+    assert Bus([range(4)]).looked(WHOLE, WHOLE, ALL_OK, late=(1,)) == [None] * 3
+    assert Bus([range(4)]).looked(WHOLE, ALL_OK, WHOLE, ALL_OK, late=(1,)) == [None] * 4

@@ -3,7 +3,7 @@
 served = Served(leg, folder)
 served.run_bout()
 leg.tell("supply", on=False)
-served.await_fault("bus_silent")
+served.await_fault("motor_silent")
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def test_after_the_supply_was_lost_nothing_moves_before_somebody_arms(bench, sta
         served.run_bout()
         leg.tell("supply", on=False)
         lost = time.monotonic_ns()
-        served.await_fault("bus_silent")
+        served.await_fault("motor_silent")
         assert drives(leg, lost + 25 * MS) == 0
         leg.tell("supply", on=True)
         back = time.monotonic_ns()
@@ -195,7 +195,7 @@ def test_a_supply_that_fails_for_40_ms_leaves_the_leg_limp_and_one_of_10_ms_cost
         assert "arm" in served.refusal(served.client.run)
 
     repeat_disturbed(stalls, trial)
-    assert served.await_logged("bus_silent")["text"].startswith("no servo of the bus has answered ")
+    assert served.await_logged("bus_silent")["text"].startswith("no servo of the bus answered ")
 
 
 def nuc(*words: str) -> str:
