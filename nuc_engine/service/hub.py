@@ -51,8 +51,8 @@ class DataLogger(Protocol):
         """Say who made a request, before the core can do it."""
         ...
 
-    def tell_label(self, key: str, value: str, author: str) -> None:
-        """Set a label of this bout and those that follow."""
+    def tell_label(self, key: str, value: str, author: str, *, once: bool = False) -> None:
+        """Set a label of this bout and those that follow, or with `once` of this (or the next) one only."""
         ...
 
     def tell_note(self, text: str, author: str) -> None:

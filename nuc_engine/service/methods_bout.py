@@ -183,7 +183,7 @@ async def begin_bout(
     hub.allows(Input.RUN)
     _check_rules(hub)
     for key, value in labels.items():
-        hub.logger.tell_label(key, value, author)
+        hub.logger.tell_label(key, value, author, once=True)
     bout = hub.next_bout()
     stop_ns = round(stop_s * _NS) if stop_s >= 0 else -1
     _, ack = hub.core.send(Command.RUN, author, round(delay_s * _NS), stop_ns, bout)

@@ -42,7 +42,9 @@ class FakeLogger:
     def __getattr__(self, name: str):
         if not name.startswith("tell_"):
             raise AttributeError(name)
-        return lambda *args: self.told.append((name.removeprefix("tell_"), *args))
+        return lambda *args, **how: self.told.append(
+            (name.removeprefix("tell_"), *args, *(word for word, said in how.items() if said))
+        )
 
 
 class Refusal(Exception):

@@ -223,7 +223,7 @@ def test_run_and_stop(b):
     assert answer["bout"] == 1
     kind, items = b.core.obeyed[-1]
     assert (kind, items[1:]) == (Command.RUN, [500_000_000, 10_000_000_000, 1])
-    assert ("label", "surface", "felt", "Ann (unverified)") in b.logger.told
+    assert ("label", "surface", "felt", "Ann (unverified)", "once") in b.logger.told, "of this bout alone"
     assert ("note", "first", "Ann (unverified)") in b.logger.told
     assert refused(talk, "run").kind == "refused"
     assert talk.ask("stop", policy="hold")["mode"] == "STOPPED"

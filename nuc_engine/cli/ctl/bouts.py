@@ -69,7 +69,7 @@ def register(group: Group) -> None:
     )
     @click.option("--delay", metavar="S", type=click.FloatRange(0), default=0.0, help="Wait this long first.")
     @click.option("--stop", metavar="S", type=click.FloatRange(0, min_open=True), help="End at this engine time.")
-    @click.option("--label", "labels", type=Pair(), multiple=True, help="As `nuc ctl label`. May be repeated.")
+    @click.option("--label", "labels", type=Pair(), multiple=True, help="Label of this bout alone; repeatable.")
     @click.option("--note", "notes", metavar="TEXT", help="A note for the data directory.")
     @as_json
     def run(
