@@ -30,8 +30,15 @@ class _Group(Command, click.Group):
     cls=_Group,
     examples=(
         ("sudo nuc keys server --folder /etc/nuc/keys", "on the leg's computer: the daemon's own pair"),
-        ("nuc keys new bench", "on yours: bench.key to be given away, bench.key_secret to be kept"),
-        ("sudo nuc keys allow bench.key --role operate --folder /etc/nuc/keys", "on the leg's computer again"),
+        ("nuc keys new bench", "on yours: ~/.config/nuc/keys/bench.key to be sent there, bench.key_secret to be kept"),
+        (
+            "sudo nuc keys allow bench.key --role operate --folder /etc/nuc/keys",
+            "on the leg's computer again, in the folder bench.key was sent to",
+        ),
+        (
+            "nuc ctl --address tcp://leg:44106 --keys ~/.config/nuc/keys status",
+            "on yours, with the daemon's server.key copied beside your pair",
+        ),
         ("nuc keys list --folder /etc/nuc/keys --json", "who may do what, for a program to read"),
         ("sudo nuc keys revoke bench --folder /etc/nuc/keys", "bench is locked out"),
     ),
@@ -53,8 +60,12 @@ def command() -> None:
     name="new",
     cls=Command,
     examples=(
-        ("nuc keys new bench", "a pair for yourself"),
-        ("nuc keys new bench --role operate", "a pair that is allowed at once, where daemon and client share a folder"),
+        ("nuc keys new bench", "a pair for yourself, in ~/.config/nuc/keys"),
+        ("nuc keys new bench --folder .", "in this folder"),
+        (
+            "nuc keys new bench --role operate",
+            "allowed at once by `nuc serve --keys ~/.config/nuc/keys` of this machine",
+        ),
     ),
     output=("To stdout: the two files. Existing ones are never overwritten.",),
 )
@@ -99,7 +110,7 @@ def server(folder: Path | None, as_json: bool) -> int:
     name="allow",
     cls=Command,
     examples=(
-        ("nuc keys allow bench.key --role watch", "the client's name is the file's"),
+        ("sudo nuc keys allow bench.key --role watch --folder /etc/nuc/keys", "the client's name is the file's"),
         ("nuc keys allow -- 'wYx...' --role admin --name chief", "the key itself, in single quotes, after --"),
     ),
     output=("To stdout: one line, or with --json one object.",),
@@ -164,7 +175,7 @@ def list_command(folder: Path | None, as_json: bool) -> int:
 @command.command(
     name="revoke",
     cls=Command,
-    examples=(("nuc keys revoke bench", "bench is not on the list any more"),),
+    examples=(("sudo nuc keys revoke bench --folder /etc/nuc/keys", "bench is not on the daemon's list any more"),),
     output=(
         "To stdout: one line, or with --json one object. The client's own files are left alone, and a connection it has"
         " open lasts; it gets no other.",

@@ -200,9 +200,8 @@ class LiveExecutive(Dispatcher):
 
     def _say_silent(self, bus: int, requests: int) -> str:
         name = self.plan.motors[self._silence.motors(bus)[0]].bus
-        return (
-            f"no servo of {f'bus {name!r}' if name else 'the bus'} answered {requests} requests in a row, now they do"
-        )
+        where = f"bus {name!r}" if name else "the bus"
+        return f"no servo of {where} answered {requests} requests in a row, and now they do"
 
     def _missed(self, motor: int, misses: int, now_ns: int) -> None:
         if self._drives_something():
