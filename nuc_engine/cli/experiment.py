@@ -330,8 +330,8 @@ def _report(verdicts: Sequence[Verdict], target: Path, as_json: bool) -> None:
         good = all(verdict.good for verdict in verdicts)
         say_json({"ok": good, "folder": target, "experiments": [record_of(verdict) for verdict in verdicts]})
         return
-    say(f"{'':<26}{'as seen':<18}{'failed':<8}{'kicks':<7}{'control':<9}verdict")
-    say(f"{'':<26}{'':<18}{'starts':<8}{'mean':<7}{'as seen':<9}")
+    say(f"{'':<28}{'as seen':<16}{'failed':<8}{'kicks':<7}{'control':<9}verdict")
+    say(f"{'':<28}{'':<16}{'starts':<8}{'mean':<7}as seen")
     for verdict in verdicts:
         for row in verdict.rows:
             name = verdict.name if row.name == verdict.name else f"{verdict.name} {row.name}"
@@ -339,7 +339,7 @@ def _report(verdicts: Sequence[Verdict], target: Path, as_json: bool) -> None:
             percent = f"{100 * row.as_seen.value:.0f} %" if row.as_seen.of else "-"
             kicks = f"{row.kicks.mean:.1f}" if row.as_seen.count else "-"
             control = f"{row.control.as_seen.count} of {len(row.control.trials)}"
-            say(f"{name:<25} {share:<9}{percent:<9}{row.failed_starts:<8}{kicks:<7}{control:<9}{row.word}")
+            say(f"{name:<27} {share:<9}{percent:<7}{row.failed_starts:<8}{kicks:<7}{control:<9}{row.word}")
     for standing in dict.fromkeys(verdict.standing for verdict in verdicts if verdict.standing):
         say(standing)
     say(f"pages, figures and verdicts in {target}")
