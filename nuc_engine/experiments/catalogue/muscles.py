@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.noise import noise_samples
+from nuc_engine.analysis.noise import Resolution, noise_samples
 from nuc_engine.analysis.spread import StepSamples, bimodality, compare, spread, spread_ratio, step_samples
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.experiments.catalogue.parts import (
@@ -145,8 +145,8 @@ def draw_figure_7_10(trials: Sequence[Trial], path: Path) -> None:
     """Draw the histograms of Figure 7-10 over the steps of all repetitions."""
     draw_histograms(
         [
-            (what, [(label, samples_of_all(trials, label, what)) for label in (PIECES, LINEAR)])
-            for what in (DURATION, DIFFERENCE)
+            (what, width, [(label, samples_of_all(trials, label, what)) for label in (PIECES, LINEAR)])
+            for what, width in ((DURATION, None), (DIFFERENCE, Resolution().tick_deg))
         ],
         path,
     )

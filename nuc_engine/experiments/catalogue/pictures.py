@@ -15,47 +15,60 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BINS = 40
+_THC, _CTR, _FTI = "#00805a", "#0d5cad", "#cc4020"
 _PENS: tuple[tuple[str, str, str], ...] = (
-    ("#0d5cad", "-", "o"),
-    ("#cc4020", "-", "s"),
-    ("#00805a", "-", "^"),
-    ("#0d5cad", "--", "o"),
-    ("#cc4020", "--", "s"),
-    ("#00805a", "--", "^"),
+    (_THC, "-", "o"),
+    (_THC, "--", "o"),
+    (_CTR, "-", "s"),
+    (_CTR, "--", "s"),
+    (_FTI, "-", "^"),
+    (_FTI, "--", "^"),
 )
-"""Colour, line and mark: none is told by its colour alone."""
+"""Colour, line and mark: the stance and the swing agonist of each joint; none is told by its colour alone."""
+_FILLED, _OUTLINED = _CTR, _FTI
 
-Panel = tuple[str, Sequence[tuple[str, FloatArray]]]
-"""A quantity with its unit, and a sample of it by name."""
+Panel = tuple[str, float | None, Sequence[tuple[str, FloatArray]]]
+"""A quantity with its unit, the width of a bin where the quantity has steps of its own, and a sample of it by name."""
 
 
 def draw_histograms(panels: Sequence[Panel], path: Path) -> None:
-    """Draw one panel per quantity, with the share of the steps of each sample in each of the same bins."""
+    """Draw one panel per quantity, with the share of the steps of two samples in each of the same bins."""
     from nuc_engine.analysis.canvas import house_style, new_figure
 
     with house_style():
-        figure = new_figure(7.0, 3.0)
-        for k, (quantity, samples) in enumerate(panels, 1):
+        figure = new_figure(7.0, 3.2)
+        for k, (quantity, width, samples) in enumerate(panels, 1):
             axes = figure.add_subplot(1, len(panels), k)
-            _histogram(axes, [values for _, values in samples], [name for name, _ in samples])
+            _histogram(axes, samples, width)
             axes.set_xlabel(quantity)
             axes.set_ylabel("share of steps (%)")
-        figure.axes[0].legend(loc="upper right")
+        handles, names = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper center", ncols=2)
         _save(figure, path)
 
 
-def _histogram(axes: Axes, samples: Sequence[FloatArray], names: Sequence[str]) -> None:
-    every = np.concatenate(samples) if samples else np.array([])
+def _histogram(axes: Axes, samples: Sequence[tuple[str, FloatArray]], width: float | None) -> None:
+    every = np.concatenate([values for _, values in samples])
     if not every.size:
         return
-    # A wild step or two must not squeeze all others into one bin; what lies beyond is in the last bins.
-    low, high = np.percentile(every, [0.2, 99.8])
-    edges = np.linspace(low, max(high, low + 1e-6), BINS + 1)
-    for values, name, (color, _, _) in zip(samples, names, _PENS, strict=False):
+    edges = _edges(every, width)
+    for k, (name, values) in enumerate(samples):
+        # A wild step or two must not squeeze all others into one bin; what lies beyond is in the last bins.
         counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
-        filled = name == names[0]
         share = 100.0 * counts / max(1, len(values))
-        axes.stairs(share, edges, fill=filled, alpha=0.45 if filled else 1.0, color=color, linewidth=1.4, label=name)
+        if k == 0:
+            axes.stairs(share, edges, fill=True, alpha=0.45, color=_FILLED, label=name)
+        else:
+            axes.stairs(share, edges, color=_OUTLINED, linewidth=1.4, label=name)
+
+
+def _edges(every: FloatArray, width: float | None) -> FloatArray:
+    """Return the edges of the bins; with a width, bins of it around its multiples."""
+    low, high = np.percentile(every, [0.2, 99.8])
+    if width is None:
+        return np.linspace(low, max(high, low + 1e-6), BINS + 1)
+    first, last = round(low / width), round(high / width)
+    return (np.arange(first, last + 2) - 0.5) * width
 
 
 def draw_speed(period_s: FloatArray, drives: Mapping[str, Sequence[float]], path: Path) -> None:
@@ -63,7 +76,7 @@ def draw_speed(period_s: FloatArray, drives: Mapping[str, Sequence[float]], path
     from nuc_engine.analysis.canvas import house_style, new_figure
 
     with house_style():
-        figure = new_figure(5.5, 3.6)
+        figure = new_figure(7.0, 3.6)
         axes = figure.add_subplot()
         middle = np.nanmedian(period_s, axis=0)
         low, high = np.nanpercentile(period_s, [25, 75], axis=0)
@@ -85,7 +98,7 @@ def draw_speed(period_s: FloatArray, drives: Mapping[str, Sequence[float]], path
         axes.set_xlabel("step period (s), median and quartiles over repetitions")
         axes.set_ylabel("activation of the agonist (no unit)")
         axes.set_ylim(bottom=0)
-        axes.legend(loc="upper right")
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
         _save(figure, path)
 
 
