@@ -281,6 +281,7 @@ class BoutLog:
             "reason": "",
             "configuration": self._documents.name,
             "script": None if self.script is None else self.script.name,
+            "script_writes": None if self.script is None else state.script_writes,
             "clock": "real",
             "bus": bus.get("", bus),
             "spec": {"limits": dict(options["limits"]), "approach_deg_s": options["approach_deg_s"]},

@@ -28,6 +28,7 @@ _KIND_NAMES = {int(kind): kind.name.lower() for kind in Kind}
 _TIME = struct.Struct("=q")
 _WITH_AUTHOR = frozenset({Kind.APPLIED, Kind.CONTROL})
 _NOTES_AHEAD = 10
+_SCRIPTS_KNOWN = 16
 _NS = 1e-9
 
 
@@ -160,12 +161,19 @@ class BoutKeeper:
             self._done(record[0])
         if kind in _WITH_AUTHOR:
             self._tell_edit(kind, record, author)
+        if kind == Kind.APPLIED:
+            self._count_script(record[-2], record[-1])
         bout, running = self.bout, self.state.running
         if bout is None or running is None:
             return
         time_ns = record[1 if kind == Kind.DONE else 0] - running.start_ns
         if kind in (Kind.POSE, Kind.COUNTS) or bout.takes(time_ns):
             bout.take(kind, record, author)
+
+    def _count_script(self, refused: str, request: int) -> None:
+        if not refused and any(first <= request <= last for first, last in self.state.script_requests):
+            where = self.state if self.bout is None else self.bout.state
+            where.script_writes += 1
 
     def _author(self, request: int) -> str:
         known = self.state.authors.get(request)
@@ -256,6 +264,7 @@ class BoutKeeper:
             started=self._context.wall().isoformat(timespec="seconds"),
             labels={**state.labels, **state.once},
             script=state.script,
+            script_writes=state.script_writes,
             taken_ns=time_ns,
             deaths=self._words[Word.CORE_DEATHS],
         )
@@ -265,7 +274,7 @@ class BoutKeeper:
         for what, text, author, said in state.notes:
             bout.note(time_ns, what, text, author, wall=said)
         self.bout, state.bout, state.planned = bout, opened, ""
-        state.once, state.notes, state.script = {}, [], ""
+        state.once, state.notes, state.script, state.script_writes = {}, [], "", 0
         running.folders += 1
         self.urgent = True
         self._events.tell("logging_begun", opened.folder, bout=running.number)
@@ -324,9 +333,13 @@ class BoutKeeper:
                 while len(state.authors) > MOST_AUTHORS:
                     del state.authors[next(iter(state.authors))]
             case "documents", [name]:
+                if name != state.documents:
+                    # A script that was sent to another configuration is not of the bouts of this one.
+                    state.script, state.script_writes = "", 0
                 state.documents, self.urgent = name, True
                 self._documents.forget({name, state.script, "" if state.bout is None else state.bout.documents})
-            case "script", [name]:
+            case "script", [name, first, last]:
+                state.script_requests = [*state.script_requests[1 - _SCRIPTS_KNOWN :], [first, last]]
                 self._keep_script(name)
             case "note", [kind, text, author, once]:
                 self._note(time_ns, kind, text, author, once)

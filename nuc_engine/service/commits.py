@@ -35,7 +35,8 @@ class OpenBout:
     `documents` and `script` are names under which the service keeps them. Engine time 0 is at `begin_ns`; data of
     engine times `from_ns` to `until_ns` (-1: no end) belong here, until the bout has `ended`; the last came at
     `taken_ns`.
-    `losses` are [count, first ns, last ns] by kind. `deaths` are those of cores, up to the start.
+    `losses` are [count, first ns, last ns] by kind. `deaths` are those of cores, up to the start. `script_writes`
+    counts writes of scripts that took effect.
     """
 
     folder: str
@@ -47,6 +48,7 @@ class OpenBout:
     started: str
     labels: dict[str, str]
     script: str = ""
+    script_writes: int = 0
     marks: dict[str, Mark] = field(default_factory=dict[str, Mark])
     cycle: int = 0
     taken_ns: int = 0
@@ -76,13 +78,16 @@ class Commit:
 
     `places` are cursors by ring; `planned` the name of a directory about to be made; `window` [start, stop] in engine
     time (stop -1: until the end) when logging was asked for; `authors` are [name, changesets still to come (0: not
-    known)] by request number. `labels` stay, those in `once` and `notes` are for the next bout.
+    known)] by request number. `labels` stay, those in `once` and `notes` are for the next bout, and so are `script` and
+    the `script_writes` that took effect before it; `script_requests` are [first, last] of the scripts sent last.
     """
 
     number: int = 0
     places: dict[str, int] = field(default_factory=dict[str, int])
     documents: str = ""
     script: str = ""
+    script_writes: int = 0
+    script_requests: list[list[int]] = field(default_factory=list[list[int]])
     running: Running | None = None
     bout: OpenBout | None = None
     planned: str = ""

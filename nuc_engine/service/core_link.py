@@ -132,6 +132,11 @@ class CoreLink:
         late = Refused("timeout", "the core did not acknowledge in time", "see `status` for what it does")
         return request, self._errands.within(answer, ACK_TIMEOUT_S, late)
 
+    @property
+    def next_request(self) -> int:
+        """The number the next command gets; those that follow at once count on from it."""
+        return self._number + 1
+
     def edit(self, author: str, due_ns: int, names: Sequence[str], parts: Parts) -> Edit:
         """Send a change of HDSOs and controls. Raises Refused."""
         writes = [(write.hdso, write.values) for write in parts.writes]

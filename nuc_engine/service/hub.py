@@ -43,8 +43,8 @@ class DataLogger(Protocol):
         """Give the documents of the configuration that is about to be in force."""
         ...
 
-    def tell_script(self, name: str, text: bytes) -> None:
-        """Give the text of a script that was sent."""
+    def tell_script(self, name: str, text: bytes, requests: tuple[int, int] = (0, -1)) -> None:
+        """Give the text of a script, before the core can do it; `requests` are its first and its last changeset."""
         ...
 
     def tell_request(self, request: int, author: str) -> None:

@@ -109,9 +109,12 @@ class Logger:
         if script is not None:
             self.tell_script(name, script)
 
-    def tell_script(self, name: str, text: bytes) -> None:
-        """Tell of a script that was sent: it is kept with the bout under way, or the next one."""
-        self._tell("script", self._documents.keep(Documents(name, {"scriptfile.xml": text})))
+    def tell_script(self, name: str, text: bytes, requests: tuple[int, int] = (0, -1)) -> None:
+        """Tell of a script that is sent: it is kept with the bout under way, or the next one.
+
+        `requests` are the first and the last of its changesets.
+        """
+        self._tell("script", self._documents.keep(Documents(name, {"scriptfile.xml": text})), *requests)
 
     def tell_request(self, request: int, author: str, changesets: int = 0) -> None:
         """Tell whose a request is; `changesets` is how many times it will be DONE, 0 when that is not known."""

@@ -13,6 +13,7 @@ from nuc_engine.service.clients import Client
 from nuc_engine.service.core_link import AT_ONCE, Done, Edit, Parts
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
+from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import Method
 from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs, text
 from nuc_engine.service.telemetry import MAX_RATE_HZ, describe
@@ -167,8 +168,7 @@ async def script(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     data = params["text"].encode("utf-8", "replace")
     model = hub.need_configuration().model
     document = await hub.workshop.do(lambda: read_script(data, model), len(data))
-    edits = submit(hub, client.author, document, from_now=params["offset"] == "now")
-    hub.logger.tell_script(document.name or "script", data)
+    edits = submit(hub, client.author, document, data, from_now=params["offset"] == "now")
     for edit in edits:
         await edit.ack
     return await outcome(hub, edits)
@@ -211,8 +211,8 @@ def reasons(problems: Problems) -> str:
     return "\n".join(lines[:_MAX_REASONS] + ([f"... and {more} more"] if more > 0 else []))
 
 
-def submit(hub: Hub, author: str, document: HdsoScript, *, from_now: bool = False) -> list[Edit]:
-    """Hand a checked script to the core: one edit for each of its times. Raises Refused."""
+def submit(hub: Hub, author: str, document: HdsoScript, data: bytes, *, from_now: bool = False) -> list[Edit]:
+    """Hand a checked script, and its text, to logger and core: one edit for each of its times. Raises Refused."""
     plan = hub.need_plan()
     refuse_by_hand(document)
     values = None
@@ -228,6 +228,12 @@ def submit(hub: Hub, author: str, document: HdsoScript, *, from_now: bool = Fals
     elapsed = _elapsed_ns(hub)
     if from_now and elapsed == AT_ONCE and any(changeset.time_ns for changeset in changesets):
         raise Refused("refused", "no engine time runs that could be counted from", "run first, or count from the start")
+    first = hub.core.next_request
+    try:
+        hub.logger.tell_script(document.name or "script", data, (first, first + len(changesets) - 1))
+    except LogRefused as refused:
+        # What the leg does must not wait for a disk.
+        hub.recent.add("script_not_logged", str(refused), author=author)
     edits: list[Edit] = []
     for changeset in changesets:
         time_ns = changeset.time_ns + elapsed if from_now and changeset.time_ns else changeset.time_ns

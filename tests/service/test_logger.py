@@ -16,6 +16,7 @@ from nuc_engine.daemon.launch import BusLine, Launch, ServeOptions
 from nuc_engine.daemon.wire import FAULT_NAMES, Kind, pack
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.service.bouts import DirectoryLocked, lock_directory
+from nuc_engine.service.bouts_documents import Documents
 from nuc_engine.service.commits import CommitTooLarge, inbox, read_commit, write_commit
 from nuc_engine.service.logger import LONGEST_TEXT, Logger, LogRefused
 from tests.service.log_feed import (
@@ -132,17 +133,15 @@ def test_labels_notes_and_marks_stand_with_time_and_author(bench: Bench) -> None
 
 
 def test_a_script_that_was_sent_is_kept_with_its_bout(bench: Bench) -> None:
-    from nuc_engine.service.bouts_documents import Documents
-
     def sent(text: bytes) -> str:
         return bench.documents.keep(Documents("turn", {"scriptfile.xml": text}))
 
-    bench.tell("script", sent(b"<one/>"))
+    bench.tell("script", sent(b"<one/>"), 0, -1)
     bench.put(*bout()[:60])
     writer = bench.writer()
     bench.run(writer)
-    bench.tell("script", sent(b"<two/>"))
-    bench.tell("script", sent(b"<one/>"))
+    bench.tell("script", sent(b"<two/>"), 0, -1)
+    bench.tell("script", sent(b"<one/>"), 0, -1)
     bench.run(writer)
     folder = bench.folders[0]
     assert (folder / "scriptfile.xml").read_bytes() == b"<one/>"
@@ -150,6 +149,38 @@ def test_a_script_that_was_sent_is_kept_with_its_bout(bench: Bench) -> None:
     said = read_manifest(folder)
     assert said["script"] == "turn"
     assert {"scriptfile.xml", "scriptfile_2.xml"} <= set(said["inputs"])
+
+
+@pytest.mark.parametrize(("requests", "writes"), [((11, 12), 2), ((20, 25), 0)])
+def test_the_manifest_says_whether_a_script_had_any_effect(
+    bench: Bench, requests: tuple[int, int], writes: int
+) -> None:
+    name = bench.documents.keep(Documents("turn", {"scriptfile.xml": b"<one/>"}))
+    bench.tell("script", name, *requests)
+    bench.put(*bout())
+    bench.run(bench.writer())
+    said = read_manifest(bench.folders[0])
+    # A write that was refused is none, and neither is what somebody did by hand.
+    assert (said["script"], said["script_writes"]) == ("turn", writes)
+
+
+def test_what_a_script_wrote_before_the_bout_counts(bench: Bench) -> None:
+    name = bench.documents.keep(Documents("turn", {"scriptfile.xml": b"<one/>"}))
+    bench.tell("script", name, 30, 30)
+    bench.put((Kind.APPLIED, pack(START - MS, 3, 103, [60.0], "", 30)), *bout())
+    bench.run(bench.writer())
+    assert read_manifest(bench.folders[0])["script_writes"] == 1
+
+
+def test_a_script_of_another_configuration_is_not_of_the_next_bout(bench: Bench) -> None:
+    name = bench.documents.keep(Documents("turn", {"scriptfile.xml": b"<one/>"}))
+    bench.tell("script", name, 30, 30)
+    other = documents()
+    bench.tell("documents", bench.documents.keep(Documents("lin_roach_2", other.files)))
+    bench.put(*bout())
+    bench.run(bench.writer())
+    said = read_manifest(bench.folders[0])
+    assert (said["script"], said["script_writes"]) == (None, None)
 
 
 # --- on command ---

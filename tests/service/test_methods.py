@@ -194,7 +194,9 @@ def test_a_script_before_the_run_is_partly_at_once_and_partly_waits(b):
     talk.ask("run")
     b.pass_time(2.5)
     assert talk.ask("get", names=["pro_load"])["values"] == {"pro_load": -3.0}
-    assert ("script", "turn") in [entry[:2] for entry in b.logger.told]
+    told = [entry for entry in b.logger.told if entry[:2] == ("script", "turn")]
+    # Two times, two changesets: the logger knows which writes are the script's.
+    assert [entry[3] for entry in told] == [(answer["requests"][0] - 1, answer["requests"][0])]
 
 
 def test_a_script_can_count_from_now(b):
