@@ -4,7 +4,8 @@
                      or else one command,
                      or else wait for the first of: next task, bus descriptor, command, 4 ms
 
-Everything here is one thread without files, XML or sockets. What a command does is in `nuc_engine.daemon.orders`.
+Everything here is one thread without files, XML or sockets. What a command does is in `nuc_engine.daemon.orders`, what
+it looks after by itself in `nuc_engine.daemon.lookout`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from nuc_engine.changes import Changeset, Control
 from nuc_engine.daemon.block import OWNER_CORE, Block, Word
 from nuc_engine.daemon.launch import ServeOptions, StopPolicy
 from nuc_engine.daemon.live import LiveExecutive
+from nuc_engine.daemon.lookout import look_around
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.neighbours import Neighbours
 from nuc_engine.daemon.orders import obey
@@ -37,9 +39,6 @@ from nuc_engine.tasks.board import Drive
 
 WATCH_NS = 4_000_000
 """How often the core looks after what nobody wakes it for; its heart beats at least as often."""
-
-SERVICE_LIMIT_NS = 3_000_000_000
-"""How long the service may be silent where its loss is to stop the leg: longer than its restart takes."""
 
 EXIT_SHUTDOWN, EXIT_CRASH, EXIT_ORPHANED, EXIT_BUS_LOST = 0, 70, 71, 75
 """How the process ends: told to; an error of its own; guardian and main process are gone; a port is gone."""
@@ -84,9 +83,9 @@ class Engine:
     ) -> None:
         self.plan, self.bus, self.block, self.options, self.clock = plan, bus, block, options, clock
         self.words = block.words
-        self._wakened, self._slept = wakened, slept
+        self._wakened, self.slept = wakened, slept
         self._motors_by_bus = motors_by_bus or [range(len(plan.motors))]
-        self._neighbours = Neighbours(block.words, clock.now_ns, orphaned)
+        self.neighbours = Neighbours(block.words, clock.now_ns, orphaned)
         self._filenos = (*bus.filenos(), wakened)
         self.store = block.store(plan)
         self.recorder = RingRecorder(plan, self.store, block.rings["records"], self.words, wake)
@@ -124,7 +123,7 @@ class Engine:
         try:
             while not self.words[Word.SHUTDOWN] or self._still_under_torque():
                 self.turn()
-                if self._neighbours.alone and self.live.limp:
+                if self.neighbours.alone and self.live.limp:
                     self.words[Word.TORQUE] = 0
                     return EXIT_ORPHANED
         except PortError as error:
@@ -146,12 +145,12 @@ class Engine:
             self.fault(fault.name, str(fault))
             return
         if crowded:
-            self._watch(now)
+            self._look_around(now)
             self._obey_one()
             if self._due(now):
                 self._begin_or_end(now)
         elif now >= self._watch_ns:
-            self._watch(now)
+            self._look_around(now)
         elif self._due(now):
             self._begin_or_end(now)
         elif self.commands.written != self.commands.kept:
@@ -196,52 +195,10 @@ class Engine:
     def _still_under_torque(self) -> bool:
         return self.words[Word.TORQUE] != 0 or self.mode is Mode.RUNNING
 
-    # --- what nobody wakes it for ---
-
-    def _watch(self, now: int) -> None:
-        words = self.words
+    def _look_around(self, now: int) -> None:
         on_time = now - self._watch_ns < 2 * WATCH_NS
         self._watch_ns = now + WATCH_NS
-        self._neighbours.look(on_time=on_time)
-        if self._neighbours.guardian_lost and self.mode is not Mode.FAULT:
-            self.fault("guardian_lost", "the guardian's heart stands still")
-        self._watch_requests(now)
-        if words[Word.LATCHED] and self.mode is not Mode.FAULT:
-            self.fault(FAULT_NAMES[words[Word.LATCH_REASON]], "the guardian has latched it")
-        slept = self._slept()
-        if slept:
-            self.fault("suspended", f"the machine was suspended for {slept / 1e9:.1f} s")
-        if words[Word.TORQUE] and self.live.limp:
-            words[Word.TORQUE] = 0
-        if words[Word.OFF_REQUEST] and words[Word.OFF_BEGUN] == words[Word.OFF_REQUEST] and self.live.limp:
-            words[Word.OFF_REQUEST] = 0
-        self._note_unconfirmed()
-        silent = self._neighbours.service_silent_ns(now)
-        lost = silent > SERVICE_LIMIT_NS and self.options.on_service_loss == "stop"
-        if lost and self.mode is Mode.RUNNING:
-            self.event("service_lost", f"the service has been silent for {silent / 1e9:.1f} s")
-            self.stop("", "the service was lost")
-
-    def _watch_requests(self, now: int) -> None:
-        words = self.words
-        request = words[Word.OFF_REQUEST]
-        if not request or words[Word.OFF_BEGUN] == request:
-            return
-        words[Word.OFF_BEGUN] = request
-        if words[Word.SHUTDOWN]:
-            self.run_at_ns = NEVER
-            self._release(now)
-            self._end_bout("interrupted", "the engine was shut down")
-            self._enter(Mode.STOPPED if self.mode is not Mode.FAULT else Mode.FAULT, "shut down")
-        else:
-            self.fault("off_requested", "torque off was asked for")
-
-    def _note_unconfirmed(self) -> None:
-        bits = 0
-        for motor, status in enumerate(self.bus.status):
-            if status != ReplyStatus.OK:
-                bits |= 1 << motor
-        self.words[Word.UNCONFIRMED] = bits
+        look_around(self, now, on_time=on_time)
 
     # --- bouts ---
 
@@ -249,7 +206,7 @@ class Engine:
         """Return the mode after `what`. Raises Refusal where nothing may drive now, or this mode does not allow it."""
         if self.words[Word.SHUTDOWN]:
             raise Refusal("the engine is being shut down")
-        if self._neighbours.guardian_lost:
+        if self.neighbours.guardian_lost:
             raise Refusal("no guardian watches over the engine: another one is being started; try again in a second")
         return step(self.mode, what)
 
@@ -314,14 +271,15 @@ class Engine:
         now = self.clock.now_ns
         self.run_at_ns = NEVER
         self._release(now)
-        words = self.words
-        if not words[Word.LATCHED]:
-            words[Word.LATCH_REASON] = FAULT_NAMES.index(name)
-            words[Word.LATCHED] = 1
-            words[Word.LATCH_COUNT] += 1
-        self.event(name, f"{text} ({FAULTS[name].hint})")
-        self._end_bout("fault", f"{name}: {text}")
+        self._latch(name, text)
         self._enter(step(self.mode, Input.FAULT), f"{name}: {text}")
+
+    def shut_down(self, now: int) -> None:
+        """Take the torque off and end the bout, since everything is to end."""
+        self.run_at_ns = NEVER
+        self._release(now)
+        self._end_bout("interrupted", "the engine was shut down")
+        self._enter(Mode.STOPPED if self.mode is not Mode.FAULT else Mode.FAULT, "shut down")
 
     def event(self, name: str, text: str) -> None:
         """Tell the service of something worth a line."""
@@ -429,7 +387,7 @@ class Engine:
 
     def _lose_bus(self, error: PortError) -> int:
         self.words[Word.BUS_LOST] = 1
-        self._latch("bus_lost", str(error))
+        self._latch_and_enter("bus_lost", str(error))
         return EXIT_BUS_LOST
 
     def _crash(self, error: Exception) -> int:
@@ -437,7 +395,7 @@ class Engine:
             self.bus.torque_off(self.clock.now_ns)
             # Sources are read from the disk for it: only now.
             text = " | ".join("".join(traceback.format_exception(error)).split("\n"))
-            self._latch("engine_error", f"{type(error).__name__}: {error}: {text}")
+            self._latch_and_enter("engine_error", f"{type(error).__name__}: {error}: {text}")
             until = self.clock.now_ns + 2 * WATCH_NS
             # What the guardian does next anyway; but this is sooner.
             while self.clock.now_ns < until and not self.bus.proceed(self.clock.now_ns):
@@ -446,14 +404,18 @@ class Engine:
             self.event("engine_error", f"{type(second).__name__}: {second}")
         return EXIT_CRASH
 
+    def _latch_and_enter(self, name: str, text: str) -> None:
+        self._latch(name, text)
+        self._enter(Mode.FAULT if self.mode is not Mode.UNCONFIGURED else self.mode, f"{name}: {text}")
+
     def _latch(self, name: str, text: str) -> None:
+        """Latch a fault, unless one is: further ones follow from the first. Tell it, and end the bout with it."""
         words = self.words
         if not words[Word.LATCHED]:
             words[Word.LATCH_REASON], words[Word.LATCHED] = FAULT_NAMES.index(name), 1
             words[Word.LATCH_COUNT] += 1
         self.event(name, f"{text} ({FAULTS[name].hint})")
         self._end_bout("fault", f"{name}: {text}")
-        self._enter(Mode.FAULT if self.mode is not Mode.UNCONFIGURED else self.mode, f"{name}: {text}")
 
 
 def _at(changeset: Changeset, time_ns: int) -> Changeset:

@@ -507,7 +507,7 @@ def test_a_core_that_is_left_alone_goes_limp_and_ends():
     bench = Bench()
     bench.run(0.05)
     bench.start(0.1)
-    bench.core._neighbours._orphaned = lambda: True
+    bench.core.neighbours._orphaned = lambda: True
     bench.run(0.1)
     assert bench.mode is Mode.RUNNING, "the guardian sees to it"
     bench.guardian_beats = False

@@ -1,0 +1,68 @@
+"""What the core looks after every 4 ms, since nobody wakes it for it.
+
+Its neighbours, requests and latches in the block, torque that has gone off, and whether the machine slept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drivers.servo import ReplyStatus
+from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.wire import FAULT_NAMES
+
+if TYPE_CHECKING:
+    from nuc_engine.daemon.engine import Engine
+
+SERVICE_LIMIT_NS = 3_000_000_000
+"""How long the service may be silent where its loss is to stop the leg: longer than its restart takes."""
+
+
+def look_around(core: Engine, now: int, *, on_time: bool) -> None:
+    """Look once, and do what has to be done. A look that is not `on_time` blames nobody for standing still."""
+    words = core.words
+    core.neighbours.look(on_time=on_time)
+    if core.neighbours.guardian_lost and core.mode is not Mode.FAULT:
+        core.fault("guardian_lost", "the guardian's heart stands still")
+    _heed_requests(core, now)
+    if words[Word.LATCHED] and core.mode is not Mode.FAULT:
+        core.fault(FAULT_NAMES[words[Word.LATCH_REASON]], "the guardian has latched it")
+    slept = core.slept()
+    if slept:
+        core.fault("suspended", f"the machine was suspended for {slept / 1e9:.1f} s")
+    _note_torque(core)
+    _miss_service(core, now)
+
+
+def _heed_requests(core: Engine, now: int) -> None:
+    words = core.words
+    request = words[Word.OFF_REQUEST]
+    if not request or words[Word.OFF_BEGUN] == request:
+        return
+    words[Word.OFF_BEGUN] = request
+    if words[Word.SHUTDOWN]:
+        core.shut_down(now)
+    else:
+        core.fault("off_requested", "torque off was asked for")
+
+
+def _note_torque(core: Engine) -> None:
+    words, limp = core.words, core.live.limp
+    if words[Word.TORQUE] and limp:
+        words[Word.TORQUE] = 0
+    if words[Word.OFF_REQUEST] and words[Word.OFF_BEGUN] == words[Word.OFF_REQUEST] and limp:
+        words[Word.OFF_REQUEST] = 0
+    bits = 0
+    for motor, status in enumerate(core.bus.status):
+        if status != ReplyStatus.OK:
+            bits |= 1 << motor
+    words[Word.UNCONFIRMED] = bits
+
+
+def _miss_service(core: Engine, now: int) -> None:
+    silent = core.neighbours.service_silent_ns(now)
+    lost = silent > SERVICE_LIMIT_NS and core.options.on_service_loss == "stop"
+    if lost and core.mode is Mode.RUNNING:
+        core.event("service_lost", f"the service has been silent for {silent / 1e9:.1f} s")
+        core.stop("", "the service was lost")
