@@ -156,9 +156,18 @@ class Bench:
         return self.bus.bus._port._end
 
 
+def motor_of(bench, name):
+    return next(joint.motor for joint in bench.plan.joints if joint.name == name)
+
+
+def silence(bench, servo=1, seconds=0.2):
+    bench.unplug(servo)
+    bench.run(seconds)
+
+
 def driven(sent):
     """Exchanges that drove anything: (time, goals, measured before)."""
     return [entry for entry in sent if any(goal >= 0 for goal in entry[1])]
 
 
-__all__ = ["MS", "START", "Bench", "PaperClock", "S", "Tap", "driven"]
+__all__ = ["MS", "START", "Bench", "PaperClock", "S", "Tap", "driven", "motor_of", "silence"]

@@ -1,0 +1,188 @@
+"""Orders: edits, modes of joints, poses, and whatever else a command may say."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drivers.bus import READ_ONLY
+from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.wire import Command, Kind, pack
+from tests.daemon.cores import MS, Bench, S, motor_of, silence
+
+
+def test_an_edit_takes_effect_at_once_and_is_told_with_cycle_and_time():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    bench.records()
+    index = bench.hdso(103)
+    request = bench.order(Command.CHANGESET, -1, [[index, [17.5]]], [[index, 0]], [])
+    before = bench.clock.now_ns
+    bench.run(0.02)
+    told = bench.records()
+    at = {kind: content for kind, content in told if kind in (Kind.ACK, Kind.APPLIED, Kind.DONE, Kind.ANSWER)}
+    assert at[Kind.ACK][:2] == [request, True]
+    time, cycle, hdso, values, refused, origin = at[Kind.APPLIED]
+    assert (hdso, values, refused, origin) == (index, [17.5], "", request)
+    assert 0 <= time - before <= 6 * MS
+    assert cycle > 0
+    assert at[Kind.DONE][0] == request
+    assert at[Kind.DONE][3] == 0
+    assert at[Kind.ANSWER][2:] == [index, [17.5], request]
+    kinds = [kind for kind, _ in told if kind in at]
+    assert kinds == [Kind.ACK, Kind.APPLIED, Kind.DONE, Kind.ANSWER]
+
+
+def test_timed_edits_wait_for_the_bout_and_for_their_time():
+    bench = Bench()
+    bench.run(0.05)
+    index = bench.hdso(103)
+    bench.order(Command.CHANGESET, 100 * MS, [[index, [1.5]]], [], [])
+    bench.run(0.3)
+    assert bench.core.store.values(index) != (1.5,)
+    bench.records()
+    bench.order(Command.RUN, 0, -1, 1)
+    bench.run(0.3)
+    told = bench.records()
+    start = next(content[0] for kind, content in told if kind is Kind.BOUT_BEGIN)
+    (applied,) = [content for kind, content in told if kind is Kind.APPLIED]
+    assert 0 <= applied[0] - start - 100 * MS <= 2 * MS
+    bench.order(Command.CHANGESET, 10 * S, [[index, [2.5]]], [], [])
+    assert bench.obeyed(Command.FORGET, -1) == (True, 1)
+
+
+def test_edits_in_a_fault_take_effect_but_nothing_drives():
+    bench = Bench(latched=True)
+    bench.run(0.05)
+    index = bench.hdso(103)
+    assert bench.obeyed(Command.CHANGESET, -1, [[index, [3.5]]], [], [])[0]
+    assert bench.core.store.values(index) == (3.5,)
+    ok, why = bench.obeyed(Command.CHANGESET, -1, [], [], [["target", 0, 10.0]])
+    assert not ok
+    assert "arm" in why
+
+
+def test_a_changeset_with_a_fault_in_it_is_refused_whole():
+    bench = Bench()
+    bench.run(0.05)
+    good, sensor = bench.hdso(103), bench.plan.motors[0].angle
+    ok, why = bench.obeyed(Command.CHANGESET, -1, [[good, [9.5]], [sensor, [1.0]]], [], [])
+    assert not ok
+    assert "sensors are written by the engine only" in why
+    assert bench.core.store.values(good) != (9.5,)
+
+
+def test_joints_change_their_mode_in_a_bout():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.5)
+    fti = next(joint.index for joint in bench.plan.joints if joint.name == "Femur-Tibia")
+    k = bench.plan.joints[fti].motor
+
+    def goals(seconds=0.2):
+        bench.bus.sent.clear()
+        bench.run(seconds)
+        return [goals[k] for _, goals, _ in bench.bus.sent[2:]]
+
+    def switch(what, value):
+        ok, why = bench.obeyed(Command.CHANGESET, -1, [], [], [[what, fti, value]])
+        assert ok, why
+
+    switch("mode", "limp")
+    assert set(goals()) == {READ_ONLY}
+    assert bench.core.live.board.limp[k]
+    switch("mode", "hold")
+    assert len(set(goals())) == 1
+    switch("rate", 50.0)
+    switch("target", 60.0)
+    motor = bench.plan.motors[k]
+    assert goals(4.0)[-1] == round(motor.cal1 + motor.cal2 * 60.0)
+    switch("mode", "muscle")
+    bench.run(0.2)
+    switch("tweak", 9)
+    bench.run(0.001)
+    _, sent, measured = bench.bus.sent[-1]
+    assert sent[k] - measured[k] == motor.dir * (round(bench.core.live.board.deltas[k]) + 9)
+    told = [content for kind, content in bench.records() if kind is Kind.CONTROL]
+    assert not [content for content in told if content[5]]
+
+
+def test_a_tweak_or_a_muscle_needs_a_bout():
+    bench = Bench()
+    bench.run(0.05)
+    for control in (["mode", 0, "muscle"], ["tweak", 0, 5]):
+        ok, why = bench.obeyed(Command.CHANGESET, -1, [], [], [control])
+        assert not ok
+        assert "in a bout only" in why
+        ok, _ = bench.obeyed(Command.CHANGESET, 0, [], [], [control])
+        assert ok, "timed: it waits for the bout"
+
+
+def test_a_joint_whose_servo_is_silent_is_not_moved():
+    bench = Bench()
+    bench.run(0.05)
+    silence(bench)
+    joint = bench.plan.motors[1].joint
+    ok, why = bench.obeyed(Command.CHANGESET, -1, [], [], [["target", joint, 60.0]])
+    assert not ok
+    assert "does not answer" in why
+    assert bench.mode is Mode.CONFIGURED
+
+
+def test_a_joint_that_is_held_by_hand_is_not_waited_for_with_more_and_more_force():
+    bench = Bench(approach_deg_s=20.0)
+    bench.run(0.05)
+    k = motor_of(bench, "Coxa-Trochanter")
+    bench._emulator.stick(k)
+    assert bench.obeyed(Command.CHANGESET, -1, [], [], [["target", bench.plan.motors[k].joint, 30.0]])[0]
+    bench.run(5.0)
+    _, goals, measured = bench.bus.sent[-1]
+    assert 15 <= abs(goals[k] - measured[k]) <= 20
+
+
+def test_too_much_at_once_is_refused():
+    bench = Bench()
+    bench.run(0.05)
+    index = bench.hdso(103)
+    ok, why = bench.obeyed(Command.CHANGESET, -1, [[index, [1.0]]] * 513, [], [])
+    assert not ok
+    assert "in parts" in why
+    assert bench.obeyed(Command.CHANGESET, -1, [[index, [1.0]]] * 512, [], [])[0]
+
+
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.binary(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.integers(0, 5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@pytest.fixture(scope="module")
+def patient():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.05)
+    return bench
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(kind=st.integers(0, 12), items=st.lists(JUNK, max_size=5), raw=st.none() | st.binary(max_size=30))
+def test_nothing_a_command_says_ends_an_engine(patient, kind, items, raw):
+    try:
+        content = pack(1, *items) if raw is None else raw
+    except (OverflowError, ValueError):
+        return
+    if kind in (Command.STOP, Command.OFF, Command.ARM):
+        kind = Command.CHANGESET
+    assert patient.core.commands.put(kind, content)
+    patient.run(0.006)
+    assert patient.mode is Mode.RUNNING
+    acks = [content for kind, content in patient.records() if kind is Kind.ACK]
+    assert len(acks) == 1
