@@ -112,6 +112,8 @@ def test_a_silence_goes_over_the_ends_of_cycles_and_is_told_when_it_ends():
 def test_a_servo_that_answers_or_says_something_odd_ends_the_silence():
     for answer in (OK, ODD):
         assert Bus([range(4)]).looked(*[[MISSED, MISSED, MISSED, answer]] * 9, ALL_OK) == [None] * 10
+    # What is not believed may be the late replies themselves, all at once.
+    assert Bus([range(4)]).looked(WHOLE, WHOLE, [ODD] * 4, ALL_OK) == [None] * 4
 
 
 def test_replies_that_come_late_show_that_nobody_was_without_supply():
