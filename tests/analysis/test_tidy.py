@@ -156,5 +156,5 @@ def test_without_pyarrow_the_way_out_is_said(tables: TidyBout, tmp_path: Path, m
         raise ImportError(name)
 
     monkeypatch.setattr("nuc_engine.analysis.tidy.import_module", missing)
-    with pytest.raises(AnalysisError, match=r"pip install nuc-engine\[table\]"):
+    with pytest.raises(AnalysisError, match=r"pip install nuc-engine\[lab\]"):
         write_parquet(tables, tmp_path)

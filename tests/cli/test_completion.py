@@ -36,7 +36,7 @@ def test_commands_complete(complete) -> None:
 def test_configurations_and_scripts_complete_where_they_are_wanted(complete) -> None:
     assert complete("show", "lin_r") == ["lin_roach"]
     assert complete("run", "lin_roach", "--script", "experiment_a") == ["experiment_a"]
-    assert complete("validate", "it") == ["itb", "itf"]
+    assert complete("validate", "itb") == ["itb"]
     assert complete("diff", "lin_roach", "null_s") == ["null_stickmiddle"]
 
 
