@@ -6,6 +6,7 @@ kernel sends for an error, such as SIGSEGV), and everything at once.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -24,10 +25,17 @@ def driven(leg: Leg) -> list[int]:
 def cut_the_power(served: Served) -> None:
     """Kill everything in a way that leaves nobody the time to see to anything."""
     pids = served.pids()
-    # It replaces a guardian faster than this process can kill the next one.
-    os.kill(pids["supervisor"], signal.SIGSTOP)
-    for name in ("guardian", "core", "service", "supervisor"):
-        os.kill(pids[name], signal.SIGKILL)
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    # Above all of them, or a loaded machine gives them the time.
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(99))
+    try:
+        # It replaces a guardian faster than this process can kill the next one.
+        os.kill(pids["supervisor"], signal.SIGSTOP)
+        for name in ("guardian", "core", "service", "supervisor"):
+            os.kill(pids[name], signal.SIGKILL)
+    finally:
+        os.sched_setscheduler(0, *before)
     served.process.wait(5)
     for pid in pids.values():
         wait_for(lambda pid=pid: not alive(pid), "the end of every process", 5)
@@ -160,20 +168,23 @@ def test_a_machine_that_stands_still_as_a_whole_blames_nobody_and_moves_no_joint
     repeat_disturbed(stalls, trial)
 
 
-def test_a_daemon_begins_beside_a_leg_that_another_left_under_torque(bench, serve, stalls, tmp_path):
-    leg, served = bench
-    served.run_bout()
-    cut_the_power(served)
-    assert min(driven(leg)) >= 0
-    folder = tmp_path / "next"
-    folder.mkdir()
-    begun = time.monotonic_ns()
-    another = Served(leg, folder)
-    try:
-        another.await_ready()
-        # The first it does is to take the torque off.
-        assert driven(leg) == [-1] * 4
-        assert drives(leg, begun) == 0
-        another.run_bout(0.1)
-    finally:
-        another.close()
+def test_a_daemon_begins_beside_a_leg_that_another_left_under_torque(serve, stalls, tmp_path):
+    def trial():
+        leg, served = serve()
+        served.run_bout()
+        cut_the_power(served)
+        assert min(driven(leg)) >= 0
+        folder = tmp_path / f"next{served.pid}"
+        folder.mkdir()
+        begun = time.monotonic_ns()
+        another = Served(leg, folder)
+        try:
+            another.await_ready()
+            # The first it does is to take the torque off.
+            assert driven(leg) == [-1] * 4
+            assert drives(leg, begun) == 0
+            another.run_bout(0.1)
+        finally:
+            another.close()
+
+    repeat_disturbed(stalls, trial)
