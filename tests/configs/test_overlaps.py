@@ -23,10 +23,11 @@ KNOWN: dict[tuple[str, str], tuple[Where, str]] = {
         (name, "Coxa-Trochanter"): (lambda at: at["TC_angle"] < -25 and at["FT_angle"] < 80, "CTr_Depression")
         for name in ("restricted_pc_stick", "restricted_null_stick")
     },
-    **{
-        (name, "Femur-Tibia"): (lambda at: at["CTr_current"] < -1 and at["FT_angle"] < 80, "FT_Extension2")
-        for name in ("pc_stickmiddle", "restricted_pc_stick")
-    },
+    ("pc_stickmiddle", "Femur-Tibia"): (lambda at: at["CTr_current"] < -1 and at["FT_angle"] < 80, "FT_Extension2"),
+    ("restricted_pc_stick", "Femur-Tibia"): (
+        lambda at: at["CTr_current"] < -1 and at["FT_angle"] < 70,
+        "FT_Extension2",
+    ),
 }
 """Where rules overlap as printed, and the state whose rule explains it."""
 

@@ -65,7 +65,7 @@ def test_thresholds_are_those_of_table_7_2_forward(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RESTRICTED)
-def test_thresholds_are_those_of_table_7_2_sideways_but_for_one_that_says_so(name: str) -> None:
+def test_thresholds_are_those_of_table_7_2_sideways_but_for_those_that_say_so(name: str) -> None:
     want = {
         "TC_ret_CTr_load": 0.5,
         "TC_pro_CTr_load": -0.5,
@@ -73,15 +73,16 @@ def test_thresholds_are_those_of_table_7_2_sideways_but_for_one_that_says_so(nam
         "CTr_lev_TCang": -25,
         "CTr_lev_FTang": 115,
         "FT_flx_FTang": 100,
-        "FT_flx_CTr_load": 0,  # 0.2 is printed
+        "FT_flx_CTr_load": pytest.approx(0.3),  # 0.2 is printed
         "FT_ext_FTang": 120,
         "FT_ext_CTr_load": -1,
     }
     if name == "restricted_pc_stick":
-        want |= {"FT_ext2_FTang": 80, "FT_ext2_CTr_load": 0}
+        want |= {"FT_ext2_FTang": 70, "FT_ext2_CTr_load": 0}  # 80 is printed
     have = scalars(shipped(name))
     assert {k: v for k, v in have.items() if k.endswith(("ang", "load"))} == want
-    assert "Printed: 0.2" in (CONFIGS / name / "joints.xml").read_text()
+    text = (CONFIGS / name / "joints.xml").read_text()
+    assert ("Printed: 0.2" in text, "Printed: 80" in text) == (True, name == "restricted_pc_stick")
 
 
 COMMON_ACTIVATIONS = {
