@@ -25,7 +25,7 @@ KNOWN: dict[tuple[str, str], tuple[Where, str]] = {
     },
     ("pc_stickmiddle", "Femur-Tibia"): (lambda at: at["CTr_current"] < -1 and at["FT_angle"] < 80, "FT_Extension2"),
     ("restricted_pc_stick", "Femur-Tibia"): (
-        lambda at: at["CTr_current"] < -1 and at["FT_angle"] < 70,
+        lambda at: at["CTr_current"] < -1 and at["FT_angle"] < 80,
         "FT_Extension2",
     ),
 }
