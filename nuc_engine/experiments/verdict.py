@@ -1,8 +1,9 @@
 """From repetitions to a verdict: shares with intervals, kicks, numbers, and whether the control failed as it must.
 
 A row is *as seen* when at least 90 % of its valid repetitions are as the dissertation saw it. Valid are all but failed
-starts; a bout that broke off is valid and not as seen. A control that comes out as seen even once, or that no bout of
-was looked at, leaves the row without evidence: then the criterion can not tell.
+starts; a bout that broke off is valid and not as seen. Fewer valid repetitions than were asked for leave the row
+without evidence, however they came out. So does a control that comes out as seen even once, or of which no repetition
+was judged, because all failed to start or broke off: then nobody knows whether the criterion can tell.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class ControlVerdict:
     @property
     def failed(self) -> bool:
         """Whether it failed, as a control must: none came out as seen, and there was something to judge."""
-        return self.as_seen.count == 0 and len(self.trials) > self.aborted
+        return self.as_seen.count == 0 and self.as_seen.of > self.aborted
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +155,15 @@ def judge_rows(
         seed=seed,
         bus=bus,
         standing=standing(repetitions, seed if bus == EMULATED else TUNING_SEEDS_END),
-        rows=tuple(judge_row(each.row, _by_seed(each.trials), _by_seed(each.control)) for each in collected),
+        rows=tuple(
+            judge_row(each.row, _by_seed(each.trials), _by_seed(each.control), repetitions) for each in collected
+        ),
         sources=sources,
     )
 
 
-def judge_row(row: Row, trials: Sequence[Trial], control: Sequence[Trial]) -> RowVerdict:
-    """Return the verdict over one row's repetitions and those of its control."""
+def judge_row(row: Row, trials: Sequence[Trial], control: Sequence[Trial], asked: int = 1) -> RowVerdict:
+    """Return the verdict over one row's repetitions, of which `asked` have to be valid, and those of its control."""
     valid = [trial for trial in trials if trial.state != "failed start"]
     whole = [trial for trial in valid if trial.state != "aborted"]
     share = _share(valid)
@@ -170,7 +173,7 @@ def judge_row(row: Row, trials: Sequence[Trial], control: Sequence[Trial]) -> Ro
     return RowVerdict(
         name=row.name,
         saw=row.saw,
-        word=_word(share, checked),
+        word=_word(share, checked, asked),
         as_seen=share,
         failed_starts=_failures(trials)[0],
         aborted=_failures(trials)[1],
@@ -205,8 +208,8 @@ def wilson(count: int, of: int, level: float = LEVEL) -> tuple[float, float]:
     return (0.0 if count == 0 else middle - half), (1.0 if count == of else middle + half)
 
 
-def _word(share: Share, control: ControlVerdict) -> Word:
-    if share.of == 0 or not control.failed:
+def _word(share: Share, control: ControlVerdict, asked: int) -> Word:
+    if share.of < max(asked, 1) or not control.failed:
         return "no evidence"
     return "as seen" if share.value >= ENOUGH else "otherwise"
 

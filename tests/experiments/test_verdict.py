@@ -53,11 +53,21 @@ def test_nine_of_ten_valid_repetitions_decide(found, word):
         ([*BAD[:4], tiny.trial(9)], "no evidence"),
         ([], "no evidence"),
         ([tiny.trial(1, "aborted")], "no evidence"),
-        ([tiny.trial(1, "failed start")], "as seen"),
+        ([tiny.trial(1, "failed start")], "no evidence"),
+        ([tiny.trial(1, "failed start"), tiny.trial(2, "aborted")], "no evidence"),
+        ([tiny.trial(1, "failed start"), tiny.trial(2, "otherwise")], "as seen"),
     ],
 )
 def test_a_control_that_does_not_fail_leaves_no_evidence(control, word):
     assert judge_row(tiny.row(), trials(20), control).word == word
+
+
+def test_too_few_repetitions_that_started_are_no_evidence():
+    assert judge_row(tiny.row(), trials(19, failed=21), BAD, 20).word == "no evidence"
+    assert judge_row(tiny.row(), trials(0, 19, failed=21), BAD, 20).word == "no evidence"
+    assert judge_row(tiny.row(), trials(19, failed=20, aborted=1), BAD, 20).word == "as seen"
+    few = [Collected(tiny.row(), {t.seed: t for t in trials(19, failed=21)}, {t.seed: t for t in BAD})]
+    assert not judge_rows(tiny.experiment(), few, 20, 20001, Sources("", False, {}, {})).good
 
 
 def test_failed_starts_are_counted_apart():
@@ -120,8 +130,8 @@ def test_an_experiment_is_good_when_all_its_rows_are():
         return [Collected(row, each, bad) for row, each in zip(rows, found, strict=True)]
 
     experiment = tiny.experiment(*rows)
-    assert judge_rows(experiment, collected(0, 2), 20, 20001, sources).good
-    assert not judge_rows(experiment, collected(0, 3), 20, 20001, sources).good
+    assert judge_rows(experiment, collected(0, 2), 18, 20001, sources).good
+    assert not judge_rows(experiment, collected(0, 3), 18, 20001, sources).good
 
 
 def test_repetitions_stand_in_the_order_of_their_seeds():
