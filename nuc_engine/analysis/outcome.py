@@ -25,6 +25,9 @@ from nuc_engine.analysis.tracks import LegTracks, Role, covered_deg
 CYCLIC: tuple[OutcomeKind, ...] = ("FWD", "ITF", "ITB", "stick", "sideways", "backward", "unnamed cycle")
 """The kinds that are stepping: a cycle that repeats, with ground contact and air."""
 
+_ABOUT_ACTIONS = ("alternates", "chatter", "loaded")
+"""Names of the conditions (3, 4 and 7) that ask what the actions do in a step, and not whether the leg takes one."""
+
 _ROACH: tuple[Behaviour, ...] = ("FWD", "ITB", "ITF", "backward")
 _STICK: tuple[Behaviour, ...] = ("stick", "backward")
 _THC_HELD: tuple[Behaviour, ...] = ("sideways",)
@@ -39,7 +42,8 @@ class Outcome:
     part of the window that was looked at. `reasons` say why it is called so, with numbers; a named stepping cycle needs
     none. `resembles` are the behaviours whose movements are there even if it is no stepping: in the steps, or, where
     there are not enough, in the cycles of the actions. `cycle_s` is the median joint cycle, nan without one. Without
-    `contact_known`, swing and stance are taken from the actions.
+    `contact_known`, swing and stance are taken from the actions. `foot_steps` is True when the leg steps, whether or
+    not its actions go with it: nothing but what they do (conditions 3, 4 and 7) speaks against a stepping cycle.
     """
 
     kind: OutcomeKind
@@ -51,6 +55,7 @@ class Outcome:
     resembles: tuple[Behaviour, ...] = ()
     cycle_s: float = float("nan")
     contact_known: bool = True
+    foot_steps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ def classify(
         resembles=view.resembles,
         cycle_s=float("nan") if pace is None else pace.period_s,
         contact_known=seen.contact_known,
+        foot_steps=seen.contact_known and all(check.name in _ABOUT_ACTIONS for check in view.failed),
     )
 
 

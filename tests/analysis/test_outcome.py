@@ -211,6 +211,17 @@ def test_actions_that_follow_each_other_too_fast_are_chattering() -> None:
     assert kind(switching(creeping, "CTr", 0.30)) == "chattering"
 
 
+def test_a_foot_that_steps_without_the_actions_is_known() -> None:
+    tracks = leg(FWD)
+    idle = with_module(tracks, "ThC", action=np.full_like(tracks.module("ThC").action, tracks.module("ThC").actions[0]))
+    for each, name in ((idle, "irregular"), (switching(tracks, "CTr", 0.05), "chattering")):
+        outcome = classify(each, WINDOW)
+        assert (outcome.kind, outcome.cyclic, outcome.foot_steps) == (name, False, True)
+    assert classify(tracks, WINDOW).foot_steps
+    for other in (dragging(tracks), frozen_after(tracks, 10.0), leg(replace(FWD, jitter=0.5))):
+        assert not classify(other, WINDOW).foot_steps
+
+
 def test_a_pause_in_the_middle_is_irregular() -> None:
     tracks = joined(joined(leg(FWD, 8.0), frozen_after(leg(FWD, 4.0), 0.6)), leg(FWD, 8.0))
     outcome = classify(tracks, WINDOW)

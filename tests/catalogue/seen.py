@@ -40,7 +40,9 @@ MEASURES = Measures(
 )
 
 
-def outcome(kind: str, *, resembles: Sequence[str] = (), cycle_s: float = 0.7, **measured: float) -> Outcome:
+def outcome(
+    kind: str, *, resembles: Sequence[str] = (), cycle_s: float = 0.7, foot_steps: bool = False, **measured: object
+) -> Outcome:
     """An outcome of this kind, with some of its measures replaced."""
     return Outcome(
         kind=kind,
@@ -51,6 +53,7 @@ def outcome(kind: str, *, resembles: Sequence[str] = (), cycle_s: float = 0.7, *
         measures=replace(MEASURES, **measured),
         resembles=tuple(resembles),
         cycle_s=cycle_s,
+        foot_steps=foot_steps,
     )
 
 

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.experiments.catalogue.parts import BOUT
 from nuc_engine.experiments.catalogue.subsets import EXPERIMENT_FA, EXPERIMENT_FB
 from nuc_engine.experiments.catalogue.transitions import EXPERIMENT_A, EXPERIMENT_B, EXPERIMENT_D1, EXPERIMENT_D2
 from nuc_engine.experiments.protocol import Finding, Row
-from tests.catalogue.seen import observe
+from tests.catalogue.seen import observe, outcome
 
 STEPPING = ("FWD", "ITF", "ITB", "stick", "sideways", "backward", "unnamed cycle")
 A, B = EXPERIMENT_A.rows[0], EXPERIMENT_B.rows[0]
@@ -15,7 +16,7 @@ D2 = EXPERIMENT_D2.rows[0]
 INTERIM = ("interim", "after kick 1", "after kick 2")
 
 
-def judge(row: Row, control: bool = False, **kinds: str) -> Finding:
+def judge(row: Row, control: bool = False, **kinds: str | Outcome) -> Finding:
     plan = (row.control.bouts if control else row.bouts)[0]
     return row.criterion({BOUT: observe(plan, {name.replace("_", " "): kind for name, kind in kinds.items()})})
 
@@ -58,6 +59,19 @@ def test_d1_is_no_stepping_in_any_part(row: Row) -> None:
             finding = judge(row, **({"FWD": "FWD"} | {part.replace(" ", "_"): kind}))
             assert not finding.ok, (part, kind)
             assert finding.numbers["parts of the interim with stepping"] == 1
+
+
+@pytest.mark.parametrize("row", [LITERAL, EXPERIMENT_FA.rows[0]], ids=["D1", "Fa"])
+@pytest.mark.parametrize("kind", ["irregular", "chattering"])
+def test_a_foot_that_steps_refutes_that_it_does_not(row: Row, kind: str) -> None:
+    for part in INTERIM:
+        here = {"FWD": "FWD", "interim": kind, "final": "ITF"}
+        given = {name: one for name, one in here.items() if row is not LITERAL or name != "final"}
+        assert judge(row, **given).ok
+        finding = judge(row, **(given | {part.replace(" ", "_"): outcome(kind, foot_steps=True)}))
+        assert not finding.ok
+        assert finding.reasons == (f"{part}: {kind}, but the foot steps (10 steps of 0.70 s)",)
+        assert finding.numbers["parts of the interim with stepping"] == 1
 
 
 def test_d2_asks_for_the_end_alone() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.experiments.protocol import BoutPlan, Finding, Observation, Part, Window
@@ -55,9 +56,27 @@ def unlike(seen: Observation, window: str, *kinds: str) -> Reasons:
 
 
 def stepping(seen: Observation, window: str) -> Reasons:
-    """Return a reason when there was stepping in the window, of whatever kind."""
+    """Return a reason when there was stepping in the window, of whatever kind.
+
+    A leg whose actions chatter, or do not go with the ground, has no stepping cycle to its credit; but whoever says
+    that it does not step has to be refuted by a foot that does.
+    """
     outcome = seen.outcomes[window]
-    return (f"{window}: {outcome.kind}, which is stepping",) if outcome.cyclic else ()
+    if outcome.cyclic:
+        return (f"{window}: {outcome.kind}, which is stepping",)
+    if outcome.foot_steps:
+        m = outcome.measures
+        return (f"{window}: {outcome.kind}, but the foot steps ({m.steps} steps of {m.period_s:.2f} s)",)
+    return ()
+
+
+def moving(seen: Observation, window: str) -> Reasons:
+    """Return a reason unless the leg has come to a halt by the end of the window, and did not step in it."""
+    outcome = seen.outcomes[window]
+    most = max((module.still_range_deg for module in outcome.measures.modules), default=0.0)
+    if most >= DEFAULT_CRITERIA.min_excursion_deg:
+        return stepping(seen, window) or (f"{window}: {outcome.kind}, and a joint still moves by {most:.0f} degrees",)
+    return stepping(seen, window)
 
 
 def cycling(seen: Observation, window: str) -> Reasons:
@@ -65,7 +84,7 @@ def cycling(seen: Observation, window: str) -> Reasons:
     outcome = seen.outcomes[window]
     if outcome.cyclic or outcome.kind in {"dragging cycle", "air stepping"}:
         return (f"{window}: {outcome.kind}, which is a cycle",)
-    return ()
+    return stepping(seen, window)
 
 
 def not_started(seen: Iterable[Observation], kind: str) -> Reasons:

@@ -10,6 +10,7 @@ from nuc_engine.experiments.catalogue.parts import (
     not_started,
     one_bout,
     period_s,
+    stepping,
     unlike,
     windows_of,
 )
@@ -23,7 +24,7 @@ def criterion_f(seen: Observations) -> Finding:
     parts = windows_of(one.plan, "interim")
     interim = tuple(reason for name in parts for reason in cycling(one, name))
     numbers = {
-        "parts of the interim with stepping": float(sum(one.outcomes[name].cyclic for name in parts)),
+        "parts of the interim with stepping": float(sum(bool(stepping(one, name)) for name in parts)),
         "parts of the interim with a cycle": float(len(interim)),
         "final step period (s)": period_s(one, "final"),
     }

@@ -152,8 +152,9 @@ def _d1(row: str) -> Row:
         saw="no stepping in the interim, kicks notwithstanding (three repetitions of three)",
         bouts=one_bout(_D_SCRIPTS[row], 40.0, forward_window(20.0), *INTERIM),
         criterion_text="From 6 to 20 s the leg steps as in FWD (kicked once at 4 s if it must; else a failed start)."
-        " In none of the three parts of the interim is there stepping of any kind: 21.5 to 27 s, 28 to"
-        " 33.5 s after the first kick, and 34.5 to 40 s after the second one.",
+        " In none of the three parts of the interim is there stepping of any kind, not even of a foot with"
+        " which the actions do not go: 21.5 to 27 s, 28 to 33.5 s after the first kick, and 34.5 to 40 s"
+        " after the second one.",
         criterion=criterion_d1,
         control=Control(
             why="The changeset of ITF first, as it should be, with the same two kicks: the interim is a forward-type"
