@@ -82,7 +82,10 @@ def test_gc_is_not_seen_when_walking_lives_dies_elsewhere_or_comes_back(lift_off
 
 def test_gc_needs_a_late_part_without_stepping_and_itf_in_the_end() -> None:
     died = steps(every(0.2, 16.0) + every(25.4, 45.0))
-    assert not judge(GC, died, FWD="FWD", late="unnamed cycle", final="ITF").ok
+    for late in ("unnamed cycle", "dragging cycle", "air stepping", outcome("irregular", foot_steps=True)):
+        assert not judge(GC, died, FWD="FWD", late=late, final="ITF").ok
+    for late in ("stuck", "chattering", "irregular"):
+        assert judge(GC, died, FWD="FWD", late=late, final="ITF").ok
     assert not judge(GC, died, FWD="FWD", late="stuck", final="stuck").ok
 
 
@@ -107,7 +110,16 @@ def test_eb_is_itf_until_the_rules_and_itb_after_them() -> None:
     assert not judge(EB, control=True, ITF="ITF", early="dragging cycle", final="ITB").ok
 
 
-@pytest.mark.parametrize("late", ["irregular", "unnamed cycle", outcome("ITF", inward_cm=3.9)])
+@pytest.mark.parametrize(
+    "late",
+    [
+        "unnamed cycle",
+        "dragging cycle",
+        outcome("ITF", inward_cm=3.9),
+        outcome("irregular", inward_cm=3.9),
+        outcome("irregular", steps=0, inward_cm=math.nan),
+    ],
+)
 def test_ec_goes_on_but_becomes_useless(late: str | Outcome) -> None:
     assert judge(EC, steps(every(20.0, 65.0)), ITF="ITF", late=late, final="ITB").ok
 
@@ -116,6 +128,8 @@ def test_ec_is_not_seen_when_the_turn_stays_sound_or_stops() -> None:
     sound = judge(EC, steps(every(20.0, 65.0)), ITF="ITF", late=outcome("ITF", inward_cm=4.1), final="ITB")
     assert not sound.ok
     assert "51% of the inward travel" in sound.reasons[0]
+    uneven = judge(EC, steps(every(20.0, 65.0)), ITF="ITF", late=outcome("irregular", inward_cm=4.1), final="ITB")
+    assert "late: irregular, with 51% of the inward travel" in uneven.reasons[0]
     stopped = judge(EC, steps(every(20.0, 41.0) + every(45.5, 65.0)), ITF="ITF", late="stuck", final="ITB")
     assert not stopped.ok
     assert "without a ThC cycle" in stopped.reasons[0]
