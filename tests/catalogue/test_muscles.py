@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nuc_engine.analysis.measures import ModuleMeasures
+from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.analysis.tracks import LegTracks
 from nuc_engine.experiments.catalogue.muscles import (
     DIFFERENCE,
@@ -20,13 +22,13 @@ from nuc_engine.experiments.catalogue.muscles import (
 )
 from nuc_engine.experiments.protocol import BoutPlan, Finding, Observation, Row, Trial
 from tests.analysis.synthetic import STICK, leg, with_module
-from tests.catalogue.seen import every, observe, steps
+from tests.catalogue.seen import every, observe, outcome, steps
 
 SIDEWAYS = EXPERIMENT_SIDEWAYS.rows[0]
 FAILS, MINUTES = EXPERIMENT_FORWARD.rows
 
 
-def sideways(null: str, first: str = "sideways", rest: str = "sideways") -> Finding:
+def sideways(null: str | Outcome, first: str = "sideways", rest: str = "sideways") -> Finding:
     kinds = {NULL: {"end": null}, PIECES: {"first": first, "rest": rest}}
     found = steps(every(0.0, 33.0))
     return SIDEWAYS.criterion({plan.label: observe(plan, kinds[plan.label], found=found) for plan in SIDEWAYS.bouts})
@@ -44,6 +46,13 @@ def test_sideways_is_a_null_model_that_stopped_and_one_that_steps(kind: str) -> 
 @pytest.mark.parametrize("kind", ["sideways", "unnamed cycle"])
 def test_a_null_model_that_steps_in_the_end_is_refused(kind: str) -> None:
     assert not sideways(kind).ok
+
+
+def test_a_null_model_that_merely_steps_badly_has_not_stopped() -> None:
+    assert not sideways(outcome("irregular", foot_steps=True)).ok
+    module = ModuleMeasures("Femur-Tibia", "FTi", 2, 1.0, 2.0, 30.0, 20.0, 0.0, 0, "FLX", 1.0)
+    for degrees, ok in ((4.9, True), (5.0, False)):
+        assert sideways(outcome("irregular", modules=(replace(module, still_range_deg=degrees),))).ok == ok
 
 
 def walks(null: str, other: str = "stick") -> Finding:
