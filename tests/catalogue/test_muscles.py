@@ -18,6 +18,7 @@ from nuc_engine.experiments.catalogue.muscles import (
     NULL,
     PIECES,
     pooled,
+    ratio_over_repetitions,
     samples_of_all,
 )
 from nuc_engine.experiments.protocol import BoutPlan, Finding, Observation, Row, Trial
@@ -146,7 +147,31 @@ def test_all_repetitions_are_compared_together() -> None:
     assert numbers[f"{DIFFERENCE}, {LINEAR}: noise level"] == 0.3
     for what in (DURATION, DIFFERENCE):
         for label in (LINEAR, PIECES):
-            assert 0 <= numbers[f"{what}, {label}: runs test p"] <= 1
+            assert 0 <= numbers[f"{what}, {label}: runs test p, median over repetitions"] <= 1
+
+
+def shifted(trial: Trial, seed: int, by: float, times: float = 1.0) -> Trial:
+    """A repetition with a leg of its own: other level, and for the linear model another spread."""
+    samples = {
+        name: tuple(by + 1.4 + (value - 1.4) * (times if name.startswith(LINEAR) else 1.0) for value in values)
+        for name, values in trial.samples.items()
+    }
+    return replace(trial, seed=seed, samples=samples)
+
+
+def test_legs_that_differ_are_not_taken_for_drift_within_a_leg() -> None:
+    first, second = trials()
+    apart = pooled([first, shifted(second, 3, 5.0)])
+    assert apart[f"{DURATION}, {LINEAR}: runs test p, median over repetitions"] > 0.01
+    assert apart[f"{DURATION}, {LINEAR}: repetitions with runs test p < 0.05"] <= 1
+
+
+def test_the_interval_of_the_ratio_is_over_repetitions() -> None:
+    first = trials()[0]
+    alike = ratio_over_repetitions([shifted(first, seed, 0.0) for seed in range(5)], DURATION)
+    assert alike[0] == pytest.approx(alike[1])
+    unlike = ratio_over_repetitions([shifted(first, seed, 0.0, 1.0 + 2 * seed) for seed in range(5)], DURATION)
+    assert unlike[0] < 0.6 * unlike[1]
 
 
 def test_the_histograms_are_drawn(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.noise import Resolution, noise_samples
+from nuc_engine.analysis.runs_test import runs_test
 from nuc_engine.analysis.spread import StepSamples, bimodality, compare, spread, spread_ratio, step_samples
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.experiments.catalogue.parts import (
@@ -43,6 +44,7 @@ NULL, PIECES, LINEAR = "null", "piecewise constant", "linear"
 """Labels of the bouts."""
 
 TEN_MINUTES_S = 600.0
+_RESAMPLES = 1000
 DURATION, DIFFERENCE = "step duration (s)", "difference of successive ThC minima (deg)"
 """The two quantities of Figure 7-10."""
 
@@ -110,31 +112,64 @@ def _noise_level(one: Observation) -> float:
 
 
 def pooled(trials: Sequence[Trial]) -> dict[str, float]:
-    """Return the comparisons under Figure 7-10 over the steps of all repetitions together."""
+    """Return the comparisons under Figure 7-10 over the steps of all repetitions.
+
+    Legs of different seeds differ for good, so steps of one repetition belong together: the interval of the ratio is
+    over repetitions, and the runs test, which would take these differences for drift, is made in each of them.
+    """
     numbers: dict[str, float] = {}
     for what in (DURATION, DIFFERENCE):
         linear, pieces = samples_of_all(trials, LINEAR, what), samples_of_all(trials, PIECES, what)
         if min(len(linear), len(pieces)) < 2:
             continue
         found = compare(linear, pieces)
+        low, high = ratio_over_repetitions(trials, what)
         numbers |= {
             f"{what}: spread ratio, linear to piecewise constant": found.ratio.ratio,
-            f"{what}: spread ratio, low end": found.ratio.low,
-            f"{what}: spread ratio, high end": found.ratio.high,
+            f"{what}: spread ratio, low end": low,
+            f"{what}: spread ratio, high end": high,
             f"{what}: Kolmogorov-Smirnov p": found.ks_p,
             f"{what}: Wilcoxon p": found.rank_sum_p,
         }
-        for label, values, test in ((LINEAR, linear, found.runs[0]), (PIECES, pieces, found.runs[1])):
+        for label, values in ((LINEAR, linear), (PIECES, pieces)):
             numbers[f"{what}, {label}: steps"] = float(len(values))
             numbers[f"{what}, {label}: median"] = float(np.median(values))
             numbers[f"{what}, {label}: spread"] = spread(values)
             numbers[f"{what}, {label}: bimodality"] = bimodality(values)
-            numbers[f"{what}, {label}: runs test p"] = test.p
+            tests = [runs_test(own).p for own in _by_repetition(trials, label, what)]
+            numbers[f"{what}, {label}: runs test p, median over repetitions"] = _median_of_known(tests)
+            numbers[f"{what}, {label}: repetitions with runs test p < 0.05"] = float(sum(p < 0.05 for p in tests))
     for label in (LINEAR, PIECES):
         levels = [trial.numbers.get(f"{label}: noise level of it (deg)", math.nan) for trial in trials]
-        known = [level for level in levels if math.isfinite(level)]
-        numbers[f"{DIFFERENCE}, {label}: noise level"] = float(np.median(known)) if known else math.nan
+        numbers[f"{DIFFERENCE}, {label}: noise level"] = _median_of_known(levels)
     return numbers
+
+
+def ratio_over_repetitions(trials: Sequence[Trial], what: str) -> tuple[float, float]:
+    """Return the ends of the 95 % bootstrap interval of the ratio of spreads, linear to piecewise constant.
+
+    Whole repetitions are drawn, both legs of one together.
+    """
+    pairs = list(
+        zip(_by_repetition(trials, LINEAR, what), _by_repetition(trials, PIECES, what), strict=True),
+    )
+    pairs = [(one, other) for one, other in pairs if one.size and other.size]
+    rng = np.random.Generator(np.random.PCG64(0))
+    ratios: list[float] = []
+    for drawn in rng.integers(0, len(pairs), size=(_RESAMPLES, len(pairs))).tolist():
+        linear, pieces = (spread(np.concatenate([pairs[k][side] for k in drawn])) for side in (0, 1))
+        ratios.append(linear / pieces if pieces > 0 else math.inf)
+    low, high = np.quantile(np.array(ratios), [0.025, 0.975], method="inverted_cdf").tolist()
+    return low, high
+
+
+def _by_repetition(trials: Sequence[Trial], label: str, what: str) -> list[FloatArray]:
+    return [np.array(trial.samples.get(f"{label}, {what}", ())) for trial in trials]
+
+
+def _median_of_known(values: Sequence[float]) -> float:
+    known = [value for value in values if math.isfinite(value)]
+    return float(np.median(known)) if known else math.nan
 
 
 def samples_of_all(trials: Sequence[Trial], label: str, what: str) -> FloatArray:
@@ -224,8 +259,10 @@ latter two walk for ten minutes. Step duration runs from one minimum of the thor
 constant the place of lift-off is, the difference of successive minima tells. Its spread is the mean distance from
 the median; the ratio of the two spreads comes with a 95 % bootstrap interval. The noise level is the spread that
 perfectly equal steps would show through the servo's ticks, the meter's noise and the 25 ms between evaluations of
-the rules. The tests are over the steps of all repetitions together; with so many steps a small p says little, and
-the ratio more.""",
+the rules. Kolmogorov-Smirnov and Wilcoxon tests are over the steps of all repetitions together, as if they were
+independent; with so many steps a small p says little, and the ratio more. The interval of the ratio over all of them
+is a bootstrap over whole repetitions. The runs test is made in each repetition; differences of successive values
+alternate by themselves, so that a small p of it says nothing about the leg.""",
     rows=(
         Row(
             name="null",
