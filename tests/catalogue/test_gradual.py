@@ -70,6 +70,7 @@ def test_gc_is_walking_that_dies_half_way_and_comes_back() -> None:
     [
         (every(0.2, 45.0), "does not die out"),
         (every(0.2, 11.9) + every(25.4, 45.0), "dies out at 1"),
+        (every(0.2, 12.6) + every(25.4, 45.0), "dies out at 12.1"),
         (every(0.2, 19.7) + every(25.4, 45.0), "dies out at 1"),
         ([*every(0.2, 15.0), 18.0, 20.5, 23.0, *every(25.4, 45.0)], "after walking died out"),
     ],

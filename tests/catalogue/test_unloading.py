@@ -77,6 +77,29 @@ def test_actions_that_come_as_always_or_later_are_not(sooner_s: float) -> None:
     assert len(finding.reasons) == 2
 
 
+def test_less_than_two_evaluations_of_the_rules_is_no_gain() -> None:
+    assert 0.02 < np.median(gains(walk(0.025), LEVATES, SCHEDULE)) < 0.05
+    assert not judge(FWD, walk(0.025)).ok
+    assert judge(FWD, walk(0.075)).ok
+
+
+def test_one_disturbance_in_stance_is_too_few() -> None:
+    for count, started in ((1, False), (2, True)):
+        assert criterion("FWD", Schedule(count, 6.0, 3.5), {BOUT: walk(0.2)}).started == started
+
+
+def test_stances_soon_after_a_disturbance_are_no_comparison() -> None:
+    seen = walk(0.2)
+    module = seen.leg.module("CTr")
+    swing, action = module.actions[module.action_names.index("CTr_LevationPRO")], module.action.copy()
+    for time in TIMES_S:
+        # Kicked about, the leg levates at every touch-down for 2.5 s.
+        action[(seen.leg.t_state_s > time + 0.45) & (seen.leg.t_state_s < time + 2.9)] = swing
+    modules = tuple(replace(m, action=action) if m.role == "CTr" else m for m in seen.leg.modules)
+    kicked = replace(seen, leg=replace(seen.leg, modules=modules))
+    assert gains(kicked, LEVATES, SCHEDULE) == pytest.approx(gains(seen, LEVATES, SCHEDULE))
+
+
 def test_one_action_of_two_is_not_enough() -> None:
     seen = walk(0.2)
     still = walk(0.0)
