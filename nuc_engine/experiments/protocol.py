@@ -74,6 +74,7 @@ class Finding:
 
     `reasons` say what speaks against it, one sentence each; `numbers` go into the result table and the verdict,
     `samples` (as step durations) into the row's summary and picture.
+    `settled` says that what speaks against it came before the final part, so that no kick there can help.
     """
 
     ok: bool
@@ -81,6 +82,7 @@ class Finding:
     numbers: Mapping[str, float] = field(default_factory=dict[str, float])
     samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
     started: bool = True
+    settled: bool = False
 
 
 Observations = Mapping[str, Observation]

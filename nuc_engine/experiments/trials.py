@@ -124,10 +124,11 @@ def observe(plan: BoutPlan, folder: Path, kicks_s: tuple[float, ...] = ()) -> Ob
 def judge_trial(plans: Sequence[BoutPlan], criterion: Criterion, seed: int, observe_bout: Observe) -> Trial:
     """Have the bouts of a repetition done, kick where that is needed and allowed, and return the verdict.
 
-    First without any kick. When the behaviour before is not there, once more with a kick at `start_kick_s`. When it is
-    there but the repetition is not as the dissertation saw it, again with the first of `kicks_s`, then the first two,
-    and so on. Bouts of one repetition are kicked together: which of them needed it only the criterion could say. When
-    no number of final kicks helps, the repetition stands as it was without them, and says so.
+    First without any kick. When the behaviour before is not there, once more with a kick at `start_kick_s`. When it
+    is there but the repetition is not as the dissertation saw it, and that is not settled before the final part,
+    again with the first of `kicks_s`, then the first two, and so on. Bouts of one repetition are kicked together:
+    which of them needed it only the criterion could say. When no number of final kicks helps, the repetition stands
+    as it was without them, and says so.
     """
     seen: dict[str, Observation] = {}
     try:
@@ -150,7 +151,7 @@ def _kick(
 ) -> Trial:
     """Try final kicks where they may help; return what came of it."""
     most = max((len(plan.kicks_s) for plan in plans), default=0)
-    if finding.ok or not finding.started or not most:
+    if finding.ok or not finding.started or finding.settled or not most:
         return trial_of(seed, seen, finding)
     again = dict(seen)
     in_vain: list[str] = []

@@ -57,6 +57,14 @@ def test_after_two_kicks_that_do_not_help_it_is_otherwise():
     assert leg.asked == [("only", ()), ("only", (1.0,)), ("only", (1.0, 1.5))]
 
 
+def test_no_kick_is_tried_where_the_part_before_it_has_settled_the_matter():
+    leg = Leg()
+    settled = Finding(False, ("the interim stepped",), settled=True)
+    trial = judge_trial((tiny.plan(kicks_s=(1.0, 1.5)),), lambda seen: settled, 1, leg)
+    assert (trial.state, trial.reasons) == ("otherwise", ("the interim stepped",))
+    assert leg.asked == [("only", ())]
+
+
 def test_a_kicked_bout_that_breaks_off_is_a_kick_in_vain():
     def leg(plan, kicks_s):
         if kicks_s:

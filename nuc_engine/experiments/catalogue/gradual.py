@@ -39,8 +39,8 @@ USELESS = 0.5
 def criterion_ga(seen: Observations) -> Finding:
     """FWD, no stepping in the first half of the gradual change, ITF in the end."""
     one = seen[BOUT]
-    against = stepping(one, "early") + unlike(one, "final", "ITF")
-    return judged(not_started([one], "FWD"), against, {"final step period (s)": period_s(one, "final")})
+    numbers = {"final step period (s)": period_s(one, "final")}
+    return judged(not_started([one], "FWD"), stepping(one, "early"), numbers, unlike(one, "final", "ITF"))
 
 
 def criterion_gb(seen: Observations) -> Finding:

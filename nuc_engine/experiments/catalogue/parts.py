@@ -99,9 +99,13 @@ def windows_of(plan: BoutPlan, part: Part) -> tuple[str, ...]:
     return tuple(window.name for window in plan.windows if window.part == part)
 
 
-def judged(before: Reasons, against: Reasons, numbers: Mapping[str, float]) -> Finding:
-    """Return the finding: a failed start when something speaks against the part before, else what the rest says."""
-    return Finding(not before and not against, before or against, numbers, started=not before)
+def judged(before: Reasons, against: Reasons, numbers: Mapping[str, float], final: Reasons = ()) -> Finding:
+    """Return the finding: a failed start when something speaks against the part before, else what the rest says.
+
+    `final` is what speaks against the final part, where a kick may help; nothing can where something else does too.
+    """
+    reasons = before or against + final
+    return Finding(not reasons, reasons, numbers, started=not before, settled=bool(against))
 
 
 def lift_offs(steps: Steps, begin_s: float, end_s: float) -> FloatArray:

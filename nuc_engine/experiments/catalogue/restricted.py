@@ -63,7 +63,7 @@ def criterion_disconnect(seen: Observations) -> Finding:
     one = seen[BOUT]
     kicks = float(sum(time >= RECONNECTED_S for time in one.kicks_s))
     numbers = {"trapped until kicked (share)": float(kicks > 0), "kicks after the leg was put together": kicks}
-    return judged(not_started([one], "sideways"), _same_pattern(one) + unlike(one, "final", "sideways"), numbers)
+    return judged(not_started([one], "sideways"), _same_pattern(one), numbers, unlike(one, "final", "sideways"))
 
 
 def _same_pattern(one: Observation) -> Reasons:

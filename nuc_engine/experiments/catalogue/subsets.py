@@ -28,7 +28,7 @@ def criterion_f(seen: Observations) -> Finding:
         "parts of the interim with a cycle": float(len(interim)),
         "final step period (s)": period_s(one, "final"),
     }
-    return judged(not_started([one], "FWD"), interim + unlike(one, "final", "ITF"), numbers)
+    return judged(not_started([one], "FWD"), interim, numbers, unlike(one, "final", "ITF"))
 
 
 _TEXT = (

@@ -55,9 +55,8 @@ def criterion_d1(seen: Observations) -> Finding:
 def criterion_d2(seen: Observations) -> Finding:
     """FWD, and ITB in the end."""
     one = seen[BOUT]
-    return judged(
-        not_started([one], "FWD"), unlike(one, "final", "ITB"), {"final step period (s)": period_s(one, "final")}
-    )
+    numbers = {"final step period (s)": period_s(one, "final")}
+    return judged(not_started([one], "FWD"), (), numbers, unlike(one, "final", "ITB"))
 
 
 EXPERIMENT_A = Experiment(
