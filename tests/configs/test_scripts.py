@@ -71,7 +71,7 @@ def test_changesets_hold_only_what_changes() -> None:
 
 
 def test_changesets_touch_what_section_7_4_1_names() -> None:
-    assert set(ITF) == {161, 162, 165, 166} | {103, 104, 105}
+    assert set(ITF) == {161, 162, 165, 166} | {103, 104, 105, 107, 109}
     assert set(ITB) == {162, 163, 164, 104} | {122, 124, 125, 126}
 
 
@@ -171,16 +171,20 @@ def test_tibia_angle_lowers_and_lifts_the_leg_as_the_behaviour_asks(
 
 
 @pytest.mark.parametrize("changes", [ITF, ITF | ITB], ids=["ITF", "ITB"])
-def test_turning_rules_overlap_only_where_the_femur_ends_stance_while_the_tibia_ends_swing(
+def test_turning_rules_overlap_only_where_the_femur_ends_stance_and_where_the_unloaded_tibia_is_extended(
     changes: dict[int, object],
 ) -> None:
     m = shipped("lin_roach")
-    low, high = (_number(changes, i) for i in (103, 104))
+    low, high, extends, flexes = (_number(changes, i) for i in (103, 104, 107, 109))
     for j in (joint(m, n) for n in ("Thorax-Coxa1", "Coxa-Trochanter", "Femur-Tibia")):
         for at, _ in overlaps(m, j, changes):
-            assert j.name == "Thorax-Coxa1"
-            assert at["FT_angle"] < low
-            assert at["CTr_angle"] != high
+            assert j.name != "Coxa-Trochanter"
+            if j.name == "Thorax-Coxa1":
+                assert at["FT_angle"] < low
+                assert at["CTr_angle"] != high
+            else:
+                assert extends < at["FT_angle"] < flexes
+                assert at["TC1_current"] < 0
 
 
 def _number(changes: dict[int, object], hdso: int) -> float:

@@ -136,8 +136,8 @@ passes from one to the other, and other moments at which it does not. In the ani
 thing, the excitation of neurons with opposing inputs."""
 
 _G_METHOD = """\
-The leg starts in forward stepping (FWD). Between 10 and 20 s the three thresholds in the changeset of the
-forward-type inside turn (ITF; HDSO 103, 104 and 105) go over to their new values in ten equal steps, one per
+The leg starts in forward stepping (FWD). Between 10 and 20 s the five thresholds in the changeset of the
+forward-type inside turn (ITF; HDSO 103, 104, 105, 107 and 109) go over to their new values in ten equal steps, one per
 second. The four rules (161, 162, 165 and 166) change at once {when}."""
 
 _G_START = "From 6 to 10 s the leg steps as in FWD (kicked once at 4 s if it must; else a failed start)."

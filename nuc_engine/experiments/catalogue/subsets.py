@@ -56,11 +56,9 @@ parts would have to be changed together, or nearly so: a descending signal that 
 other would stop the leg.""",
         method=f"""\
 The changeset that leads from forward stepping (FWD) to the forward-type inside turn (ITF) is divided by the joint
-it acts on: the entry rules of the tibia (FTi), and the entry rules of ThC1 with their thresholds. The half of
+it acts on: the entry rules of the tibia (FTi) and of ThC1, each with their angle thresholds. The half of
 {first} is applied after 20 s of forward stepping, the half of {second} 20 s later. In the interim the leg is
-kicked twice, at 27 and 33.5 s; after the second half it is kicked when it does not start by itself. On the robot
-the FTi half also held two angle thresholds of the tibia's own rules (107, 109); on the emulated leg these are the
-same in both behaviours.""",
+kicked twice, at 27 and 33.5 s; after the second half it is kicked when it does not start by itself.""",
         rows=(
             Row(
                 name=name,
