@@ -165,8 +165,8 @@ def test_event_space_of_a_turn_highlights_what_changed():
         "retractionLEV": {"FT_angle > 115", "CTr_angle < 45"},
         "LevationPRO": set(),
         "DepressionRET": set(),
-        "Extension": {"TC1_current < 0"},
-        "Flexion": {"TC1_current > 0.01"},
+        "Extension": {"TC1_current < 0", "FT_angle > 65"},
+        "Flexion": {"TC1_current > 0.01", "FT_angle < 77"},
     }
     moved = next(compare_action(fwd, itf, a) for m in itf.modules for a in m.actions if a.short == "retractionLEV")
     assert moved.was == {"CTr_angle < 45": "CTr_angle < 70"}
@@ -188,7 +188,7 @@ def test_nothing_is_highlighted_where_nothing_changed():
 
 def test_highlights_are_drawn_for_each_changed_event():
     sheet = read(event_diagram(leg("lin_roach", "experiment_a", ITF_S), leg("lin_roach", "experiment_a", FWD_S)))
-    assert len(sheet.paths(stroke=HIGHLIGHT)) == 5
+    assert len(sheet.paths(stroke=HIGHLIGHT)) == 7
 
 
 def test_regions_mark_overlaps_and_tell_them():
