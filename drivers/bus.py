@@ -27,7 +27,7 @@ class Bus(Protocol):
     position_raw: list[int]
     """Last position that was believed; -1 before the first."""
     current_raw: list[int]
-    """Current of the same reply, without sign; -1 before the first."""
+    """Load of the same reply, with a sign where the model's reading has one; -1 before the first."""
     status: list[int]
     """`ReplyStatus` of the last finished exchange. Anything but OK: the next exchange should be a read."""
     stamp_ns: list[int]
@@ -38,6 +38,10 @@ class Bus(Protocol):
     """When `proceed` next has something to do; `NEVER` between cycles."""
     found: tuple[int, ...]
     """Bus ids that answered the last `discover`."""
+    refusals: tuple[str, ...]
+    """Why servos can not be driven as they were given: another model, a setting that does not take. Empty when all is
+    well, or not known yet: what there is to set up is set up in the first cycles, in which nothing is driven. A servo
+    with a refusal is read, and goals for it are not sent."""
 
     @property
     def missed(self) -> int:

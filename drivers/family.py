@@ -2,20 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
 
+from drivers.bench import Pace
 from drivers.bus import Bus
+from drivers.faults import LineFaults
 from drivers.inprocess import WireEnd
 from drivers.port import Port
-from drivers.servo import ServoAddress, ServoPlant
+from drivers.servo import ServoAddress, ServoModel, ServoPlant
 from drivers.url import LineSpec
+
+EVERYBODY: Final = -1
+"""In `Heard.releases`: all servos of the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What one whole request means for the torque of the servos that hear it.
+
+    `kind` names the request in the family's own words. `goals` are raw positions it sends servos to, by bus id, of
+    which only those with torque on will move; `releases` the ids whose torque it takes off (`EVERYBODY`: all),
+    `arms` those whose torque it turns on without a goal. `asks` are the ids that will answer, in their order.
+    """
+
+    kind: str
+    goals: Mapping[int, int]
+    releases: tuple[int, ...] = ()
+    arms: tuple[int, ...] = ()
+    asks: tuple[int, ...] = ()
+
+
+class Ear(Protocol):
+    """Understands what a host says on a line of the family, from the bytes alone (for byte logs).
+
+    `stray_bytes` belong to no request, `bad_checksums` counts whole requests nobody obeys.
+    """
+
+    stray_bytes: int
+    bad_checksums: int
+
+    def feed(self, data: bytes) -> list[tuple[int, Heard]]:
+        """Return each request that `data` completes, with the index in `data` of its last byte."""
+        ...
+
+    def positions(self, heard: Heard, reply: bytes) -> Mapping[int, int]:
+        """Return the raw positions that the reply to a request reports, by bus id; what is not understood is left out."""
+        ...
 
 
 class Emulator(WireEnd, Protocol):
-    """Emulated servos behind one line, for whoever carries the bytes; families add what can go wrong with them."""
+    """Emulated servos behind one line, for whoever carries the bytes. Servos are counted from 0 in the order given.
+
+    All raise `BusError` for a servo that is none, or where the family's servos can not do it.
+    """
 
     baud: int
+
+    def set_faults(self, faults: LineFaults) -> None:
+        """Let the line fail like this from now on."""
+        ...
+
+    def unplug(self, servo: int) -> None:
+        """Take the servo off the line: no power, no torque, no answer."""
+        ...
+
+    def plug(self, servo: int) -> None:
+        """Put it back; it powers up without torque."""
+        ...
+
+    def supply(self, *, on: bool) -> None:
+        """Take the supply of all servos away, or give it back; what they keep only while powered is forgotten."""
+        ...
+
+    def brown_out(self, servo: int) -> None:
+        """Let one servo's supply dip: it starts anew, without torque and with what it keeps, and answers again."""
+        ...
+
+    def stick(self, servo: int, *, stuck: bool = True) -> None:
+        """Freeze (or free) what the servo reports: it still moves, its replies stay the same."""
+        ...
+
+    def babble(self, servo: int, *, talking: bool = True) -> None:
+        """Let the servo talk without being asked, or stop it; nobody's replies get through meanwhile."""
+        ...
+
+    def answer_as(self, servo: int, bus_id: int) -> None:
+        """Let the servo listen to another id."""
+        ...
+
+    def trip(self, servo: int, *, tripped: bool = True) -> None:
+        """Let the servo shut its torque off by itself, as if overloaded, or recover."""
+        ...
+
+    def set_overload(self, limit_a: float | None, after_ns: int = 0) -> None:
+        """Let servos trip after `after_ns` above `limit_a`; None: as their registers say, or never."""
+        ...
+
+    def chatter(self, now_ns: int, until_ns: int) -> None:
+        """Put on the line what is said without being asked from `now_ns` to `until_ns`."""
+        ...
+
+    def counts(self) -> Mapping[str, object]:
+        """Return what was heard that was no request, and what the line's faults did, ready for JSON."""
+        ...
 
 
 class BusFamily(Protocol):
@@ -27,6 +118,12 @@ class BusFamily(Protocol):
     name: str
     bauds: tuple[int, ...]
     """The rates its servos can be set to, bit/s, in rising order."""
+    models: Mapping[str, ServoModel]
+    """What is known of its models, by the name configurations use."""
+    line_options: Mapping[str, float]
+    """Options of the URL of a bus on a port, with their defaults."""
+    emulator_options: Mapping[str, float]
+    """What `emulated:[NAME]?` takes besides those: the servos' side of the line, without `drivers.faults`."""
 
     def parse_line(self, url: str) -> LineSpec:
         """Read `NAME:///dev/...[?options]`."""
@@ -46,6 +143,24 @@ class BusFamily(Protocol):
 
     def emulator(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Emulator:
         """Power emulated servos up in front of `plant`, as `emulated:[NAME][?options]` says; `seed` decides chance."""
+        ...
+
+    def ear(self) -> Ear:
+        """Return an ear for what hosts say."""
+        ...
+
+    def burn_id(self, port: Port, pace: Pace, bus_id: int, new_id: int) -> None:
+        """Give a servo another id for good, and see that it answers to it. Raises `BusError` when it does not.
+
+        The caller has made sure that nobody else has either id, and that a person wants it.
+        """
+        ...
+
+    def burn_baud(self, port: Port, pace: Pace, bus_id: int, baud: int) -> None:
+        """Set a servo to another rate for good. Raises `BusError` when it can not be set to it, or refuses.
+
+        The port keeps its rate: the caller opens it anew at the other one and looks whether the servo is there.
+        """
         ...
 
     def open_emulated(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Bus:

@@ -8,16 +8,72 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
+
+LEVEL_SHARE: Final = (1.0, 0.73, 0.49, 0.32, 0.19)
+"""Share of a servo's torque limit at torque levels 0 (strongest) to 4, for families that have no levels of their own.
+Assumed: the shares the emulated AI motors have."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServoAddress:
-    """One servo on a bus: its id on the wire, its name in the configuration, its model number (`701`, `1001`)."""
+    """One servo on a bus: its id on the wire, its name in the configuration, its model (`1001`, `XM430-W350`).
+
+    `stiffness_n_m_deg` is the torque per degree of error its own position loop is to have, `torque_limit_n_m` the most
+    torque it is to give at level 0; 0 leaves either as the servo has it. Families that can not set them ignore them.
+    """
 
     bus_id: int
     name: str
     model: str = ""
+    stiffness_n_m_deg: float = 0.0
+    torque_limit_n_m: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServoModel:
+    """What is known of one model, as data.
+
+    `number` is what the servo itself says it is, -1 where its wire does not tell. `positions` are the lowest and
+    highest raw position it can be sent to. `load_unit` says in words what a count of the load reading is, `load_range`
+    between which counts it lies; `load_n_m` is the torque a count stands for at standstill. Torques and speeds are the
+    maker's, at `supply_v`. `gain_unit` is the share of full drive per tick of error and unit of P gain, and `gains`
+    the P gains it can be set to (lowest, highest); 0 and (0, 0) where the gain is left alone.
+    """
+
+    name: str
+    family: str
+    number: int
+    tick_deg: float
+    positions: tuple[int, int]
+    load_unit: str
+    load_range: tuple[int, int]
+    load_n_m: float
+    stall_torque_n_m: float
+    stall_current_a: float
+    no_load_rad_s: float
+    supply_v: float
+    default_gain: int
+    gain_unit: float
+    gains: tuple[int, int]
+    source: str
+
+    @property
+    def load_signed(self) -> bool:
+        """Whether the load reading says in which direction."""
+        return self.load_range[0] < 0
+
+    def gain_for(self, stiffness_n_m_deg: float) -> int:
+        """Return the P gain that comes nearest to a stiffness (N m per degree); the factory's for 0."""
+        low, high = self.gains
+        if stiffness_n_m_deg <= 0.0 or high == 0:
+            return self.default_gain
+        per_gain = self.gain_unit * self.stall_torque_n_m / self.tick_deg
+        return min(max(round(stiffness_n_m_deg / per_gain), low), high)
+
+    def tick_torque_n_m(self, gain: int) -> float:
+        """Return the torque at standstill per tick between goal and shaft, at a P gain (N m)."""
+        return gain * self.gain_unit * self.stall_torque_n_m
 
 
 class ReplyStatus(IntEnum):
@@ -30,6 +86,18 @@ class ReplyStatus(IntEnum):
     """No complete reply before the timeout."""
     IMPLAUSIBLE = 3
     """A reply arrived that the servo cannot have meant; it is not used."""
+
+
+class Motion(NamedTuple):
+    """What a servo's own sensors can see of its shaft, all with the sign of rising angles.
+
+    Angle in degrees of the servo's scale, speed in deg/s, the torque its drive gives in N m, the motor's current in A.
+    """
+
+    angle_deg: float
+    speed_deg_s: float
+    torque_n_m: float
+    current_a: float
 
 
 class ServoPlant(Protocol):
@@ -45,7 +113,14 @@ class ServoPlant(Protocol):
         ...
 
     def command(self, servo: int, goal_deg: float, level: int) -> None:
-        """Let the servo's own loop drive its shaft to `goal_deg` with torque level 0 (strongest) to 4."""
+        """Let the servo's own loop drive its shaft to `goal_deg` with torque level 0 (strongest) to 4.
+
+        How stiff the loop is, and what a level caps the torque at, the plant knows.
+        """
+        ...
+
+    def drive(self, servo: int, goal_deg: float, stiffness_n_m_deg: float, limit_n_m: float) -> None:
+        """The same for a servo that says itself how stiff its loop is and where its torque ends (at standstill)."""
         ...
 
     def release(self, servo: int) -> None:
@@ -54,6 +129,10 @@ class ServoPlant(Protocol):
 
     def sample(self, servo: int) -> tuple[float, float]:
         """Return (shaft angle in degrees, motor current in A, not negative) as the servo's own sensors see them."""
+        ...
+
+    def motion(self, servo: int) -> Motion:
+        """Return all that a servo's own sensors can see of its shaft; as noisy as `sample`."""
         ...
 
 

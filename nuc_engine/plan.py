@@ -46,7 +46,15 @@ class HdsoPlan:
 
 @dataclass(frozen=True, slots=True)
 class MotorPlan:
-    """One servo: raw = cal1 + cal2 * angle_deg; `dir` turns servo deltas into raw direction (readings B16, B19)."""
+    """One servo: raw = cal1 + cal2 * angle_deg; `dir` turns servo deltas into raw direction (readings B16, B19).
+
+    `family` and `model` say what it is; `tick_deg` is a raw position in degrees of its shaft, `positions` what it can
+    be sent to (lowest, highest). A unit of muscle output is `delta_torque_n_m` at the shaft and `delta_ticks` raw ticks
+    of goal minus position; where `torque_table` is not empty, it says instead how many ticks (first) give which torque
+    in N m (second), rising. A count of the load reading, in `load_range`, is `load_scale` units of the current sensor;
+    a reading whose range has no negatives has no direction. `stiffness_n_m_deg` and `torque_limit_n_m` are what the
+    servo itself is set to, 0 for leaving it.
+    """
 
     index: int
     id_num: int
@@ -63,6 +71,16 @@ class MotorPlan:
     force_command: int = -1
     overflow_correction: bool = False
     bus: str = ""
+    family: str = "aimotor"
+    tick_deg: float = 0.654
+    positions: tuple[int, int] = (0, 254)
+    delta_torque_n_m: float = 0.0
+    delta_ticks: float = 1.0
+    torque_table: tuple[tuple[float, float], ...] = ()
+    load_range: tuple[int, int] = (0, 254)
+    load_scale: float = 1.0
+    stiffness_n_m_deg: float = 0.0
+    torque_limit_n_m: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
