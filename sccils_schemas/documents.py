@@ -237,8 +237,8 @@ class SensorSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class AiMotor:
-    """`aimotor`: a servo. raw = angle_cal1 + angle_cal2 * angle_deg; `dir` is the sign of torque.
+class Servo:
+    """What every motor element says: raw = angle_cal1 + angle_cal2 * angle_deg; `dir` is the sign of torque.
 
     `bus` names the bus it hangs on, where there are several; an attribute that SCCILS 0.1 does not have.
     """
@@ -249,7 +249,6 @@ class AiMotor:
     dir: Literal[1, -1]
     angle_cal1: float
     angle_cal2: float
-    modelnum: str | None = None
     bus: str | None = None
     sensorspecs: tuple[SensorSpec, ...] = ()
     force_command: HdsoMod | None = None
@@ -257,6 +256,31 @@ class AiMotor:
     fullname: str | None = None
     description: str | None = None
     line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class AiMotor(Servo):
+    """`aimotor`: a servo of the AI series, by the number of its model."""
+
+    modelnum: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Motor(Servo):
+    """`motor`: a servo of any family, by its model. An addition to SCCILS 0.1, of the kind section 9.7 asks for.
+
+    Raw positions are the model's own. A unit of muscle output is `delta_torque_n_m` at the shaft (None: as much as a
+    tick of an AI-1001), or what `torque_table`, a file beside the documents, says of it. `stiffness_n_m_deg` is how
+    stiff the servo's own loop is made, `torque_limit_n_m` where its torque ends at level 0 (None: where the servo's
+    does), and a count of its load reading is `current_scale` units of the current sensor (None: 1).
+    """
+
+    model: str = field(kw_only=True)
+    delta_torque_n_m: float | None = None
+    stiffness_n_m_deg: float | None = None
+    torque_limit_n_m: float | None = None
+    current_scale: float | None = None
+    torque_table: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +295,10 @@ class Geometry:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """`joint`: one action switching module, or, inside `endpoint`, the end of the chain."""
+    """`joint`: one action switching module, or, inside `endpoint`, the end of the chain.
+
+    `motor` is its `aimotor`; `motors` are the same joint on servos of other families, one of each at most.
+    """
 
     id_num: int
     name: str
@@ -283,11 +310,17 @@ class Joint:
     states: tuple[State, ...] = ()
     sense_organs: tuple[SenseOrgan, ...] = ()
     motor: AiMotor | None = None
+    motors: tuple[Motor, ...] = ()
     geometry: Geometry = Geometry()
     plotstyle: PlotStyle | None = None
     fullname: str | None = None
     description: str | None = None
     line: int = _line()
+
+    @property
+    def servos(self) -> tuple[Servo, ...]:
+        """All of its motors: a bus drives the one that is of its family."""
+        return self.motors if self.motor is None else (self.motor, *self.motors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sccils_schemas.documents import (
     ActivationFunction,
     AiMotor,
@@ -12,6 +14,7 @@ from sccils_schemas.documents import (
     Geometry,
     Joint,
     JointList,
+    Motor,
     Muscle,
     MuscleActivation,
     SenseOrgan,
@@ -62,6 +65,7 @@ def _joint(node: Node, reader: Reader, *, endpoint: bool) -> Joint:
         states=tuple(_state(child, reader) for child in reader.children(node, "state")),
         sense_organs=tuple(_sense_organ(child, reader) for child in reader.children(node, "sense_organ")),
         motor=None if motor is None else _motor(motor, reader),
+        motors=tuple(_general_motor(child, reader) for child in reader.children(node, "motor")),
         geometry=_geometry(node, reader),
         plotstyle=reader.plotstyle(node),
         fullname=reader.optional(node, "fullname"),
@@ -169,23 +173,43 @@ def _sense_organ(node: Node, reader: Reader) -> SenseOrgan:
 
 
 def _motor(node: Node, reader: Reader) -> AiMotor:
-    specs = tuple(
-        SensorSpec(reader.mods(child), reader.description(child), line=child.line)
-        for child in reader.children(node, "sensorspec")
+    return AiMotor(**_servo(node, reader), modelnum=reader.optional(node, "modelnum"))
+
+
+def _general_motor(node: Node, reader: Reader) -> Motor:
+    return Motor(
+        **_servo(node, reader),
+        model=node.attributes.get("model", "").strip(SPACE),
+        delta_torque_n_m=_quantity(node, "deltaTorque", reader),
+        stiffness_n_m_deg=_quantity(node, "stiffness", reader),
+        torque_limit_n_m=_quantity(node, "torqueLimit", reader),
+        current_scale=_quantity(node, "currentScale", reader),
+        torque_table=reader.optional(node, "torqueTable"),
     )
-    return AiMotor(
-        id_num=reader.id_num(node),
-        name=node.attributes.get("name", ""),
-        serial_id=reader.integer(node, "serialID", reader.stand_in()),
-        dir=-1 if reader.word(node, "dir", ("1", "-1")) == "-1" else 1,
-        angle_cal1=reader.number(node, "angleCal1"),
-        angle_cal2=reader.number(node, "angleCal2"),
-        modelnum=reader.optional(node, "modelnum"),
-        bus=reader.optional(node, "bus"),
-        sensorspecs=specs,
-        force_command=reader.only_mod(node, "forceCommand"),
-        position_command=reader.only_mod(node, "positionCommand"),
-        fullname=reader.optional(node, "fullname"),
-        description=reader.description(node),
-        line=node.line,
-    )
+
+
+def _servo(node: Node, reader: Reader) -> dict[str, Any]:
+    """Return what an `aimotor` and a `motor` have in common, as fields of `Servo`."""
+    return {
+        "id_num": reader.id_num(node),
+        "name": node.attributes.get("name", ""),
+        "serial_id": reader.integer(node, "serialID", reader.stand_in()),
+        "dir": -1 if reader.word(node, "dir", ("1", "-1")) == "-1" else 1,
+        "angle_cal1": reader.number(node, "angleCal1"),
+        "angle_cal2": reader.number(node, "angleCal2"),
+        "bus": reader.optional(node, "bus"),
+        "sensorspecs": tuple(
+            SensorSpec(reader.mods(child), reader.description(child), line=child.line)
+            for child in reader.children(node, "sensorspec")
+        ),
+        "force_command": reader.only_mod(node, "forceCommand"),
+        "position_command": reader.only_mod(node, "positionCommand"),
+        "fullname": reader.optional(node, "fullname"),
+        "description": reader.description(node),
+        "line": node.line,
+    }
+
+
+def _quantity(node: Node, name: str, reader: Reader) -> float | None:
+    """Return a number that may be left out; one that the grammar refused is as good as left out."""
+    return reader.number(node, name) if name in node.attributes else None

@@ -20,7 +20,6 @@ from sccils_schemas.by_hand import (
     ReconnectEntry,
 )
 from sccils_schemas.documents import (
-    AiMotor,
     Command,
     CommandResponse,
     CommandScript,
@@ -43,12 +42,14 @@ from sccils_schemas.documents import (
     Ref,
     ScriptEntry,
     SenseOrgan,
+    Servo,
     State,
     TransitionRule,
 )
 from sccils_schemas.names import shorten
 from sccils_schemas.numbers import write_number
 from sccils_schemas.problems import SccilsError
+from sccils_schemas.servos import attributes_of, tag_of
 from sccils_schemas.xmlread import DTD_OF_ROOT
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -288,7 +289,7 @@ def _jointlist(jointlist: JointList) -> _Element:
     return _Element("jointlist", attributes, (_description(jointlist.description), *joints))
 
 
-def _labels(element: Joint | Muscle | State | SenseOrgan | AiMotor) -> dict[str, Value]:
+def _labels(element: Joint | Muscle | State | SenseOrgan | Servo) -> dict[str, Value]:
     return {"name": element.name, "idNum": element.id_num, "fullname": element.fullname}
 
 
@@ -305,7 +306,7 @@ def _joint(joint: Joint) -> _Element:
         _geometry(joint.geometry),
         *map(_state, joint.states),
         *map(_sense_organ, joint.sense_organs),
-        None if joint.motor is None else _motor(joint.motor),
+        *map(_motor, joint.servos),
     )
     return _Element("joint", attributes, children)
 
@@ -376,15 +377,7 @@ def _sense_organ(organ: SenseOrgan) -> _Element:
     return _Element("sense_organ", _labels(organ), (_description(organ.description), *map(_mod, organ.mods)))
 
 
-def _motor(motor: AiMotor) -> _Element:
-    attributes = _labels(motor) | {
-        "serialID": motor.serial_id,
-        "dir": motor.dir,
-        "angleCal1": motor.angle_cal1,
-        "angleCal2": motor.angle_cal2,
-        "modelnum": motor.modelnum,
-        "bus": motor.bus,
-    }
+def _motor(motor: Servo) -> _Element:
     specs = [
         _Element("sensorspec", children=(_description(spec.description), *map(_mod, spec.mods)))
         for spec in motor.sensorspecs
@@ -395,4 +388,4 @@ def _motor(motor: AiMotor) -> _Element:
         _holder("forceCommand", motor.force_command),
         _holder("positionCommand", motor.position_command),
     )
-    return _Element("aimotor", attributes, children)
+    return _Element(tag_of(motor), _labels(motor) | attributes_of(motor), children)

@@ -4,6 +4,7 @@
     hdsos       parameters.xml and sensors.xml      scripts    HDSO scripts and command scripts
     joints      joints.xml as a whole               course     a script followed through time
     muscles     muscles and their functions         writes     one write against its HDSO
+    motors      motors, of one joint and of all
     states      activations, dwell times, rules     rules      one rule; circles of rules
     geometry    A-matrices and DH lines             scope      what the checks of one document share
 

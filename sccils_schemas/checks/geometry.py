@@ -28,7 +28,7 @@ def check_geometry(joint: Joint, scope: Scope) -> None:
         if line is not None and line[3] == 0:
             hint = "pi/180 = 0.017453292519943 for angles in degrees"
             scope.error(geometry.dh_line.line, f"the DH line of {label} scales its angle by 0", "a fourth number", hint)
-    elif joint.motor is not None and not joint.endpoint:
+    elif joint.servos and not joint.endpoint:
         scope.warning(joint.line, f"{label} has a motor but no DHline", hint="its link has no length")
 
 

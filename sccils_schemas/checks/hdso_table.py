@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sccils_schemas.documents import Hdso, HdsoList, HdsoMod, HdsoSpec, Joint, JointList, MuscleActivation, Ref
+from sccils_schemas.documents import Hdso, HdsoList, HdsoMod, HdsoSpec, Joint, JointList, MuscleActivation, Ref, Servo
 from sccils_schemas.names import did_you_mean, id_ranges, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
@@ -143,7 +143,7 @@ class HdsoTable:
 
     def feed(self, sensors: HdsoList, jointlist: JointList) -> None:
         """Note which sensors get values: two for each motor (reading B12), and the engine's own times."""
-        motors = sum(joint.motor is not None and not joint.endpoint for joint in jointlist.joints)
+        motors = sum(bool(joint.servos) and not joint.endpoint for joint in jointlist.joints)
         self.fed = frozenset(
             [hdso.id_num for hdso in sensors.hdsos[: 2 * motors]]
             + [hdso.id_num for hdso in sensors.hdsos if hdso.name in ENGINE_TIMES]
@@ -174,8 +174,8 @@ def parameter_refs(activation: MuscleActivation, kind: Callable[[Ref], str | Non
     return activation.parameters or tuple(mod.ref for mod in activation.mods if kind(mod.ref) != "sensor")
 
 
-def joint_mods(joint: Joint) -> list[HdsoMod]:
-    """Return every hdsoMod of a joint in document order."""
+def joint_mods(joint: Joint, servos: Sequence[Servo] | None = None) -> list[HdsoMod]:
+    """Return every hdsoMod of a joint in document order; of its motors those in `servos`, or of all."""
     mods: list[HdsoMod | None] = [mod for muscle in joint.muscles for spec in muscle.functions for mod in spec.mods]
     mods += [joint.geometry.amatrix, joint.geometry.dh_line]
     for state in joint.states:
@@ -183,9 +183,9 @@ def joint_mods(joint: Joint) -> list[HdsoMod]:
         mods += [mod for activation in state.activations for mod in activation.mods]
         mods += state.rule.mods
     mods += [mod for organ in joint.sense_organs for mod in organ.mods]
-    if joint.motor is not None:
-        mods += [mod for spec in joint.motor.sensorspecs for mod in spec.mods]
-        mods += [joint.motor.force_command, joint.motor.position_command]
+    for servo in joint.servos if servos is None else servos:
+        mods += [mod for spec in servo.sensorspecs for mod in spec.mods]
+        mods += [servo.force_command, servo.position_command]
     return [mod for mod in mods if mod is not None]
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator, Mapping
 
 from sccils_schemas.checks.geometry import check_geometry
 from sccils_schemas.checks.hdso_table import Entry, joint_mods
+from sccils_schemas.checks.motors import check_joint_motors, check_motors
 from sccils_schemas.checks.muscles import check_muscle
 from sccils_schemas.checks.scope import Scope
 from sccils_schemas.checks.states import check_rule_holders, check_states
-from sccils_schemas.documents import AiMotor, HdsoList, HdsoMod, Joint, JointList, Muscle, SenseOrgan, State
+from sccils_schemas.documents import HdsoList, HdsoMod, Joint, JointList, Muscle, SenseOrgan, Servo, State
 from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.reader import STAND_IN
+from sccils_schemas.servos import tag_of
 
 BODY = 0
 """What `parent` says for a joint on the body."""
-MAX_SERIAL_ID = 30
-"""Greatest bus id of an AI motor; 31 addresses all of them."""
 MAX_PER_JOINT = 256
 """Most muscles, and most states, of one joint."""
 
@@ -30,7 +28,7 @@ def check_jointlist(jointlist: JointList, scope: Scope) -> None:
         scope.error(0, "the joint list has no joint", "at least one joint outside <endpoint>")
     _check_labels(jointlist, scope)
     _check_parents(jointlist, scope)
-    _check_motors(jointlist, scope)
+    check_motors(jointlist, scope)
     muscles = {muscle.id_num: (muscle, joint) for joint in jointlist.joints for muscle in joint.muscles}
     owners = {state.id_num: joint for joint in jointlist.joints for state in joint.states}
     for joint in jointlist.joints:
@@ -47,8 +45,7 @@ def check_jointlist(jointlist: JointList, scope: Scope) -> None:
         _check_control(joint, owners, scope)
         for organ in joint.sense_organs:
             _check_organ(organ, scope)
-        if joint.motor is not None:
-            _check_motor(joint.motor, joint, scope)
+        check_joint_motors(joint, scope)
     check_rule_holders(jointlist, scope)
 
 
@@ -60,8 +57,12 @@ def _check_mod(mod: HdsoMod, joint: Joint, scope: Scope) -> None:
         scope.check_initialiser(mod, entry)
 
 
-Labelled = Joint | Muscle | State | SenseOrgan | AiMotor
-_WORDS = {Joint: "joint", Muscle: "muscle", State: "state", SenseOrgan: "sense organ", AiMotor: "motor"}
+Labelled = Joint | Muscle | State | SenseOrgan | Servo
+_WORDS = {Joint: "joint", Muscle: "muscle", State: "state", SenseOrgan: "sense organ"}
+
+
+def _word(element: Labelled) -> str:
+    return _WORDS.get(type(element), "motor")
 
 
 def _labelled(jointlist: JointList) -> Iterator[Labelled]:
@@ -70,8 +71,8 @@ def _labelled(jointlist: JointList) -> Iterator[Labelled]:
         yield from joint.muscles
         yield from joint.states
         yield from joint.sense_organs
-        if joint.motor is not None:
-            yield joint.motor
+        # Its others have the same labels, which is looked at joint by joint.
+        yield from joint.servos[:1]
 
 
 def _check_labels(jointlist: JointList, scope: Scope) -> None:
@@ -79,7 +80,7 @@ def _check_labels(jointlist: JointList, scope: Scope) -> None:
     ids: dict[tuple[str, int], int] = {}
     names: dict[str, Labelled] = {}
     for element in _labelled(jointlist):
-        word = _WORDS[type(element)]
+        word = _word(element)
         key = (word, element.id_num)
         if key in ids and element.id_num > STAND_IN:
             what = f"{word} id {element.id_num} is used twice"
@@ -87,7 +88,7 @@ def _check_labels(jointlist: JointList, scope: Scope) -> None:
         ids.setdefault(key, element.line)
         first = names.setdefault(element.name, element)
         if first is not element and element.name:
-            hint = f"first for a {_WORDS[type(first)]} in line {first.line}"
+            hint = f"first for a {_word(first)} in line {first.line}"
             scope.error(element.line, f"name '{element.name}' is used twice", "a name of its own", hint)
 
 
@@ -127,21 +128,23 @@ def _check_ancestors(joints: Mapping[int, Joint], parents: Mapping[int, int], sc
 def _check_control(joint: Joint, owners: Mapping[int, Joint], scope: Scope) -> None:
     label = f"joint {joint.id_num} ({joint.name})"
     if joint.endpoint:
-        if joint.muscles or joint.states or joint.motor is not None:
+        if joint.muscles or joint.states or joint.servos:
             hint = "take it out of <endpoint>, or take muscles, states and motor out of it"
             scope.error(joint.line, f"{label} is an endpoint and has control", "a place only", hint)
         return
     _check_start_state(joint, owners, label, scope)
     if joint.control_mode == "muscle" and joint.muscles and not joint.states:
         scope.error(joint.line, f"{label} has muscles but no state", "at least one state that drives them")
-    if joint.motor is None:
+    if not joint.servos:
         if joint.muscles or joint.control_mode in ("position", "force"):
             scope.error(joint.line, f"{label} has nothing to move it", "an aimotor", "control_mode='none' needs none")
         return
-    command = {"position": joint.motor.position_command, "force": joint.motor.force_command}
+    # The others are held against the first.
+    servo = joint.servos[0]
+    command = {"position": servo.position_command, "force": servo.force_command}
     if joint.control_mode in command and command[joint.control_mode] is None:
         what = f"{label} is in {joint.control_mode} mode and its motor has no {joint.control_mode}Command"
-        scope.error(joint.motor.line, what, f"<{joint.control_mode}Command> in its aimotor")
+        scope.error(servo.line, what, f"<{joint.control_mode}Command> in its {tag_of(servo)}")
 
 
 def _check_start_state(joint: Joint, owners: Mapping[int, Joint], label: str, scope: Scope) -> None:
@@ -163,34 +166,12 @@ def _check_start_state(joint: Joint, owners: Mapping[int, Joint], label: str, sc
         scope.warning(joint.line, what, hint="the joint has no states, so it is of no consequence")
 
 
-_BUS_NAME = re.compile("[A-Za-z][A-Za-z0-9_-]*")
-
-
-def _check_motors(jointlist: JointList, scope: Scope) -> None:
-    motors = [joint.motor for joint in jointlist.joints if joint.motor is not None and not joint.endpoint]
-    serials: dict[tuple[str | None, int], AiMotor] = {}
-    commands: dict[int, str] = {}
-    for motor in motors:
-        first = serials.setdefault((motor.bus, motor.serial_id), motor)
-        if first is not motor and motor.serial_id > STAND_IN:
-            where = f" on bus {motor.bus!r}" if motor.bus else ""
-            what = f"serialID {motor.serial_id} of motor {motor.id_num} ({motor.name}) is used twice{where}"
-            hint = f"motor {first.id_num} ({first.name}) in line {first.line} has it"
-            scope.error(motor.line, what, "a bus id of its own", hint)
-        for mod in (motor.force_command, motor.position_command):
-            entry = None if mod is None else scope.table.get(mod.ref)
-            if mod is not None and entry is not None:
-                holder = commands.setdefault(entry.hdso.id_num, motor.name)
-                if holder != motor.name:
-                    scope.error(mod.line, f"{entry} commands {holder} and {motor.name}", "an HDSO of its own")
-
-
 def check_sensor_mapping(jointlist: JointList, sensors: HdsoList, sensor_file: str, scope: Scope) -> None:
     """Report sensors that can not serve as the motors' angles and currents.
 
     Without sensorspecs the first 2N sensors are angle and current of the N motors, in document order (reading B12).
     """
-    motors = [joint.motor for joint in jointlist.joints if joint.motor is not None and not joint.endpoint]
+    motors = [joint.servos[0] for joint in jointlist.joints if joint.servos and not joint.endpoint]
     if not motors:
         return
     needed = 2 * len(motors)
@@ -210,40 +191,13 @@ def check_sensor_mapping(jointlist: JointList, sensors: HdsoList, sensor_file: s
         scope.warning(motors[0].line, what + counted(len(motors), "motor"), hint=hint)
 
 
-def _check_motor_sensor(entry: Entry, motor: AiMotor, role: str, scope: Scope) -> None:
+def _check_motor_sensor(entry: Entry, motor: Servo, role: str, scope: Scope) -> None:
     place = entry.place
     if entry.kind != "sensor" or entry.count != 1 or entry.hdso.datatype not in ("float", "double"):
         what = f"{entry}, a {entry.kind} of type {entry.hdso.datatype} with {counted(entry.count, 'element')}, "
         what += f"stands where {motor.name} has its {role}"
         expected = "a sensor of type float with one element"
         scope.problems.error(place.file, place.line, what, expected, "the first two sensors of each motor come first")
-
-
-def _check_motor(motor: AiMotor, joint: Joint, scope: Scope) -> None:
-    label = f"motor {motor.id_num} ({motor.name})"
-    if motor.bus is not None and not _BUS_NAME.fullmatch(motor.bus):
-        scope.error(motor.line, f"bus {motor.bus!r} of {label}", "a name of letters, digits, _ and -")
-    if motor.serial_id > STAND_IN and not 0 <= motor.serial_id <= MAX_SERIAL_ID:
-        scope.error(motor.line, f"serialID {motor.serial_id} of {label}", f"0 to {MAX_SERIAL_ID}")
-    if motor.angle_cal2 == 0:
-        hint = "an AI motor has 1.529 raw units per degree"
-        scope.error(motor.line, f"angleCal2 of {label} is 0", "the slope of raw position over degrees", hint)
-    elif math.copysign(1, motor.angle_cal2) != motor.dir:
-        what = f"dir='{motor.dir}' of {label} and angleCal2='{motor.angle_cal2:g}' have different signs"
-        scope.warning(motor.line, what, hint="torque would push against the angle; in all known legs the signs agree")
-    for spec in motor.sensorspecs:
-        hint = "leave it out: the first two sensors in sensors.xml belong to the first motor, and so on"
-        scope.error(spec.line, f"the sensorspec of {label} is not supported", hint=hint)
-    for word, mod in (("position", motor.position_command), ("force", motor.force_command)):
-        entry = None if mod is None else scope.table.get(mod.ref)
-        if mod is not None and entry is not None and scope.want_kind(entry, ("parameter",), mod.line, f"{word}Command"):
-            scope.want_single(entry, mod.line, f"{word}Command")
-            if entry.hdso.datatype == "char" or (word == "force" and entry.hdso.datatype == "uchar"):
-                what = f"{entry} is of type {entry.hdso.datatype} and stands as {word}Command"
-                expected = "float, double, int or llint" if word == "force" else "a type of numbers"
-                scope.error(mod.line, what, expected, "a servo delta has a sign" if word == "force" else "")
-            if joint.control_mode == word:
-                scope.want_value(entry, mod.line, f"the {word}Command of {label}")
 
 
 def _check_organ(organ: SenseOrgan, scope: Scope) -> None:

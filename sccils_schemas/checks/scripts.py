@@ -92,12 +92,11 @@ def _out_of_reach(jointlist: JointList, table: HdsoTable) -> dict[int, tuple[str
     for joint in jointlist.joints:
         note(joint.geometry.amatrix, f"the A-matrix of {joint.name}", "geometry is read when a configuration is loaded")
         note(joint.geometry.dh_line, f"the DH line of {joint.name}", "geometry is read when a configuration is loaded")
-        if joint.motor is None:
-            continue
-        for word, mod in (("position", joint.motor.position_command), ("force", joint.motor.force_command)):
-            if joint.control_mode != word:
-                why = f"joint {joint.name} is in {joint.control_mode} mode"
-                note(mod, "a command the engine writes", why)
+        for servo in joint.servos:
+            for word, mod in (("position", servo.position_command), ("force", servo.force_command)):
+                if joint.control_mode != word:
+                    why = f"joint {joint.name} is in {joint.control_mode} mode"
+                    note(mod, "a command the engine writes", why)
     return found
 
 
