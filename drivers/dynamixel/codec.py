@@ -1,0 +1,271 @@
+"""Packets of the Dynamixel Protocol 2.0: to bytes and back. Pure, no state but the parser's.
+
+A packet is FF FF FD 00, id, length (2 bytes), instruction, parameters, CRC-16 (2 bytes); numbers are little-endian. A
+status has instruction 55 and an error byte before its data. Within instruction and parameters FF FF FD goes out as
+FF FF FD FD; length and CRC count the bytes that go out. Source: the maker's e-manual, "Protocol 2.0".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from drivers.errors import FrameError
+from drivers.framed.packet import BROADCAST, Packet
+
+MAX_ID: Final = 252
+FAST_SYNC_READ: Final = 0x8A
+BULK_READ, BULK_WRITE = 0x92, 0x93
+STATUS: Final = 0x55
+
+MAX_LENGTH: Final = 4096
+"""The largest length field that is taken for one: a fast reply of 252 servos with ten bytes each stays below."""
+
+FAST_HEAD_BYTES: Final = 8
+"""Bytes of a fast reply besides those of each servo: header, id, length, instruction."""
+
+FAST_EACH_BYTES: Final = 4
+"""Bytes of one servo's part of a fast reply besides its data: error, id, CRC."""
+
+_HEADER: Final = b"\xff\xff\xfd\x00"
+_PLAIN: Final = b"\xff\xff\xfd"
+_STUFFED: Final = b"\xff\xff\xfd\xfd"
+_POLYNOMIAL: Final = 0x8005
+# Header, id and length come before what the length counts.
+_PREFIX: Final = 7
+_INSTRUCTION_LENGTH, _STATUS_LENGTH = 3, 4
+
+
+def _crc_table() -> tuple[int, ...]:
+    table: list[int] = []
+    for byte in range(256):
+        crc = byte << 8
+        for _ in range(8):
+            crc = (crc << 1 ^ _POLYNOMIAL if crc & 0x8000 else crc << 1) & 0xFFFF
+        table.append(crc)
+    return tuple(table)
+
+
+_CRC: Final = _crc_table()
+
+
+def crc16(data: bytes | bytearray) -> int:
+    """Return the CRC-16 of `data`: polynomial 8005, initial value 0, nothing reflected, nothing inverted."""
+    crc, table = 0, _CRC
+    for byte in data:
+        crc = (crc << 8 & 0xFF00) ^ table[crc >> 8 ^ byte]
+    return crc
+
+
+def split_fast(packet: Packet, length: int, count: int) -> list[Packet]:
+    """Return the statuses within a fast reply of `count` servos with `length` bytes each; none if it does not fit.
+
+    The packet's own CRC covers all of it; the CRCs within are left alone, as the maker's SDK leaves them. Whether a
+    servo stuffs its part is not established: a packet that is too long as it came is tried without its stuffing.
+    """
+    if packet.bus_id != BROADCAST or packet.error < 0:
+        return []
+    each = length + FAST_EACH_BYTES
+    # The parser took the first error byte off the front and the last CRC off the end.
+    body = bytes((packet.error,)) + packet.params
+    if len(body) + 2 != count * each:
+        body = body.replace(_STUFFED, _PLAIN)
+    if len(body) + 2 != count * each:
+        return []
+    parts = (body[at : at + 2 + length] for at in range(0, len(body), each))
+    return [Packet(part[1], -1, part[2:], part[0]) for part in parts]
+
+
+def fast_status(statuses: Sequence[Packet]) -> bytes:
+    """Return the one packet in which servos answer a fast sync read, in their order.
+
+    Each servo's CRC is that of everything up to it, nothing is stuffed: as one independent implementation has it and
+    the maker's SDK takes it; what real servos send within is not established.
+    """
+    length = 1 + sum(FAST_EACH_BYTES + len(status.params) for status in statuses)
+    if not statuses or length > MAX_LENGTH:
+        raise FrameError(f"a fast reply of length {length} does not fit the wire: expected 6 to {MAX_LENGTH}")
+    frame = bytearray(_HEADER) + bytes((BROADCAST, length & 0xFF, length >> 8, STATUS))
+    for status in statuses:
+        frame += bytes((_check("error", status.error, 0, 255), _check_id(status.bus_id))) + status.params
+        frame += crc16(frame).to_bytes(2, "little")
+    return bytes(frame)
+
+
+class Dynamixel2:
+    """Protocol 2.0 as a `drivers.framed.packet.Dialect`."""
+
+    name: str = "dynamixel"
+    max_id: int = MAX_ID
+    address_bytes: int = 2
+
+    def instruction(self, bus_id: int, instruction: int, params: bytes = b"") -> bytes:
+        """Return an instruction packet, stuffed where it must be. Raises `FrameError`."""
+        if bus_id != BROADCAST:
+            _check_id(bus_id)
+        if _check("instruction", instruction, 1, 255) == STATUS:
+            raise FrameError(f"instruction {STATUS:#04x} marks a status: use Dialect.status")
+        return _frame(bus_id, bytes((instruction,)) + params)
+
+    def status(self, bus_id: int, error: int, params: bytes = b"") -> bytes:
+        """Return a status packet, stuffed where it must be. Raises `FrameError`."""
+        return _frame(_check_id(bus_id), bytes((STATUS, _check("error", error, 0, 255))) + params)
+
+    def parser(self, *, status: bool) -> Parser:
+        """Return an ear for status packets, or for instructions."""
+        return Parser(status=status)
+
+    def status_bytes(self, data: int) -> int:
+        """Return how long a status with `data` bytes of data is at least."""
+        return _PREFIX + _STATUS_LENGTH + data
+
+
+DIALECT: Final = Dynamixel2()
+
+
+class Parser:
+    """Takes bytes in any pieces, gives whole packets with a right CRC (a `drivers.framed.packet.PacketParser`).
+
+    Every header may start a packet, also one within a packet: of those, the one that is complete first with a right
+    CRC is the packet. So a length that was damaged swallows nothing, and a packet whose sender did not stuff is
+    understood all the same.
+
+    An ear for statuses leaves the parameters of broadcast ones, which are fast replies, as they came (`split_fast`). An
+    ear for instructions passes over statuses.
+    """
+
+    __slots__ = ("_buffer", "_least", "_scanned", "_starts", "_status", "bad_checksums", "stray_bytes")
+
+    def __init__(self, *, status: bool) -> None:
+        """Start with nothing heard."""
+        self._status = status
+        self._least = _STATUS_LENGTH if status else _INSTRUCTION_LENGTH
+        self._buffer = bytearray()
+        # Where headers start in the buffer, and how far it was searched for them.
+        self._starts: list[int] = []
+        self._scanned = 0
+        self.bad_checksums = 0
+        self.stray_bytes = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether no packet is half received."""
+        return not self._buffer
+
+    def forget(self) -> None:
+        """Drop a packet that is half received."""
+        self.stray_bytes += len(self._buffer)
+        self._buffer.clear()
+        self._starts.clear()
+        self._scanned = 0
+
+    def feed(self, data: bytes) -> list[tuple[int, Packet]]:
+        """Return each packet that `data` completes, with the index in `data` of its last byte."""
+        buffer = self._buffer
+        known = len(buffer)
+        buffer += data
+        self._find_headers()
+        packets: list[tuple[int, Packet]] = []
+        front = 0
+        while (due := self._due()) is not None:
+            end, start, whole = due
+            self._starts.remove(start)
+            if not whole:
+                continue
+            frame = bytes(buffer[start:end])
+            if crc16(frame):
+                # A frame with its own CRC behind it has the CRC 0.
+                self.bad_checksums += 1
+                front = self._skip_bad(front, start, end)
+                continue
+            self.stray_bytes += start - front
+            front = end
+            self._starts = [at for at in self._starts if at >= end]
+            packet = self._decode(frame)
+            if packet is not None:
+                packets.append((end - 1 - known, packet))
+        self._shorten(front)
+        return packets
+
+    def _find_headers(self) -> None:
+        buffer, at = self._buffer, self._scanned
+        while (at := buffer.find(_HEADER, at)) >= 0:
+            self._starts.append(at)
+            at += len(_HEADER)
+        last = self._starts[-1] + len(_HEADER) if self._starts else 0
+        self._scanned = max(last, len(buffer) - len(_HEADER) + 1, 0)
+
+    def _due(self) -> tuple[int, int, bool] | None:
+        """Return what is decided next: (where, start of the header, whether there is a whole frame)."""
+        first: tuple[int, int, bool] | None = None
+        for start in self._starts:
+            due = self._decided(start)
+            if due is not None and (first is None or due < first):
+                first = due
+        return first
+
+    def _decided(self, start: int) -> tuple[int, int, bool] | None:
+        buffer = self._buffer
+        size = len(buffer)
+        if size < start + _PREFIX:
+            return None
+        length = buffer[start + 5] | buffer[start + 6] << 8
+        if not self._least <= length <= MAX_LENGTH:
+            return start + _PREFIX, start, False
+        if self._status and size > start + _PREFIX and buffer[start + _PREFIX] != STATUS:
+            return start + _PREFIX + 1, start, False
+        end = start + _PREFIX + length
+        return (end, start, True) if size >= end else None
+
+    def _skip_bad(self, front: int, start: int, end: int) -> int:
+        """Return where what is undecided begins, after a frame that was whole but wrong."""
+        if any(at + len(_HEADER) <= end for at in self._starts):
+            return front
+        self.stray_bytes += start - front
+        return end - _header_begun(self._buffer, start + 1, end)
+
+    def _shorten(self, front: int) -> None:
+        """Drop what is decided, and what no packet can begin in."""
+        buffer, starts = self._buffer, self._starts
+        keep = starts[0] if starts else len(buffer) - _header_begun(buffer, front, len(buffer))
+        self.stray_bytes += keep - front
+        if keep:
+            del buffer[:keep]
+            self._starts = [at - keep for at in starts]
+            self._scanned = max(self._scanned - keep, 0)
+
+    def _decode(self, frame: bytes) -> Packet | None:
+        bus_id, instruction, body = frame[4], frame[_PREFIX], frame[_PREFIX + 1 : -2]
+        if self._status:
+            params = body[1:] if bus_id == BROADCAST else body[1:].replace(_STUFFED, _PLAIN)
+            return Packet(bus_id, -1, params, body[0])
+        if instruction == STATUS:
+            return None
+        return Packet(bus_id, instruction, body.replace(_STUFFED, _PLAIN))
+
+
+def _header_begun(buffer: bytearray, start: int, end: int) -> int:
+    """Return how many bytes at the end of `buffer[start:end]` may be the begin of a header."""
+    for count in range(min(len(_HEADER) - 1, end - start), 0, -1):
+        if buffer[end - count : end] == _HEADER[:count]:
+            return count
+    return 0
+
+
+def _frame(bus_id: int, body: bytes) -> bytes:
+    body = body.replace(_PLAIN, _STUFFED)
+    length = len(body) + 2
+    if length > MAX_LENGTH:
+        raise FrameError(f"a packet of length {length} does not fit the wire: expected at most {MAX_LENGTH}")
+    frame = _HEADER + bytes((bus_id, length & 0xFF, length >> 8)) + body
+    return frame + crc16(frame).to_bytes(2, "little")
+
+
+def _check(what: str, value: int, low: int, high: int) -> int:
+    if not low <= value <= high:
+        raise FrameError(f"{what} {value} does not fit the wire: expected {low} to {high}")
+    return value
+
+
+def _check_id(bus_id: int) -> int:
+    return _check("bus id", bus_id, 0, MAX_ID)
