@@ -13,7 +13,7 @@ from drivers.aimotor.addresses import check_models, check_servos
 from drivers.aimotor.emulator import DEFAULT_TURNAROUND_NS, AiMotorEmulator
 from drivers.aimotor.table import BAUD_CODES, DEFAULT_BAUD
 from drivers.faults import FaultLayer, LineFaults
-from drivers.servo import ServoAddress
+from drivers.servo import Motion, ServoAddress
 from nuc_engine.bout import PLANT_SPEC_FILE, prepare_bout
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.line import ReplyLine
@@ -44,7 +44,7 @@ class LegSpec:
 class WatchedPlant:
     """A plant's servos, those in `motors`, and which of them are driven.
 
-    `driven` holds the level, -1 for a servo without torque. See `drivers.servo.ServoPlant` for the rest.
+    `driven` holds the level, -1 for a servo without torque, 0 for one that says itself how it is driven. See `drivers.servo.ServoPlant` for the rest.
     """
 
     __slots__ = ("_motors", "_plant", "advance", "driven", "take_records")
@@ -65,6 +65,15 @@ class WatchedPlant:
         """Drive a servo."""
         self.driven[servo] = level
         self._plant.command(self._motors[servo], goal_deg, level)
+
+    def drive(self, servo: int, goal_deg: float, stiffness_n_m_deg: float, limit_n_m: float) -> None:
+        """Drive a servo that says itself how stiff and how strong it is."""
+        self.driven[servo] = 0
+        self._plant.drive(self._motors[servo], goal_deg, stiffness_n_m_deg, limit_n_m)
+
+    def motion(self, servo: int) -> Motion:
+        """Return all that a servo sees of its shaft."""
+        return self._plant.motion(self._motors[servo])
 
     def release(self, servo: int) -> None:
         """Take a servo's torque off."""

@@ -1,7 +1,8 @@
 """Plants: what the servos of an emulated leg are bolted to.
 
 `open_plant` makes one. `loopback` is servos without a world, `mujoco_leg` a leg on the ground (built by `mjcf` from
-the configuration's geometry and the plant.toml that `spec` reads); `variation` is what a bout's seed decides,
+the configuration's geometry and the plant.toml that `spec` reads, compiled by `compiled`, its servos' numbers worked
+out by `servos`); `kinds` says what motors there are; `variation` is what a bout's seed decides,
 `events` what can happen to a leg from outside (`kicks` draws those that are left to the seed, `scripted` reads
 them from a script), `overrides` what replaces numbers of a plant.toml for one bout, `shaft` the calibration between
 servo and joint.

@@ -2,16 +2,23 @@
 
 For tests, and for trying the engine without physics. The response is exact at the grid points (1 ms): with the error
 e = shaft - goal and the natural frequency w, e(t) = (e0 + (v0 + w e0) t) exp(-w t).
+
+A servo that is told a torque level has the level's frequency. One that says itself how stiff it is has the frequency of
+that stiffness on a small inertia, and a torque limit bounds the error that counts: the shaft then turns no faster than
+w/2 times that error.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Final
 
+from drivers.servo import Motion
 from nuc_engine.plan import Plan
 from nuc_engine.plants.errors import PlantWithoutWorldError
 from nuc_engine.plants.events import PlantEvent, kind_of
-from nuc_engine.plants.shaft import AI_MOTOR_TICK_DEG, FULL_SCALE_TICKS
+from nuc_engine.plants.kinds import find_kind
+from nuc_engine.plants.spec import MotorSpec
 
 STEP_NS = 1_000_000
 """The grid: 1 ms."""
@@ -19,13 +26,21 @@ STEP_NS = 1_000_000
 NATURAL_FREQUENCY_RAD_S = (50.0, 40.0, 30.0, 20.0, 10.0)
 """By torque level: a weaker servo is a slower one. Assumed; no servo was measured."""
 
+INERTIA_KG_M2 = 6e-4
+"""What a servo turns that says how stiff it is: 50 rad/s at 0.026 N m per degree, as an AI-701 has. Assumed."""
+
 COAST_RATE_PER_S = 20.0
 """How fast a released shaft loses its speed. Assumed."""
 
 AMPERE_PER_DEG = 0.01
-"""Current per degree of position error, up to the stall current. Assumed."""
+"""Current per degree of position error of a servo at a torque level, up to the stall current. Assumed."""
 
 STALL_CURRENT_A = 1.0
+
+UNKNOWN: Final = MotorSpec(omega0_rad_s=5.0, stall_torque_n_m=1.0, stall_current_a=STALL_CURRENT_A)
+"""What a motor is taken for whose model is not known. Assumed."""
+
+_SLOWEST_RAD_S = 1e-3
 
 _Step = tuple[float, float, float, float]
 
@@ -52,14 +67,16 @@ class LoopbackPlant:
 
     def __init__(self, plan: Plan) -> None:
         """Make one shaft for each of the plan's motors."""
-        middle = FULL_SCALE_TICKS / 2 * AI_MOTOR_TICK_DEG
+        self._kinds = [find_kind(motor, {}) or UNKNOWN for motor in plan.motors]
+        self._angle = [sum(motor.positions) / 2 * motor.tick_deg for motor in plan.motors]
         count = len(plan.motors)
-        self._angle = [middle] * count
         self._speed = [0.0] * count
         self._goal: list[float | None] = [None] * count
         self._steps = [_response(omega, STEP_NS * 1e-9) for omega in NATURAL_FREQUENCY_RAD_S]
         self._released = _coast(COAST_RATE_PER_S, STEP_NS * 1e-9)
         self._step = [self._released] * count
+        # Of servos that say so themselves: stiffness in N m per degree and torque limit in N m.
+        self._own: list[tuple[float, float] | None] = [None] * count
         self._done = 0
 
     def advance(self, now_ns: int) -> None:
@@ -69,6 +86,9 @@ class LoopbackPlant:
         if steps <= 0:
             return
         for servo, (a, b, c, d) in enumerate(self._step):
+            if self._own[servo] is not None:
+                self._creep(servo, steps)
+                continue
             zero = self._goal[servo] or 0.0
             error, speed = self._angle[servo] - zero, self._speed[servo]
             for _ in range(steps):
@@ -79,19 +99,45 @@ class LoopbackPlant:
     def command(self, servo: int, goal_deg: float, level: int) -> None:
         """Let servo `servo` go to `goal_deg`, at the speed of torque level 0 (strongest) to 4."""
         self._goal[servo] = goal_deg
+        self._own[servo] = None
         self._step[servo] = self._steps[level]
+
+    def drive(self, servo: int, goal_deg: float, stiffness_n_m_deg: float, limit_n_m: float) -> None:
+        """Let servo `servo` go to `goal_deg` with this stiffness and no more torque than this."""
+        self._goal[servo] = goal_deg
+        own = (max(stiffness_n_m_deg, 0.0), min(max(limit_n_m, 0.0), self._kinds[servo].stall_torque_n_m))
+        if own != self._own[servo]:
+            self._own[servo] = own
+            omega = math.sqrt(math.degrees(own[0]) / INERTIA_KG_M2)
+            self._step[servo] = _response(max(omega, _SLOWEST_RAD_S), STEP_NS * 1e-9)
 
     def release(self, servo: int) -> None:
         """Take the torque off: the shaft coasts to a stop."""
         self._goal[servo] = None
+        self._own[servo] = None
         self._step[servo] = self._released
 
     def sample(self, servo: int) -> tuple[float, float]:
-        """Return (shaft angle in degrees, current in A, in proportion to the position error)."""
+        """Return (shaft angle in degrees, current in A, in proportion to the torque)."""
         angle, goal = self._angle[servo], self._goal[servo]
         if goal is None:
             return angle, 0.0
+        if self._own[servo] is not None:
+            kind = self._kinds[servo]
+            return angle, abs(self._torque_n_m(servo)) / kind.stall_torque_n_m * kind.stall_current_a
         return angle, min(abs(goal - angle) * AMPERE_PER_DEG, STALL_CURRENT_A)
+
+    def motion(self, servo: int) -> Motion:
+        """Return angle, speed, torque and current; the last two point to the goal."""
+        angle, current = self.sample(servo)
+        goal = self._goal[servo]
+        if goal is None:
+            return Motion(angle, self._speed[servo], 0.0, 0.0)
+        if self._own[servo] is None:
+            torque = math.copysign(current / STALL_CURRENT_A * self._kinds[servo].stall_torque_n_m, goal - angle)
+        else:
+            torque = self._torque_n_m(servo)
+        return Motion(angle, self._speed[servo], torque, math.copysign(current, goal - angle))
 
     def take_records(self) -> list[tuple[float, ...]]:
         """Return nothing: there is no foot and no ground."""
@@ -100,3 +146,25 @@ class LoopbackPlant:
     def schedule(self, event: PlantEvent) -> PlantEvent:
         """Refuse: there is no leg that anything could happen to. Raises PlantWithoutWorldError."""
         raise PlantWithoutWorldError(f"{kind_of(event)}: servos without a leg take nothing; expected an emulated leg")
+
+    def _torque_n_m(self, servo: int) -> float:
+        """Return what a servo that says itself how stiff it is gives at standstill."""
+        own, goal = self._own[servo], self._goal[servo]
+        if own is None or goal is None:
+            return 0.0
+        stiffness, limit = own
+        return min(max(stiffness * (goal - self._angle[servo]), -limit), limit)
+
+    def _creep(self, servo: int, steps: int) -> None:
+        """Run steps of a servo whose torque has an end: it is as if the goal were no further than the torque reaches."""
+        (a, b, c, d), goal, own = self._step[servo], self._goal[servo], self._own[servo]
+        if goal is None or own is None:
+            return
+        stiffness, limit = own
+        reach = limit / stiffness if stiffness > 0.0 else 0.0
+        angle, speed = self._angle[servo], self._speed[servo]
+        for _ in range(steps):
+            error = min(max(angle - goal, -reach), reach)
+            moved = a * error + b * speed
+            angle, speed = angle - error + moved, c * error + d * speed
+        self._angle[servo], self._speed[servo] = angle, speed

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from nuc_engine.kinematics import dh_transform
 from nuc_engine.plan import JointPlan, MotorPlan, Plan
+from nuc_engine.plants.kinds import find_kind
 from nuc_engine.plants.shaft import Shaft
 from nuc_engine.plants.spec import JointSpec, MotorSpec, PlantSpec, PlantSpecError
 
@@ -35,8 +36,9 @@ _STUB_G, _STUB_RADIUS_M = 5.0, 0.01
 def overridden(plan: Plan, spec: PlantSpec) -> Plan:
     """Return the plan with the plant's geometry in place of the configuration's.
 
-    Raises PlantSpecError when the plant does not fit the plan: a joint or motor model without a table or a table
-    without a joint, a joint without motor or geometry, or joints that are not one chain from the body outwards.
+    Raises PlantSpecError when the plant does not fit the plan: a joint without a table or a table without a joint, a
+    motor model that nobody describes, a joint without motor or geometry, or joints that are not one chain from the
+    body outwards.
     """
     problems = [*_names_that_differ(plan, spec), *_joints_that_can_not_be_built(plan)]
     if problems:
@@ -47,7 +49,7 @@ def overridden(plan: Plan, spec: PlantSpec) -> Plan:
 
 def _names_that_differ(plan: Plan, spec: PlantSpec) -> list[str]:
     named = {joint.name for joint in plan.joints}
-    models = {motor.model for motor in plan.motors}
+    strangers = {motor.model: motor.family for motor in plan.motors if find_kind(motor, spec.motors) is None}
     return [
         *(
             f"joint.{name}: missing; expected, since {plan.name} has this joint"
@@ -58,8 +60,8 @@ def _names_that_differ(plan: Plan, spec: PlantSpec) -> list[str]:
             for name in sorted(set(spec.joints) - named)
         ),
         *(
-            f"motor.{model}: missing; expected, since {plan.name} has this model"
-            for model in sorted(models - set(spec.motors))
+            f"motor.{model}: missing; expected, since {plan.name} has this model and {family} knows nothing of it"
+            for model, family in sorted(strangers.items())
         ),
     ]
 
@@ -157,11 +159,11 @@ def _hinge(
     parent: ElementTree.Element, frame: Frame, joint: JointPlan, motor: MotorPlan, spec: PlantSpec
 ) -> ElementTree.Element:
     """Append one joint; return the body behind it."""
-    kind, servo = spec.motors[motor.model], spec.servo
+    kind, servo = kind_of(motor, spec), spec.servo
     body = ElementTree.SubElement(
         parent, "body", name=joint.name, pos=_row(frame[:3, 3] * _CM), quat=_row(quaternion(frame[:3, :3]))
     )
-    low, high = Shaft.of_motor(motor, servo.tick_deg).joint_range(servo.tick_deg)
+    low, high = Shaft.of_motor(motor).joint_range(motor)
     ElementTree.SubElement(
         body,
         "joint",
@@ -215,7 +217,7 @@ def _actuators(root: ElementTree.Element, plan: Plan, spec: PlantSpec) -> None:
     """Append the servos in the plan's motor order, at the strongest level; they hold the start pose."""
     actuators = ElementTree.SubElement(root, "actuator")
     for motor in plan.motors:
-        kind = spec.motors[motor.model]
+        kind = kind_of(motor, spec)
         gain = servo_gain(kind, spec)
         cap = spec.servo.torque_cap_by_level[0] * kind.stall_torque_n_m
         ElementTree.SubElement(
@@ -228,6 +230,14 @@ def _actuators(root: ElementTree.Element, plan: Plan, spec: PlantSpec) -> None:
             biasprm=_row((0, -gain, 0)),
             forcerange=_row((-cap, cap)),
         )
+
+
+def kind_of(motor: MotorPlan, spec: PlantSpec) -> MotorSpec:
+    """Return what kind of motor turns a joint. Raises PlantSpecError for a model that nobody describes."""
+    kind = find_kind(motor, spec.motors)
+    if kind is None:
+        raise PlantSpecError((f"{spec.source}: motor.{motor.model}: missing; expected, since {motor.name} is one",))
+    return kind
 
 
 def servo_gain(kind: MotorSpec, spec: PlantSpec) -> float:

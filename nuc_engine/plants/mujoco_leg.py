@@ -19,14 +19,15 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.servo import PlantFault
+from drivers.servo import Motion, PlantFault
 from nuc_engine.plan import Plan
+from nuc_engine.plants.compiled import compile_model, floats, keep_mujoco_from_writing_a_log
 from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, PlantEvent, Reconnect, find_faults
 from nuc_engine.plants.hand import Hand
 from nuc_engine.plants.kicks import HAND_M_S, draw_kick
-from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml, servo_gain
-from nuc_engine.plants.shaft import Shaft
-from nuc_engine.plants.spec import PlantSpec
+from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml
+from nuc_engine.plants.servos import noise_of, servos_of
+from nuc_engine.plants.spec import LEVELS, PlantSpec
 from nuc_engine.plants.stage import Stage
 from nuc_engine.plants.variation import Variation, draw
 
@@ -46,6 +47,8 @@ PATIENCE_NS = 2_000_000_000
 _BODY = mujoco.mjtObj.mjOBJ_BODY
 _NEVER = 1 << 62
 _CM_PER_M = 100.0
+_OWN = LEVELS
+_FREE = (0.0, 0.0)
 
 
 class MujocoLeg:
@@ -56,7 +59,7 @@ class MujocoLeg:
 
     def __init__(self, plan: Plan, spec: PlantSpec, seed: int, record_period_ns: int = RECORD_PERIOD_NS) -> None:
         """Build the model and put the leg into its start pose, torque off."""
-        _keep_mujoco_from_writing_a_log()
+        keep_mujoco_from_writing_a_log()
         self._plan, self._spec = plan, spec
         self._variation = draw(spec.variation, len(plan.joints), seed)
         self._whole = self._build(None)
@@ -85,38 +88,21 @@ class MujocoLeg:
         self._set_start_pose(plan, spec, self._variation)
 
     def _set_up_servos(self, plan: Plan, spec: PlantSpec) -> None:
-        """Keep every number the exchanges need in plain lists, which are fast to index."""
-        servo = spec.servo
-        kinds = [spec.motors[motor.model] for motor in plan.motors]
-        shafts = [Shaft.of_motor(motor, servo.tick_deg) for motor in plan.motors]
-        self._goal_scale = [shaft.joint_per_shaft for shaft in shafts]
-        self._goal_offset = [shaft.joint_offset for shaft in shafts]
-        self._readout = [
-            (
-                motor.joint,
-                shaft.shaft_per_joint,
-                shaft.shaft_offset,
-                1 / kind.stall_torque_n_m,
-                1 / kind.omega0_rad_s,
-                kind.stall_current_a,
-            )
-            for motor, shaft, kind in zip(plan.motors, shafts, kinds, strict=True)
-        ]
-        self._gain = [servo_gain(kind, spec) for kind in kinds]
-        self._caps = [[cap * kind.stall_torque_n_m for cap in servo.torque_cap_by_level] for kind in kinds]
-        self._level = [-1] * len(kinds)
-        self._supply = servo.current_model == "supply"
-        # Per sample: noise of the angle in degrees, and noise of the current less what the meter does not see, in A.
-        noise = zip(self._variation.position_noise_ticks, self._variation.current_noise_ticks, strict=True)
-        self._noise = cycle(
-            [(a * servo.tick_deg, (c - servo.dead_ticks) * servo.current_tick_a) for a, c in noise],
-        )
-        for index in range(len(kinds)):
+        """Keep what the exchanges need where it is at hand, and let every servo go."""
+        servos = servos_of(plan, spec)
+        self._goal_scale, self._goal_offset, self._readout = servos.goal_scale, servos.goal_offset, servos.readout
+        self._gain, self._caps, self._stall = servos.gain, servos.caps, servos.stall
+        # The level in force; -1 for a servo without torque, `_OWN` for one that says itself how it is driven, and how.
+        self._level = [-1] * len(plan.motors)
+        self._own = [_FREE] * len(plan.motors)
+        self._supply = spec.servo.current_model == "supply"
+        self._noise = cycle(noise_of(self._variation, spec))
+        for index in range(len(plan.motors)):
             self.release(index)
 
     def _build(self, held: int | None) -> mujoco.MjModel:
         """Compile the leg, whole or taken apart below a joint's motor."""
-        model = _compile(leg_xml(self._plan, self._spec, held))
+        model = compile_model(leg_xml(self._plan, self._spec, held))
         model.pair_friction[0, :2] *= self._variation.friction_factor
         return model
 
@@ -126,9 +112,9 @@ class MujocoLeg:
         data = self._data
         self._ground = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, GROUND)
         self._foot = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, FOOT)
-        self._qpos, self._qvel = _floats(data.qpos), _floats(data.qvel)
-        self._ctrl, self._force = _floats(data.ctrl), _floats(data.actuator_force)
-        self._foot_xyz = _floats(data.geom_xpos[self._foot])
+        self._qpos, self._qvel = floats(data.qpos), floats(data.qvel)
+        self._ctrl, self._force = floats(data.ctrl), floats(data.actuator_force)
+        self._foot_xyz = floats(data.geom_xpos[self._foot])
         self._warnings = data.warning.number
         self._warning_counts = memoryview(self._warnings)
 
@@ -136,7 +122,7 @@ class MujocoLeg:
         for joint, offset in zip(plan.joints, variation.start_pose_deg, strict=True):
             self._qpos[joint.index] = math.radians(spec.joints[joint.name].start_deg + offset)
 
-    # The next four are called some 800 times per simulated second.
+    # The next six are called some 800 times per simulated second.
 
     def advance(self, now_ns: int) -> None:
         """Run all whole steps that end at or before `now_ns`. Raises PlantFault when the physics diverges."""
@@ -153,11 +139,11 @@ class MujocoLeg:
         """Let servo `servo` drive its shaft to `goal_deg` with torque level 0 (strongest) to 4."""
         self._ctrl[servo] = goal_deg * self._goal_scale[servo] + self._goal_offset[servo]
         if level != self._level[servo]:
-            self._drive(servo, level)
+            self._close_loop(servo, level, self._caps[servo][level], self._gain[servo])
 
     def sample(self, servo: int) -> tuple[float, float]:
         """Return (shaft angle in degrees, motor current in A) as the servo's own, noisy sensors see them."""
-        joint, scale, offset, per_torque, per_speed, stall_a = self._readout[servo]
+        joint, scale, offset, per_torque, per_speed, stall_a, tick, seen_a = self._readout[servo]
         angle_noise, current_noise = next(self._noise)
         duty = self._force[servo] * per_torque
         current = stall_a * (duty - self._qvel[joint] * per_speed)
@@ -165,8 +151,26 @@ class MujocoLeg:
             current *= duty
         elif self._level[servo] < 0:
             current = 0.0
-        current = abs(current) + current_noise
-        return self._qpos[joint] * scale + offset + angle_noise, current if current > 0.0 else 0.0
+        current = abs(current) + current_noise + seen_a
+        return self._qpos[joint] * scale + offset + angle_noise * tick, current if current > 0.0 else 0.0
+
+    def drive(self, servo: int, goal_deg: float, stiffness_n_m_deg: float, limit_n_m: float) -> None:
+        """Let servo `servo` drive its shaft to `goal_deg` with this stiffness and at most this torque."""
+        self._ctrl[servo] = goal_deg * self._goal_scale[servo] + self._goal_offset[servo]
+        if self._level[servo] != _OWN or self._own[servo] != (stiffness_n_m_deg, limit_n_m):
+            self._own[servo] = stiffness_n_m_deg, limit_n_m
+            cap = min(max(limit_n_m, 0.0), self._stall[servo])
+            self._close_loop(servo, _OWN, cap, math.degrees(max(stiffness_n_m_deg, 0.0)))
+
+    def motion(self, servo: int) -> Motion:
+        """Return what the servo's own, noisy sensors see, signs and speed included."""
+        angle, current = self.sample(servo)
+        joint, scale, _, per_torque, per_speed, *_ = self._readout[servo]
+        speed, torque = self._qvel[joint], self._force[servo]
+        # Positive is where the shaft's own scale rises, which may be where the joint's falls.
+        sense = math.copysign(1.0, scale)
+        drawn = torque if self._supply else torque * per_torque - speed * per_speed
+        return Motion(angle, speed * scale, torque * sense, math.copysign(current, drawn * sense))
 
     def release(self, servo: int) -> None:
         """Take the torque off: only the gearbox's friction and damping hold the shaft."""
@@ -174,9 +178,8 @@ class MujocoLeg:
         self._model.actuator_gainprm[servo, 0] = 0.0
         self._model.actuator_biasprm[servo, 1] = 0.0
 
-    def _drive(self, servo: int, level: int) -> None:
-        """Switch the position loop on, with a level's torque cap."""
-        cap, gain = self._caps[servo][level], self._gain[servo]
+    def _close_loop(self, servo: int, level: int, cap: float, gain: float) -> None:
+        """Switch the position loop on, with a torque cap (N m) and a stiffness (N m/rad)."""
         self._level[servo] = level
         self._model.actuator_forcerange[servo] = (-cap, cap)
         self._model.actuator_gainprm[servo, 0] = gain
@@ -372,26 +375,3 @@ class MujocoLeg:
         speed = float(self._velocity[3:] @ force) / size
         return force * min(1.0, max(0.0, 1.0 - speed / HAND_M_S))
 
-
-def _compile(xml: str) -> mujoco.MjModel:
-    """Compile a model; MuJoCo versions that split constraints into islands are told not to: one leg is one island."""
-    model = mujoco.MjModel.from_xml_string(xml)
-    islands = getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", None)
-    if islands is not None:
-        model.opt.disableflags |= int(islands)
-    return model
-
-
-def _floats(array: NDArray[np.float64]) -> memoryview[float]:
-    """Return the array's own memory; indexing it gives Python floats, several times faster than numpy scalars."""
-    return array.data.cast("B").cast("d")
-
-
-def _keep_mujoco_from_writing_a_log() -> None:
-    """MuJoCo appends its warnings to a file in the working folder unless somebody takes them; the leg counts them."""
-    if mujoco.get_mju_user_warning() is None:
-        mujoco.set_mju_user_warning(_leave_it_to_the_counters)
-
-
-def _leave_it_to_the_counters(message: str) -> None:
-    del message

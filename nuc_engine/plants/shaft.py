@@ -11,12 +11,6 @@ from dataclasses import dataclass
 
 from nuc_engine.plan import MotorPlan
 
-AI_MOTOR_TICK_DEG = 0.654
-"""Degrees per position tick of the AI-series servos (section 6.3.2)."""
-
-FULL_SCALE_TICKS = 254
-"""The largest position an AI-series servo can be sent to or report."""
-
 
 @dataclass(frozen=True, slots=True)
 class Shaft:
@@ -28,10 +22,14 @@ class Shaft:
     shaft_offset: float
 
     @classmethod
-    def of_motor(cls, motor: MotorPlan, tick_deg: float) -> Shaft:
-        """Work the numbers out from a motor's calibration. Raises ValueError when its slope is 0."""
+    def of_motor(cls, motor: MotorPlan) -> Shaft:
+        """Work the numbers out from a motor's calibration. Raises ValueError when its slope, or its tick, is 0."""
+        tick_deg = motor.tick_deg
         if motor.cal2 == 0.0 or tick_deg == 0.0:
-            raise ValueError(f"motor {motor.name}: calibration slope {motor.cal2}; expected anything but 0")
+            raise ValueError(
+                f"motor {motor.name}: calibration slope {motor.cal2}, {tick_deg} degrees per tick; expected"
+                " anything but 0"
+            )
         degree = math.pi / 180.0
         return cls(
             joint_per_shaft=degree / (motor.cal2 * tick_deg),
@@ -40,7 +38,7 @@ class Shaft:
             shaft_offset=motor.cal1 * tick_deg,
         )
 
-    def joint_range(self, tick_deg: float) -> tuple[float, float]:
-        """Return the joint angles (rad, lower first) at the two ends of the servo's position scale."""
-        ends = (self.joint_offset, self.joint_per_shaft * FULL_SCALE_TICKS * tick_deg + self.joint_offset)
+    def joint_range(self, motor: MotorPlan) -> tuple[float, float]:
+        """Return the joint angles (rad, lower first) at the two ends of the motor's position scale."""
+        ends = [self.joint_per_shaft * raw * motor.tick_deg + self.joint_offset for raw in motor.positions]
         return min(ends), max(ends)

@@ -6,7 +6,7 @@ from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.emulator import AiMotorEmulator
 from drivers.inprocess import InProcessPort
 from drivers.port import NEVER
-from drivers.servo import ServoAddress
+from drivers.servo import Motion, ServoAddress
 
 MS = 1_000_000
 # At 57,600 baud: 4 bytes, 2 bytes, and the turnaround.
@@ -17,14 +17,14 @@ LISTEN_NS = REPLY_NS + 500_000
 
 
 class ScriptedPlant:
-    """Shafts stand where the test puts them (or where `motion` says); steps are 1 ms."""
+    """Shafts stand where the test puts them (or where `path` says); steps are 1 ms."""
 
     def __init__(self, count: int = 4) -> None:
         self.angles = [100 * 0.654] * count
         self.currents = [0.2] * count
         self.calls: list[tuple[object, ...]] = []
         self.now_ns = 0
-        self.motion = None
+        self.path = None
 
     def advance(self, now_ns: int) -> None:
         self.calls.append(("advance", now_ns))
@@ -33,12 +33,19 @@ class ScriptedPlant:
     def command(self, servo: int, goal_deg: float, level: int) -> None:
         self.calls.append(("command", servo, round(goal_deg / 0.654), level))
 
+    def drive(self, servo: int, goal_deg: float, stiffness_n_m_deg: float, limit_n_m: float) -> None:
+        self.calls.append(("drive", servo, round(goal_deg, 6), stiffness_n_m_deg, limit_n_m))
+
     def release(self, servo: int) -> None:
         self.calls.append(("release", servo))
 
     def sample(self, servo: int) -> tuple[float, float]:
-        angle = self.angles[servo] if self.motion is None else self.motion(servo, self.now_ns)
+        angle = self.angles[servo] if self.path is None else self.path(servo, self.now_ns)
         return angle, self.currents[servo]
+
+    def motion(self, servo: int) -> Motion:
+        angle, current = self.sample(servo)
+        return Motion(angle, 0.0, 0.0, current)
 
     def commands(self) -> list[tuple[object, ...]]:
         return [call for call in self.calls if call[0] != "advance"]

@@ -48,7 +48,7 @@ def test_four_motors_run_at_197_hz():
 def test_proceed_at_each_wake_is_the_same_as_run_until():
     fast, slow = rig(), rig()
     for _, _, plant in (fast, slow):
-        plant.motion = lambda servo, now: (60 + servo) + 0.3 * now / MS
+        plant.path = lambda servo, now: (60 + servo) + 0.3 * now / MS
     now_fast = now_slow = 0
     for goals in ([-1] * 4, [10, 20, 30, 40], [-1, 20, -1, 250]):
         now_fast = cycle(fast[0], now_fast, goals)

@@ -47,13 +47,13 @@ def test_reply_times(baud, request_ns, reply_ns):
 
 def test_a_reply_reports_the_shaft_when_the_checksum_arrived_not_what_the_request_did():
     port, _, plant = make(0)
-    plant.motion = lambda servo, now: 0.654 * (now / MS)
+    plant.path = lambda servo, now: 0.654 * (now / MS)
     # Checksum at 10.694 ms: the last completed step ended at 10 ms.
     for _ in range(2):
         assert ask(port, codec.encode_position(0, 3, 200), 10 * MS)[1] == 10
         plant.calls.clear()
         port, _, plant = make(0)
-        plant.motion = lambda servo, now: 0.654 * (now / MS)
+        plant.path = lambda servo, now: 0.654 * (now / MS)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from drivers.aimotor.emulator import AiMotorEmulator
-from drivers.servo import ServoAddress
+from drivers.servo import Motion, ServoAddress
 from nuc_engine.emulation.leg import WatchedPlant
 from nuc_engine.emulation.line import ReplyLine
 from nuc_engine.emulation.loop import EmulatorLoop
@@ -37,11 +37,17 @@ class Plant:
     def command(self, servo: int, goal_deg: float, level: int) -> None:
         self.calls.append(("command", servo, round(goal_deg / 0.654), level))
 
+    def drive(self, servo: int, goal_deg: float, stiffness_n_m_deg: float, limit_n_m: float) -> None:
+        self.calls.append(("drive", servo, goal_deg, stiffness_n_m_deg, limit_n_m))
+
     def release(self, servo: int) -> None:
         self.calls.append(("release", servo))
 
     def sample(self, servo: int) -> tuple[float, float]:
         return 100 * 0.654, 0.0
+
+    def motion(self, servo: int) -> Motion:
+        return Motion(100 * 0.654, 0.0, 0.0, 0.0)
 
     def schedule(self, event: object) -> None:
         self.calls.append(("schedule", event))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drivers.factory import find_family
 from nuc_engine.kinematics import joint_origins
 from nuc_engine.plan import Plan
 from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml, overridden, quaternion
@@ -112,7 +113,6 @@ def test_masses_are_the_ones_given_and_only_the_foot_touches_anything() -> None:
     [
         (lambda d: d["joint"].pop("Femur-Tibia"), "joint.Femur-Tibia: missing"),
         (lambda d: d["joint"].update(Knee=d["joint"]["Femur-Tibia"]), "joint.Knee: unknown"),
-        (lambda d: d["motor"].pop("1001"), "motor.1001: missing"),
     ],
 )
 def test_a_description_has_to_fit_the_plan(change: object, said: str) -> None:
@@ -120,6 +120,24 @@ def test_a_description_has_to_fit_the_plan(change: object, said: str) -> None:
     change(described)  # type: ignore[operator]
     with pytest.raises(PlantSpecError, match=said):
         leg_xml(ROACH, parse_spec(described, "x.toml"))
+
+
+def test_a_motor_that_the_description_leaves_out_is_as_its_maker_says() -> None:
+    described = data(ROACH)
+    whole, _ = build(ROACH, parse_spec(described, "x.toml"))
+    del described["motor"]["1001"]
+    model, _ = build(ROACH, parse_spec(described, "x.toml"))
+    maker = find_family("aimotor").models["1001"]
+    assert model.dof_damping[0] == pytest.approx(0.3 * maker.stall_torque_n_m / maker.no_load_rad_s)
+    assert model.actuator_forcerange[0].tolist() == pytest.approx([-maker.stall_torque_n_m, maker.stall_torque_n_m])
+    assert model.dof_damping[1:].tolist() == whole.dof_damping[1:].tolist()
+
+
+.mark.parametrize("family", ["aimotor", "hands"])
+def test_a_motor_that_nobody_knows_is_refused(family: str) -> None:
+    motors = (replace(ROACH.motors[0], model="999", family=family), *ROACH.motors[1:])
+    with pytest.raises(PlantSpecError, match=f"motor.999: missing; .* {family} knows nothing"):
+        leg_xml(replace(ROACH, motors=motors), spec(ROACH))
 
 
 def test_a_leg_has_to_be_one_chain_of_driven_joints() -> None:

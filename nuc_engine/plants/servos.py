@@ -1,0 +1,67 @@
+"""What a leg's exchanges need to know of its servos, worked out once: plain lists, which are fast to index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nuc_engine.plan import Plan
+from nuc_engine.plants.mjcf import kind_of, servo_gain
+from nuc_engine.plants.shaft import Shaft
+from nuc_engine.plants.spec import PlantSpec
+from nuc_engine.plants.variation import Variation
+
+Readout = tuple[int, float, float, float, float, float, float, float]
+"""How a servo's meters read its joint. A plain tuple, because it is taken apart at every exchange:
+
+number of the joint; a and b of shaft angle [deg] = a * joint [rad] + b; duty per N m of torque, and what the motor's
+speed costs of it per rad/s; current of full duty at standstill (A); noise of the angle in units of that of the plant's
+own servo; and what this meter sees of a current that the plant's own does not (A).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Servos:
+    """By the plan's motors: goals to joint angles (rad), meters, position loops (N m/rad), torque caps by level (N m)."""
+
+    goal_scale: list[float]
+    goal_offset: list[float]
+    readout: list[Readout]
+    gain: list[float]
+    caps: list[list[float]]
+    stall: list[float]
+
+
+def servos_of(plan: Plan, spec: PlantSpec) -> Servos:
+    """Work the numbers out. Raises PlantSpecError for a motor that nobody describes."""
+    servo = spec.servo
+    kinds = [kind_of(motor, spec) for motor in plan.motors]
+    shafts = [Shaft.of_motor(motor) for motor in plan.motors]
+    # Dead ticks are those of the meter that the description is of; of other servos' meters no such thing is known.
+    readout = [
+        (
+            motor.joint,
+            shaft.shaft_per_joint,
+            shaft.shaft_offset,
+            1 / kind.stall_torque_n_m,
+            1 / kind.omega0_rad_s,
+            kind.stall_current_a,
+            motor.tick_deg / servo.tick_deg,
+            0.0 if motor.model in spec.motors else servo.dead_ticks * servo.current_tick_a,
+        )
+        for motor, shaft, kind in zip(plan.motors, shafts, kinds, strict=True)
+    ]
+    return Servos(
+        goal_scale=[shaft.joint_per_shaft for shaft in shafts],
+        goal_offset=[shaft.joint_offset for shaft in shafts],
+        readout=readout,
+        gain=[servo_gain(kind, spec) for kind in kinds],
+        caps=[[cap * kind.stall_torque_n_m for cap in servo.torque_cap_by_level] for kind in kinds],
+        stall=[kind.stall_torque_n_m for kind in kinds],
+    )
+
+
+def noise_of(variation: Variation, spec: PlantSpec) -> list[tuple[float, float]]:
+    """Return per sample the noise of the angle in degrees, and of the current less what the meter does not see, in A."""
+    servo = spec.servo
+    noise = zip(variation.position_noise_ticks, variation.current_noise_ticks, strict=True)
+    return [(a * servo.tick_deg, (c - servo.dead_ticks) * servo.current_tick_a) for a, c in noise]
