@@ -1,12 +1,19 @@
-"""AI motors (AI-601, 701, 1001) and their successor's framing (wCK): tables, codec, bus, emulator.
+"""AI motors (AI-601, 701, 1001) and their successor, the wCK, which shares their framing.
 
-    table.py      models, units, times, set commands, as data
+    table.py      units, times, rates, set commands, as data
+    models.py     the models, as data
     codec.py      bytes <-> requests and replies
+    answers.py    what the answers to other requests than send and read say
     bus.py        the host's side: one exchange per servo and cycle
     readings.py   what is believed of the replies
     addresses.py  which servos there can be
     family.py     URLs, and a bus on an open port
-    emulator.py   the servos' side, in front of a plant
+    burning.py    another id or rate for a wCK, for good
+    ear.py        what a host says, for byte logs
+    emulator.py   the servos' side of the line, in front of a plant
+    crew.py       the servos on it: who hears, obeys, answers
+    memory.py     a servo's registers
+    wheels.py     servos told to turn like a wheel
     troubles.py   what can be wrong with emulated servos
     damage.py     faults done to a line beside faults noticed
     emulated.py   emulator and bus from a URL

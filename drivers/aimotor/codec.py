@@ -2,31 +2,45 @@
 
 Every request starts with FF and ends with a 7-bit checksum; FF occurs nowhere else, so a parser may start again on
 each one. Replies are two bytes without header, id or checksum. Framing: wCK manual 1.07 p. 71; the AI motor's frames
-are the same (Rutter 2010, 6.3.2: ids 0-30, levels 0-4, positions 0-254, one unsigned current byte).
+are the same (Rutter 2010, 6.3.2: ids 0-30, levels 0-4, positions 0-254, one unsigned current byte). What the answers to
+set and read commands say is in `drivers.aimotor.answers`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from drivers.aimotor.table import SET_COMMANDS, Family
+from drivers.aimotor.table import AI_MOTOR_COMMANDS, MOST_10BIT, SET_COMMANDS, Family, SetCommand
 from drivers.errors import FrameError
 
 HEADER: Final = 0xFF
 MAX_ID: Final = 30
 GROUP_ID: Final = 31
+MAX_ID_10BIT: Final = 253
 MAX_LEVEL: Final = 4
 MAX_RAW: Final = 254
 REQUEST_BYTES: Final = 4
 REPLY_BYTES: Final = 2
+SET_BYTES: Final = 6
+MOVE_10BIT_BYTES: Final = 8
 
 _MODE_READ, _MODE_PASSIVE, _MODE_SET = 5, 6, 7
 _PASSIVE, _BREAK = 0x10, 0x20
 _COUNTER_CLOCKWISE, _CLOCKWISE = 3, 4
-_MOVE_10BIT = 0xC8
+_TEN_BIT = _MODE_SET << 5
+_MOVE_10BIT, _READ_10BIT = 0xC8, 0xC9
+
+_NEVER: Final = {
+    0x08: "a baud set (0x08) burns in and can take a servo off its line: only burn_baud of the family sends it",
+    0x0C: "0x0c sets the id: samples printed for the wCK that read gains with 0C,0,0 rename the servo to id 0. A wCK"
+    " reads its gains with 0x0a; ids are set by burn_id of the family only",
+    0x96: "the frame of motion data write (0x96) is not established: no source says how its steps are coded",
+    _MOVE_10BIT: "a ten-bit move (0xc8) has an id of its own: use encode_move_10bit",
+    _READ_10BIT: "a ten-bit read (0xc9) has an id of its own: use encode_read_10bit",
+}
 
 
 class Op(IntEnum):
@@ -41,6 +55,7 @@ class Op(IntEnum):
     SET = 6
     MOVE_10BIT = 7
     UNKNOWN = 8
+    READ_10BIT = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +63,9 @@ class Request:
     """One decoded request.
 
     `bus_id` is 31 for a group; `level` the torque level of a send, else -1; `value` the second data byte (target,
-    wheel, number of targets or set command); `payload` what follows it: sync targets, or D3 and D4 of a set frame.
+    wheel, number of targets or set command); `payload` what follows it: sync targets, or D3 and D4 of a set frame. A
+    ten-bit request has the id it is for, 0 to 253; the `value` of a move is its target, 0 to 1023, and its `payload`
+    the one byte of torque.
     """
 
     op: Op
@@ -120,7 +137,7 @@ def encode_break() -> bytes:
 def encode_sync(level: int, targets_raw: Sequence[int]) -> bytes:
     """Return the request that sends ids 0, 1, 2... to `targets_raw`; nobody answers it.
 
-    Its checksum covers the targets only.
+    The number of targets is the last id + 1. The checksum covers the targets only.
     """
     _check("number of sync targets", len(targets_raw), 1, MAX_ID + 1)
     checksum = 0
@@ -130,42 +147,81 @@ def encode_sync(level: int, targets_raw: Sequence[int]) -> bytes:
     return bytes((HEADER, d1, len(targets_raw), *targets_raw, checksum & 0x7F))
 
 
+def encode_sync_goals(level: int, goals_raw: Mapping[int, int]) -> bytes:
+    """Return the same for goals by bus id. Raises `FrameError` where an id below the last one has none."""
+    last = max(goals_raw, default=-1)
+    absent = [str(bus_id) for bus_id in range(last + 1) if bus_id not in goals_raw]
+    if absent or last < 0 or min(goals_raw) < 0:
+        gap = f"no goal for {', '.join(absent)}" if absent else f"got {sorted(goals_raw)}"
+        raise FrameError(f"a sync send has a goal for every id from 0 to its last one: {gap}")
+    return encode_sync(level, [goals_raw[bus_id] for bus_id in range(last + 1)])
+
+
 def request_table(bus_id: int, level: int) -> tuple[bytes, ...]:
     """Return the requests for goals 0 to 254, then those that the indices -2 and -1 find: torque off and read."""
     goals = (encode_position(bus_id, level, goal) for goal in range(MAX_RAW + 1))
     return (*goals, encode_passive(bus_id), encode_read(bus_id))
 
 
-def encode_set(bus_id: int, command: int, d3: int, d4: int, *, family: Family) -> bytes:
-    """Return a set or read frame of six bytes, checked against `drivers.aimotor.table.SET_COMMANDS`.
+def set_frame(bus_id: int, row: SetCommand, d3: int, d4: int) -> bytes:
+    """Return the six bytes of a set or read command, with its ranges checked and nothing else.
 
-    Raises `FrameError` for every command on the AI motor: its own numbering is not established, and a wrong guess
-    (0A, 0C) changes a servo's id.
+    For the family's burn functions and for tests; everybody else takes `encode_set`.
     """
-    row = SET_COMMANDS.get(command)
-    if row is None:
-        raise FrameError(f"unknown set command {command:#04x}: expected one of {', '.join(map(hex, SET_COMMANDS))}")
-    if family is not Family.WCK:
-        raise FrameError(f"{row.name} ({command:#04x}) is not established for the {family.value}: only for the wCK")
     _check(f"{row.name} D3", d3, *row.d3)
     _check(f"{row.name} D4", d4, *row.d4)
     if row.repeated and d3 != d4:
-        raise FrameError(f"{row.name} ({command:#04x}) takes the same value twice, got {d3} and {d4}")
-    d1 = _MODE_SET << 5 | _check("bus id", bus_id, 0, MAX_ID)
-    return bytes((HEADER, d1, command, d3, d4, (d1 ^ command ^ d3 ^ d4) & 0x7F))
+        raise FrameError(f"{row.name} ({row.code:#04x}) takes the same value twice, got {d3} and {d4}")
+    body = _MODE_SET << 5 | _check("bus id", bus_id, 0, MAX_ID), row.code, d3, d4
+    return bytes((HEADER, *body, _xor(body)))
+
+
+def encode_set(bus_id: int, command: int, d3: int, d4: int, *, family: Family, accepted: bool = False) -> bytes:
+    """Return a set or read frame of six bytes, checked against `drivers.aimotor.table`.
+
+    Raises `FrameError` for what nobody may send from here (id and rate, see `burn_id` and `burn_baud` of the family)
+    and for every command on the AI motor: its own numbering is not established, and a wrong guess (0A, 0C) changes a
+    servo's id. A person who wants to find out on a motor of their own says so by `accepted`: then the few commands
+    are encoded that the AI motor probably has.
+    """
+    if family is Family.AI_MOTOR:
+        return set_frame(bus_id, _row_of_ai_motor(command, accepted=accepted), d3, d4)
+    if command in _NEVER:
+        raise FrameError(_NEVER[command])
+    row = SET_COMMANDS.get(command)
+    if row is None:
+        raise FrameError(f"unknown set command {command:#04x}: expected one of {', '.join(map(hex, SET_COMMANDS))}")
+    return set_frame(bus_id, row, d3, d4)
+
+
+def _row_of_ai_motor(command: int, *, accepted: bool) -> SetCommand:
+    row = AI_MOTOR_COMMANDS.get(command)
+    if row is None or not accepted:
+        known = SET_COMMANDS.get(command)
+        name = f"{known.name} ({command:#04x})" if known else f"{command:#04x}"
+        hint = "" if row else "; 0x0a probably sets its id"
+        raise FrameError(f"{name} is not established for the AI motor: only for the wCK{hint}")
+    return row
 
 
 def encode_move_10bit(bus_id: int, torque: int, target: int) -> bytes:
     """Return the wCK's ten-bit move (id 0-253, torque 0-254, target 0-1023); the AI motor has no such command."""
-    _check("target", target, 0, 1023)
+    _check("target", target, 0, MOST_10BIT)
     body = (
-        _MODE_SET << 5,
+        _TEN_BIT,
         _MOVE_10BIT,
-        _check("bus id", bus_id, 0, 253),
+        _check("bus id", bus_id, 0, MAX_ID_10BIT),
         _check("torque", torque, 0, MAX_RAW),
         target >> 7,
         target & 0x7F,
     )
+    return bytes((HEADER, *body, _xor(body)))
+
+
+def encode_read_10bit(bus_id: int) -> bytes:
+    """Return the wCK's ten-bit read (id 0-253); the AI motor has no such command."""
+    _check("bus id", bus_id, 0, MAX_ID_10BIT)
+    body = _TEN_BIT, _READ_10BIT, bus_id, bus_id
     return bytes((HEADER, *body, _xor(body)))
 
 
@@ -187,7 +243,7 @@ def _frame_length(d1: int, d2: int) -> int:
     """Return how many bytes the frame has in all, 0 if no frame starts like this."""
     mode, bus_id = d1 >> 5, d1 & 0x1F
     if mode == _MODE_SET:
-        return 8 if d1 == _MODE_SET << 5 and d2 == _MOVE_10BIT else 6
+        return MOVE_10BIT_BYTES if d1 == _TEN_BIT and d2 == _MOVE_10BIT else SET_BYTES
     if mode <= MAX_LEVEL and bus_id == GROUP_ID:
         return REQUEST_BYTES + d2 if d2 <= MAX_ID + 1 else 0
     return REQUEST_BYTES
@@ -205,6 +261,19 @@ def _operation_request(mode: int, bus_id: int, d2: int) -> Request:
     return Request(Op.WHEEL if d2 >> 4 in (_COUNTER_CLOCKWISE, _CLOCKWISE) else Op.UNKNOWN, bus_id, -1, d2)
 
 
+def _set_request(frame: bytearray) -> Request:
+    d1, d2, payload = frame[1], frame[2], bytes(frame[3:-1])
+    if len(frame) == MOVE_10BIT_BYTES:
+        bus_id, torque, high, low = payload
+        if bus_id > MAX_ID_10BIT or high > MOST_10BIT >> 7 or low > 0x7F:
+            return Request(Op.UNKNOWN, bus_id, -1, d2, payload)
+        return Request(Op.MOVE_10BIT, bus_id, -1, high << 7 | low, bytes((torque,)))
+    if d1 == _TEN_BIT and d2 == _READ_10BIT:
+        whole = payload[0] == payload[1] <= MAX_ID_10BIT
+        return Request(Op.READ_10BIT if whole else Op.UNKNOWN, payload[0], -1, d2, payload)
+    return Request(Op.SET, d1 & 0x1F, -1, d2, payload)
+
+
 def _decode(frame: bytearray) -> Request | None:
     """Return the request of a whole frame, None when its checksum is wrong."""
     d1, d2 = frame[1], frame[2]
@@ -215,8 +284,7 @@ def _decode(frame: bytearray) -> Request | None:
     if sync:
         return Request(Op.SYNC_SEND, bus_id, mode, d2, bytes(frame[3:-1]))
     if mode == _MODE_SET:
-        op = Op.MOVE_10BIT if len(frame) == 8 else Op.SET
-        return Request(op, bus_id, -1, d2, bytes(frame[3:-1]))
+        return _set_request(frame)
     return _operation_request(mode, bus_id, d2)
 
 

@@ -1,4 +1,4 @@
-"""Emulated AI motors from a URL: the emulator, and a bus on the virtual clock in front of it."""
+"""Emulated AI motors and wCKs from a URL: the emulator, and a bus on the virtual clock in front of it."""
 
 from __future__ import annotations
 
@@ -9,37 +9,40 @@ import numpy as np
 
 from drivers.aimotor.addresses import check_models, check_servos
 from drivers.aimotor.bus import AiMotorBus
-from drivers.aimotor.emulator import DEFAULT_TURNAROUND_NS, AiMotorEmulator
-from drivers.aimotor.family import LINE_OPTIONS, NAME, check_options
+from drivers.aimotor.emulator import AiMotorEmulator
+from drivers.aimotor.family import EMULATOR_OPTIONS, LINE_OPTIONS, NAME, are_wcks, build_bus, check_options
+from drivers.aimotor.table import LOW_RESOLUTION_TICK_DEG, TICK_DEG
 from drivers.errors import BusUrlError
 from drivers.faults import FAULT_OPTIONS, FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort
 from drivers.servo import ServoAddress, ServoPlant
 from drivers.url import parse_url
 
-_OPTIONS: Final[Mapping[str, float]] = {
-    **LINE_OPTIONS,
-    "turnaround_us": DEFAULT_TURNAROUND_NS / 1000,
-    "jitter_us": 0.0,
-}
+_OPTIONS: Final[Mapping[str, float]] = {**LINE_OPTIONS, **EMULATOR_OPTIONS}
 
 
 def make_emulator(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> AiMotorEmulator:
     """Power up the servos of `emulated:[aimotor][?options]` in front of `plant`.
 
-    Options: `baud`, `turnaround_us`, `jitter_us`, and the line faults of `drivers.faults.LineFaults`; those of the
-    host's side (`timeout_us`, `v_max_deg_s`) are checked too. `seed` decides jitter and faults. Raises `BusUrlError`.
+    Options: `baud`, `turnaround_us`, `jitter_us`, `low_resolution`, `wck`, and the line faults of
+    `drivers.faults.LineFaults`; those of the host's side are checked too. `seed` decides jitter and faults, also those
+    set later. Raises `BusUrlError`.
     """
     values, faults = _parse(url)
+    wck = are_wcks(values)
     jitter_seed, fault_seed = np.random.SeedSequence(seed).spawn(2)
+    fault_rng = np.random.default_rng(fault_seed)
     return AiMotorEmulator(
-        check_servos(check_models(servos)),
+        check_servos(check_models(servos, wck=wck), ten_bit=bool(values["ten_bit"])),
         plant,
         baud=int(values["baud"]),
         turnaround_ns=round(values["turnaround_us"] * 1000),
         jitter_ns=round(values["jitter_us"] * 1000),
         rng=np.random.default_rng(jitter_seed),
-        faults=FaultLayer(faults, np.random.default_rng(fault_seed)) if faults.any else None,
+        faults=FaultLayer(faults, fault_rng) if faults.any else None,
+        fault_rng=fault_rng,
+        tick_deg=LOW_RESOLUTION_TICK_DEG if values["low_resolution"] else TICK_DEG,
+        wck=wck,
     )
 
 
@@ -47,13 +50,7 @@ def open_emulated(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, s
     """Open a bus on the virtual clock whose servos are those of `make_emulator`. Raises `BusUrlError`."""
     values, _ = _parse(url)
     emulator = make_emulator(url, servos, plant, seed)
-    return AiMotorBus(
-        InProcessPort(emulator, emulator.baud),
-        servos,
-        baud=emulator.baud,
-        timeout_ns=round(values["timeout_us"] * 1000),
-        v_max_deg_s=values["v_max_deg_s"],
-    )
+    return build_bus(InProcessPort(emulator, emulator.baud), servos, emulator.baud, values)
 
 
 def _parse(url: str) -> tuple[Mapping[str, float], LineFaults]:

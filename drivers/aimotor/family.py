@@ -1,4 +1,5 @@
-"""The AI motor as a family of buses: its URLs, and a bus on an open port. What emulates it is loaded when asked for."""
+"""AI motor and wCK as a family of buses: its URLs, and a bus on an open port. What emulates them is loaded when asked
+for."""
 
 from __future__ import annotations
 
@@ -8,62 +9,97 @@ from typing import Final
 from drivers.aimotor.addresses import check_models, check_servos
 from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.codec import MAX_ID
-from drivers.aimotor.table import BAUD_CODES, DEFAULT_BAUD, DEFAULT_TIMEOUT_NS, V_MAX_DEG_S
+from drivers.aimotor.ear import AiMotorEar
+from drivers.aimotor.models import FAMILY_NAME, MODELS
+from drivers.aimotor.table import (
+    BAUD_CODES,
+    DEFAULT_BAUD,
+    DEFAULT_TIMEOUT_NS,
+    DEFAULT_TURNAROUND_NS,
+    LOW_RESOLUTION_TICK_DEG,
+    TICK_DEG,
+    V_MAX_DEG_S,
+)
+from drivers.bench import Pace
 from drivers.errors import BusUrlError
 from drivers.family import BusFamily, Emulator
 from drivers.port import Port
-from drivers.servo import ServoAddress, ServoPlant
+from drivers.servo import ServoAddress, ServoModel, ServoPlant
 from drivers.url import LineSpec, device_path, parse_url
 
-NAME: Final = "aimotor"
+NAME: Final = FAMILY_NAME
+
+FORMS: Final = ("pipeline", "sync", "ten_bit")
+"""Options that choose how servos are exchanged with; arguments of the bus by the same names."""
+
+SWITCHES: Final = (*FORMS, "low_resolution", "wck")
+"""Options that are 0 or 1. `low_resolution`: the servos count ticks of 1.307 degrees, as delivered. `wck`: servos
+without a model are wCKs."""
 
 LINE_OPTIONS: Final[Mapping[str, float]] = {
     "baud": float(DEFAULT_BAUD),
     "timeout_us": DEFAULT_TIMEOUT_NS / 1000,
     "v_max_deg_s": V_MAX_DEG_S,
+    **dict.fromkeys(SWITCHES, 0.0),
+}
+EMULATOR_OPTIONS: Final[Mapping[str, float]] = {
+    "turnaround_us": DEFAULT_TURNAROUND_NS / 1000,
+    "jitter_us": 0.0,
 }
 LONGEST_US: Final = 1e6
 
 
 class AiMotorFamily:
-    """AI-601, 701, 1001 and wCK in their common form (a `drivers.family.BusFamily`)."""
+    """AI-601, 701, 1001 and wCK (a `drivers.family.BusFamily`)."""
 
     name: str = NAME
     bauds: tuple[int, ...] = tuple(sorted(BAUD_CODES.values()))
+    models: Mapping[str, ServoModel] = MODELS
+    line_options: Mapping[str, float] = LINE_OPTIONS
+    emulator_options: Mapping[str, float] = EMULATOR_OPTIONS
 
     def parse_line(self, url: str) -> LineSpec:
-        """Read `aimotor:///dev/...[?baud=&timeout_us=&v_max_deg_s=]`."""
+        """Read `aimotor:///dev/...[?options]`; the options are `line_options`."""
         options = parse_url(url, tuple(LINE_OPTIONS)).options
         check_options(LINE_OPTIONS | options)
         return LineSpec(NAME, device_path(url), int(options.pop("baud", DEFAULT_BAUD)), options)
 
     def bus_on_port(self, spec: LineSpec, port: Port, servos: Sequence[ServoAddress]) -> AiMotorBus:
         """Build the bus; a timeout that was not given is lengthened by what the port holds back."""
-        timeout_us = spec.options.get("timeout_us")
-        return AiMotorBus(
-            port,
-            check_servos(check_models(servos)),
-            baud=spec.baud,
-            timeout_ns=DEFAULT_TIMEOUT_NS + port.hold_ns if timeout_us is None else round(timeout_us * 1000),
-            v_max_deg_s=spec.options.get("v_max_deg_s", V_MAX_DEG_S),
-        )
+        return build_bus(port, servos, spec.baud, spec.options)
 
     def any_servo(self) -> ServoAddress:
         """Return id 0."""
         return _servo(0)
 
     def every_servo(self) -> tuple[ServoAddress, ...]:
-        """Return ids 0 to 30."""
+        """Return ids 0 to 30. Higher ones, which wCKs may have, can not be told to take their torque off singly."""
         return tuple(_servo(bus_id) for bus_id in range(MAX_ID + 1))
 
     def emulator(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Emulator:
-        """Power emulated AI motors up."""
+        """Power emulated servos up."""
         from drivers.aimotor.emulated import make_emulator
 
         return make_emulator(url, servos, plant, seed)
 
+    def ear(self) -> AiMotorEar:
+        """Return an ear for what hosts say."""
+        return AiMotorEar()
+
+    def burn_id(self, port: Port, pace: Pace, bus_id: int, new_id: int) -> None:
+        """Give a wCK another id, 0 to 30, and see that it answers to it; on an AI motor nothing is written."""
+        from drivers.aimotor.burning import burn_id
+
+        burn_id(port, pace, bus_id, new_id)
+
+    def burn_baud(self, port: Port, pace: Pace, bus_id: int, baud: int) -> None:
+        """Set a wCK to another rate and see that it left the old one; on an AI motor nothing is written."""
+        from drivers.aimotor.burning import burn_baud
+
+        burn_baud(port, pace, bus_id, baud)
+
     def open_emulated(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> AiMotorBus:
-        """Open a bus with emulated AI motors."""
+        """Open a bus with emulated servos."""
         from drivers.aimotor.emulated import open_emulated
 
         return open_emulated(url, servos, plant, seed)
@@ -72,8 +108,29 @@ class AiMotorFamily:
 FAMILY: Final[BusFamily] = AiMotorFamily()
 
 
+def build_bus(port: Port, servos: Sequence[ServoAddress], baud: int, options: Mapping[str, float]) -> AiMotorBus:
+    """Build the bus on a port; `options` are those of `LINE_OPTIONS` that were given. Raises `BusUrlError`."""
+    timeout_us = options.get("timeout_us")
+    more: dict[str, bool] = {name: True for name in FORMS if options.get(name)}
+    check_models(servos, wck=are_wcks(options))
+    return AiMotorBus(
+        port,
+        check_servos(servos, ten_bit=bool(options.get("ten_bit"))),
+        baud=baud,
+        timeout_ns=DEFAULT_TIMEOUT_NS + port.hold_ns if timeout_us is None else round(timeout_us * 1000),
+        v_max_deg_s=options.get("v_max_deg_s", V_MAX_DEG_S),
+        tick_deg=LOW_RESOLUTION_TICK_DEG if options.get("low_resolution") else TICK_DEG,
+        **more,
+    )
+
+
+def are_wcks(options: Mapping[str, float]) -> bool:
+    """Whether options say that servos are wCKs: outright, or by the ten-bit form, which only wCKs have."""
+    return bool(options.get("wck") or options.get("ten_bit"))
+
+
 def check_options(values: Mapping[str, float]) -> None:
-    """Check rate, times and speed. Raises `BusUrlError` saying what was expected."""
+    """Check rate, times, speed and switches. Raises `BusUrlError` saying what was expected."""
     if values["baud"] not in BAUD_CODES.values():
         rates = ", ".join(map(str, sorted(BAUD_CODES.values())))
         raise BusUrlError(f"baud={values['baud']:g}: expected one of {rates}")
@@ -82,6 +139,9 @@ def check_options(values: Mapping[str, float]) -> None:
             raise BusUrlError(f"{name}={values[name]:g}: expected 0 to {LONGEST_US:g} microseconds")
     if not values["v_max_deg_s"] > 0.0:
         raise BusUrlError(f"v_max_deg_s={values['v_max_deg_s']:g}: expected more than 0")
+    for name in SWITCHES:
+        if values.get(name, 0.0) not in (0.0, 1.0):
+            raise BusUrlError(f"{name}={values[name]:g}: expected 0 or 1")
 
 
 def _servo(bus_id: int) -> ServoAddress:

@@ -12,7 +12,8 @@ class Troubles:
     """State of `len(bus_ids)` servos, counted from 0; all is well at first.
 
     `tripped` servos have gone passive by themselves and obey no position send. `limit_a` is the current in A above
-    which they do so after `patience_ns`, None for never.
+    which they do so after `patience_ns`; None: as their registers say, or never. `stuck` are the angle (degrees) and
+    current (A) that servos go on reporting.
     """
 
     __slots__ = (
@@ -32,7 +33,7 @@ class Troubles:
         self._ids = list(bus_ids)
         self._unplugged: set[int] = set()
         self._over_since: dict[int, int] = {}
-        self.stuck: dict[int, bytes] = {}
+        self.stuck: dict[int, tuple[float, float]] = {}
         self.babbling: set[int] = set()
         self.tripped: set[int] = set()
         self.limit_a: float | None = None
@@ -63,18 +64,18 @@ class Troubles:
         return tuple(k for k in range(len(self._ids)) if self.powered and k not in self._unplugged)
 
     def listeners(self, bus_id: int) -> tuple[int, ...]:
-        """Return the servos that take a request to `bus_id` for theirs."""
+        """Return the servos with power that have this id."""
         return tuple(k for k in self.there() if self._ids[k] == bus_id)
 
     def id_of(self, servo: int) -> int:
         """Return the id the servo listens to now."""
         return self._ids[servo]
 
-    def rename(self, servo: int, bus_id: int) -> None:
+    def rename(self, servo: int, bus_id: int, highest: int = MAX_ID) -> None:
         """Let the servo listen to another id. Raises `BusError`."""
         self.check(servo)
-        if not 0 <= bus_id <= MAX_ID:
-            raise BusError(f"id {bus_id} does not fit the wire: expected 0 to {MAX_ID}")
+        if not 0 <= bus_id <= highest:
+            raise BusError(f"id {bus_id} does not fit the wire: expected 0 to {highest}")
         self._ids[servo] = bus_id
 
     def unplug(self, servo: int, *, out: bool) -> None:
@@ -91,9 +92,14 @@ class Troubles:
         self.tripped.discard(servo)
         self._over_since.pop(servo, None)
 
-    def overloaded(self, servo: int, current_a: float, now_ns: int) -> bool:
+    def set_overload(self, limit_a: float | None, patience_ns: int) -> None:
+        """Let servos trip after `patience_ns` above `limit_a`, counted anew."""
+        self.limit_a, self.patience_ns = limit_a, patience_ns
+        self._over_since.clear()
+
+    def overloaded(self, servo: int, current_a: float, now_ns: int, limit_a: float, patience_ns: int) -> bool:
         """Take a current at `now_ns`; True when it has been above the limit for too long."""
-        if self.limit_a is None or current_a <= self.limit_a:
+        if current_a <= limit_a:
             self._over_since.pop(servo, None)
             return False
-        return now_ns - self._over_since.setdefault(servo, now_ns) >= self.patience_ns
+        return now_ns - self._over_since.setdefault(servo, now_ns) >= patience_ns

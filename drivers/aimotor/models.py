@@ -1,0 +1,98 @@
+"""The models of AI motor and wCK as data.
+
+Stall torques follow from the models' names (701: 7 kgf cm) but for the wCK-1413; speeds, stall currents, supplies and
+the wCK's gains are assumed but for the wCK-1108's speed. Where a number is assumed, `ServoModel.source` says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from drivers.aimotor.codec import MAX_RAW
+from drivers.aimotor.table import TICK_A, TICK_DEG, Family
+from drivers.servo import ServoModel
+
+FAMILY_NAME: Final = "aimotor"
+
+FULL_DRIVE_TICKS: Final = 41.4
+"""The error at which the loop gives all it has, at a P gain of 10. Tuned on the emulated legs, not measured."""
+
+_KGF_CM_N_M = 0.0980665
+_GAIN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """How a model comes from the factory: rate in bit/s, gains, whether it can bound its positions."""
+
+    family: Family
+    baud: int
+    p_gain: int
+    d_gain: int
+    position_bounds: bool = True
+
+
+def _model(
+    name: str, kgf_cm: float, stall_a: float, no_load_rad_s: float, supply_v: float, source: str, gain: int = _GAIN
+) -> ServoModel:
+    stall_n_m = kgf_cm * _KGF_CM_N_M
+    return ServoModel(
+        name=name,
+        family=FAMILY_NAME,
+        number=-1,
+        tick_deg=TICK_DEG,
+        positions=(0, MAX_RAW),
+        load_unit="18.4 mA",
+        load_range=(0, MAX_RAW),
+        load_n_m=stall_n_m / stall_a * TICK_A,
+        stall_torque_n_m=stall_n_m,
+        stall_current_a=stall_a,
+        no_load_rad_s=no_load_rad_s,
+        supply_v=supply_v,
+        default_gain=gain,
+        gain_unit=1.0 / (FULL_DRIVE_TICKS * _GAIN),
+        gains=(0, 0),
+        source=source,
+    )
+
+
+_AI = "gain: Tribotix FAQ; tick, current per count: Rutter 2010, 6.3.2; torque assumed from the name, the rest assumed"
+_WCK = "supply: wCK manual 1.07; torque assumed from the name; the rest assumed, current per count as of the AI motor"
+_1108 = f"no-load speed: maker; {_WCK}"
+_1413 = "stall torque: maker; supply: wCK manual 1.07; the rest assumed, current per count as of the AI motor"
+
+MODELS: Final = {
+    model.name: model
+    for model in (
+        _model("601", 6.0, 0.9, 5.8, 9.6, _AI, gain=5),
+        _model("701", 7.0, 1.0, 5.8, 9.6, _AI),
+        _model("1001", 10.0, 1.4, 5.0, 9.6, _AI),
+        _model("wCK-1108", 8.0, 1.1, 6.98, 7.4, _1108),
+        _model("wCK-1111", 11.0, 1.5, 5.0, 7.4, _WCK),
+        _model("wCK-1413", 13.0, 1.8, 5.0, 7.4, _1413),
+    )
+}
+"""By the name configurations use. Gains are left alone on the wire: what a count of P does was never measured."""
+
+_WCK_FACTORY = Delivered(Family.WCK, 115_200, 10, 35)
+DELIVERED: Final = {
+    "601": Delivered(Family.AI_MOTOR, 115_200, 5, 35, position_bounds=False),
+    "701": Delivered(Family.AI_MOTOR, 57_600, 10, 35),
+    "1001": Delivered(Family.AI_MOTOR, 57_600, 10, 35),
+    "wCK-1108": _WCK_FACTORY,
+    "wCK-1111": _WCK_FACTORY,
+    "wCK-1413": _WCK_FACTORY,
+}
+"""AI motors: AI MOTOR-701 manual and Tribotix FAQ. The wCK's rate: its manual; its gains are assumed to be those of the
+AI motor."""
+
+ANY_WCK: Final = "wCK-1111"
+"""What a wCK is taken for whose model nobody said."""
+
+
+def family_of(model: str, *, wck: bool = False) -> Family:
+    """Return which of the two a model is; one without a name is a wCK where `wck` says so."""
+    if not model:
+        return Family.WCK if wck else Family.AI_MOTOR
+    return DELIVERED[model].family
