@@ -1,0 +1,382 @@
+"""Emulated Dynamixel X servos: what one does with its registers.
+
+As the maker's manual has it: settings (0 to 63) can be written while torque is off; a change of operating mode puts
+gains, profiles and goal limits back; a shutdown clears `torque_enable`, and only a reboot brings it back; with torque
+on, `bus_watchdog` times 20 ms without any instruction on the line stop the servo, the register reads -1 and goals are
+refused (range error) until 0 is written to it.
+
+Assumed, since no page says it: torque coming on takes the present position for the goal; stopping, the servo holds the
+place where it is; a write with anything wrong in it changes nothing; reading is allowed where no register is; current
+above `OVERLOAD_SHARE` of the stall current for `OVERLOAD_NS` is the overload that shuts down; a reversed servo counts
+down from 4095; a reboot takes no time. A ping for all is answered in slots as long as a status and the longest return
+delay.
+
+Not modelled: profiles (a goal counts at once), D, I and feed-forward gains, heat, the startup configuration, backup and
+clear. In modes 0, 1 and 16 (current, velocity, PWM) the shaft is free, whatever the goals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from drivers.dynamixel.codec import BULK_READ, BULK_WRITE, DIALECT, FAST_EACH_BYTES, FAST_HEAD_BYTES, FAST_SYNC_READ
+from drivers.dynamixel.codec import fast_status as whole_fast_status
+from drivers.dynamixel.table import BAUD_CODES, DEFAULT_BAUD, MODELS, TABLES
+from drivers.faults import FaultLayer
+from drivers.framed.emulator import DEFAULT_TURNAROUND_NS, FramedEmulator, Manners
+from drivers.framed.emulator_groups import FAST_BULK_READ, Part
+from drivers.framed.emulator_memory import Change
+from drivers.framed.emulator_servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
+from drivers.framed.packet import REBOOT, SYNC_READ, SYNC_WRITE, Packet
+from drivers.port import NEVER
+from drivers.servo import ServoAddress, ServoModel, ServoPlant
+
+RESULT, INSTRUCTION, RANGE, LENGTH, LIMIT, ACCESS = 1, 2, 4, 5, 6, 7
+"""Error numbers of a status."""
+
+ALERT: Final = 0x80
+"""The error byte's bit for a hardware error."""
+
+OVERLOAD_BIT: Final = 5
+"""In `hardware_error` and `shutdown`."""
+
+OVERLOAD_SHARE: Final = 0.9
+"""Share of the stall current that counts as too much."""
+
+OVERLOAD_NS: Final = 1_000_000_000
+"""For how long."""
+
+WATCHDOG_UNIT_NS: Final = 20_000_000
+FACTORY_RESET: Final = 0x06
+
+_TRIPPED: Final = -1
+_POSITION, _EXTENDED, _CURRENT_BASED = 3, 4, 5
+_REVERSE, _TORQUE_BY_GOAL = 1, 8
+_TOP: Final = 4095
+_SPEED_DEG_S: Final = 0.229 * 6.0
+_FULL_PWM: Final = 885
+_CURRENT_UNIT_A: Final = {1200: 0.001, 1020: 0.00269}
+_MOVING_DEG_S: Final = 1.0
+_GOALS: Final = frozenset(("goal_pwm", "goal_current", "goal_velocity", "goal_position"))
+_LIMITED: Final = {"goal_pwm": "pwm_limit", "goal_current": "current_limit", "goal_velocity": "velocity_limit"}
+_RESET_BY_MODE: Final = (
+    "velocity_i_gain",
+    "velocity_p_gain",
+    "position_d_gain",
+    "position_i_gain",
+    "position_p_gain",
+    "feedforward_2nd_gain",
+    "feedforward_1st_gain",
+    "profile_acceleration",
+    "profile_velocity",
+)
+# Where two-byte indirect addresses begin, how many there are, and where the bytes they point to can be had.
+_INDIRECT: Final = {1200: (168, 20, 208), 1060: (168, 28, 224), 1020: (168, 28, 224)}
+
+
+class DynamixelServo(FramedServo):
+    """One X servo (see `drivers.framed.emulator_servo.FramedServo`)."""
+
+    __slots__ = ("_indirect", "_pointers", "_shut", "_watchdog_ns")
+
+    full_level = 2
+
+    def __init__(self, number: int, address: ServoAddress, model: ServoModel, plant: ServoPlant, *, baud: int) -> None:
+        """Power up without torque, at the line's rate. Raises `BusError` for a rate the servo does not have."""
+        self._indirect = _INDIRECT[model.number]
+        self._pointers = bytearray()
+        self._shut = False
+        self._watchdog_ns = 0
+        super().__init__(number, address, model, TABLES[model.name], plant, bauds=BAUD_CODES, baud=baud)
+        unit_a = _CURRENT_UNIT_A.get(model.number, 1.0)
+        self.senses = {
+            "present_position": lambda sight: self._raw(sight.motion.angle_deg),
+            "present_velocity": lambda sight: self._sign * nearest(sight.motion.speed_deg_s / _SPEED_DEG_S),
+            "present_current": lambda sight: self._sign * nearest(sight.motion.current_a / unit_a),
+            "present_load": lambda sight: self._sign * nearest(sight.duty * 1000),
+            "present_pwm": lambda sight: self._sign * nearest(sight.duty * _FULL_PWM),
+            "present_voltage": lambda _: nearest(self.model.supply_v * 10),
+            "present_temperature": lambda _: ROOM_DEG_C,
+            "realtime_tick": lambda sight: sight.now_ns // 1_000_000 % 32_768,
+            "moving": lambda sight: int(abs(sight.motion.speed_deg_s) > _MOVING_DEG_S),
+            "registered_instruction": lambda _: self.action_pending,
+        }
+
+    # --- the watchdog ---
+
+    @property
+    def due_ns(self) -> int:
+        """When the watchdog's patience ends."""
+        return self.fed_ns + self._watchdog_ns if self._watchdog_ns and self.memory["torque_enable"] else NEVER
+
+    def expire(self, now_ns: int) -> None:
+        """Stop: nobody has said anything for too long."""
+        self._watchdog_ns = 0
+        self.memory["bus_watchdog"] = _TRIPPED
+        self.memory["goal_position"] = self._raw(self.see(now_ns).motion.angle_deg)
+        for name in ("profile_acceleration", "profile_velocity"):
+            self.memory.set_default(name)
+        self.steer()
+
+    # --- requests ---
+
+    def error(self) -> int:
+        """Return the alert's bit while there is a hardware error."""
+        return ALERT if self.memory["hardware_error"] else 0
+
+    def ping(self) -> Answer:
+        """Say which model with which firmware is there."""
+        return Answer(self.error(), self.memory.read(0, 2) + self.memory.read(6, 1))
+
+    def read(self, address: int, count: int, now_ns: int) -> Answer:
+        """Return registers; an access error where the table ends."""
+        places = self._places(address, count)
+        if not count or places[-1] >= self._end:
+            return Answer(self.error() | ACCESS)
+        data = bytearray()
+        for first, length in _runs(places):
+            self.sense(first, length, now_ns)
+            data += self._cells(first, length)
+        return Answer(self.error(), bytes(data))
+
+    def write(self, address: int, data: bytes, now_ns: int) -> int:
+        """Set registers, all or none."""
+        pointers = self._pointer_writes(address, data)
+        if pointers:
+            self._pointers[address - self._indirect[0] : address - self._indirect[0] + len(data)] = data
+            return self.error()
+        at = 0
+        changes: list[Change] = []
+        for first, length in _runs(self._places(address, len(data))):
+            piece = self.memory.changes(first, data[at : at + length])
+            if sum(change.register.size for change in piece) < length:
+                return self.error() | ACCESS
+            changes += piece
+            at += length
+        wrong = next((error for change in changes if (error := self._objection(change))), 0)
+        if not wrong:
+            for change in changes:
+                self._apply(change, now_ns)
+        return self.error() | wrong
+
+    def obey(self, instruction: int, params: bytes, now_ns: int) -> Answer | None:
+        """Restart, or go back to the factory's settings; an instruction error for anything else."""
+        if instruction == REBOOT and not params:
+            self.power_up()
+        elif instruction == FACTORY_RESET and params in (b"\xff", b"\x01", b"\x02"):
+            self._reset(params[0])
+        else:
+            return Answer(self.error() | INSTRUCTION)
+        return Answer(self.error())
+
+    # --- state ---
+
+    def power_up(self) -> None:
+        """Start anew; goals that are limits are what the limits are."""
+        super().power_up()
+        self._shut = False
+        self._watchdog_ns = 0
+        first, count, data = self._indirect
+        self._pointers = bytearray(b"".join((data + k).to_bytes(2, "little") for k in range(count)))
+        self._reset_goals()
+
+    def trip(self) -> None:
+        """Shut down as after an overload, until a reboot."""
+        self.memory["hardware_error"] |= 1 << OVERLOAD_BIT
+        self._shut = True
+        self.memory["torque_enable"] = 0
+        self.steer()
+
+    def recover(self) -> None:
+        """Forget the hardware error."""
+        self.memory["hardware_error"] = 0
+        self._shut = False
+
+    @property
+    def driving(self) -> bool:
+        """Whether torque is on, and the mode one of positions."""
+        positions = self.memory["operating_mode"] in (_POSITION, _EXTENDED, _CURRENT_BASED)
+        return bool(self.memory["torque_enable"]) and positions
+
+    @property
+    def goal_deg(self) -> float:
+        """The goal less offset and reversal, on the servo's own scale."""
+        goal = self.memory["goal_position"] - self.memory["homing_offset"]
+        return (_TOP - goal if self._sign < 0 else goal) * self.model.tick_deg
+
+    @property
+    def limit_share(self) -> float:
+        """What PWM limit and goal leave of the drive, and in mode 5 the goal current too."""
+        share = min(abs(self.memory["goal_pwm"]), self.memory["pwm_limit"]) / _FULL_PWM
+        if self.memory["operating_mode"] == _CURRENT_BASED:
+            current_a = abs(self.memory["goal_current"]) * _CURRENT_UNIT_A[self.model.number]
+            share = min(share, current_a / self.model.stall_current_a)
+        return min(share, 1.0)
+
+    def overload(self) -> tuple[float, int] | None:
+        """Return the assumed share of the stall current and time, where the servo shuts down for it at all."""
+        return (OVERLOAD_SHARE, OVERLOAD_NS) if self.memory["shutdown"] >> OVERLOAD_BIT & 1 else None
+
+    def load_of(self, sight: Sight) -> float:
+        """Return the share of the stall current."""
+        return abs(sight.motion.current_a) / self.model.stall_current_a
+
+    def protect(self) -> None:
+        """Shut down."""
+        self.trip()
+
+    # --- how ---
+
+    @property
+    def _sign(self) -> int:
+        return -1 if self.memory["drive_mode"] & _REVERSE else 1
+
+    @property
+    def _end(self) -> int:
+        first, count, data = self._indirect
+        return max(self.memory.table.end, first + 2 * count, data + count)
+
+    def _raw(self, angle_deg: float) -> int:
+        raw = nearest(angle_deg / self.model.tick_deg)
+        return (_TOP - raw if self._sign < 0 else raw) + self.memory["homing_offset"]
+
+    def _places(self, address: int, count: int) -> list[int]:
+        """Return where each byte really is: bytes of the indirect data are somewhere else."""
+        _, size, data = self._indirect
+        places: list[int] = []
+        for at in range(address, address + count):
+            k = at - data
+            places.append(int.from_bytes(self._pointers[2 * k : 2 * k + 2], "little") if 0 <= k < size else at)
+        return places
+
+    def _cells(self, address: int, count: int) -> bytes:
+        """Return bytes of the table, or of the indirect addresses."""
+        first, size, _ = self._indirect
+        if not first <= address < first + 2 * size:
+            return self.memory.read(address, count)
+        return bytes(self._pointers[address - first : address - first + count]).ljust(count, b"\0")
+
+    def _pointer_writes(self, address: int, data: bytes) -> bool:
+        """Say whether a write is one of whole indirect addresses."""
+        first, size, _ = self._indirect
+        inside = first <= address and address + len(data) <= first + 2 * size
+        return inside and (address - first) % 2 == 0 and len(data) % 2 == 0
+
+    def _objection(self, change: Change) -> int:
+        """Return the error number of what is wrong with a change, 0 for nothing."""
+        register, value, whole = change
+        if register.access == "read" or (register.access == "eeprom" and self.memory["torque_enable"]):
+            return ACCESS
+        if not whole:
+            return LENGTH
+        tripped = self.memory["bus_watchdog"] == _TRIPPED
+        if tripped and (register.name in _GOALS or (register.name == "bus_watchdog" and value)):
+            return RANGE
+        if not register.low <= value <= register.high:
+            return RANGE
+        if register.name == "torque_enable" and value and self._shut:
+            return ACCESS
+        return self._over_limit(register.name, value)
+
+    def _over_limit(self, name: str, value: int) -> int:
+        limit = _LIMITED.get(name)
+        if limit is not None and limit in self.memory and abs(value) > self.memory[limit]:
+            return LIMIT
+        if name == "goal_position" and self.memory["operating_mode"] == _POSITION:
+            return 0 if self.memory["min_position"] <= value <= self.memory["max_position"] else LIMIT
+        return 0
+
+    def _apply(self, change: Change, now_ns: int) -> None:
+        register, value, _ = change
+        name = register.name
+        if name == "torque_enable" and value and not self.memory[name]:
+            self.memory["goal_position"] = self._raw(self.see(now_ns).motion.angle_deg)
+            if self._shut:
+                # The look found one overload too many.
+                return
+        if name == "operating_mode" and value != self.memory[name]:
+            self._reset_goals()
+            for gain in _RESET_BY_MODE:
+                self.memory.set_default(gain)
+        self.memory[name] = value
+        if register.access == "eeprom":
+            self.memory.keep(name)
+        if name == "bus_watchdog":
+            self._watchdog_ns = value * WATCHDOG_UNIT_NS
+        if name == "goal_position" and self.memory["drive_mode"] & _TORQUE_BY_GOAL and not self._shut:
+            self.memory["torque_enable"] = 1
+        if self.driving or name == "torque_enable":
+            self.steer()
+
+    def _reset_goals(self) -> None:
+        for name, limit in _LIMITED.items():
+            if name in self.memory and limit in self.memory:
+                self.memory[name] = self.memory[limit]
+
+    def _reset(self, what: int) -> None:
+        """Take the factory's settings: all (FF), all but the id (01), or all but id and rate (02)."""
+        factory = {r.name: r.default for r in self.memory.table.all.values() if r.access == "eeprom"}
+        if what != 0xFF:
+            factory["id"] = self.memory["id"]
+        if what == 0x02:
+            factory["baud_rate"] = self.memory["baud_rate"]
+        self.memory.restore(factory)
+        self.power_up()
+
+
+def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
+    """Return stretches of addresses that follow each other: first one, and how many."""
+    runs: list[tuple[int, int]] = []
+    for place in places:
+        if runs and runs[-1][0] + runs[-1][1] == place:
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((place, 1))
+    return runs
+
+
+def _fast_status(parts: Sequence[Part], answers: Sequence[tuple[int, Answer]]) -> bytes:
+    """Return the one packet of a fast reply, as far as there are answers."""
+    given = [Packet(bus_id, -1, answer.data, answer.error) for bus_id, answer in answers]
+    absent = [Packet(part.bus_id, -1, bytes(part.count), 0) for part in parts[len(answers) :]]
+    sent = FAST_HEAD_BYTES + sum(FAST_EACH_BYTES + len(packet.params) for packet in given)
+    return whole_fast_status([*given, *absent])[:sent]
+
+
+MANNERS: Final = Manners(
+    groups=frozenset((SYNC_READ, SYNC_WRITE, FAST_SYNC_READ, BULK_READ, BULK_WRITE, FAST_BULK_READ)),
+    ping_slots=True,
+    fast_status=_fast_status,
+)
+
+
+def dynamixel_emulator(
+    servos: Sequence[ServoAddress],
+    plant: ServoPlant,
+    *,
+    baud: int = DEFAULT_BAUD,
+    turnaround_ns: int = DEFAULT_TURNAROUND_NS,
+    jitter_ns: int = 0,
+    rng: np.random.Generator | None = None,
+    faults: FaultLayer | None = None,
+) -> FramedEmulator:
+    """Power servos up in front of `plant`; a servo without a model is the table's first. Raises `BusError`."""
+    first = next(iter(MODELS))
+    emulated = [
+        DynamixelServo(number, servo, MODELS[servo.model or first], plant, baud=baud)
+        for number, servo in enumerate(servos)
+    ]
+    return FramedEmulator(
+        DIALECT,
+        MANNERS,
+        emulated,
+        plant,
+        baud=baud,
+        turnaround_ns=turnaround_ns,
+        jitter_ns=jitter_ns,
+        rng=rng,
+        faults=faults,
+    )

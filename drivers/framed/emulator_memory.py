@@ -1,0 +1,103 @@
+"""The registers of one emulated servo: what is in them, and what of it outlasts the supply."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from drivers.framed.registers import Register, RegisterTable
+
+
+class Change(NamedTuple):
+    """What a write would do to one register; `whole` where it covers all of its bytes."""
+
+    register: Register
+    value: int
+    whole: bool
+
+
+class Memory:
+    """Registers by name; a value that a register can not hold is taken to the nearest it can."""
+
+    __slots__ = ("_cells", "_kept", "_spans", "table")
+
+    def __init__(self, table: RegisterTable) -> None:
+        """Start as from the factory."""
+        self.table = table
+        self._cells = bytearray(table.end)
+        # Registers that lie, at least in part, in a stretch of addresses asked for before.
+        self._spans: dict[tuple[int, int], tuple[Register, ...]] = {}
+        self._kept = {register.name: register.default for register in table.all.values() if register.access == "eeprom"}
+        self.power_up()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.table
+
+    def __getitem__(self, name: str) -> int:
+        register = self.table[name]
+        return register.decode(bytes(self._cells[register.address : register.address + register.size]))
+
+    def __setitem__(self, name: str, value: int) -> None:
+        register = self.table[name]
+        least, most = _holds(register)
+        data = register.encode(min(max(value, least), most))
+        self._cells[register.address : register.address + register.size] = data
+
+    def set_default(self, name: str) -> None:
+        """Put a register back to what the factory gave it; one the table does not have is no matter."""
+        if name in self.table:
+            self[name] = self.table[name].default
+
+    def power_up(self) -> None:
+        """Take the settings from what was kept, and everything else from the factory."""
+        for register in self.table.all.values():
+            self[register.name] = self._kept.get(register.name, register.default)
+
+    def keep(self, name: str) -> None:
+        """Let the present value of a setting outlast the supply."""
+        self._kept[name] = self[name]
+
+    def kept(self) -> dict[str, int]:
+        """Return the settings that outlast the supply."""
+        return dict(self._kept)
+
+    def restore(self, settings: dict[str, int]) -> None:
+        """Let these settings outlast the supply, and count from now on."""
+        for name, value in settings.items():
+            self[name] = value
+            self.keep(name)
+
+    def read(self, address: int, count: int) -> bytes:
+        """Return `count` bytes; where no register is, they are 0."""
+        return bytes(self._cells[address : address + count]).ljust(count, b"\0")
+
+    def touched(self, address: int, count: int) -> tuple[Register, ...]:
+        """Return the registers that have a byte among these, in the order of their addresses."""
+        span = address, count
+        if span not in self._spans:
+            rising = sorted(self.table.all.values(), key=lambda register: register.address)
+            end = address + count
+            self._spans[span] = tuple(r for r in rising if r.address < end and r.address + r.size > address)
+        return self._spans[span]
+
+    def changes(self, address: int, data: bytes) -> list[Change]:
+        """Return what writing `data` at `address` would make of each register it touches; nothing is written."""
+        cells = bytearray(self._cells)
+        end = min(address + len(data), len(cells))
+        cells[address:end] = data[: max(end - address, 0)]
+        found: list[Change] = []
+        for register in self.touched(address, len(data)):
+            first, last = register.address, register.address + register.size
+            whole = first >= address and last <= address + len(data)
+            found.append(Change(register, register.decode(bytes(cells[first:last])), whole))
+        return found
+
+
+def _holds(register: Register) -> tuple[int, int]:
+    """Return the lowest and highest value the register's bytes can stand for."""
+    if register.twos_complement:
+        half = 1 << 8 * register.size - 1
+        return -half, half - 1
+    if register.sign_bit >= 0:
+        most = (1 << register.sign_bit) - 1
+        return -most, most
+    return 0, (1 << 8 * register.size) - 1
