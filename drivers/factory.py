@@ -3,6 +3,8 @@
     emulated:[FAMILY][?options]        servos in this process, on the virtual clock, in front of a plant
     FAMILY:///dev/...[?options]        servos on a serial port of this machine
 
+What the line itself may be like is the same for all: see `drivers.lineoptions`.
+
 An entry point names a `drivers.family.BusFamily`. Where one process opens the port and another builds the bus, the
 first takes `parse_line` and `drivers.serialport.open_port`, the second `bus_on_port`.
 """
@@ -10,12 +12,13 @@ first takes `parse_line` and `drivers.serialport.open_port`, the second `bus_on_
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from drivers import aimotor
 from drivers.bus import Bus
 from drivers.errors import BusUrlError
 from drivers.family import BusFamily
+from drivers.lineoptions import host_port
 from drivers.port import Port
 from drivers.servo import ServoAddress, ServoPlant
 from drivers.url import LineSpec, split_url
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
 ENTRY_POINT_GROUP: Final = "nuc_engine.buses"
 DEFAULT_FAMILY: Final = "aimotor"
 EMULATED: Final = "emulated"
+
+_OWN: Final = ("aimotor", "dynamixel", "feetech")
+"""Families that are part of this package: there in a source tree too, where no entry point is installed."""
 
 
 def open_bus(url: str, servos: Sequence[ServoAddress], plant: ServoPlant | None, *, seed: int) -> Bus:
@@ -52,15 +58,15 @@ def open_bus(url: str, servos: Sequence[ServoAddress], plant: ServoPlant | None,
 def parse_line(url: str) -> LineSpec:
     """Read the URL of a bus on a serial port; opens nothing. Raises `BusUrlError`."""
     scheme, _, _ = split_url(url)
-    if scheme != DEFAULT_FAMILY and scheme not in _installed().names:
+    if scheme not in _OWN and scheme not in _installed().names:
         kinds = ", ".join(f"{name}:///dev/..." for name in family_names())
         raise BusUrlError(f"{url!r}: no bus of kind {scheme!r}; expected {EMULATED}:[FAMILY][?options] or {kinds}")
     return find_family(scheme).parse_line(url)
 
 
 def bus_on_port(spec: LineSpec, port: Port, servos: Sequence[ServoAddress]) -> Bus:
-    """Build the bus of `spec` on a port that is open already. Raises `BusUrlError`."""
-    return find_family(spec.family).bus_on_port(spec, port, servos)
+    """Build the bus of `spec` on a port that is open already, whatever its adapter does. Raises `BusUrlError`."""
+    return find_family(spec.family).bus_on_port(spec, host_port(port, spec.options), servos)
 
 
 def is_emulated(url: str) -> bool:
@@ -70,14 +76,15 @@ def is_emulated(url: str) -> bool:
 
 def family_names() -> tuple[str, ...]:
     """Return the names of all families there are."""
-    return tuple(sorted({DEFAULT_FAMILY, *_installed().names}))
+    return tuple(sorted({*_OWN, *_installed().names}))
 
 
 def find_family(family: str) -> BusFamily:
     """Return a servo family by its name. Raises `BusUrlError` naming the families there are."""
-    if family == DEFAULT_FAMILY:
-        # Part of this package, so that it is there in a source tree too, where no entry point is installed.
-        return aimotor.FAMILY
+    if family in _OWN:
+        # Loaded when asked for: one family is enough for most.
+        own: BusFamily = import_module(f"drivers.{family}").FAMILY
+        return own
     points = _installed()
     if family not in points.names:
         raise BusUrlError(f"unknown servo family {family!r}: expected {', '.join(family_names())}")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from drivers.errors import BusUrlError
+
+if TYPE_CHECKING:
+    # Needed by emulators only, and slow to load.
+    import numpy as np
 
 _PROBABILITIES = ("drop", "flip", "insert", "truncate", "delay", "babble")
 

@@ -52,3 +52,42 @@ class Port(Protocol):
     def close(self) -> None:
         """Give the line back. Closing twice is allowed."""
         ...
+
+
+class PortAround:
+    """A port that passes everything on to another one; those that change something are made from it."""
+
+    __slots__ = ("_port",)
+
+    def __init__(self, port: Port) -> None:
+        """Stand before `port`."""
+        self._port = port
+
+    @property
+    def hold_ns(self) -> int:
+        """What the other port says."""
+        return self._port.hold_ns
+
+    def write(self, data: bytes, now_ns: int) -> None:
+        """Put `data` on the wire."""
+        self._port.write(data, now_ns)
+
+    def read(self, now_ns: int) -> bytes:
+        """Return every unread byte that has completely arrived by `now_ns`."""
+        return self._port.read(now_ns)
+
+    def flush_input(self, now_ns: int) -> int:
+        """Throw away the unread bytes and return how many."""
+        return len(self.read(now_ns))
+
+    def ready_ns(self, expected: int) -> int:
+        """Return when `expected` unread bytes will have arrived."""
+        return self._port.ready_ns(expected)
+
+    def filenos(self) -> tuple[int, ...]:
+        """Return the descriptor to wait for, if there is one."""
+        return self._port.filenos()
+
+    def close(self) -> None:
+        """Give the line back."""
+        self._port.close()

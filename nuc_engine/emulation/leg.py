@@ -44,7 +44,8 @@ class LegSpec:
 class WatchedPlant:
     """A plant's servos, those in `motors`, and which of them are driven.
 
-    `driven` holds the level, -1 for a servo without torque, 0 for one that says itself how it is driven. See `drivers.servo.ServoPlant` for the rest.
+    `driven` holds the level, -1 for a servo without torque, 0 for one that says itself how it is driven. For the rest see
+    `drivers.servo.ServoPlant`.
     """
 
     __slots__ = ("_motors", "_plant", "advance", "driven", "take_records")

@@ -138,7 +138,7 @@ def test_other_families_come_from_entry_points(monkeypatch):
     assert set(groups) == {"nuc_engine.buses"}
     spec = parse_line("feet:///dev/x")
     assert bus_on_port(spec, "port", servos) == (spec, "port", servos)
-    with pytest.raises(BusUrlError, match="expected aimotor, feet"):
+    with pytest.raises(BusUrlError, match="expected aimotor, dynamixel, feet, feetech"):
         open_bus("emulated:hands", servos, plant, seed=5)
     assert isinstance(open_bus("emulated:aimotor", servos, plant, seed=5), AiMotorBus)
 

@@ -133,7 +133,7 @@ def test_a_motor_that_the_description_leaves_out_is_as_its_maker_says() -> None:
     assert model.dof_damping[1:].tolist() == whole.dof_damping[1:].tolist()
 
 
-.mark.parametrize("family", ["aimotor", "hands"])
+@pytest.mark.parametrize("family", ["aimotor", "hands"])
 def test_a_motor_that_nobody_knows_is_refused(family: str) -> None:
     motors = (replace(ROACH.motors[0], model="999", family=family), *ROACH.motors[1:])
     with pytest.raises(PlantSpecError, match=f"motor.999: missing; .* {family} knows nothing"):

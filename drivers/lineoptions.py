@@ -1,0 +1,80 @@
+"""What the line between host and servos may be like, whatever servos they are: options of every family's URLs.
+
+    echo=1          the adapter hears itself (TX and RX tied): the host's own bytes come back before the reply
+    latency_ms=16   the adapter holds bytes back as an FTDI does: a full packet, or the end of its timer
+
+On a serial port they say what the adapter does; of an emulated line they make it do so. A family adds `LINE_OPTIONS` to
+its `line_options` and leaves their values alone but for `check_line`: `host_port` puts before a port what it takes, and
+`open_on_emulator` builds the whole bus in front of an emulator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from drivers.echo import EchoingLine, EchoPort
+from drivers.errors import BusUrlError
+from drivers.faults import FAULT_OPTIONS
+from drivers.held import HeldPort, ToldPort
+from drivers.inprocess import InProcessPort
+from drivers.port import Port
+from drivers.servo import ServoAddress
+from drivers.url import LineSpec, parse_url
+
+if TYPE_CHECKING:
+    from drivers.bus import Bus
+    from drivers.family import BusFamily, Emulator
+
+LINE_OPTIONS: Final[Mapping[str, float]] = {"echo": 0.0, "latency_ms": 0.0}
+"""Options of every line, with their defaults."""
+
+LONGEST_LATENCY_MS: Final = 255.0
+"""The longest timer an FTDI can be set to."""
+
+
+def check_line(values: Mapping[str, float]) -> None:
+    """Check the options of the line among `values`. Raises `BusUrlError` saying what was expected."""
+    if values.get("echo", 0.0) not in (0.0, 1.0):
+        raise BusUrlError(f"echo={values['echo']:g}: expected 1 for an adapter that hears itself, else 0")
+    if not 0.0 <= values.get("latency_ms", 0.0) <= LONGEST_LATENCY_MS:
+        raise BusUrlError(f"latency_ms={values['latency_ms']:g}: expected 0 to {LONGEST_LATENCY_MS:g} milliseconds")
+
+
+def latency_ns(values: Mapping[str, float]) -> int:
+    """Return the adapter's timer in ns, 0 for an adapter without one."""
+    return round(values.get("latency_ms", 0.0) * 1e6)
+
+
+def host_port(port: Port, values: Mapping[str, float]) -> Port:
+    """Return the port as a bus is to see it, where an adapter does what the options say. Raises `BusUrlError`."""
+    check_line(values)
+    if period_ns := latency_ns(values):
+        port = ToldPort(port, period_ns)
+    return EchoPort(port) if values.get("echo") else port
+
+
+def emulated_port(emulator: Emulator, values: Mapping[str, float]) -> Port:
+    """Return the host's end of a line in this process with `emulator` at the other. Raises `BusUrlError`."""
+    check_line(values)
+    end = EchoingLine(emulator) if values.get("echo") else emulator
+    port: Port = InProcessPort(end, emulator.baud)
+    if period_ns := latency_ns(values):
+        port = HeldPort(port, period_ns)
+    return EchoPort(port) if values.get("echo") else port
+
+
+def given_options(family: BusFamily, url: str) -> dict[str, float]:
+    """Return the options that a URL of the family's emulated bus gives. Raises `BusUrlError` for unknown ones."""
+    return parse_url(url, tuple(dict.fromkeys((*family.line_options, *family.emulator_options, *FAULT_OPTIONS)))).options
+
+
+def open_on_emulator(family: BusFamily, url: str, emulator: Emulator, servos: Sequence[ServoAddress]) -> Bus:
+    """Open the family's bus on the virtual clock in front of `emulator`, which was made from the same URL.
+
+    Options that concern only the servos' side are passed over; a timeout that was not given allows for what the line
+    holds back. Raises `BusUrlError`.
+    """
+    given = given_options(family, url)
+    own = {name: value for name, value in given.items() if name in family.line_options and name != "baud"}
+    return family.bus_on_port(LineSpec(family.name, "", emulator.baud, own), emulated_port(emulator, given), servos)
