@@ -11,7 +11,7 @@ import hashlib
 import traceback
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -20,57 +20,56 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.errors import BusError
-from drivers.factory import open_bus
-from drivers.servo import PlantFault, ServoAddress
-from nuc_engine.bout_spec import (
-    DEFAULT_DURATION_S,
-    NO_VALUES,
-    BoutRefused,
-    BoutSpec,
-    HdsoValue,
-    check_spec,
-    spec_record,
-    value_mods,
-)
-from nuc_engine.changes import Changeset, ScriptRefused, prepare
+from drivers.factory import DEFAULT_FAMILY, find_family, open_bus
+from drivers.servo import PlantFault
+from nuc_engine.bout_spec import DEFAULT_DURATION_S, BoutRefused, BoutSpec, spec_record
 from nuc_engine.executive import Executive
 from nuc_engine.faults import FAULTS, Effect, EngineFault
-from nuc_engine.locations import find_configuration, find_script
+from nuc_engine.locations import find_configuration
+from nuc_engine.motors import addresses_of, families_of, family_of
 from nuc_engine.plan import Plan
-from nuc_engine.planning import PlanError, build_plan
+from nuc_engine.planning import table_names
 from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
 from nuc_engine.plants.events import PlantEvent, find_faults, in_order
 from nuc_engine.plants.scripted import events_of
 from nuc_engine.plants.spec import NO_OVERRIDES, spec_file
+from nuc_engine.preparation import (
+    PLANT_SPEC_FILE,
+    SCRIPT_FILE,
+    Prepared,
+    prepare_bout,
+    prepare_spec,
+    refusal_lines,
+)
 from nuc_engine.recording.directory import make_directory
 from nuc_engine.recording.manifest import FORMAT, hash_files, versions, write_manifest
 from nuc_engine.recording.recorder import BoutRecorder
-from nuc_engine.rulecheck import find_dead_rules
 from nuc_engine.store import Store
-from sccils_schemas.documents import HdsoScript
-from sccils_schemas.model import Model, check_script, check_unscripted, load_model, load_script
-from sccils_schemas.problems import Problems
+from sccils_schemas.model import check_unscripted
 
 __all__ = [
+    "CONFIGURATION_FILES",
     "DEFAULT_DURATION_S",
+    "PLANT_SPEC_FILE",
+    "SCRIPT_FILE",
     "BoutRefused",
     "BoutResult",
     "BoutSpec",
     "Prepared",
     "Progress",
     "prepare_bout",
+    "prepare_spec",
     "run_bout",
 ]
 
 CONFIGURATION_FILES = ("joints.xml", "parameters.xml", "sensors.xml")
-SCRIPT_FILE = "scriptfile.xml"
-PLANT_SPEC_FILE = "plant.toml"
 
-_VALUES = "values"
 _NS = 1_000_000_000
 _CHUNK_NS = _NS // 2
 _TURNAROUND_US = (200.0, 260.0)
 """Servo turnaround drawn per bout: 0.23 ms on average, the dissertation's 197 Hz for four motors at 57,600 baud."""
+_TURNAROUND_SHARE = (0.8, 1.2)
+"""The same for other families, as a share of what their emulators take by default. Assumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,71 +93,17 @@ class Progress(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A checked model with its plan and script."""
-
-    model: Model
-    plan: Plan
-    script: HdsoScript | None
-    script_path: Path | None
-    changesets: tuple[Changeset, ...]
-    warnings: tuple[str, ...]
-
-
-def prepare_bout(
-    config: str, script: str | None, name: str | None = None, values: Mapping[str, HdsoValue] = NO_VALUES
-) -> Prepared:
-    """Load and check a configuration, a script and the values written before it, as a whole.
-
-    Raises BoutRefused with every reason, or NotFound.
-    """
-    folder = find_configuration(config)
-    model, problems = load_model(folder)
-    if model is None:
-        raise BoutRefused(_lines(problems))
-    if name is not None:
-        model = replace(model, name=name)
-    warnings = _warnings(problems)
-    try:
-        plan = build_plan(model)
-    except PlanError as error:
-        raise BoutRefused(str(error)) from error
-    mods = value_mods(values)
-    path = None if script is None else find_script(script)
-    document = HdsoScript(mods, source=_VALUES) if mods else None
-    changesets = ()
-    if path is not None:
-        document, problems = load_script(path, model, mods)
-        if document is None:
-            raise BoutRefused(_lines(problems, list(values)))
-        # The name it has in the data directory, so that a repetition from there logs the same bytes.
-        warnings += _warnings(problems, SCRIPT_FILE)
-    elif document is not None and not (problems := check_script(document, model)).ok:
-        raise BoutRefused(_lines(problems, list(values)))
-    if document is not None:
-        try:
-            changesets = prepare(document, plan, model.ids)
-        except ScriptRefused as refused:
-            raise BoutRefused("\n".join(refused.reasons)) from refused
-    for dead in find_dead_rules(plan, changesets):
-        since = f"from {dead.time_ns / _NS:g} s on, " if dead.time_ns else ""
-        warnings.append(since + dead.text)
-    return Prepared(model, plan, document, path, changesets, tuple(warnings))
-
-
 def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     """Run one bout on the virtual clock and leave a complete data directory behind.
 
     Raises BoutRefused, NotFound, DirectoryInUse, PlantSpecError or BusError before anything is written when the bout
     can not start. A bout that stops early keeps what it has, and its manifest says why it stopped.
     """
-    prepared = prepare_bout(spec.config, spec.script, spec.name, spec.values)
+    prepared = prepare_spec(spec)
     folder = find_configuration(spec.config)
     plan = prepared.plan
-    check_spec(spec, plan)
     if prepared.script is None and not (problems := check_unscripted(prepared.model)).ok:
-        raise BoutRefused(_lines(problems))
+        raise BoutRefused(refusal_lines(problems))
     end_ns = round(spec.duration_s * _NS)
     url = bus_url(spec.bus, spec.seed)
     plant, bus = open_leg(plan, folder, url, spec.seed, spec.plant)
@@ -280,8 +225,14 @@ def bus_url(bus: str, seed: int) -> str:
     """Return the bus with its turnaround: drawn from the seed unless it is given."""
     if "turnaround_us" in bus:
         return bus
+    span, family = _TURNAROUND_US, family_of(bus)
+    if family != DEFAULT_FAMILY:
+        usual_us = find_family(family).emulator_options.get("turnaround_us")
+        if not usual_us:
+            return bus
+        span = (usual_us * _TURNAROUND_SHARE[0], usual_us * _TURNAROUND_SHARE[1])
     stream = np.random.SeedSequence(seed).spawn(3)[2]
-    drawn = np.random.Generator(np.random.PCG64(stream)).uniform(*_TURNAROUND_US)
+    drawn = np.random.Generator(np.random.PCG64(stream)).uniform(*span)
     return f"{bus}{'&' if '?' in bus else '?'}turnaround_us={drawn:.1f}"
 
 
@@ -298,13 +249,13 @@ def open_leg(
     spec_path = folder / PLANT_SPEC_FILE if kind == "mujoco" else None
     given = (overrides,) if overrides else ()
     plant = open_plant(plan, spec_path, kind, int(plant_seed.generate_state(1)[0]), *given)
-    servos = [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors]
-    return plant, open_bus(url, servos, plant, seed=int(bus_seed.generate_state(1)[0]))
+    return plant, open_bus(url, addresses_of(plan.motors), plant, seed=int(bus_seed.generate_state(1)[0]))
 
 
 def _read_inputs(folder: Path, prepared: Prepared, out: Path) -> dict[str, bytes]:
     """Return the files the data directory keeps a copy of. Raises BoutRefused when making it would destroy them."""
     sources = {name: folder / name for name in CONFIGURATION_FILES}
+    sources |= {name: folder / name for name in table_names(prepared.model)}
     if (folder / PLANT_SPEC_FILE).exists():
         sources[PLANT_SPEC_FILE] = spec_file(folder / PLANT_SPEC_FILE)
     if prepared.script_path is not None:
@@ -329,6 +280,7 @@ def _manifest(spec: BoutSpec, prepared: Prepared, copies: Mapping[str, bytes]) -
         "script": None if prepared.script_path is None else prepared.script_path.name,
         "clock": "virtual",
         "bus": bus_url(spec.bus, spec.seed),
+        "families": families_of([("", spec.bus)]),
         "spec": spec_record(spec),
         "inputs": inputs,
         "versions": versions(),
@@ -370,18 +322,3 @@ def _ending(
             "changesets_not_reached": len(executive.script),
         },
     }
-
-
-def _lines(problems: Problems, values: Sequence[str] = ()) -> str:
-    """Return errors one per line; those in lines below 0 are of the values the bout is given."""
-    return "\n".join(
-        str(problem).replace(f"{problem.file}:1:", f"value {values[-problem.line - 1]}:", 1)
-        if problem.line < 0
-        else str(problem)
-        for problem in problems.errors
-    )
-
-
-def _warnings(problems: Problems, file: str | None = None) -> list[str]:
-    # Only the file's name: the data directory's bytes must not depend on where the files were.
-    return [str(replace(problem, file=file or Path(problem.file).name)) for problem in problems.warnings]

@@ -37,7 +37,8 @@ class BoutRefused(Exception):
 class BoutSpec:
     """Everything that decides a bout. `out` must not hold data unless `overwrite`; `costs` are task costs in ns.
 
-    `limits` caps how far, in ticks, the guard lets a motor (by name) be commanded from where it was measured.
+    `limits` caps how far the guard lets a motor (by name) be commanded from where it was measured, in its raw ticks.
+    `gravity_compensation` is the share (0 to 1) of the leg's weight that is carried besides what muscles do.
     `name` is what the configuration is called in the logs, its folder's name by default.
     `values` are written at time 0, before the script: by HDSO name or id (as text). `plant` replaces numbers of
     plant.toml by their dotted keys (`world.base_height_cm`). `events` happen to the leg in addition to the script's.
@@ -53,6 +54,7 @@ class BoutSpec:
     name: str | None = None
     costs: Mapping[str, int] = field(default_factory=dict[str, int])
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    gravity_compensation: float = 0.0
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     values: Mapping[str, HdsoValue] = field(default_factory=dict[str, HdsoValue])
     plant: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -65,6 +67,8 @@ def check_spec(spec: BoutSpec, plan: Plan) -> None:
         raise BoutRefused(f"duration {spec.duration_s} s; expected a positive number of seconds up to {_LONGEST_S:g}")
     if spec.seed < 0:
         raise BoutRefused(f"seed {spec.seed}; expected 0 or more")
+    if not 0.0 <= spec.gravity_compensation <= 1.0:
+        raise BoutRefused(f"gravity compensation {spec.gravity_compensation}; expected a share from 0 to 1")
     _check_names("cost of task", spec.costs, TASKS)
     _check_names("limit of motor", spec.limits, [motor.name for motor in plan.motors])
     labels: Mapping[Any, Any] = spec.labels

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 from nuc_engine.changes import Control
-from nuc_engine.guard import HIGHEST, LOWEST
 from nuc_engine.plan import MotorPlan, Plan
 from nuc_engine.tasks.board import Board, Drive, configured_drives
 
@@ -17,7 +16,8 @@ JOINT_MODES = ("muscle", "force", "position", "hold", "limp")
 """What a joint can be switched to. `position` is its position command HDSO, or where it stands when it has none."""
 
 CONTROLS = ("mode", "target", "rate", "tweak")
-"""Kinds of controls: joint mode; target in degrees (the joint then holds positions); rate in deg/s; tweak in ticks."""
+"""Kinds of controls: joint mode; target in degrees (the joint then holds positions); rate in deg/s; tweak in raw ticks
+of the motor (0.654 degrees of its shaft on an AI motor, 0.088 on most others)."""
 
 _SLOWEST_DEG_S, _FASTEST_DEG_S = 0.1, 10_000.0
 
@@ -96,10 +96,11 @@ def refusal(control: Control, plan: Plan) -> str:
 
 def _range(what: str, motor: MotorPlan) -> tuple[float, float, str]:
     if what == "tweak":
-        return -HIGHEST, HIGHEST, "ticks"
+        span = motor.positions[1] - motor.positions[0]
+        return -span, span, "ticks of its servo"
     if what == "rate":
         return _SLOWEST_DEG_S, _FASTEST_DEG_S, "deg/s"
-    ends = sorted((raw - motor.cal1) / motor.cal2 for raw in (LOWEST, HIGHEST))
+    ends = sorted((raw - motor.cal1) / motor.cal2 for raw in motor.positions)
     return ends[0], ends[1], "deg, where its servo can turn to"
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nuc_engine.changes import Changeset
-from nuc_engine.plan import FunctionPlan, HdsoPlan, JointPlan, Plan, Slot
+from nuc_engine.motors import is_driven
+from nuc_engine.plan import FunctionPlan, HdsoPlan, JointPlan, MotorPlan, Plan, Slot
 from nuc_engine.planning import build_plan
-from nuc_engine.rulecheck import RAW_POSITIONS
 from nuc_engine.values import (
     UNSET,
     Values,
@@ -26,8 +26,9 @@ from nuc_engine.values import (
     value_text,
 )
 from sccils_schemas.by_hand import PlantEntry
-from sccils_schemas.documents import AiMotor, Hdso, Joint, Muscle, State
+from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, Servo, State
 from sccils_schemas.model import Model
+from sccils_schemas.servos import label_of, model_of
 from sccils_schemas.writer import write_entry
 
 Data = dict[str, Any]
@@ -36,9 +37,9 @@ _ARGUMENT = {"passive_stiffness": "l'", "force-length": "l'", "force-velocity": 
 """What each use of a function is a function of: relative length, and its rate in 1/s (equations 6-5 and 6-6)."""
 
 
-def describe_model(model: Model) -> Data:
-    """Return a checked model as plain data."""
-    return _Describer(model).model_data()
+def describe_model(model: Model, plan: Plan | None = None) -> Data:
+    """Return a checked model as plain data; `plan` is the one for its buses, where they are known."""
+    return _Describer(model, build_plan(model) if plan is None else plan).model_data()
 
 
 def describe_changes(plan: Plan, changesets: Sequence[Changeset], by_hand: Sequence[PlantEntry] = ()) -> list[Data]:
@@ -82,9 +83,8 @@ def _change(hdso: HdsoPlan, before: Values | None, after: Values | None, names: 
 
 
 class _Describer:
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.plan = build_plan(model)
+    def __init__(self, model: Model, plan: Plan) -> None:
+        self.model, self.plan = model, plan
         self.values = initial_values(self.plan)
         self.names = {hdso.id_num: hdso.name for hdso in self.plan.hdsos}
         self.uses = hdso_uses(model, self.plan, self.values)
@@ -125,7 +125,7 @@ class _Describer:
             "start_state": self.plan.states[start].name if start >= 0 else None,
             "linespec": None if joint.plotstyle is None else joint.plotstyle.linespec,
             "geometry": self._geometry(joint, plan),
-            "motor": None if joint.motor is None else self._motor(joint.motor),
+            "motor": self._motor(joint),
             "muscles": [self._muscle(muscle) for muscle in joint.muscles],
             "states": [self._state(state) for state in joint.states],
             "sense_organs": [
@@ -156,9 +156,12 @@ class _Describer:
             },
         }
 
-    def _motor(self, motor: AiMotor) -> Data:
-        plan = next(item for item in self.plan.motors if item.id_num == motor.id_num)
-        ends = sorted((raw - plan.cal1) / plan.cal2 for raw in RAW_POSITIONS)
+    def _motor(self, joint: Joint) -> Data | None:
+        if not joint.servos or joint.endpoint:
+            return None
+        plan = next(item for item in self.plan.motors if item.id_num == joint.servos[0].id_num)
+        motor = next(servo for servo in joint.servos if is_driven(servo, plan))
+        ends = sorted((raw - plan.cal1) / plan.cal2 for raw in plan.positions)
         commands = {"position_command": plan.position_command, "force_command": plan.force_command}
         return {
             "id": motor.id_num,
@@ -166,7 +169,9 @@ class _Describer:
             "fullname": _text(motor.fullname),
             "description": _text(motor.description),
             "bus_id": motor.serial_id,
-            "model": motor.modelnum,
+            "model": model_of(motor) or None,
+            **(_units(motor, plan) if isinstance(motor, Motor) else {}),
+            **self._others(joint, motor),
             "angle_cal1": motor.angle_cal1,
             "angle_cal2": motor.angle_cal2,
             "dir": motor.dir,
@@ -175,6 +180,10 @@ class _Describer:
             "load_sensor": self.plan.hdsos[plan.current].name,
             **{key: self._value(index) if index >= 0 else None for key, index in commands.items()},
         }
+
+    def _others(self, joint: Joint, driven: Servo) -> Data:
+        others = [label_of(servo) for servo in joint.servos if servo is not driven]
+        return {"others": others} if others else {}
 
     def _muscle(self, muscle: Muscle) -> Data:
         plan = next(item for item in self.plan.muscles if item.id_num == muscle.id_num)
@@ -281,6 +290,21 @@ class _Describer:
     def _slot_names(self, slots: Sequence[Slot]) -> list[str]:
         found = dict.fromkeys(slot.hdso for slot in slots)
         return [f"{self.plan.hdsos[index].id_num} {self.plan.hdsos[index].name}" for index in found]
+
+
+def _units(motor: Motor, plan: MotorPlan) -> Data:
+    """Return what a motor says of its units besides its calibration."""
+    return {
+        "family": plan.family,
+        "tick_deg": plan.tick_deg,
+        "positions": list(plan.positions),
+        "delta_torque_n_m": plan.delta_torque_n_m,
+        "delta_ticks": plan.delta_ticks,
+        "torque_table": motor.torque_table,
+        "stiffness_n_m_deg": plan.stiffness_n_m_deg,
+        "torque_limit_n_m": plan.torque_limit_n_m or None,
+        "current_scale": plan.load_scale,
+    }
 
 
 def hdso_uses(model: Model, plan: Plan, values: Sequence[Values | None]) -> dict[int, list[str]]:

@@ -133,11 +133,27 @@ def _motor(motor: Data, ink: Ink) -> Iterator[str]:
         f" reaches {low:.1f} to {high:.1f} deg; torque direction {motor['dir']:+d}"
     )
     yield f"    bus id {motor['bus_id']}{model}; angle is {motor['angle_sensor']}, load is {motor['load_sensor']}"
+    if "family" in motor:
+        yield from _units(motor)
+    if motor.get("others"):
+        yield f"    or, on other buses: {', '.join(motor['others'])}"
     for what in ("position_command", "force_command"):
         command = motor[what]
         if command:
             yield f"    {what.replace('_', ' ')}: {_valued(command)}  {ink.faint(_named(command))}"
     yield from _wrapped(motor["description"], 4)
+
+
+def _units(motor: Data) -> Iterator[str]:
+    low, high = motor["positions"]
+    table = f" by {motor['torque_table']}" if motor["torque_table"] else f" = {motor['delta_ticks']:.3g} ticks"
+    limit = f", at most {motor['torque_limit_n_m']:.3g} N m" if motor["torque_limit_n_m"] else ""
+    yield f"    {motor['family']}: raw {low} to {high} in ticks of {motor['tick_deg']:.3g} deg"
+    yield f"    a unit of muscle output is {motor['delta_torque_n_m']:.4g} N m{table}"
+    yield (
+        f"    set to {motor['stiffness_n_m_deg']:.4g} N m per deg{limit}; a count of its load reading is"
+        f" {motor['current_scale']:.4g} of the sensor"
+    )
 
 
 def _geometry(geometry: Data, ink: Ink) -> Iterator[str]:

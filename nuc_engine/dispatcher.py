@@ -134,7 +134,9 @@ class Dispatcher:
         self.controls = Controls(plan, self.board, approach_deg_s)
         self._hinted: set[str] = set()
         self.rulebook = Rulebook(plan, self.store)
-        self.guard = Guard(limits if limits is not None else [None] * len(plan.motors))
+        self.guard = Guard(
+            limits if limits is not None else [None] * len(plan.motors), [motor.positions for motor in plan.motors]
+        )
         self._bus, self._recorder = bus, recorder
         self._motor_action = MotorAction(plan, self.store, self.board, bus, self.guard)
         self._conversion = MotorConversion(plan, self.store, self.board)

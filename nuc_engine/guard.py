@@ -6,25 +6,28 @@ from collections.abc import Sequence
 
 from drivers.bus import READ_ONLY
 
-LOWEST, HIGHEST = 0, 254
+AI_POSITIONS = (0, 254)
 """Positions an AI motor or wCK accepts in its 8-bit form."""
 
 
 class Guard:
-    """Keeps every command finite, inside 0..254 and within its motor's limit of the measured position.
+    """Keeps every command finite, inside what its motor can be sent to, and within a limit of the measured position.
 
-    `limits` holds one number of ticks per motor, or None for no limit. The guard never slews: a large delta is normal
-    in servo delta control. `interventions` counts the commands it had to change, per motor.
+    `limits` holds one number of the motor's own ticks per motor, or None for no limit; `positions` the lowest and
+    highest raw position of each, those of AI motors where it is not given. The guard never slews: a large delta is
+    normal in servo delta control. `interventions` counts the commands it had to change, per motor.
     """
 
-    def __init__(self, limits: Sequence[int | None]) -> None:
+    def __init__(self, limits: Sequence[int | None], positions: Sequence[tuple[int, int]] | None = None) -> None:
+        self._ranges = list(positions) if positions is not None else [AI_POSITIONS] * len(limits)
         self._limits: list[int] = []
         self.set_limits(limits)
         self.interventions = [0] * len(limits)
 
     def set_limits(self, limits: Sequence[int | None]) -> None:
         """Keep other limits from now on."""
-        self._limits = [HIGHEST if limit is None else limit for limit in limits]
+        pairs = zip(limits, self._ranges, strict=True)
+        self._limits = [high - low if limit is None else limit for limit, (low, high) in pairs]
 
     def pass_on(self, motor: int, command: float, measured: int) -> int:
         """Return the position to send for `command` ticks: READ_ONLY when the command is no number."""
@@ -32,10 +35,11 @@ class Guard:
             self.interventions[motor] += 1
             return READ_ONLY
         limit = self._limits[motor]
+        lowest, highest = self._ranges[motor]
         low = measured - limit
         high = measured + limit
-        low = max(low, LOWEST)
-        high = min(high, HIGHEST)
+        low = max(low, lowest)
+        high = min(high, highest)
         goal = round(command)
         if low <= goal <= high:
             return goal

@@ -13,6 +13,10 @@ from typing import Literal
 Kind = Literal["parameter", "sensor", "constant", "boolstring"]
 
 
+class PlanError(Exception):
+    """A model the engine can not run, or not on the buses it is to run on; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """One element (row-major) of one HDSO: `plan.hdsos[hdso]`, element `element`."""
@@ -160,8 +164,36 @@ class InitialWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkPlan:
+    """What turns with one joint, as far as the next one, for the torque that carries its weight.
+
+    `frame` is the joint's own frame in that of the link before it at angle 0, 12 numbers (3 x 4, row-major, metres);
+    `mass_kg` and `centre_m` are the link's, the latter in its own frame. `angle` is the HDSO of the joint's angle,
+    `motor` its motor where muscles drive it, else -1, and `unit_n_m` the torque of a unit of muscle output there.
+    """
+
+    frame: tuple[float, ...]
+    mass_kg: float
+    centre_m: tuple[float, float, float]
+    angle: int
+    motor: int
+    unit_n_m: float
+
+
+@dataclass(frozen=True, slots=True)
+class GravityPlan:
+    """The share of a leg's weight that its motors carry besides what muscles do; links from the body outwards."""
+
+    share: float
+    links: tuple[LinkPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole model. `store_size` is the data area's bytes; `sensor_columns` what SensData.txt logs (reading E2)."""
+    """A whole model. `store_size` is the data area's bytes; `sensor_columns` what SensData.txt logs (reading E2).
+
+    With `gravity` the weight of the links is made up for.
+    """
 
     name: str
     hdsos: tuple[HdsoPlan, ...]
@@ -177,6 +209,7 @@ class Plan:
     engine_start_time: int
     engine_stop_time: int
     sensor_columns: tuple[int, ...]
+    gravity: GravityPlan | None = None
 
     def hdso(self, ref: int | str) -> HdsoPlan:
         """Return the HDSO with this id or name. Raises KeyError when there is none."""

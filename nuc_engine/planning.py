@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from drivers.factory import DEFAULT_FAMILY
+from nuc_engine.motors import check_wiring, motor_units, pick_motor
 from nuc_engine.plan import (
     ActivationPlan,
     FunctionPlan,
@@ -15,10 +17,12 @@ from nuc_engine.plan import (
     MotorPlan,
     MusclePlan,
     Plan,
+    PlanError,
     Slot,
     StatePlan,
 )
 from nuc_engine.store import TYPES, unfit
+from nuc_engine.torque_table import TorqueTable, read_table
 from sccils_schemas import rules
 from sccils_schemas.checks.hdso_table import joint_mods, parameter_refs
 from sccils_schemas.checks.writes import ENGINE_BOUNDS
@@ -26,25 +30,38 @@ from sccils_schemas.documents import Hdso, HdsoMod, Joint, Muscle, MuscleActivat
 from sccils_schemas.model import Model
 from sccils_schemas.numbers import INTEGER_RANGE
 
+__all__ = ["PlanError", "build_plan", "stored_values", "table_names"]
+
 _MEASURED = ("float", "double")
 """Types of the sensors that SensData.txt shows (reading E2)."""
 
 
-class PlanError(Exception):
-    """A model the engine can not run, which the checks of `sccils_schemas.model` would have refused."""
+def build_plan(
+    model: Model, families: Mapping[str, str] | None = None, tables: Mapping[str, bytes] | None = None
+) -> Plan:
+    """Return the plan of a model that `sccils_schemas.model` has checked.
 
-
-def build_plan(model: Model) -> Plan:
-    """Return the plan of a model that `sccils_schemas.model` has checked. Raises PlanError for a value that can not be.
-
-    The values are those of `initial_data`, then those of the joint list (reading B13).
+    `families` has the family of servos of each bus by its name, under "" that of the only one (see
+    `nuc_engine.motors.families_of`): of each joint it is the motor of that family that is driven. With None it is the
+    first one of each joint, for looking at a model. `tables` are the torque tables by file name; without them they are
+    read from the folder of the model. The values are those of `initial_data`, then those of the joint list (reading
+    B13). Raises PlanError for a value that can not be, and for a joint that a bus can not drive.
     """
-    return _Planner(model).plan()
+    return _Planner(model, families, tables).plan()
+
+
+def table_names(model: Model) -> tuple[str, ...]:
+    """Return the names of the torque tables that motors of a model refer to."""
+    motors = [motor for joint in model.jointlist.joints for motor in joint.motors]
+    return tuple(sorted({motor.torque_table for motor in motors if motor.torque_table}))
 
 
 class _Planner:
-    def __init__(self, model: Model) -> None:
+    def __init__(
+        self, model: Model, families: Mapping[str, str] | None, tables: Mapping[str, bytes] | None
+    ) -> None:
         self.model = model
+        self.tables = _tables(model, tables)
         self.hdsos = _lay_out(model)
         self.index: dict[Ref, int] = {}
         for hdso in self.hdsos:
@@ -53,6 +70,7 @@ class _Planner:
         joints = [joint for joint in model.jointlist.joints if not joint.endpoint]
         self.joints: Sequence[Joint] = joints
         self.joint_index = {joint.id_num: k for k, joint in enumerate(joints)}
+        self.picked = {joint.id_num: pick_motor(joint, families) for joint in joints}
         muscles = [(k, muscle) for k, joint in enumerate(joints) for muscle in joint.muscles]
         self.muscles = muscles
         self.muscle_index = {muscle.id_num: k for k, (_, muscle) in enumerate(muscles)}
@@ -94,9 +112,10 @@ class _Planner:
         sensors = [self.index[hdso.id_num] for hdso in self.model.sensors.hdsos]
         motors: list[MotorPlan] = []
         for joint in self.joints:
-            motor = joint.motor
-            if motor is None:
+            picked = self.picked[joint.id_num]
+            if picked is None:
                 continue
+            motor, family = picked
             k = len(motors)
             angle = self.model.sensors.hdsos[2 * k]
             motors.append(
@@ -105,7 +124,6 @@ class _Planner:
                     id_num=motor.id_num,
                     name=motor.name,
                     bus_id=motor.serial_id,
-                    model=motor.modelnum or "",
                     dir=motor.dir,
                     cal1=motor.angle_cal1,
                     cal2=motor.angle_cal2,
@@ -114,11 +132,26 @@ class _Planner:
                     current=sensors[2 * k + 1],
                     position_command=self._command(motor.position_command),
                     force_command=self._command(motor.force_command),
-                    overflow_correction=angle.overflow_correction != 0,
+                    # Readings of other families do not wrap round: their buses keep them within the model's positions.
+                    overflow_correction=angle.overflow_correction != 0 and family == DEFAULT_FAMILY,
                     bus=motor.bus or "",
+                    **motor_units(motor, family, self.tables),
                 )
             )
+            self._check_position_command(motors[-1])
+        check_wiring(motors)
         return tuple(motors)
+
+    def _check_position_command(self, motor: MotorPlan) -> None:
+        if motor.position_command < 0:
+            return
+        hdso = self.hdsos[motor.position_command]
+        low, high = INTEGER_RANGE.get(hdso.datatype, motor.positions)
+        if not low <= motor.positions[0] <= motor.positions[1] <= high:
+            raise PlanError(
+                f"{self.model.name}: HDSO {hdso.id_num} ({hdso.name}), the position command of {motor.name}, is a "
+                f"{hdso.datatype}; expected one that holds {motor.positions[0]} to {motor.positions[1]}"
+            )
 
     def _command(self, mod: HdsoMod | None) -> int:
         return -1 if mod is None else self.index[mod.ref]
@@ -194,8 +227,13 @@ class _Planner:
         joints = self.model.jointlist.joints
         rules_of_states = [state.rule for joint in joints for state in joint.states]
         given += [(rule.mods[0].ref, rule.boolstring) for rule in rules_of_states]
-        given += [(mod.ref, mod.data) for joint in joints for mod in joint_mods(joint) if mod.ref in self.index]
+        given += [(mod.ref, mod.data) for joint in joints for mod in self._mods(joint) if mod.ref in self.index]
         return tuple(self._write(ref, data) for ref, data in given if data)
+
+    def _mods(self, joint: Joint) -> list[HdsoMod]:
+        picked = self.picked.get(joint.id_num)
+        # What the joint's other motors would be sent to at the start is in their units, not in those of this one.
+        return joint_mods(joint, [] if picked is None else [picked[0]])
 
     def _write(self, ref: Ref, data: Sequence[int | float] | str) -> InitialWrite:
         hdso = self.hdsos[self.index[ref]]
@@ -252,6 +290,19 @@ def _hdso(index: int, hdso: Hdso, kind: Kind, offset: int, count: int) -> HdsoPl
         invalid=tuple((span.lower, span.upper) for span in spans if span.type == "invalid" and span.bounded),
         normal=bounds.get("normal", (None, None)),
     )
+
+
+def _tables(model: Model, given: Mapping[str, bytes] | None) -> dict[str, TorqueTable]:
+    tables: dict[str, TorqueTable] = {}
+    for name in table_names(model):
+        try:
+            if given is None and model.folder is not None:
+                tables[name] = read_table((model.folder / name).read_bytes(), name)
+            elif given is not None and name in given:
+                tables[name] = read_table(given[name], name)
+        except OSError as error:
+            raise PlanError(f"{model.folder}/{name}: can not be read ({error.strerror})") from error
+    return tables
 
 
 def _narrowed(

@@ -9,7 +9,6 @@ import numpy as np
 
 from nuc_engine.kinematics import joint_origins
 from nuc_engine.plan import JointPlan, Plan
-from nuc_engine.rulecheck import RAW_POSITIONS
 from nuc_engine.values import initial_values
 
 Point = tuple[float, float, float]
@@ -97,7 +96,8 @@ def _joint_pose(plan: Plan, joint: JointPlan, angle_deg: float, position: Point)
         return JointPose(joint.name, angle_deg, None, True, position)
     motor = plan.motors[joint.motor]
     raw = motor.cal1 + motor.cal2 * angle_deg
-    return JointPose(joint.name, angle_deg, raw, RAW_POSITIONS[0] <= raw <= RAW_POSITIONS[1], position)
+    low, high = motor.positions
+    return JointPose(joint.name, angle_deg, raw, low <= raw <= high, position)
 
 
 def _held_angle(plan: Plan, joint: JointPlan) -> float:

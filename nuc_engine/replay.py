@@ -16,11 +16,23 @@ from types import MappingProxyType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from drivers.errors import BusError
-from nuc_engine.bout import SCRIPT_FILE, BoutRefused, BoutSpec, Progress, advance, prepare_bout, run_bout
+from nuc_engine.bout import (
+    PLANT_SPEC_FILE,
+    SCRIPT_FILE,
+    BoutRefused,
+    BoutSpec,
+    Progress,
+    advance,
+    prepare_bout,
+    prepare_spec,
+    run_bout,
+)
 from nuc_engine.bout_spec import read_events, read_plant, read_values
 from nuc_engine.executive import Executive
 from nuc_engine.faults import EngineFault
+from nuc_engine.gravity import compensated
 from nuc_engine.locations import NotFound
+from nuc_engine.plan import PlanError
 from nuc_engine.plants import PlantSpecError
 from nuc_engine.plants.events import PlantEvent, read_event
 from nuc_engine.recording import inputs, manifest
@@ -38,12 +50,14 @@ _TASK_FILES = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt
 _VIRTUAL = ("emulated:", "loopback:")
 _GIVEN_HERE = frozenset({"config", "out", "script", "name", "overwrite"})
 _NEEDED = frozenset({"duration_s", "seed", "bus"})
-_UNUSABLE = (BoutRefused, NotFound, PlantSpecError, BusError)
+_UNUSABLE = (BoutRefused, NotFound, PlanError, PlantSpecError, BusError)
 """What comes of a configuration or a script that can not be run."""
 _READ = MappingProxyType({"values": read_values, "plant": read_plant, "events": read_events})
 """Keys of the specification with a form of their own."""
 _FROM_REPLIES = ("", "motor_silent")
 """Ends of a bout that follow from its recorded replies alone: without a fault, or with this one."""
+_SERVED_ALWAYS = frozenset({"approach_deg_s", "limits"})
+"""What a daemon's settings always hold; what came later may be missing from older ones."""
 _MOST = 2**62
 """No number of ticks, nanoseconds or seconds is as large; two of them can be added in the store."""
 _SLACK_NS = _NS
@@ -125,7 +139,7 @@ def replay_inputs(folder: Path) -> ReplayReport:
         out = Path(scratch)
         spec = _spec(folder, record, out)
         try:
-            prepared = prepare_bout(spec.config, None, spec.name)
+            prepared = prepare_spec(spec, scripted=False)
             cycles, changesets = split_inputs(path, entries, prepared.plan)
         except (*_UNUSABLE, inputs.InputRecordError) as error:
             if _changed(folder, record.inputs):
@@ -156,10 +170,14 @@ def replay_inputs(folder: Path) -> ReplayReport:
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """A daemon's settings in the manifest: the guard's limits by motor, and how fast positions are approached."""
+    """A daemon's settings in the manifest.
+
+    The guard's limits by motor, how fast positions are approached, and the share of the weight that is carried.
+    """
 
     approach_deg_s: float
     limits: Mapping[str, int]
+    gravity_compensation: float = 0.0
 
 
 def _replay_real(folder: Path, record: Witness, entries: Sequence[Sequence[Any]]) -> ReplayReport:
@@ -169,12 +187,13 @@ def _replay_real(folder: Path, record: Witness, entries: Sequence[Sequence[Any]]
     with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
         out = Path(scratch)
         try:
-            prepared = prepare_bout(str(folder), None, record.configuration)
-            limits = [spec.limits.get(motor.name) for motor in prepared.plan.motors]
+            prepared = prepare_bout(str(folder), None, record.configuration, families=record.families)
+            plan = compensated(prepared.plan, folder / PLANT_SPEC_FILE, spec.gravity_compensation)
+            limits = [spec.limits.get(motor.name) for motor in plan.motors]
             again = Repetition(
                 path,
                 prepared.model,
-                prepared.plan,
+                plan,
                 out,
                 entries,
                 limits=limits,
@@ -203,7 +222,7 @@ def _served(folder: Path, record: Witness) -> _Served:
     """Return a daemon's settings from its manifest, with every key and type as `_Served` has them."""
     place = f"{folder / manifest.FILE}: spec"
     kinds = get_type_hints(_Served)
-    if set(record.spec) != set(kinds):
+    if not _SERVED_ALWAYS <= set(record.spec) <= set(kinds):
         raise ReplayRefused(f"{place} has {', '.join(map(repr, sorted(record.spec)))}; expected {', '.join(kinds)}")
     for key, value in record.spec.items():
         if not _fits(value, kinds[key]):

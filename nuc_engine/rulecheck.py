@@ -1,9 +1,9 @@
 """Rules that can never be true: what is found before a bout, from ranges and present values alone.
 
-A sensor can be anything its servo can report: 0 to 254 raw through the calibration for an angle, 254 ticks of either
-sign for a current. A command the engine itself writes is not limited, nor is an angle once its servo's turns have been
-counted: a rule that waits for that is reported with those words. Other parameters and constants have the values they
-are given, first by the configuration, then by each changeset of a script in turn.
+A sensor can be anything its servo can report: its whole range of positions through the calibration for an angle, and
+its greatest load, of either sign, for a current. A command the engine itself writes is not limited, nor is an angle
+once its servo's turns have been counted: a rule that waits for that is reported with those words. Other parameters and
+constants have the values they are given, first by the configuration, then by each changeset of a script in turn.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from nuc_engine.changes import Changeset
 from nuc_engine.plan import HdsoPlan, Plan
 from sccils_schemas.nesting import MAX_RULE_LEVELS
 from sccils_schemas.rules import Comparison, Or, Rule, Variable, decode_rule, format_rule, operands
-
-RAW_POSITIONS = (0, 254)
-MAX_CURRENT_TICKS = 254.0
 
 _MAX_CASES, _MAX_TERMS = 1024, 16_384
 _Case = tuple[Comparison | Variable, ...]
@@ -191,9 +188,10 @@ def free_ranges(plan: Plan, *, turned: bool = False) -> dict[int, _Interval]:
     anything = (-math.inf, math.inf)
     ranges = {hdso.index: anything for hdso in plan.hdsos if hdso.kind == "sensor"}
     for motor in plan.motors:
-        ends = sorted((raw - motor.cal1) / motor.cal2 for raw in RAW_POSITIONS)
+        ends = sorted((raw - motor.cal1) / motor.cal2 for raw in motor.positions)
         ranges[motor.angle] = anything if turned and motor.overflow_correction else (ends[0], ends[1])
-        ranges[motor.current] = (-MAX_CURRENT_TICKS, MAX_CURRENT_TICKS)
+        load = float(max(map(abs, motor.load_range))) * abs(motor.load_scale)
+        ranges[motor.current] = (-load, load)
         if plan.joints[motor.joint].control_mode == "muscle":
             written = (motor.position_command, motor.force_command)
             ranges.update({index: anything for index in written if index >= 0})

@@ -35,7 +35,8 @@ class Witness:
     """What a manifest says that a repetition needs, checked: texts are texts and files are names within the directory.
 
     `files` and `inputs` map a name to its sha256; `files` is empty while the bout runs, and after it was killed. `spec`
-    is as it was read: its keys and types are those of the bout's own specification.
+    is as it was read: its keys and types are those of the bout's own specification. `families` has the family of the
+    servos of each bus by its name; empty in older ones, which knew one family.
     """
 
     state: str
@@ -46,6 +47,7 @@ class Witness:
     inputs: Mapping[str, str]
     files: Mapping[str, str]
     versions: Mapping[str, str]
+    families: Mapping[str, str]
 
     @property
     def torn(self) -> bool:
@@ -64,7 +66,7 @@ def read_manifest(folder: Path) -> Witness:
         raise ManifestError(f"{path}: can not be read ({error})") from error
     if not isinstance(record, dict) or cast(dict[str, Any], record).get("format") != FORMAT:
         raise ManifestError(f"{path}: is not a manifest of format {FORMAT}")
-    found: dict[str, Any] = {"files": {}, "reason": "", **cast(dict[str, Any], record)}
+    found: dict[str, Any] = {"files": {}, "reason": "", "families": {}, **cast(dict[str, Any], record)}
     for key, (fits, expected) in _KEYS.items():
         if key not in found:
             raise ManifestError(f"{path}: lacks {key}")
@@ -106,6 +108,7 @@ _KEYS: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "inputs": _SUMS,
         "files": _SUMS,
         "versions": (_is_texts, "an object of texts"),
+        "families": (_is_texts, "an object of texts"),
     }
 )
 

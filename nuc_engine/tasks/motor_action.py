@@ -10,6 +10,8 @@ from nuc_engine.guard import Guard
 from nuc_engine.plan import MotorPlan, Plan, Slot
 from nuc_engine.store import Store, View
 from nuc_engine.tasks.board import Board, Drive
+from nuc_engine.tasks.drive_scale import DriveScale, scale_of
+from sccils_schemas.numbers import INTEGER_RANGE
 
 _OK = int(ReplyStatus.OK)
 _MUSCLE, _LIMP = Drive.MUSCLE, Drive.LIMP
@@ -24,8 +26,8 @@ CONFIRMATIONS = 2
 FRESH_NS = 250_000_000
 """How old a measurement may be, besides the pause between exchanges, to drive anything."""
 
-LEAD_S, LEAST_LEAD_RAW = 0.3, 20.0
-"""How far an approach goes ahead of the joint: what it turns in this time, and at least so much (raw units)."""
+LEAD_S, LEAST_LEAD_RAW, LEAD_TICK_DEG = 0.3, 20.0, 0.654
+"""How far an approach goes ahead of the joint: what it turns in this time, and at least so many ticks of that size."""
 
 LONGEST_STEP_NS = 100_000_000
 """For how much time at most a target is approached in one step: after a pause the goal does not jump."""
@@ -53,8 +55,9 @@ class MotorAction:
 
     What drives each motor stands on the board (reading B20). Muscles: measured + dir x round(servo delta); force:
     measured + dir x round(force command); position: the position command; target: a raw position of the board; limp:
-    the torque is taken off until the servo confirms, and again every LIMP_CYCLES; none: read only. A tweak is added to
-    a delta. A motor whose last reply was missed or implausible is read, not driven: stale data never moves it.
+    the torque is taken off until the servo confirms, and again every LIMP_CYCLES; none: read only. Where a unit of
+    servo delta and force command is not a tick of the motor, `scales` says how many it is. A tweak, in ticks, is added
+    to a delta. A motor whose last reply was missed or implausible is read, not driven: stale data never moves it.
     Positions are approached from the measured one at the board's rate, where it has one.
     """
 
@@ -62,10 +65,15 @@ class MotorAction:
         self._board, self._bus, self._guard = board, bus, guard
         self._motors = range(len(plan.motors))
         self._dirs = [motor.dir for motor in plan.motors]
+        self.scales = [scale_of(motor) for motor in plan.motors]
+        self._leads = [LEAST_LEAD_RAW * (LEAD_TICK_DEG / motor.tick_deg) for motor in plan.motors]
         self._force = [_cell(store, motor.force_command) for motor in plan.motors]
         self._position = [_cell(store, motor.position_command) for motor in plan.motors]
         modes = [plan.joints[motor.joint].control_mode for motor in plan.motors]
-        self._mirrors = [_mirror(store, motor, mode) for motor, mode in zip(plan.motors, modes, strict=True)]
+        self._mirrors = [
+            _mirror(store, motor, mode, scale)
+            for motor, mode, scale in zip(plan.motors, modes, self.scales, strict=True)
+        ]
         self._store = store
         self._speed, self._speed_at = store.locate(Slot(plan.motor_speed))
         self._delay, self._delay_at = store.locate(Slot(plan.motor_control_delay))
@@ -84,6 +92,7 @@ class MotorAction:
             self._level = level
         measured, status, deltas = board.position_raw, board.status, board.deltas
         sent, pushing, drives, tweaks = board.sent_raw, self._pushing, board.drives, board.tweaks
+        scales = self.scales
         # The current that comes back was measured while the previous command was in force.
         board.drive_sign = pushing.copy()
         stamps, oldest_ns = board.stamp_ns, now_ns - FRESH_NS - self._delay[self._delay_at]
@@ -104,9 +113,12 @@ class MotorAction:
                 continue
             position = measured[k]
             if drive is _MUSCLE:
-                delta = deltas[k]
-                # A delta that is no number reaches the guard as it is; round() would raise.
-                delta = round(delta) if delta - delta == 0.0 else delta
+                delta, scale = deltas[k], scales[k]
+                if scale is not None:
+                    delta = scale.ticks(delta)
+                else:
+                    # A delta that is no number reaches the guard as it is; round() would raise.
+                    delta = round(delta) if delta - delta == 0.0 else delta
                 command = position + self._dirs[k] * (delta + tweaks[k])
             else:
                 command = self._other(k, drive, position)
@@ -135,7 +147,9 @@ class MotorAction:
             return None
         value = cell[0][cell[1]]
         if drive is Drive.FORCE:
-            return position + self._dirs[k] * (round(value) + self._board.tweaks[k])
+            scale = self.scales[k]
+            delta = round(value) if scale is None else scale.ticks(value)
+            return position + self._dirs[k] * (delta + self._board.tweaks[k])
         return self._approach(k, value, position)
 
     def _approach(self, k: int, goal: float, position: int) -> float:
@@ -150,7 +164,7 @@ class MotorAction:
             most = rate * min(now_ns - self._approached_ns[k], LONGEST_STEP_NS) * 1e-9
             at += min(max(goal - at, -most), most)
             # A joint that is held by hand is not waited for with more and more force.
-            lead = max(LEAD_S * rate, LEAST_LEAD_RAW)
+            lead = max(LEAD_S * rate, self._leads[k])
             at = min(max(at, position - lead), position + lead)
         self._board.approach_raw[k] = at
         self._approached_ns[k] = now_ns
@@ -183,20 +197,29 @@ def _cell(store: Store, index: int) -> tuple[View, int, int] | None:
 
 
 class _Mirror:
-    """Writes position and force command back to their HDSOs: in muscle mode they act as sensors (reading B20)."""
+    """Writes position and force command back to their HDSOs: in muscle mode they act as sensors (reading B20).
 
-    def __init__(self, store: Store, position: int, force: int) -> None:
-        self._flags = store.flags
+    The force command is in units of muscle output, like one that is given.
+    """
+
+    def __init__(self, store: Store, position: int, force: int, scale: DriveScale | None) -> None:
+        self._flags, self._scale = store.flags, scale
+        self._whole = force >= 0 and store.plan.hdsos[force].datatype in INTEGER_RANGE
         self._cells = [(_cell(store, position), 0), (_cell(store, force), 1)]
 
-    def __call__(self, goal: int, delta: int) -> None:
+    def __call__(self, goal: int, ticks: int) -> None:
+        delta: float = ticks
+        if self._scale is not None:
+            delta = self._scale.units(ticks)
+            if self._whole:
+                delta = round(delta)
         for cell, which in self._cells:
             if cell is not None:
                 cell[0][cell[1]] = delta if which else goal
                 self._flags[cell[2]] = 1
 
 
-def _mirror(store: Store, motor: MotorPlan, mode: str) -> _Mirror | None:
+def _mirror(store: Store, motor: MotorPlan, mode: str, scale: DriveScale | None) -> _Mirror | None:
     if mode != "muscle" or (motor.position_command < 0 and motor.force_command < 0):
         return None
-    return _Mirror(store, motor.position_command, motor.force_command)
+    return _Mirror(store, motor.position_command, motor.force_command, scale)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from drivers.servo import ReplyStatus
 from nuc_engine.plan import HdsoPlan, MotorPlan, Plan, Slot
@@ -17,8 +18,9 @@ NEW, OLD = 0.05, 0.95
 class MotorConversion:
     """Converts the replies of the cycle that has just ended; a motor without a good reply is skipped.
 
-    angle_deg = (raw - angleCal1) / angleCal2. The current takes the sign of the raw delta that was commanded
-    (the motor reports a magnitude only) and passes filt = 0.05 new + 0.95 old; the first sample initialises it.
+    angle_deg = (raw - angleCal1) / angleCal2. The current takes the sign of the raw delta that was commanded where the
+    motor reports a magnitude only, is counted in units of its sensor, and passes filt = 0.05 new + 0.95 old; the first
+    sample initialises it.
     Joint velocity, for force-velocity functions, is the filtered difference of successive angles.
     """
 
@@ -45,7 +47,8 @@ class MotorConversion:
                 else:
                     position = channel.unwrap(position)
             angle = (position - channel.cal1) / channel.cal2
-            filtered = sign[k] * current[k]
+            load = channel.load
+            filtered = sign[k] * current[k] if load is None else load(current[k], sign[k])
             if channel.started:
                 filtered = NEW * filtered + OLD * channel.filtered
                 if self._velocity:
@@ -67,6 +70,7 @@ class _Channel:
         self.angle_index, self.current_index = motor.angle, motor.current
         self.angle_view, self.angle_at = store.locate(Slot(motor.angle))
         self.current_view, self.current_at = store.locate(Slot(motor.current))
+        self.load = _load(motor)
         self.span = _span(plan.hdsos[motor.angle]) if motor.overflow_correction else 0
         self.half_span = self.span // 2
         self.started = self.consecutive = False
@@ -102,6 +106,14 @@ class _Channel:
             rate = math.radians(angle - self.last_angle) * 1e9 / elapsed
             board.velocity_rad_s[motor] = NEW * rate + OLD * board.velocity_rad_s[motor]
         self.last_angle, self.last_ns = angle, stamp_ns
+
+
+def _load(motor: MotorPlan) -> Callable[[int, int], float] | None:
+    """Return what makes a load of a reading and the sign of the drive; None where it is a magnitude in ticks."""
+    scale = motor.load_scale
+    if motor.load_range[0] < 0:
+        return lambda reading, _: scale * reading
+    return None if scale == 1.0 else lambda reading, sign: scale * sign * reading
 
 
 def _span(hdso: HdsoPlan) -> int:

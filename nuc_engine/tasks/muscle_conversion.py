@@ -8,6 +8,7 @@ from nuc_engine.functions import bind_function
 from nuc_engine.plan import MusclePlan, Plan, Slot
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Board
+from nuc_engine.tasks.weight import Weight
 
 REPORT_INTERVAL_NS = 1_000_000_000
 """A muscle whose force is no number is reported at most this often."""
@@ -16,18 +17,19 @@ _RADIANS = math.pi / 180.0
 
 
 class MuscleConversion:
-    """Sums the muscles of every joint to its servo delta, in ticks.
+    """Sums the muscles of every joint to its servo delta, in units of muscle output: ticks of an AI motor.
 
     l' = ((alpha - theta) r + l0) / l0 with the angle difference in radians (reading B2). The force f is
     PS + activation FL FV fmax, the delta the sum of r f. PS and FL take l', FV takes the rate of l' in 1/s, from the
     filtered joint velocity: negative while the muscle shortens. Nothing is clamped (B3); negative forces are counted
-    in `negative_forces`.
+    in `negative_forces`. Where the plan wants the weight carried, that is added to the deltas.
     """
 
     def __init__(self, plan: Plan, store: Store, board: Board) -> None:
         self._board = board
         self._muscles = [_Bound(plan, store, muscle) for muscle in plan.muscles]
         self._motors = len(plan.motors)
+        self._weight = None if plan.gravity is None else Weight(plan.gravity, store)
         self.negative_forces = [0] * len(plan.muscles)
 
     def run(self, now_ns: int) -> None:
@@ -56,6 +58,8 @@ class MuscleConversion:
                 self.negative_forces[k] += 1
             elif force - force != 0.0:
                 self._no_number(muscle, now_ns)
+        if self._weight is not None:
+            self._weight.add(deltas)
         board.deltas = deltas
 
     def _no_number(self, muscle: _Bound, now_ns: int) -> None:
