@@ -27,6 +27,7 @@ class BusGroup:
         "found_by_bus",
         "misses",
         "position_raw",
+        "refusals",
         "servos",
         "stamp_ns",
         "status",
@@ -50,6 +51,7 @@ class BusGroup:
         self.status = [int(ReplyStatus.NONE)] * count
         self.stamp_ns = [-1] * count
         self.misses = [0] * count
+        self.refusals: tuple[str, ...] = ()
         self.wake_ns = NEVER
         self.found: tuple[int, ...] = ()
         self.found_by_bus: tuple[tuple[int, ...], ...] = ((),) * len(buses)
@@ -151,6 +153,7 @@ class BusGroup:
             self.status[i], self.stamp_ns[i], self.misses[i] = bus.status[k], bus.stamp_ns[k], bus.misses[k]
         self.found_by_bus = tuple(bus.found for bus in self._buses)
         self.found = tuple(bus_id for found in self.found_by_bus for bus_id in found)
+        self.refusals = tuple(text for bus in self._buses for text in bus.refusals)
 
     def _on_each(self, action: Callable[[int], None]) -> None:
         """Do it on every bus, whatever happens on one of them; raise the first of what was raised."""
