@@ -134,7 +134,7 @@ class DynamixelServo(FramedServo):
     def read(self, address: int, count: int, now_ns: int) -> Answer:
         """Return registers; an access error where the table ends."""
         places = self._places(address, count)
-        if not count or places[-1] >= self._end:
+        if not count or max(places) >= self._end:
             return Answer(self.error() | ACCESS)
         data = bytearray()
         for first, length in _runs(places):

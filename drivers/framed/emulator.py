@@ -27,6 +27,7 @@ from drivers.errors import BusError
 from drivers.faults import FaultLayer, LineFaults
 from drivers.framed.emulator_groups import FAST, READS, WRITES, Part, group_parts
 from drivers.framed.emulator_servo import ACTION, REG_WRITE, Answer, FramedServo
+from drivers.framed.emulator_wire import ServosWire
 from drivers.framed.packet import BROADCAST, PING, READ, WRITE, Dialect, Packet
 from drivers.inprocess import PacedLine
 from drivers.port import wire_ns
@@ -42,7 +43,6 @@ LONGEST_DELAY_NS: Final = 508_000
 """The longest return delay a servo can be set to: 254 times 2 us."""
 
 _CHATTER_NS = 6_000_000
-_LONGEST_NOISE = 64
 _IDLE = 0xFF
 
 FastStatus = Callable[[Sequence[Part], Sequence[tuple[int, Answer]]], bytes]
@@ -63,10 +63,6 @@ class Manners:
     fast_status: FastStatus | None = None
 
 
-def _nowhere(data: bytes, start_ns: int) -> None:
-    """Where replies go until a line is connected."""
-
-
 class FramedEmulator:
     """Servos with registers behind one line (a `drivers.family.Emulator`).
 
@@ -75,25 +71,16 @@ class FramedEmulator:
     """
 
     __slots__ = (
-        "_baud",
         "_babbling",
         "_by_id",
-        "_deliver",
         "_dialect",
-        "_faults",
-        "_jitter_ns",
         "_manners",
         "_now_ns",
         "_parser",
         "_plant",
         "_powered",
-        "_rng",
         "_rx_free_ns",
-        "_talk_from_ns",
-        "_talk_until_ns",
-        "_talked_ns",
-        "_turnaround_ns",
-        "collisions",
+        "_wire",
         "servos",
     )
 
@@ -111,53 +98,53 @@ class FramedEmulator:
         faults: FaultLayer | None = None,
     ) -> None:
         """Put servos that are powered up on a line. Raises `BusError` for jitter without a generator."""
-        if jitter_ns and rng is None:
-            raise BusError("turnaround jitter needs a generator: pass rng")
-        self.collisions = 0
         self.servos = tuple(servos)
-        self._baud = baud
         self._dialect, self._manners, self._plant = dialect, manners, plant
-        self._turnaround_ns, self._jitter_ns, self._rng, self._faults = turnaround_ns, jitter_ns, rng, faults
+        self._wire = ServosWire(baud, turnaround_ns, jitter_ns, rng, faults)
         self._parser = dialect.parser(status=False)
         self._powered = True
         self._babbling: set[int] = set()
         self._by_id: dict[int, tuple[FramedServo, ...]] | None = None
-        # The time last heard of; until when the host sends, noise was made; from when and until when servos talk.
-        self._now_ns = self._rx_free_ns = self._talked_ns = self._talk_from_ns = self._talk_until_ns = 0
-        self._deliver: Callable[[bytes, int], None] = _nowhere
+        # The time last heard of; until when the host sends.
+        self._now_ns = self._rx_free_ns = 0
 
     @property
     def baud(self) -> int:
         """The rate of the line, bit/s; servos set to another one neither hear nor answer."""
-        return self._baud
+        return self._wire.baud
 
     @baud.setter
     def baud(self, baud: int) -> None:
-        self._baud = baud
+        self._wire.baud = baud
         self._by_id = None
+
+    @property
+    def collisions(self) -> int:
+        """Messages that were lost because somebody else was talking."""
+        return self._wire.collisions
 
     def connect(self, line: PacedLine) -> None:
         """Send replies into `line` from now on."""
-        self._deliver = line.deliver
+        self._wire.connect(line)
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes whose first bit starts at `now_ns`, or when the line is free. Raises `PlantFault`."""
+        wire, baud = self._wire, self._wire.baud
         start_ns = max(now_ns, self._rx_free_ns)
         if start_ns - self._rx_free_ns > FORGET_NS:
             self._parser.forget()
-        self._rx_free_ns = end_ns = start_ns + wire_ns(len(data), self._baud)
+        self._rx_free_ns = end_ns = start_ns + wire_ns(len(data), baud)
         if not self._powered:
             self._plant.advance(end_ns)
             return
         self.chatter(now_ns, end_ns + _CHATTER_NS)
-        data, start_ns = self._through(data, start_ns)
-        heard = data if self._faults is None else self._faults.garble(data)
+        data, start_ns = wire.through(data, start_ns)
         done = 0
-        for index, packet in self._parser.feed(heard):
-            begin_ns, heard_ns = start_ns + wire_ns(done, self._baud), start_ns + wire_ns(index + 1, self._baud)
+        for index, packet in self._parser.feed(wire.heard(data)):
+            begin_ns, heard_ns = start_ns + wire_ns(done, baud), start_ns + wire_ns(index + 1, baud)
             done = index + 1
-            if begin_ns < self._talk_until_ns and heard_ns > self._talk_from_ns:
-                self.collisions += 1
+            if wire.taken(begin_ns, heard_ns):
+                wire.collisions += 1
                 continue
             self._settle(heard_ns)
             self._plant.advance(heard_ns)
@@ -169,24 +156,14 @@ class FramedEmulator:
         `receive` does this for a while ahead; who carries the bytes should do it between requests too.
         """
         self._settle(now_ns)
-        if not self._noisy or self._rng is None:
-            return
-        start_ns, byte_ns = max(now_ns, self._talked_ns), wire_ns(1, self._baud)
-        while start_ns < until_ns:
-            count = min(-(-(until_ns - start_ns) // byte_ns), _LONGEST_NOISE)
-            self._deliver(self._rng.bytes(count), start_ns)
-            self._talked_ns = start_ns = start_ns + wire_ns(count, self._baud)
+        self._wire.noisy = self._powered and any(self.servos[servo].plugged for servo in self._babbling)
+        self._wire.make_noise(now_ns, until_ns)
 
     # --- what can be done to the servos, see `drivers.family.Emulator` ---
 
     def set_faults(self, faults: LineFaults) -> None:
-        """Let the line fail like this from now on."""
-        if self._faults is not None:
-            self._faults.faults = faults
-        elif self._rng is not None:
-            self._faults = FaultLayer(faults, self._rng.spawn(1)[0])
-        else:
-            raise BusError("faults need a generator: pass rng")
+        """Let the line fail like this from now on. Raises `BusError` without a generator."""
+        self._wire.set_faults(faults)
 
     def unplug(self, servo: int) -> None:
         """Take the servo off the line: no power, no torque, no answer."""
@@ -217,7 +194,7 @@ class FramedEmulator:
     def babble(self, servo: int, *, talking: bool = True) -> None:
         """Let the servo talk without being asked, or stop it. Raises `BusError` without a generator."""
         self._servo(servo)
-        if self._rng is None:
+        if not self._wire.can_babble:
             raise BusError("a babbling servo needs a generator: pass rng")
         if talking:
             self._babbling.add(servo)
@@ -248,30 +225,16 @@ class FramedEmulator:
             "bad_checksums": self._parser.bad_checksums,
             "stray_bytes": self._parser.stray_bytes,
             "collisions": self.collisions,
-            "injected": dict(self._faults.injected) if self._faults is not None else {},
+            "injected": self._wire.injected,
         }
 
     # --- hearing ---
-
-    @property
-    def _noisy(self) -> bool:
-        return self._powered and any(self.servos[servo].plugged for servo in self._babbling)
 
     def _servo(self, servo: int) -> FramedServo:
         if not 0 <= servo < len(self.servos):
             raise BusError(f"no servo {servo} on this line: expected 0 to {len(self.servos) - 1}")
         self._by_id = None
         return self.servos[servo]
-
-    def _through(self, data: bytes, start_ns: int) -> tuple[bytes, int]:
-        """Return what of the host's bytes does not meet a servo's, and when it starts."""
-        end_ns = start_ns + wire_ns(len(data), self._baud)
-        if start_ns >= self._talk_until_ns or end_ns <= self._talk_from_ns:
-            return data, start_ns
-        self.collisions += 1
-        self._parser.forget()
-        lost = min(len(data), -(-(self._talk_until_ns - start_ns) // wire_ns(1, self._baud)))
-        return data[lost:], start_ns + wire_ns(lost, self._baud)
 
     def _settle(self, now_ns: int) -> None:
         """Let servos do what was due before `now_ns`, in its order."""
@@ -290,7 +253,7 @@ class FramedEmulator:
         return [servo for servo in self._by_id.get(bus_id, ()) if servo.wakes_ns <= now_ns]
 
     def _sorted(self) -> dict[int, tuple[FramedServo, ...]]:
-        hearing = [servo for servo in self.servos if servo.plugged and servo.baud == self._baud]
+        hearing = [servo for servo in self.servos if servo.plugged and servo.baud == self.baud]
         by_id: dict[int, tuple[FramedServo, ...]] = {BROADCAST: tuple(hearing)}
         for servo in hearing:
             by_id[servo.bus_id] = (*by_id.get(servo.bus_id, ()), servo)
@@ -300,7 +263,8 @@ class FramedEmulator:
 
     def _obey(self, packet: Packet, now_ns: int) -> None:
         instruction = packet.instruction
-        for servo in self._listeners(BROADCAST, now_ns):
+        everybody = self._listeners(BROADCAST, now_ns)
+        for servo in everybody:
             servo.fed_ns = now_ns
         if packet.bus_id != BROADCAST:
             self._obey_one(packet, now_ns)
@@ -309,7 +273,7 @@ class FramedEmulator:
         elif instruction in self._manners.groups:
             self._obey_group(packet, now_ns)
         else:
-            for servo in self._listeners(BROADCAST, now_ns):
+            for servo in everybody:
                 self._do(servo, packet, now_ns)
         if instruction not in READS and instruction not in (PING, READ):
             # Ids and rates may have been changed.
@@ -320,12 +284,11 @@ class FramedEmulator:
         listeners = self._listeners(packet.bus_id, now_ns)
         for servo in listeners:
             answering = servo.answers(packet.instruction)
-            bus_id = servo.bus_id
             answer = self._do(servo, packet, now_ns)
             if answer is not None and answering:
-                statuses.append(self._dialect.status(bus_id, answer.error, answer.data))
+                statuses.append(self._dialect.status(packet.bus_id, *answer))
         if statuses:
-            self._send([(listeners[0], _overlaid(statuses))], now_ns)
+            self._wire.say(_overlaid(statuses), listeners[0].return_delay_ns, now_ns, now_ns)
 
     def _do(self, servo: FramedServo, packet: Packet, now_ns: int) -> Answer | None:
         """Let one servo do what it is told; return its answer, None where it says nothing."""
@@ -350,72 +313,23 @@ class FramedEmulator:
                 for servo in self._listeners(part.bus_id, now_ns):
                     servo.write(part.address, part.data, now_ns)
         elif packet.instruction in FAST and self._manners.fast_status is not None:
-            self._answer_fast(parts, now_ns)
+            self._answer_fast(parts, self._manners.fast_status, now_ns)
         else:
-            self._send([(servos[0], status) for servos, status in self._statuses(parts, now_ns)], now_ns)
-
-    def _statuses(self, parts: Sequence[Part], now_ns: int) -> Iterable[tuple[Sequence[FramedServo], bytes]]:
-        """Return who answers, with what, up to the first servo that is silent."""
-        for part in parts:
-            servos = self._readers(part, now_ns)
-            if not servos:
-                return
-            answers = [servo.read(part.address, part.count, now_ns) for servo in servos]
-            yield servos, _overlaid([self._dialect.status(part.bus_id, *answer) for answer in answers])
-
-    def _readers(self, part: Part, now_ns: int) -> Sequence[FramedServo]:
-        return [servo for servo in self._listeners(part.bus_id, now_ns) if servo.answers(READ)]
-
-    def _answer_fast(self, parts: Sequence[Part], now_ns: int) -> None:
-        """Send one packet to which all have added."""
-        answers: list[tuple[int, Answer]] = []
-        first: FramedServo | None = None
-        for part in parts:
-            servos = self._readers(part, now_ns)
-            if not servos:
-                break
-            first = first or servos[0]
-            heard = [servo.read(part.address, part.count, now_ns) for servo in servos]
-            data = _overlaid([answer.data.ljust(part.count, b"\0") for answer in heard])
-            answers.append((part.bus_id, Answer(reduce(and_, (answer.error for answer in heard)), data)))
-        if first is not None and self._manners.fast_status is not None:
-            self._send([(first, self._manners.fast_status(parts, answers))], now_ns)
+            after_ns = now_ns
+            for servos, answers in self._answers(parts, now_ns):
+                statuses = [self._dialect.status(servos[0].bus_id, *answer) for answer in answers]
+                after_ns = self._wire.say(_overlaid(statuses), servos[0].return_delay_ns, after_ns, now_ns)
 
     def _ping_all(self, now_ns: int) -> None:
-        slot_ns = wire_ns(self._dialect.status_bytes(3), self._baud) + LONGEST_DELAY_NS
-        servos = [servo for servo in self._listeners(BROADCAST, now_ns) if servo.answers(PING)]
-        statuses = {servo: self._dialect.status(servo.bus_id, *servo.ping()) for servo in servos}
-        if not self._manners.ping_slots:
-            if servos:
-                self._send([(servos[0], _overlaid(list(statuses.values())))], now_ns)
-            return
-        for bus_id in sorted({servo.bus_id for servo in servos}):
-            same = [servo for servo in servos if servo.bus_id == bus_id]
-            self._send([(same[0], _overlaid([statuses[servo] for servo in same]))], now_ns + bus_id * slot_ns)
-
-    # --- answering ---
-
-    def _send(self, replies: Iterable[tuple[FramedServo, bytes]], now_ns: int) -> None:
-        """Send replies one after the other, the first one after a request that ended at `now_ns`."""
-        for servo, reply in replies:
-            start_ns = now_ns + servo.return_delay_ns + self._turnaround_ns + self._jitter()
-            if self._noisy:
-                self.collisions += 1
-                return
-            sent = reply
-            if self._faults is not None:
-                start_ns += self._faults.delay_ns()
-                sent = self._faults.babble() + self._faults.garble(reply)
-            self._deliver(sent, start_ns)
-            now_ns = start_ns + wire_ns(max(len(sent), len(reply)), self._baud)
-            if self._talk_until_ns <= self._now_ns:
-                self._talk_from_ns = start_ns
-            self._talk_until_ns = max(self._talk_until_ns, now_ns)
-
-    def _jitter(self) -> int:
-        if not self._jitter_ns or self._rng is None:
-            return 0
-        return int(self._rng.integers(0, self._jitter_ns, endpoint=True))
+        slot_ns = wire_ns(self._dialect.status_bytes(3), self.baud) + LONGEST_DELAY_NS
+        statuses: dict[int, list[tuple[FramedServo, bytes]]] = {}
+        for servo in self._listeners(BROADCAST, now_ns):
+            slot = servo.bus_id if self._manners.ping_slots else 0
+            status = self._dialect.status(servo.bus_id, *servo.ping())
+            statuses.setdefault(slot, []).append((servo, status))
+        for slot, said in sorted(statuses.items(), key=lambda item: item[0]):
+            delay_ns = said[0][0].return_delay_ns + slot * slot_ns
+            self._wire.say(_overlaid([status for _, status in said]), delay_ns, now_ns, now_ns)
 
 
 def _overlaid(messages: Sequence[bytes]) -> bytes:
