@@ -320,6 +320,29 @@ class FramedEmulator:
                 statuses = [self._dialect.status(servos[0].bus_id, *answer) for answer in answers]
                 after_ns = self._wire.say(_overlaid(statuses), servos[0].return_delay_ns, after_ns, now_ns)
 
+    def _answers(
+        self, parts: Sequence[Part], now_ns: int
+    ) -> Iterable[tuple[Sequence[FramedServo], Sequence[Answer]]]:
+        """Return who answers, and what, up to the first part nobody answers to; mostly one servo with one answer."""
+        for part in parts:
+            servos = [servo for servo in self._listeners(part.bus_id, now_ns) if servo.answers(READ)]
+            if not servos:
+                return
+            yield servos, [servo.read(part.address, part.count, now_ns) for servo in servos]
+
+    def _answer_fast(self, parts: Sequence[Part], fast_status: FastStatus, now_ns: int) -> None:
+        """Send one packet to which all have added; where two have one id, what is left of two packets."""
+        said = list(self._answers(parts, now_ns))
+        packets: list[bytes] = []
+        for k in range(max((len(answers) for _, answers in said), default=0)):
+            given: list[tuple[int, Answer]] = []
+            for part, (_, answers) in zip(parts, said, strict=False):
+                error, data = answers[min(k, len(answers) - 1)]
+                given.append((part.bus_id, Answer(error, data.ljust(part.count, b"\0"))))
+            packets.append(fast_status(parts, given))
+        if packets:
+            self._wire.say(_overlaid(packets), said[0][0][0].return_delay_ns, now_ns, now_ns)
+
     def _ping_all(self, now_ns: int) -> None:
         slot_ns = wire_ns(self._dialect.status_bytes(3), self.baud) + LONGEST_DELAY_NS
         statuses: dict[int, list[tuple[FramedServo, bytes]]] = {}
