@@ -16,6 +16,9 @@ from drivers.servo import ReplyStatus
 ROUNDS_WHEN_UNKNOWN: Final = 2
 """How often everybody is told to go limp where it is not known who is there: one request may be lost."""
 
+ROUNDS_TO_ANSWER: Final = 5
+"""How often one is asked before it counts as not there: a reply may be lost, or not be believed."""
+
 _OK = int(ReplyStatus.OK)
 
 
@@ -152,3 +155,12 @@ def _attempt(line: Releasing, pace: Pace, *, begin: bool) -> None:
             bus.torque_off(pace.now_ns)
     except PortError as error:
         line.failure = str(error)
+
+
+def answers(bus: Bus, pace: Pace, rounds: int = ROUNDS_TO_ANSWER) -> bool:
+    """Say whether any servo of the bus can be read within so many cycles; nothing moves. Raises `PortError`."""
+    for _ in range(rounds):
+        read_all(bus, pace)
+        if _OK in bus.status:
+            return True
+    return False

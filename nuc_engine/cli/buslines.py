@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import select
+import signal
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from drivers.bench import Pace
+    from drivers.bench_plant import BenchPlant
     from drivers.bus import Bus
-    from drivers.family import BusFamily
-    from drivers.servo import ServoAddress
+    from drivers.family import BusFamily, Emulator
+    from drivers.port import Port
+    from drivers.servo import ServoAddress, ServoModel
     from drivers.url import LineSpec
+    from nuc_engine.plan import Plan
+    from sccils_schemas.documents import Motor
+    from sccils_schemas.model import Model
+
+_EMULATED_MODEL = "1001"
+"""What emulated AI motors are when nobody says otherwise: the leg's proximal ones."""
 
 
 class RealPace:
@@ -31,85 +43,100 @@ class RealPace:
 
 
 class BenchLine:
-    """One bus at the bench: real or emulated, at one rate. `servos` are those that were named, perhaps none."""
+    """One bus at the bench: real or emulated, at one rate. `servos` are those that were named, perhaps none.
+
+    `plant` is what emulated servos turn, None for real ones.
+    """
 
     def __init__(self, url: str, servos: tuple[ServoAddress, ...], baud: int | None = None) -> None:
-        from dataclasses import replace
-
         from drivers.bench import VirtualPace
         from drivers.factory import find_family, is_emulated, parse_line
-        from drivers.serialport import open_port
 
+        self.url = url
         self.servos = servos
-        self._url = url
-        self._emulated = is_emulated(url)
-        self.pace: Pace = VirtualPace() if self._emulated else RealPace()
+        self.emulated = is_emulated(url)
+        self.pace: Pace = VirtualPace() if self.emulated else RealPace()
+        self.plant: BenchPlant | None = None
         self.remark = ""
-        if self._emulated:
-            self.spec, self._family, self._bus = _emulated(url, servos)
-            return
-        spec = parse_line(url)
-        self.spec = spec if baud is None else replace(spec, baud=baud)
-        self._family = find_family(spec.family)
-        self._port = open_port(spec.path, self.spec.baud)
-        self.remark = self._port.latency.remark
+        if self.emulated:
+            self.spec, self.family, self.plant, self._emulator = _emulated(url, servos)
+        else:
+            self.spec, self._emulator = parse_line(url), None
+            self.family = find_family(self.spec.family)
+        self._port: Port = self._open(self.spec.baud if baud is None else baud)
 
     def bus(self, servos: Sequence[ServoAddress]) -> Bus:
         """Return a bus of these servos; of any one servo where there are none yet."""
-        if self._emulated:
-            return self._bus
-        return self._family.bus_on_port(self.spec, self._port, servos or (self._family.any_servo(),))
+        from drivers.factory import bus_on_port
+
+        return bus_on_port(self.spec, self._port, servos or (self.family.any_servo(),))
+
+    def reopen(self, baud: int) -> None:
+        """Speak at another rate from now on. Raises `PortError`."""
+        self._port.close()
+        self._port = self._open(baud)
+
+    @property
+    def port(self) -> Port:
+        """The open port."""
+        return self._port
 
     def named(self, ids: Sequence[int]) -> tuple[ServoAddress, ...]:
         """Return addresses of the family for ids that were found."""
-        return tuple(servo for servo in self._family.every_servo() if servo.bus_id in ids)
+        return tuple(servo for servo in self.family.every_servo() if servo.bus_id in ids)
 
     def close(self) -> None:
         """Give the port back."""
-        if not self._emulated:
-            self._port.close()
+        self._port.close()
+
+    def _open(self, baud: int) -> Port:
+        from drivers.inprocess import InProcessPort
+        from drivers.serialport import open_port
+
+        self.spec = replace(self.spec, baud=baud)
+        if self._emulator is not None:
+            return InProcessPort(self._emulator, baud)
+        port = open_port(self.spec.path, baud)
+        self.remark = port.latency.remark
+        return port
 
 
-def _emulated(url: str, servos: tuple[ServoAddress, ...]) -> tuple[LineSpec, BusFamily, Bus]:
+def _emulated(url: str, servos: tuple[ServoAddress, ...]) -> tuple[LineSpec, BusFamily, BenchPlant, Emulator]:
+    from drivers.bench_plant import BenchPlant
     from drivers.factory import DEFAULT_FAMILY, find_family
-    from drivers.url import LineSpec, split_url
+    from drivers.faults import FAULT_OPTIONS
+    from drivers.url import LineSpec, parse_url, split_url
 
     if not servos:
         raise click.UsageError(f"{url}: which emulated servos are there? name them with --ids or --config")
     name = split_url(url)[1] or DEFAULT_FAMILY
     family = find_family(name)
-    emulator = family.emulator(url, servos, _StillPlant(), 0)
-    bus = family.open_emulated(url, servos, _StillPlant(), 0)
-    return LineSpec(name, "", emulator.baud, {}), family, bus
+    plant = BenchPlant([_emulated_model(family, servo) for servo in servos])
+    emulator = family.emulator(url, servos, plant, 0)
+    options = parse_url(url, (*family.line_options, *family.emulator_options, *FAULT_OPTIONS)).options
+    for_line = {key: value for key, value in options.items() if key in family.line_options and key != "baud"}
+    return LineSpec(name, "", emulator.baud, for_line), family, plant, emulator
 
 
-class _StillPlant:
-    """Shafts at mid-scale that nothing moves."""
-
-    def advance(self, now_ns: int) -> None:
-        """Nothing moves."""
-
-    def command(self, servo: int, goal_deg: float, level: int) -> None:
-        """Nothing moves."""
-
-    def release(self, servo: int) -> None:
-        """Nothing moves."""
-
-    def sample(self, servo: int) -> tuple[float, float]:
-        """Return 83 degrees and no current."""
-        return 83.0, 0.0
+def _emulated_model(family: BusFamily, servo: ServoAddress) -> ServoModel:
+    if servo.model and servo.model not in family.models:
+        raise click.UsageError(f"{family.name} has no model {servo.model!r}: expected {', '.join(family.models)}")
+    return family.models.get(servo.model or _EMULATED_MODEL) or next(iter(family.models.values()))
 
 
 def bench_lines(
-    url: str, *, ids: tuple[int, ...] | None, config: str | None, all_rates: bool = False
+    url: str, *, ids: tuple[int, ...] | None, config: str | None, all_rates: bool = False, model: str | None = None
 ) -> Iterator[BenchLine]:
     """Yield the bus at the rate of its URL, or one after the other at every rate of its family."""
     from drivers.factory import find_family, is_emulated, parse_line
     from drivers.servo import ServoAddress
 
-    servos = tuple(ServoAddress(bus_id, f"id {bus_id}") for bus_id in ids or ())
+    servos = tuple(ServoAddress(bus_id, f"id {bus_id}", model or "") for bus_id in ids or ())
     if config is not None:
-        servos = tuple(servos_of(config))
+        known = planned_servos(config, family_of(url))
+        servos = tuple(servo for servo in known if ids is None or servo.bus_id in ids)
+        if ids is not None and (unknown := set(ids) - {servo.bus_id for servo in servos}):
+            raise click.UsageError(f"{config} has no servo of id {', '.join(map(str, sorted(unknown)))}")
     if not all_rates or is_emulated(url):
         yield BenchLine(url, servos)
         return
@@ -117,9 +144,43 @@ def bench_lines(
         yield BenchLine(url, servos, baud)
 
 
-def servos_of(config: str) -> dict[ServoAddress, str]:
-    """Return the servos of a configuration, each with its bus's name or nothing. Raises `NotFound`, `Refused`."""
+def open_line(
+    url: str, *, ids: tuple[int, ...] | None, config: str | None = None, model: str | None = None
+) -> BenchLine:
+    """Return the bus at the rate of its URL."""
+    return next(bench_lines(url, ids=ids, config=config, model=model))
+
+
+def family_of(url: str) -> str:
+    """Return the name of the family of a URL. Raises `BusUrlError`."""
+    from drivers.factory import DEFAULT_FAMILY, is_emulated
+    from drivers.url import split_url
+
+    scheme, rest, _ = split_url(url)
+    return (rest or DEFAULT_FAMILY) if is_emulated(url) else scheme
+
+
+def servos_of(config: str, family: str) -> dict[ServoAddress, str]:
+    """Return a configuration's servos of a family, each with its bus's name or nothing. Raises `NotFound`, `Refused`."""
+    from drivers.factory import DEFAULT_FAMILY, find_family
     from drivers.servo import ServoAddress
+    from nuc_engine.cli.errors import Refused
+
+    folder, model = _load(config)
+    found: dict[ServoAddress, str] = {}
+    for joint in model.jointlist.joints:
+        if family == DEFAULT_FAMILY and (motor := joint.motor) is not None:
+            found[ServoAddress(motor.serial_id, motor.name, motor.modelnum or "")] = motor.bus or ""
+        for other in joint.motors:
+            if other.model in find_family(family).models:
+                found[_address(other)] = other.bus or ""
+    if not found:
+        raise Refused(f"{folder.name}: no joint has a motor of the family {family}; `nuc bus adapt` writes them")
+    return found
+
+
+def _load(config: str) -> tuple[Path, Model]:
+    """Return folder and documents of a configuration. Raises `NotFound`, `Refused`."""
     from nuc_engine.cli.errors import Refused
     from nuc_engine.locations import find_configuration
     from sccils_schemas.model import load_model
@@ -128,5 +189,71 @@ def servos_of(config: str) -> dict[ServoAddress, str]:
     model, _ = load_model(folder)
     if model is None:
         raise Refused(f"{folder}: has errors; `nuc validate {config}` lists them")
-    motors = [joint.motor for joint in model.jointlist.joints if joint.motor is not None]
-    return {ServoAddress(motor.serial_id, motor.name, motor.modelnum or ""): motor.bus or "" for motor in motors}
+    return folder, model
+
+
+def planned_servos(config: str, family: str) -> tuple[ServoAddress, ...]:
+    """Return a configuration's servos of a family, set up as the engine sets them up. Raises `NotFound`, `Refused`."""
+    from nuc_engine.motors import addresses_of
+
+    return addresses_of(plan_for(config, family).motors)
+
+
+def plan_for(config: str, family: str) -> Plan:
+    """Return a configuration's plan on a bus of a family. Raises `NotFound`, `Refused`."""
+    from nuc_engine.cli.errors import Refused
+    from nuc_engine.plan import PlanError
+    from nuc_engine.planning import build_plan
+
+    folder, model = _load(config)
+    names = {motor.bus or "" for joint in model.jointlist.joints for motor in joint.servos}
+    try:
+        return build_plan(model, dict.fromkeys({"", *names}, family))
+    except PlanError as error:
+        raise Refused(f"{folder.name}: {error}") from error
+
+
+def _address(motor: Motor) -> ServoAddress:
+    from drivers.servo import ServoAddress
+
+    stiffness, limit = motor.stiffness_n_m_deg or 0.0, motor.torque_limit_n_m or 0.0
+    return ServoAddress(motor.serial_id, motor.name, motor.model, stiffness, limit)
+
+
+class Stop:
+    """Whether somebody wants it to end: Ctrl-C, a terminal that is closed, a request to terminate.
+
+    A context in which these only set a flag, so that whatever is under way ends between two exchanges and the torque
+    can be taken off.
+    """
+
+    _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._prompting = False
+
+    def __call__(self) -> bool:
+        """Say whether it was asked for."""
+        return self.asked
+
+    def __enter__(self) -> Stop:
+        self._before = [signal.signal(number, self._note) for number in self._SIGNALS]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in zip(self._SIGNALS, self._before, strict=True):
+            signal.signal(number, handler)
+
+    def prompt(self, text: str, **how: Any) -> Any:
+        """Ask somebody something; Ctrl-C ends that at once."""
+        self._prompting = True
+        try:
+            return click.prompt(text, err=True, **how)
+        finally:
+            self._prompting = False
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        if self._prompting:
+            raise KeyboardInterrupt

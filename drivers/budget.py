@@ -1,0 +1,256 @@
+"""How often a bus can be exchanged with: bytes on the wire, the servos' hesitation, the adapter.
+
+Every family has forms of exchange; how many bytes each of them takes is data here. A byte is ten bits. From the bytes
+follows the wire limit, which nothing gets past; turnarounds and the adapter's timer are added to it.
+
+Sources: the packet sizes of the makers' protocol documents (Dynamixel: 10 bytes read, 4 written; STS: 6 read, 2
+written); FTDI application note AN232B-04 for the timer and the 62 bytes. What is assumed is marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from drivers.errors import BusUrlError
+from drivers.port import wire_ns
+
+NS: Final = 1_000_000_000
+FTDI_PACKET_BYTES: Final = 62
+"""An FTDI adapter hands over as many bytes at once without waiting for its timer."""
+
+WORTH_SAYING: Final = 1.1
+"""Advice is given for what makes the loop at least this much faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number that grows with the number of servos."""
+
+    fixed: int
+    per_servo: int
+
+    def of(self, servos: int) -> int:
+        """Return the number for so many servos."""
+        return self.fixed + self.per_servo * servos
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one cycle costs.
+
+    `bytes` follow each other on the wire, `turns` is how often a servo's turnaround is waited for, `trips` how often
+    the host waits for an answer before it goes on, `reply` the bytes of one such answer.
+    """
+
+    bytes: Count
+    turns: Count
+    trips: Count
+    reply: Count
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way a family's servos can be exchanged with.
+
+    `option` is the option of the bus's URL that asks for it, empty for the usual form. `drive` is the cost of a cycle
+    with goals, `read` of one that only asks.
+    """
+
+    family: str
+    name: str
+    title: str
+    drive: Cost
+    read: Cost
+    option: str = ""
+
+
+def _one_by_one(drive: int, read: int, answer: int, exchanges: int = 1) -> tuple[Cost, Cost]:
+    """Return the costs of forms in which each servo is asked by itself, in `exchanges` requests with goals."""
+    each = Count(0, 1)
+    many, reply = Count(0, exchanges), Count(answer, 0)
+    return Cost(Count(0, drive), many, many, reply), Cost(Count(0, read), each, each, reply)
+
+
+def _grouped(drive: Count, read: Count, turns: Count, reply: Count) -> tuple[Cost, Cost]:
+    """Return the costs of forms in which one request is answered by everybody."""
+    once = Count(1, 0)
+    return Cost(drive, turns, once, reply), Cost(read, turns, once, reply)
+
+
+FORMS: Final = (
+    Form("aimotor", "send", "position send, its reply is the measurement", *_one_by_one(6, 6, 2)),
+    Form(
+        "aimotor",
+        "pipeline",
+        "the same, the next request while the last reply comes in",
+        *_grouped(Count(2, 4), Count(2, 4), Count(1, 0), Count(0, 2)),
+        option="pipeline",
+    ),
+    Form(
+        "aimotor",
+        "sync",
+        "one send for all, then a read each",
+        Cost(Count(4, 7), Count(0, 1), Count(0, 1), Count(2, 0)),
+        Cost(Count(0, 6), Count(0, 1), Count(0, 1), Count(2, 0)),
+        option="sync",
+    ),
+    Form("aimotor", "ten_bit", "ten-bit move and read", *_one_by_one(18, 8, 2, exchanges=2), option="ten_bit"),
+    Form(
+        "dynamixel",
+        "sync",
+        "sync write, sync read",
+        *_grouped(Count(28, 27), Count(14, 22), Count(0, 1), Count(0, 21)),
+    ),
+    Form(
+        "dynamixel",
+        "fast",
+        "sync write, fast sync read",
+        *_grouped(Count(36, 20), Count(22, 15), Count(1, 0), Count(8, 14)),
+        option="fast",
+    ),
+    Form("dynamixel", "single", "a read and a write each", *_one_by_one(62, 35, 21, exchanges=2), option="single"),
+    Form(
+        "feetech",
+        "sync",
+        "sync write, sync read",
+        *_grouped(Count(16, 16), Count(8, 13), Count(0, 1), Count(0, 12)),
+    ),
+    Form("feetech", "single", "a read and a write each", *_one_by_one(35, 20, 12, exchanges=2), option="single"),
+)
+"""The first form of a family is the one its bus takes unless its URL says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """What stands between the host and the line.
+
+    `timer_ns` is the free-running timer after which bytes are handed over, 0 where there is none; `trip_ns` what every
+    request and its answer take besides.
+    """
+
+    name: str
+    title: str
+    timer_ns: int
+    trip_ns: int
+
+
+ADAPTERS: Final[Mapping[str, Adapter]] = {
+    adapter.name: adapter
+    for adapter in (
+        Adapter("none", "a host and a line that take no time", 0, 0),
+        Adapter("pty", "a pseudo-terminal (0.1 ms a round trip, assumed)", 0, 100_000),
+        Adapter("cdc", "an adapter without a timer: CDC-ACM, CH34x (0.5 ms a round trip, assumed)", 0, 500_000),
+        Adapter("ftdi1", "FTDI, latency timer 1 ms", 1_000_000, 0),
+        Adapter("ftdi16", "FTDI as delivered, latency timer 16 ms", 16_000_000, 0),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one cycle takes, in ns: bytes on the wire, the servos' turnarounds, the adapter and host."""
+
+    form: Form
+    servos: int
+    baud: int
+    bytes: int
+    wire_ns: int
+    turn_ns: int
+    host_ns: int
+
+    @property
+    def cycle_ns(self) -> int:
+        """The whole cycle."""
+        return self.wire_ns + self.turn_ns + self.host_ns
+
+    @property
+    def rate_hz(self) -> float:
+        """Cycles per second."""
+        return NS / self.cycle_ns
+
+    @property
+    def limit_hz(self) -> float:
+        """Cycles per second if only the wire took time."""
+        return NS / self.wire_ns
+
+    @property
+    def limited_by(self) -> str:
+        """What takes the most of a cycle: `wire`, `servos` or `adapter`."""
+        parts = {"wire": self.wire_ns, "servos": self.turn_ns, "adapter": self.host_ns}
+        return max(parts, key=lambda name: parts[name])
+
+
+def forms_of(family: str) -> tuple[Form, ...]:
+    """Return a family's forms, the usual one first. Raises `BusUrlError` where none are known."""
+    if forms := tuple(form for form in FORMS if form.family == family):
+        return forms
+    names = ", ".join(sorted({form.family for form in FORMS}))
+    raise BusUrlError(f"no forms of exchange are known for the family {family!r}: expected {names}")
+
+
+def form_for(family: str, options: Mapping[str, float]) -> Form:
+    """Return the form that the options of a bus's URL ask for. Raises `BusUrlError`."""
+    usual, *others = forms_of(family)
+    return next((form for form in others if options.get(form.option)), usual)
+
+
+def predict(
+    form: Form, servos: int, baud: int, *, turnaround_ns: int = 0, adapter: Adapter | None = None, reading: bool = False
+) -> Budget:
+    """Return what a cycle with `servos` servos takes at `baud` bit/s; `reading`: of one that only asks.
+
+    Raises `BusUrlError` without servos or rate.
+    """
+    if servos < 1 or baud < 1:
+        raise BusUrlError(f"{servos} servos at {baud} bit/s: expected at least one servo, and a rate")
+    cost = form.read if reading else form.drive
+    count = cost.bytes.of(servos)
+    on_wire_ns, turn_ns = wire_ns(count, baud), cost.turns.of(servos) * turnaround_ns
+    trips = cost.trips.of(servos)
+    host_ns = 0 if adapter is None else _held_ns(adapter, (on_wire_ns + turn_ns) // trips, cost.reply.of(servos)) * trips
+    return Budget(form, servos, baud, count, on_wire_ns, turn_ns, host_ns)
+
+
+def wire_table(servos: int, bauds: Sequence[int]) -> Iterable[tuple[Form, int, tuple[float, ...]]]:
+    """Yield each form with the bytes of a cycle and its milliseconds on the wire at each rate."""
+    for form in FORMS:
+        budgets = [predict(form, servos, baud) for baud in bauds]
+        yield form, form.drive.bytes.of(servos), tuple(budget.wire_ns / 1e6 for budget in budgets)
+
+
+def advise(budget: Budget, bauds: Sequence[int], *, turnaround_ns: int, adapter: Adapter | None) -> list[str]:
+    """Say what would make the loop faster by a tenth or more, the most useful first. `bauds` are the family's rates."""
+    name = None if adapter is None else adapter.name
+    tries: list[tuple[float, str]] = []
+
+    def weigh(words: str, form: Form, baud: int, through: Adapter | None, turn_ns: int = turnaround_ns) -> None:
+        other = predict(form, budget.servos, baud, turnaround_ns=turn_ns, adapter=through)
+        if other.rate_hz >= WORTH_SAYING * budget.rate_hz:
+            tries.append((other.rate_hz, f"{words}: {other.rate_hz:.0f} Hz instead of {budget.rate_hz:.0f}"))
+
+    for form in forms_of(budget.form.family):
+        if form != budget.form:
+            how = f"{form.option}=1 in the URL" if form.option else f"without {budget.form.option}=1 in the URL"
+            weigh(f"{how} ({form.title})", form, budget.baud, adapter)
+    if faster := [baud for baud in bauds if baud > budget.baud]:
+        weigh(f"{faster[0]} bit/s (nuc bus set-baud)", budget.form, faster[0], adapter)
+        if len(faster) > 1:
+            weigh(f"{faster[-1]} bit/s, if the adapter does it", budget.form, faster[-1], adapter)
+    if name == "ftdi16":
+        weigh("the adapter's latency timer at 1 ms (nuc doctor says how)", budget.form, budget.baud, ADAPTERS["ftdi1"])
+    if turnaround_ns:
+        weigh("servos that answer at once (return delay 0, where there is one)", budget.form, budget.baud, adapter, 0)
+    return [words for _, words in sorted(tries, key=lambda found: -found[0])]
+
+
+def _held_ns(adapter: Adapter, busy_ns: int, reply_bytes: int) -> int:
+    """Return how long after its last byte an answer reaches the host, `busy_ns` after the last answer did."""
+    timer_ns = adapter.timer_ns
+    if not timer_ns:
+        return adapter.trip_ns
+    if reply_bytes >= FTDI_PACKET_BYTES:
+        # What was handed over full has started the timer anew; how far it is when the rest arrives nobody knows.
+        return adapter.trip_ns + (timer_ns if reply_bytes % FTDI_PACKET_BYTES else 0)
+    return adapter.trip_ns + -busy_ns % timer_ns

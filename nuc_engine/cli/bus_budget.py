@@ -1,0 +1,306 @@
+"""`nuc bus budget`: how fast a bus's loop can be, and what would make it faster; and what a bus, or a bout, reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nuc_engine.cli.bus_params import NS, Counter
+from nuc_engine.cli.bus_release import split_name
+from nuc_engine.cli.buslines import Stop, family_of, open_line, servos_of
+from nuc_engine.cli.errors import BAD, Refused
+from nuc_engine.cli.output import count, faint, heading, say, say_json
+from nuc_engine.cli.params import CONFIGURATION, Command, as_json
+
+if TYPE_CHECKING:
+    from drivers.budget import Adapter, Budget
+    from drivers.family import BusFamily
+
+_ADAPTERS = ("none", "pty", "cdc", "ftdi1", "ftdi16")
+_BY_DEVICE = (("ttyUSB", "ftdi1"), ("ttyACM", "cdc"), ("pts/", "pty"), ("ttyAMA", "none"), ("ttyS", "none"))
+"""What a device is taken for by its name; the engine sets the timer of an FTDI adapter to 1 ms."""
+
+_MS = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What is known of a bus from its URL: family, rate, options, and what servos are believed to hesitate (ns)."""
+
+    url: str
+    family: BusFamily
+    baud: int
+    options: Mapping[str, float]
+    turnaround_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What a bus made of it: where that was seen, cycles and their time (ns), and what was to be expected of them."""
+
+    source: str
+    cycles: int
+    cycle_ns: float
+    missed: int | None
+    predicted: Budget
+
+    @property
+    def of_wire(self) -> float:
+        """Share of the wire limit."""
+        return self.predicted.wire_ns / self.cycle_ns
+
+    @property
+    def of_prediction(self) -> float:
+        """Share of what was predicted."""
+        return self.predicted.cycle_ns / self.cycle_ns
+
+
+@click.command(
+    "budget",
+    cls=Command,
+    examples=(
+        ("nuc bus budget lin_roach aimotor:///dev/ttyUSB0", "what limits the loop, and what would help"),
+        ("nuc bus budget 18 'dynamixel:///dev/ttyUSB0?baud=1000000' --adapter ftdi16", "eighteen servos, timer at 16 ms"),
+        ("nuc bus budget lin_roach aimotor:///dev/ttyUSB0 --measure 5", "and what the bus really does; nothing moves"),
+        ("nuc bus budget lin_roach aimotor:///dev/ttyUSB0 --bout data/mine", "and what a bout reached"),
+    ),
+    output=(
+        "To stdout: what a cycle is made of, the loop's rate beside the wire limit, all forms of exchange at all rates,"
+        " advice. With --measure or --bout also the wire efficiency: the share of the wire limit that was reached.",
+        "Exit status 1 when servos did not answer.",
+    ),
+)
+@click.argument("config", metavar="CONFIG|N", type=CONFIGURATION)
+@click.argument("url", metavar="[NAME=]URL")
+@click.option("--adapter", type=click.Choice(_ADAPTERS), help="What is between host and line.  [default: by the device]")
+@click.option(
+    "--turnaround-us", metavar="US", type=click.FloatRange(0, 1e6), help="What a servo takes before it answers."
+    "  [default: what the family's emulator takes]"
+)  # fmt: skip
+@click.option("--measure", "seconds", metavar="S", type=click.FloatRange(0, 3600, min_open=True), help="Read so long.")
+@click.option(
+    "--bout", "bout", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A finished bout."
+)
+@as_json
+def command(
+    config: str,
+    url: str,
+    adapter: str | None,
+    turnaround_us: float | None,
+    seconds: float | None,
+    bout: Path | None,
+    as_json: bool,
+) -> int:
+    """Predict how often per second a bus exchanges with all servos of CONFIG (or with N of them).
+
+    The time of a cycle is that of its bytes on the wire, of the servos' hesitation, and of the adapter. Nothing is
+    opened unless --measure asks for it.
+    """
+    from drivers.budget import ADAPTERS, advise, form_for, predict
+
+    name, url = split_name(url)
+    line = _line(url, turnaround_us)
+    motors = _motors(config, line.family.name, name)
+    through = ADAPTERS[adapter or _guess(url)]
+    form = form_for(line.family.name, line.options)
+    budget = predict(form, motors, line.baud, turnaround_ns=line.turnaround_ns, adapter=through)
+    advice = advise(budget, line.family.bauds, turnaround_ns=line.turnaround_ns, adapter=through)
+    reached: list[Reached] = []
+    if seconds is not None:
+        reached.append(_measure(line, config, motors, seconds, through))
+    if bout is not None:
+        reached.append(_of_bout(bout, budget))
+    silent = any(found.cycles == 0 for found in reached)
+    if as_json:
+        say_json(_as_data(line, budget, through, advice, reached, ok=not silent))
+    else:
+        _print(line, budget, through, advice, reached)
+    return BAD if silent else 0
+
+
+def _line(url: str, turnaround_us: float | None) -> Line:
+    from drivers.factory import find_family, is_emulated, parse_line
+    from drivers.faults import FAULT_OPTIONS
+    from drivers.url import parse_url
+
+    family = find_family(family_of(url))
+    if is_emulated(url):
+        options = parse_url(url, (*family.line_options, *family.emulator_options, *FAULT_OPTIONS)).options
+        baud = int(options.get("baud", family.line_options["baud"]))
+    else:
+        spec = parse_line(url)
+        options, baud = spec.options, spec.baud
+    usual_us = options.get("turnaround_us", family.emulator_options.get("turnaround_us", 0.0))
+    hesitation_us = usual_us if turnaround_us is None else turnaround_us
+    return Line(url, family, baud, options, round(hesitation_us * 1000))
+
+
+def _motors(config: str, family: str, bus: str) -> int:
+    """Return how many servos of a configuration hang on the bus of that name (the only one where it has none)."""
+    if config.isdecimal():
+        if not int(config):
+            raise click.UsageError("0 servos: expected at least one")
+        return int(config)
+    names = list(servos_of(config, family).values())
+    number = sum(name == bus for name in names) if bus else len(names)
+    if not number:
+        raise click.UsageError(f"{config}: no motor names the bus {bus!r}; there are {', '.join(sorted({*names}))}")
+    return number
+
+
+def _guess(url: str) -> str:
+    from drivers.factory import is_emulated
+
+    if is_emulated(url):
+        return "none"
+    return next((adapter for part, adapter in _BY_DEVICE if part in url), "ftdi1")
+
+
+def _measure(line: Line, config: str, motors: int, seconds: float, adapter: Adapter) -> Reached:
+    """Read everybody for a while. Without a configuration, the first servos that answer."""
+    from drivers.bench import discover
+    from drivers.bench_motion import watch
+    from drivers.budget import form_for, predict
+
+    number = config.isdecimal()
+    bench = open_line(line.url, ids=tuple(range(motors)) if number and line.url.startswith("emulated:") else None,
+                      config=None if number else config)  # fmt: skip
+    try:
+        servos = bench.servos or bench.named(discover(bench.bus(()), bench.pace))[:motors]
+        if not servos:
+            raise Refused(f"{line.url}: nobody answered; `nuc bus scan {line.url}` tells who is there")
+        times: list[int] = []
+        missed, counter, before_ns = 0, Counter(), 0
+        with Stop() as stop:
+            for look in watch(bench.bus(servos), bench.pace, 0, stop):
+                # What servos are set up with first, and what follows a miss, is no cycle of the loop.
+                if look.good:
+                    times.append(look.time_ns - before_ns)
+                missed += sum(status != 1 for status in look.statuses)
+                before_ns = look.time_ns
+                counter.show(f"{look.time_ns / NS:.1f} of {seconds:g} s ")
+                if look.time_ns >= seconds * NS:
+                    break
+        counter.clear()
+    finally:
+        bench.close()
+    form = form_for(line.family.name, line.options)
+    expected = predict(
+        form, len(servos), line.baud, turnaround_ns=line.turnaround_ns, adapter=adapter, reading=True
+    )
+    mean_ns = sum(times) / len(times) if times else float("nan")
+    return Reached("reading", len(times), mean_ns, missed, expected)
+
+
+def _of_bout(folder: Path, budget: Budget) -> Reached:
+    """Return what the cycles of a finished bout took, in the middle: stops and starts are not counted."""
+    from statistics import median
+
+    from nuc_engine.analysis.load import load_bout
+
+    times_s: Sequence[float] = load_bout(folder).motor.t_s.tolist()
+    steps = [later - earlier for earlier, later in zip(times_s, times_s[1:], strict=False)]
+    if not steps:
+        return Reached(str(folder), 0, float("nan"), None, budget)
+    return Reached(str(folder), len(steps), median(steps) * NS, None, budget)
+
+
+def _print(
+    line: Line, budget: Budget, adapter: Adapter, advice: Sequence[str], reached: Sequence[Reached]
+) -> None:
+    form = budget.form
+    say(f"{count(budget.servos, 'servo')} of family {line.family.name} at {line.baud} bit/s: {form.title}; {adapter.title}")
+    say()
+    parts = (
+        ("wire", budget.wire_ns, f"{budget.bytes} bytes"),
+        ("servos", budget.turn_ns, f"{line.turnaround_ns / 1000:g} us before each answer that is waited for"),
+        ("adapter", budget.host_ns, adapter.title),
+        ("cycle", budget.cycle_ns, f"{budget.rate_hz:.1f} Hz; the wire alone would allow {budget.limit_hz:.1f} Hz"),
+    )
+    say(heading(f"{'part':<8}  {'ms':>8}  {'share':>6}  {'':<40}"))
+    for name, part_ns, words in parts:
+        say(f"{name:<8}  {part_ns / _MS:>8.3f}  {part_ns / budget.cycle_ns:>6.0%}  {words}")
+    say()
+    _print_forms(line, budget, adapter)
+    say()
+    say(f"Most of a cycle is the {budget.limited_by}'s." if budget.limited_by != "servos" else "Most of a cycle is the servos'.")
+    for words in advice:
+        say(f"- {words}")
+    if not advice:
+        say("- nothing here would make it a tenth faster")
+    for found in reached:
+        say(_words(found))
+
+
+def _print_forms(line: Line, budget: Budget, adapter: Adapter) -> None:
+    """Print Hz by form and rate."""
+    from drivers.budget import forms_of, predict
+
+    say(heading(f"{'Hz by form':<34}  {'bytes':>5}" + "".join(f"  {baud:>8}" for baud in line.family.bauds)))
+    for form in forms_of(line.family.name):
+        cells: list[str] = []
+        for baud in line.family.bauds:
+            other = predict(form, budget.servos, baud, turnaround_ns=line.turnaround_ns, adapter=adapter)
+            text = f"{other.rate_hz:>8.1f}"
+            cells.append(click.style(text, bold=True) if form == budget.form and baud == budget.baud else text)
+        option = f" ({form.option}=1)" if form.option else ""
+        say(f"{form.name + option:<34}  {form.drive.bytes.of(budget.servos):>5}  {'  '.join(cells)}")
+    say(faint("A pause between cycles (motor_control_delay_ns) comes on top."))
+
+
+def _words(found: Reached) -> str:
+    if not found.cycles:
+        return f"{found.source}: not one whole cycle"
+    missed = "" if found.missed is None else f", {count(found.missed, 'exchange')} missed"
+    return (
+        f"{found.source}: {count(found.cycles, 'cycle')}, {found.cycle_ns / _MS:.3f} ms each, {NS / found.cycle_ns:.1f} Hz"
+        f"{missed}; {found.of_prediction:.0%} of the prediction ({found.predicted.cycle_ns / _MS:.3f} ms),"
+        f" wire efficiency {found.of_wire:.0%}"
+    )
+
+
+def _as_data(
+    line: Line, budget: Budget, adapter: Adapter, advice: Sequence[str], reached: Sequence[Reached], *, ok: bool
+) -> dict[str, Any]:
+    return {
+        "ok": ok,
+        "url": line.url,
+        "family": line.family.name,
+        "form": budget.form.name,
+        "adapter": adapter.name,
+        "turnaround_us": line.turnaround_ns / 1000,
+        **_budget_data(budget),
+        "advice": list(advice),
+        "measured": [
+            {
+                "source": found.source,
+                "cycles": found.cycles,
+                "cycle_ms": found.cycle_ns / _MS,
+                "rate_hz": NS / found.cycle_ns,
+                "missed": found.missed,
+                "of_prediction": found.of_prediction,
+                "wire_efficiency": found.of_wire,
+                "predicted": _budget_data(found.predicted),
+            }
+            for found in reached
+        ],
+    }
+
+
+def _budget_data(budget: Budget) -> dict[str, Any]:
+    return {
+        "servos": budget.servos,
+        "baud": budget.baud,
+        "bytes": budget.bytes,
+        "wire_ms": budget.wire_ns / _MS,
+        "servos_ms": budget.turn_ns / _MS,
+        "adapter_ms": budget.host_ns / _MS,
+        "cycle_ms": budget.cycle_ns / _MS,
+        "rate_hz": budget.rate_hz,
+        "limit_hz": budget.limit_hz,
+        "limited_by": budget.limited_by,
+    }
