@@ -1,4 +1,9 @@
-"""What the servos are believed to have said: a reply is taken only where the shaft can have gone."""
+"""What the servos are believed to have said: a reply is taken only where the shaft can have gone.
+
+That is within `v_max T + 1 tick` of the last believed position, T being the time since. What lies beyond is refused,
+unless it is said again and again: then it was the belief that was wrong. A belief that rests on one reply alone, the
+first, gives way to two replies in a row that agree with each other; any other to three.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,13 @@ _OK, _MISSED, _IMPLAUSIBLE = int(ReplyStatus.OK), int(ReplyStatus.MISSED), int(R
 _ROUNDING_TICKS: Final = 1
 _ODD_PASSIVES: Final = 3
 
+AGREEING: Final = 3
+"""So many replies in a row that agree are believed whatever stood before. The engine gives a servo up after five that are
+not. Where every thirtieth message loses a bit, two equal wrong replies in a row come once a minute, three twice a day."""
+
+AGREEING_AT_FIRST: Final = 2
+"""The same against a first reply that nothing has borne out yet."""
+
 
 class Readings:
     """One element per servo in each list, which are changed in place; `missed` and `implausible` count in all.
@@ -20,6 +32,7 @@ class Readings:
     __slots__ = (
         "_before",
         "_doubtful",
+        "_first_ns",
         "_odd_passives",
         "_tick_per_ns",
         "current_raw",
@@ -40,8 +53,10 @@ class Readings:
         self.misses = [0] * count
         self.missed = self.implausible = 0
         self._tick_per_ns = ticks_per_s * 1e-9
-        # Per servo the refused (position, stamp) that a second reply may confirm.
-        self._doubtful: list[tuple[int, int] | None] = [None] * count
+        # Per servo when its first believed reply came; -1 before.
+        self._first_ns = [-1] * count
+        # Per servo the last refused position, its stamp, and how many in a row have agreed.
+        self._doubtful: list[tuple[int, int, int] | None] = [None] * count
         self._odd_passives = [0] * count
         self._before = (self.position_raw, self.current_raw, self.stamp_ns, self.misses)
 
@@ -51,10 +66,12 @@ class Readings:
 
     def take(self, k: int, current: int | None, position: int, at_ns: int) -> bool:
         """Believe or refuse a reply of servo `k`; a `current` of None leaves the last one in force."""
-        if not (self.reachable(k, position, at_ns) or self._confirms(k, position, at_ns)):
-            self.refuse(k)
-            self._doubtful[k] = (position, at_ns)
-            return False
+        if not self.reachable(k, position, at_ns):
+            times = self._times(k, position, at_ns)
+            if times < (AGREEING_AT_FIRST if self.stamp_ns[k] == self._first_ns[k] else AGREEING):
+                self.refuse(k)
+                self._doubtful[k] = (position, at_ns, times)
+                return False
         self.position_raw[k] = position
         self.stamp_ns[k] = at_ns
         if current is not None:
@@ -79,12 +96,15 @@ class Readings:
         self.status[k] = _OK
         self.misses[k] = 0
         self._doubtful[k] = None
+        if self._first_ns[k] < 0:
+            self._first_ns[k] = self.stamp_ns[k]
 
     def miss(self, k: int) -> None:
         """Note that no reply of servo `k` came."""
         self.status[k] = _MISSED
         self.misses[k] += 1
         self.missed += 1
+        self._doubtful[k] = None
 
     def refuse(self, k: int) -> None:
         """Note that what came as the reply of servo `k` is none."""
@@ -100,6 +120,8 @@ class Readings:
         positions, currents, stamps, misses = self._before
         self.position_raw[k], self.current_raw[k], self.stamp_ns[k] = positions[k], currents[k], stamps[k]
         self.misses[k] = misses[k]
+        if self.stamp_ns[k] < 0:
+            self._first_ns[k] = -1
         self.refuse(k)
 
     def reachable(self, k: int, position: int, at_ns: int) -> bool:
@@ -107,9 +129,11 @@ class Readings:
         last = self.position_raw[k]
         return last < 0 or abs(position - last) <= _ROUNDING_TICKS + self._tick_per_ns * (at_ns - self.stamp_ns[k])
 
-    def _confirms(self, k: int, position: int, at_ns: int) -> bool:
-        """Whether a second reply agrees with the one refused before it."""
+    def _times(self, k: int, position: int, at_ns: int) -> int:
+        """Return how many replies in a row, this one among them, agree with each other and not with the belief."""
         refused = self._doubtful[k]
         if refused is None:
-            return False
-        return abs(position - refused[0]) <= _ROUNDING_TICKS + self._tick_per_ns * (at_ns - refused[1])
+            return 1
+        before, before_ns, times = refused
+        agrees = abs(position - before) <= _ROUNDING_TICKS + self._tick_per_ns * (at_ns - before_ns)
+        return times + 1 if agrees else 1
