@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivers.aimotor.codec import MAX_ID, MAX_ID_10BIT
+from drivers.aimotor.codec import MAX_ID
 from drivers.aimotor.models import MODELS, family_of
 from drivers.aimotor.table import Family
 from drivers.errors import BusUrlError
 from drivers.servo import ServoAddress
 
 
-def check_servos(servos: Sequence[ServoAddress], *, ten_bit: bool = False) -> tuple[ServoAddress, ...]:
+def check_servos(servos: Sequence[ServoAddress]) -> tuple[ServoAddress, ...]:
     """Return the servos as a tuple. Raises `BusUrlError` when there are none, or an id is double or out of range.
 
-    Ids above 30 can be spoken to by the wCK's ten-bit requests only.
+    A wCK may have an id up to 253, but above 30 it can be sent to ten-bit positions only, and not to let go: no bus
+    drives what it can not stop.
     """
     if not servos:
         raise BusUrlError("a bus needs at least one servo")
-    highest = MAX_ID_10BIT if ten_bit else MAX_ID
     seen: dict[int, str] = {}
     for servo in servos:
-        if not 0 <= servo.bus_id <= highest:
-            raise BusUrlError(f"servo {servo.name!r} has bus id {servo.bus_id}: expected 0 to {highest}")
+        if not 0 <= servo.bus_id <= MAX_ID:
+            raise BusUrlError(f"servo {servo.name!r} has bus id {servo.bus_id}: expected 0 to {MAX_ID}")
         if servo.bus_id in seen:
             raise BusUrlError(f"servos {seen[servo.bus_id]!r} and {servo.name!r} share bus id {servo.bus_id}")
         seen[servo.bus_id] = servo.name

@@ -33,7 +33,7 @@ def make_emulator(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, s
     jitter_seed, fault_seed = np.random.SeedSequence(seed).spawn(2)
     fault_rng = np.random.default_rng(fault_seed)
     return AiMotorEmulator(
-        check_servos(check_models(servos, wck=wck), ten_bit=bool(values["ten_bit"])),
+        check_servos(check_models(servos, wck=wck)),
         plant,
         baud=int(values["baud"]),
         turnaround_ns=round(values["turnaround_us"] * 1000),

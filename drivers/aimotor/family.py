@@ -115,7 +115,7 @@ def build_bus(port: Port, servos: Sequence[ServoAddress], baud: int, options: Ma
     check_models(servos, wck=are_wcks(options))
     return AiMotorBus(
         port,
-        check_servos(servos, ten_bit=bool(options.get("ten_bit"))),
+        check_servos(servos),
         baud=baud,
         timeout_ns=DEFAULT_TIMEOUT_NS + port.hold_ns if timeout_us is None else round(timeout_us * 1000),
         v_max_deg_s=options.get("v_max_deg_s", V_MAX_DEG_S),

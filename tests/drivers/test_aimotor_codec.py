@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from drivers.aimotor import codec
 from drivers.aimotor.codec import Op, Request, RequestParser
-from drivers.aimotor.table import BAUD_CODES, MODELS, SET_COMMANDS, Family
+from drivers.aimotor.table import AI_MOTOR_COMMANDS, BAUD_SET, ID_SET, SET_COMMANDS, Family
 from drivers.errors import FrameError
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)
@@ -29,11 +29,12 @@ GOLDEN = [
     (codec.encode_wheel(5, clockwise=True, speed=10), "FF C5 4A 0F"),
     (codec.encode_break(), "FF DF 20 7F"),
     (codec.encode_sync(0, [100, 120, 140, 160]), "FF 1F 04 64 78 8C A0 30"),
-    (wck(0x08, 0x0F, 0x0F), "FF E0 08 0F 0F 68"),
+    (codec.encode_sync_goals(0, {3: 160, 1: 120, 0: 100, 2: 140}), "FF 1F 04 64 78 8C A0 30"),
+    (codec.set_frame(0, SET_COMMANDS[BAUD_SET], 0x0F, 0x0F), "FF E0 08 0F 0F 68"),
     (wck(0x09, 0x14, 0x1E), "FF E0 09 14 1E 63"),
     (wck(0x0A, 0, 0), "FF E0 0A 00 00 6A"),
     (wck(0x0B, 100, 100), "FF E0 0B 64 64 6B"),
-    (wck(0x0C, 30, 30), "FF E0 0C 1E 1E 6C"),
+    (codec.set_frame(0, SET_COMMANDS[ID_SET], 30, 30), "FF E0 0C 1E 1E 6C"),
     (wck(0x0D, 30, 100), "FF E0 0D 1E 64 17"),
     (wck(0x0E, 0, 0), "FF E0 0E 00 00 6E"),
     (wck(0x0F, 0x50, 0x50), "FF E0 0F 50 50 6F"),
@@ -48,7 +49,7 @@ GOLDEN = [
     (wck(0x65, 0, 0), "FF E0 65 00 00 05"),
     (wck(0x97, 0, 0), "FF E0 97 00 00 77"),
     (codec.encode_move_10bit(3, 100, 512), "FF E0 C8 03 64 04 00 4B"),
-    (wck(0xC9, 3, 3), "FF E0 C9 03 03 29"),
+    (codec.encode_read_10bit(3), "FF E0 C9 03 03 29"),
 ]
 
 
@@ -76,7 +77,8 @@ raws = st.integers(0, 254)
 def any_request(draw):
     """One valid frame and what it must be decoded to."""
     bus_id, level, raw = draw(bus_ids), draw(st.integers(0, 4)), draw(raws)
-    kind = draw(st.sampled_from(["send", "read", "passive", "wheel", "break", "sync", "set", "move"]))
+    kinds = ["send", "read", "passive", "wheel", "break", "sync", "set", "move", "fine read"]
+    kind = draw(st.sampled_from(kinds))
     if kind == "send":
         return codec.encode_position(bus_id, level, raw), Request(Op.POSITION_SEND, bus_id, level, raw)
     if kind == "read":
@@ -93,11 +95,20 @@ def any_request(draw):
         targets = draw(st.lists(raws, min_size=1, max_size=31))
         return codec.encode_sync(level, targets), Request(Op.SYNC_SEND, 31, level, len(targets), bytes(targets))
     if kind == "set":
-        low = draw(raws)
-        frame = codec.encode_set(bus_id, 0x11, low, raw, family=Family.WCK)
-        return frame, Request(Op.SET, bus_id, -1, 0x11, bytes((low, raw)))
-    frame = codec.encode_move_10bit(raw % 254, raw, raw * 4)
-    return frame, Request(Op.MOVE_10BIT, 0, -1, 0xC8, bytes((raw % 254, raw, raw * 4 >> 7, raw * 4 & 0x7F)))
+        return any_set(draw, bus_id)
+    fine_id = draw(st.integers(0, 253))
+    if kind == "fine read":
+        return codec.encode_read_10bit(fine_id), Request(Op.READ_10BIT, fine_id, -1, 0xC9, bytes((fine_id, fine_id)))
+    target = draw(st.integers(0, 1023))
+    return codec.encode_move_10bit(fine_id, raw, target), Request(Op.MOVE_10BIT, fine_id, -1, target, bytes((raw,)))
+
+
+def any_set(draw, bus_id):
+    """A set or read command of the wCK, with any values it can carry."""
+    row = draw(st.sampled_from(list(SET_COMMANDS.values())))
+    d3 = draw(st.integers(*row.d3))
+    d4 = d3 if row.repeated else draw(st.integers(*row.d4))
+    return codec.set_frame(bus_id, row, d3, d4), Request(Op.SET, bus_id, -1, row.code, bytes((d3, d4)))
 
 
 def feed_in_pieces(parser, data, cuts):
@@ -183,13 +194,49 @@ def test_bit_seven_of_a_target_is_not_covered_by_the_checksum(raw):
     assert [r.value for _, r in RequestParser().feed(bytes(frame))] == [raw + 128]
 
 
-def test_frames_that_mean_nothing_are_told_apart():
-    for frame in ("FF BF 00 3F", "FF C5 00 45", "FF DF 10 4F", "FF C5 5A 1F"):
-        assert [r.op for _, r in RequestParser().feed(bytes.fromhex(frame))] == [Op.UNKNOWN]
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "FF BF 00 3F",
+        "FF C5 00 45",
+        "FF DF 10 4F",
+        "FF C5 5A 1F",
+        # Ten bits: two ids that differ, an id that is none, a target that is none.
+        "FF E0 C9 03 04 2E",
+        "FF E0 C9 FE FE 29",
+        "FF E0 C8 FE 64 04 00 36",
+        "FF E0 C8 03 64 08 00 47",
+        "FF E0 C8 03 64 04 80 4B",
+    ],
+)
+def test_frames_that_mean_nothing_are_told_apart(frame):
     parser = RequestParser()
-    # A group send of 32 targets cannot be: there are 31 ids.
+    assert [r.op for _, r in parser.feed(bytes.fromhex(frame))] == [Op.UNKNOWN]
+    assert (parser.bad_checksums, parser.stray_bytes, parser.idle) == (0, 0, True)
+
+
+def test_a_group_send_has_at_most_31_targets():
+    parser = RequestParser()
     assert parser.feed(bytes((0xFF, 0x1F, 32, 1, 2, 3))) == []
     assert (parser.stray_bytes, parser.idle) == (6, True)
+
+
+def test_a_ten_bit_request_behind_another_id_is_a_set_frame():
+    # The ten-bit forms have their id in D3 and none in D1.
+    (pair,) = RequestParser().feed(bytes.fromhex("FF E5 C9 03 03 2C"))
+    assert pair[1] == Request(Op.SET, 5, -1, 0xC9, b"\x03\x03")
+
+
+@quick
+@given(st.lists(st.binary(max_size=40), max_size=5), any_request())
+def test_bytes_of_any_kind_raise_nothing_and_leave_the_next_frame_readable(pieces, pair):
+    parser = RequestParser()
+    for piece in pieces:
+        for index, request in parser.feed(piece):
+            assert 0 <= index < len(piece)
+            assert 0 <= request.bus_id <= 254
+    assert parser.feed(pair[0])[-1] == (len(pair[0]) - 1, pair[1])
+    assert parser.idle
 
 
 @pytest.mark.parametrize(
@@ -202,15 +249,25 @@ def test_frames_that_mean_nothing_are_told_apart():
         lambda: codec.encode_position(0, 0, 255),
         lambda: codec.encode_position(0, 0, -1),
         lambda: codec.encode_read(31),
+        lambda: codec.encode_read(0, 255),
         lambda: codec.encode_passive(31),
         lambda: codec.encode_wheel(0, clockwise=True, speed=16),
+        lambda: codec.encode_wheel(31, clockwise=True, speed=1),
         lambda: codec.encode_sync(0, []),
         lambda: codec.encode_sync(0, [0] * 32),
         lambda: codec.encode_sync(0, [255]),
+        lambda: codec.encode_sync(5, [0]),
+        lambda: codec.encode_sync_goals(0, {31: 0} | dict.fromkeys(range(31), 0)),
         lambda: codec.encode_move_10bit(254, 0, 0),
+        lambda: codec.encode_move_10bit(0, 255, 0),
         lambda: codec.encode_move_10bit(0, 0, 1024),
-        lambda: wck(0x0C, 30, 29),
+        lambda: codec.encode_read_10bit(254),
+        lambda: codec.set_frame(31, SET_COMMANDS[0x0A], 0, 0),
+        lambda: codec.set_frame(0, SET_COMMANDS[ID_SET], 30, 29),
+        lambda: codec.set_frame(0, SET_COMMANDS[ID_SET], 31, 31),
         lambda: wck(0x0F, 32, 32),
+        lambda: wck(0x09, 0, 0),
+        lambda: wck(0x11, 255, 0),
         lambda: wck(0x99, 0, 0),
     ],
 )
@@ -219,11 +276,49 @@ def test_values_the_wire_cannot_carry_are_refused(call):
         call()
 
 
-@pytest.mark.parametrize("command", sorted(SET_COMMANDS))
-def test_no_set_command_is_sent_to_an_ai_motor(command):
-    row = SET_COMMANDS[command]
+@pytest.mark.parametrize("goals", [{}, {0: 1, 2: 3}, {1: 2}, {-1: 0, 0: 1}])
+def test_a_sync_send_leaves_no_id_out(goals):
+    with pytest.raises(FrameError, match="a goal for every id from 0"):
+        codec.encode_sync_goals(0, goals)
+
+
+def test_a_sync_send_counts_up_to_the_last_id_not_beyond():
+    frame = codec.encode_sync_goals(3, {0: 9, 1: 8, 2: 7})
+    assert (frame[2], len(frame)) == (3, 7)
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (0x0C, "rename the servo to id 0.*reads its gains with 0x0a.*burn_id"),
+        (0x08, "only burn_baud"),
+        (0x96, "not established"),
+        (0xC8, "encode_move_10bit"),
+        (0xC9, "encode_read_10bit"),
+    ],
+)
+def test_what_must_not_be_sent_as_a_set_command_says_why(command, hint):
+    with pytest.raises(FrameError, match=hint):
+        wck(command, 0, 0)
+
+
+@pytest.mark.parametrize("command", sorted({*SET_COMMANDS, *AI_MOTOR_COMMANDS, 0x42}))
+def test_no_set_command_is_sent_to_an_ai_motor_unasked(command):
+    row = SET_COMMANDS.get(command, SET_COMMANDS[0x0A])
     with pytest.raises(FrameError, match="not established for the AI motor"):
         codec.encode_set(0, command, row.d3[0], row.d4[0], family=Family.AI_MOTOR)
+
+
+def test_who_accepts_the_risk_may_try_what_an_ai_motor_probably_has_but_not_its_id():
+    def tried(command, d3=0, d4=0):
+        return codec.encode_set(0, command, d3, d4, family=Family.AI_MOTOR, accepted=True)
+
+    assert tried(0x0C) == bytes.fromhex("FF E0 0C 00 00 6C")
+    assert tried(0x0E) == bytes.fromhex("FF E0 0E 00 00 6E")
+    assert tried(0x09, 10, 35) == bytes.fromhex("FF E0 09 0A 23 40")
+    for command in {*SET_COMMANDS, 0x96, 0xC8, 0xC9, 0x42} - set(AI_MOTOR_COMMANDS):
+        with pytest.raises(FrameError, match="0x0a probably sets its id"):
+            tried(command)
 
 
 def test_replies():
@@ -234,13 +329,13 @@ def test_replies():
             codec.decode_reply(bad)
 
 
-def test_tables():
-    for code, rate in BAUD_CODES.items():
-        assert rate * (code + 1) == 921_600
-    assert {number: model.baud for number, model in MODELS.items()} == {"601": 115_200, "701": 57_600, "1001": 57_600}
-    assert {(m.p_gain, m.d_gain) for m in MODELS.values()} == {(5, 35), (10, 35)}
-    for code, row in SET_COMMANDS.items():
-        assert row.code == code
-        assert 0 <= row.d3[0] <= row.d3[1] <= 254
-        assert row.page
-        assert row.unit
+@pytest.mark.parametrize(("reply", "is_one"), [(b"\x64\x64", True), (b"\x10\x64", True), (b"\x0b\x64", False)])
+def test_what_a_torque_off_is_answered_with(reply, is_one):
+    assert codec.is_passive_reply(reply) is is_one
+
+
+def test_a_table_of_requests_ends_with_torque_off_and_read():
+    table = codec.request_table(7, 2)
+    assert table[100] == codec.encode_position(7, 2, 100)
+    assert (table[-2], table[-1]) == (codec.encode_passive(7), codec.encode_read(7))
+    assert len(table) == 257

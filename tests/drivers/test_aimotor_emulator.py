@@ -1,5 +1,7 @@
 """Emulated AI motors: what they answer, when, and what they do to the plant."""
 
+import json
+
 import numpy as np
 import pytest
 from emulated import MS, REPLY_NS, REQUEST_NS, TURN_NS
@@ -284,3 +286,68 @@ def test_babble_comes_before_the_reply():
 
 def test_faults_are_the_seeds():
     assert answers(faulty(drop=0.2, flip=0.2)[0], 60) == answers(faulty(drop=0.2, flip=0.2)[0], 60)
+
+
+def test_faults_may_be_brought_later_and_taken_away_again():
+    port, emulator, _ = make(0, fault_rng=np.random.default_rng(3))
+    assert answers(port, 20) == [b"\x0a\x64"] * 20
+    assert emulator.injected == {}
+    emulator.set_faults(LineFaults())
+    assert emulator.injected == {}
+    emulator.set_faults(LineFaults(drop=1.0))
+    port.flush_input(10**12)
+    port.write(codec.encode_read(0), 10**12)
+    assert port.read(2 * 10**12) == b""
+    assert emulator.injected["drop"] == 1
+    emulator.set_faults(LineFaults())
+    assert ask(port, codec.encode_read(0), 3 * 10**12) == b"\x0a\x64"
+    with pytest.raises(BusError, match="generator"):
+        make(0)[1].set_faults(LineFaults(drop=0.1))
+
+
+def test_faults_that_come_later_are_those_that_were_there_from_the_start():
+    early = answers(faulty(drop=0.2, flip=0.2)[0], 60)
+    port, emulator, _ = make(0, fault_rng=np.random.default_rng(3))
+    emulator.set_faults(LineFaults(drop=0.2, flip=0.2))
+    assert answers(port, 60) == early
+
+
+def test_a_dip_of_the_supply_takes_the_torque_off_and_nothing_else():
+    port, emulator, plant = make(0, 1)
+    for now in (0, SOON):
+        ask(port, codec.encode_position(1, 3, 50), now)
+    emulator.trip(1)
+    plant.calls.clear()
+    emulator.brown_out(1)
+    assert plant.commands() == [("release", 1)]
+    assert ask(port, codec.encode_read(1), 2 * SOON) == b"\x0a\x64"
+    assert plant.commands() == [("release", 1)]
+    ask(port, codec.encode_position(1, 3, 50), 3 * SOON)
+    assert plant.commands()[-1] == ("command", 1, 50, 3)
+    with pytest.raises(BusError, match="no servo 2"):
+        emulator.brown_out(2)
+
+
+def test_counts_are_ready_for_json():
+    port, emulator, _ = faulty(drop=0.3, flip=0.3, delay=0.3)
+    answers(port, 100)
+    ask(port, b"\x01", 200 * SOON)
+    counts = json.loads(json.dumps(emulator.counts()))
+    assert counts["stray_bytes"] == emulator.stray_bytes > 0
+    assert counts["bad_checksums"] == emulator.bad_checksums > 0
+    assert (counts["refused"], counts["collisions"]) == (emulator.refused, 0)
+    assert counts["injected"]["drop"] > 0
+    record = emulator.record
+    assert counts["record"]["exchanges"] == record.exchanges == 101
+    assert counts["record"]["visible"] == record.visible > 0
+    assert counts["record"]["late"] == {"2000000": record.late[2_000_000]}
+
+
+def test_a_line_can_be_set_to_another_rate_when_its_servos_are():
+    port, emulator, _ = make(0)
+    for now in (0, SOON):
+        assert len(ask(port, codec.encode_read(0), now)) == 2
+    emulator.baud = 115_200
+    assert ask(port, codec.encode_read(0), 2 * SOON) == b""
+    emulator.baud = 57_600
+    assert len(ask(port, codec.encode_read(0), 3 * SOON)) == 2

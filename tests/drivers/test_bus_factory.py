@@ -6,7 +6,7 @@ import sys
 import pytest
 from emulated import EXCHANGE_NS, MS, ScriptedPlant, addresses
 
-from drivers.aimotor import FAMILY, AiMotorBus, AiMotorEmulator
+from drivers.aimotor import FAMILY, AiMotorBus, AiMotorEmulator, codec
 from drivers.errors import BusError, BusUrlError, PortGoneError
 from drivers.factory import bus_on_port, open_bus, parse_line
 from drivers.inprocess import InProcessPort
@@ -212,3 +212,85 @@ def test_the_real_side_needs_no_numpy():
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == []
+
+
+class Arguments:
+    """Stands in for the bus: what it was built with."""
+
+    def __init__(self, port, servos, **options):
+        self.options = options
+
+
+def built(monkeypatch, url, model=""):
+    """Return the arguments of the bus that a URL builds, emulated and on a line alike."""
+    monkeypatch.setattr("drivers.aimotor.family.AiMotorBus", Arguments)
+    servos = [ServoAddress(0, "a", model)]
+    emulated = FAMILY.open_emulated(f"emulated:aimotor?{url}", servos, ScriptedPlant(1), 1).options
+    line = InProcessPort(AiMotorEmulator(servos, ScriptedPlant(1)), 57_600)
+    assert FAMILY.bus_on_port(FAMILY.parse_line(f"aimotor:///dev/x?{url}"), line, servos).options == emulated
+    return emulated
+
+
+def test_forms_of_the_exchange_reach_the_bus_only_when_they_are_asked_for(monkeypatch):
+    plain = built(monkeypatch, "pipeline=0&sync=0&ten_bit=0&wck=1")
+    assert set(plain) == {"baud", "timeout_ns", "v_max_deg_s", "tick_deg"}
+    assert plain["tick_deg"] == 0.654
+    for form in ("pipeline", "sync", "ten_bit"):
+        assert built(monkeypatch, f"{form}=1") == plain | {form: True}
+    assert built(monkeypatch, "low_resolution=1")["tick_deg"] == 1.307
+
+
+def test_low_resolution_reaches_the_servos():
+    plant = ScriptedPlant(1)
+    plant.angles[0] = 130.7
+    emulator = FAMILY.emulator("emulated:?low_resolution=1", addresses(0), plant, 1)
+    port = InProcessPort(emulator, 57_600)
+    port.write(codec.encode_read(0), 0)
+    assert port.read(50 * MS)[1] == 100
+
+
+@pytest.mark.parametrize(
+    ("url", "model", "answers"),
+    [
+        ("emulated:", "", False),
+        ("emulated:", "1001", False),
+        ("emulated:", "wCK-1108", True),
+        ("emulated:?wck=1", "", True),
+        ("emulated:?ten_bit=1", "", True),
+    ],
+)
+def test_who_is_a_wck_model_or_url_say(url, model, answers):
+    emulator = FAMILY.emulator(url, [ServoAddress(0, "a", model)], ScriptedPlant(1), 1)
+    port = InProcessPort(emulator, emulator.baud)
+    port.write(codec.encode_read_10bit(0), 0)
+    assert (len(port.read(50 * MS)) == 2) is answers
+
+
+@pytest.mark.parametrize("option", ["wck", "ten_bit"])
+def test_an_ai_motor_is_no_wck_whatever_the_url_says(option):
+    servos = [ServoAddress(0, "a", "701")]
+    with pytest.raises(BusUrlError, match="'a' is an AI motor"):
+        FAMILY.emulator(f"emulated:?{option}=1", servos, ScriptedPlant(1), 1)
+    port = InProcessPort(AiMotorEmulator(servos, ScriptedPlant(1)), 57_600)
+    with pytest.raises(BusUrlError, match="'a' is an AI motor"):
+        bus_on_port(parse_line(f"aimotor:///dev/x?{option}=1"), port, servos)
+
+
+@pytest.mark.parametrize("option", ["pipeline", "sync", "ten_bit", "wck", "low_resolution"])
+def test_switches_are_on_or_off(option):
+    with pytest.raises(BusUrlError, match=f"{option}=2: expected 0 or 1"):
+        parse_line(f"aimotor:///dev/x?{option}=2")
+
+
+def test_a_family_says_what_it_has():
+    assert FAMILY.name == "aimotor"
+    assert FAMILY.bauds == tuple(sorted(FAMILY.bauds))
+    assert {"701", "1001", "wCK-1413"} <= set(FAMILY.models)
+    assert all(model.family == FAMILY.name for model in FAMILY.models.values())
+    assert FAMILY.line_options["baud"] == 57_600
+    assert not set(FAMILY.line_options) & set(FAMILY.emulator_options)
+    both = {**FAMILY.line_options, **FAMILY.emulator_options}
+    url = "emulated:?" + "&".join(f"{name}={value}" for name, value in both.items())
+    assert isinstance(FAMILY.emulator(url, addresses(0), ScriptedPlant(1), 1), AiMotorEmulator)
+    assert [servo.bus_id for servo in FAMILY.every_servo()] == list(range(31))
+    assert FAMILY.any_servo().bus_id == 0
