@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from drivers.factory import DEFAULT_FAMILY
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.summary import Summary, summarise
 from nuc_engine.bout import CONFIGURATION_FILES, PLANT_SPEC_FILE, BoutSpec, Progress, prepare_bout, run_bout
 from nuc_engine.locations import NotFound, find_configuration
 from nuc_engine.plan import Plan
+from nuc_engine.planning import table_names
 from nuc_engine.plants.spec import spec_file
 from nuc_engine.recording import inputs, manifest
 from nuc_engine.recording.reach import find_reach
@@ -63,12 +65,17 @@ def run_again(
     """
     record, entries, duration_s = _read(folder)
     plant = _find_plant(folder, record.configuration) if bus is None else None
-    text = _text(folder, record, entries)
+    prepared = prepare_bout(str(folder), None, record.configuration, families=record.families)
+    text = _text(folder, prepared.plan, entries)
+    gravity = float(record.spec.get("gravity_compensation", 0.0))
+    if plant is None and gravity:
+        # The masses, where servos without a leg need no other description of it.
+        plant = _find_plant(folder, record.configuration)
     with tempfile.TemporaryDirectory(prefix="nuc-again-") as scratch:
         config, script = Path(scratch) / "config", Path(scratch) / "again.xml"
         script.write_text(text, encoding="utf-8")
         config.mkdir()
-        for name in CONFIGURATION_FILES:
+        for name in (*CONFIGURATION_FILES, *table_names(prepared.model)):
             shutil.copy(folder / name, config)
         if plant is not None:
             shutil.copy(plant, config / PLANT_SPEC_FILE)
@@ -79,7 +86,8 @@ def run_again(
             script=str(script),
             duration_s=duration_s,
             seed=seed,
-            bus=bus or "emulated:",
+            bus=bus or _emulated(record),
+            gravity_compensation=gravity,
             name=record.configuration,
             limits=limits,
         )
@@ -97,8 +105,10 @@ def run_again_on(
     daemon's client raises.
     """
     record, entries, duration_s = _read(folder)
-    text = _text(folder, record, entries)
-    documents = {name: (folder / name).read_text(encoding="utf-8") for name in CONFIGURATION_FILES}
+    prepared = prepare_bout(str(folder), None, record.configuration, families=record.families)
+    text = _text(folder, prepared.plan, entries)
+    names = (*CONFIGURATION_FILES, *table_names(prepared.model))
+    documents = {name: (folder / name).read_text(encoding="utf-8") for name in names}
     daemon.configure(record.configuration, documents)
     daemon.script(text)
     started = daemon.run(stop_s=duration_s, labels={"again": folder.name})
@@ -127,8 +137,7 @@ def _await_end(out: Path, status: Status, sleep: Callable[[float], None]) -> tup
     return ("fault", status.latch_reason) if status.latched else ("complete", f"the daemon is {status.mode}")
 
 
-def _text(folder: Path, record: manifest.Witness, entries: Sequence[Sequence[Any]]) -> str:
-    plan = prepare_bout(str(folder), None, record.configuration).plan
+def _text(folder: Path, plan: Plan, entries: Sequence[Sequence[Any]]) -> str:
     return _HEAD + "".join(f"  {line}\n" for line in _script(folder, plan, entries)) + "</hdsoscript>\n"
 
 
@@ -141,6 +150,14 @@ def _find_plant(folder: Path, configuration: str) -> Path:
         if (place / PLANT_SPEC_FILE).exists():
             return spec_file(place / PLANT_SPEC_FILE)
     raise ReplayRefused(f"{folder}: has no {PLANT_SPEC_FILE}, so there is no leg to emulate; choose --bus loopback:")
+
+
+def _emulated(record: manifest.Witness) -> str:
+    """Return the bus of the same servos, emulated. Raises ReplayRefused where a bout's buses were of several families."""
+    families = sorted(set(record.families.values()))
+    if len(families) > 1:
+        raise ReplayRefused(f"its buses were of the families {' and '.join(families)}; choose one with --bus")
+    return f"emulated:{families[0]}" if families and families[0] != DEFAULT_FAMILY else "emulated:"
 
 
 def _read(folder: Path) -> tuple[manifest.Witness, list[list[Any]], float]:

@@ -12,6 +12,7 @@ from typing import Protocol
 from drivers.port import NEVER
 from nuc_engine.clock import VirtualClock
 from nuc_engine.dispatcher import CountingBus, Dispatcher, Entry, Recorder
+from nuc_engine.faults import EngineFault
 from nuc_engine.plan import Plan
 from nuc_engine.store import Store
 
@@ -21,6 +22,9 @@ TORQUE_OFF_LIMIT_NS = 1_000_000_000
 
 class VirtualBus(CountingBus, Protocol):
     """A bus that can run ahead on the virtual clock."""
+
+    refusals: tuple[str, ...]
+    """Why servos can not be driven as they were given."""
 
     def run_until(self, horizon_ns: int) -> int:
         """Process the exchange up to the horizon; return when it was complete, or NEVER while it is not."""
@@ -99,6 +103,8 @@ class Executive(Dispatcher):
 
     def _run_complete(self, now_ns: int) -> None:
         self._complete_entry.release_ns = NEVER
+        if self._bus.refusals:
+            raise EngineFault("servo_refused", "; ".join(self._bus.refusals))
         self._cycle_complete(now_ns)
 
     def _done_ns(self, now_ns: int, entry: Entry) -> int:

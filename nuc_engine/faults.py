@@ -32,6 +32,10 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             Effect.TORQUE_OFF,
             "it looks as if their supply had failed for a moment, and left them limp: check it; then arm",
         ),
+        "servo_refused": Fault(
+            Effect.TORQUE_OFF,
+            "a servo is not what the configuration says, or can not be set up: nothing is driven until that is mended",
+        ),
         "plant_diverged": Fault(Effect.STOP, "the physics broke down: lower the timestep or the forces in plant.toml"),
         "bad_command": Fault(Effect.WARN, "a servo delta was no number: look at the muscle functions' parameters"),
         "overrun": Fault(Effect.WARN, "a task takes longer than its period: lengthen the period"),

@@ -8,6 +8,7 @@ turns them into torques while the leg moves is `nuc_engine.tasks.weight`.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from nuc_engine.kinematics import dh_transform
 from nuc_engine.plan import GravityPlan, JointPlan, LinkPlan, MotorPlan, Plan, PlanError
 from nuc_engine.plants.kinds import find_kind
 from nuc_engine.plants.mjcf import overridden
-from nuc_engine.plants.spec import NO_OVERRIDES, PlantSpec, load_spec
+from nuc_engine.plants.spec import NO_OVERRIDES, PlantSpec, PlantSpecError, load_spec, parse_spec
 
 _CM: Final = 0.01
 _G: Final = 1e-3
@@ -40,6 +41,15 @@ def compensated(plan: Plan, plant: Path, share: float, overrides: Mapping[str, f
     if not plant.exists():
         raise PlanError(f"{plan.name}: gravity compensation needs the masses in {plant.name}, which it does not have")
     return with_gravity(plan, load_spec(plant, overrides), share)
+
+
+def read_plant(data: bytes, name: str) -> PlantSpec:
+    """Return the description in the bytes of a plant.toml. Raises PlantSpecError with everything that is wrong."""
+    try:
+        table = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PlantSpecError((f"{name}: {error}; expected TOML",)) from error
+    return parse_spec(table, name)
 
 
 def with_gravity(plan: Plan, spec: PlantSpec, share: float) -> Plan:

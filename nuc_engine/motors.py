@@ -163,3 +163,8 @@ def check_wiring(motors: Sequence[MotorPlan]) -> None:
 def is_driven(servo: Servo, motor: MotorPlan) -> bool:
     """Say whether this is the one of its joint's motors that a plan drives."""
     return motor.id_num == servo.id_num and motor.model == model_of(servo)
+
+
+def serves(joint: Joint, family: str) -> bool:
+    """Say whether a joint has a motor of a family. Raises `BusUrlError` for a family there is not."""
+    return any(_is_of(servo, family) for servo in joint.servos)

@@ -9,14 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from drivers.errors import BusUrlError
+from drivers.factory import family_names, find_family
 from nuc_engine.changes import ScriptRefused, prepare
+from nuc_engine.motors import serves
 from nuc_engine.plan import HdsoPlan, Plan
-from nuc_engine.planning import build_plan
+from nuc_engine.planning import PlanError, build_plan
 from nuc_engine.plants.mjcf import overridden
 from nuc_engine.plants.spec import PlantSpecError, load_spec
 from nuc_engine.rulecheck import find_dead_rules
 from sccils_schemas.documents import CommandScript, Document, HdsoList, HdsoMod, HdsoScript, JointList
 from sccils_schemas.model import Model, load_any, load_model
+from sccils_schemas.names import did_you_mean
 from sccils_schemas.problems import Problem, Problems
 
 PLANT_FILE = "plant.toml"
@@ -38,7 +42,7 @@ def check_path(path: Path, model: Model | None = None) -> Checked:
         return _check_configuration(path)
     if path.suffix == ".toml":
         problems = Problems()
-        _load_plant(path, None if model is None else build_plan(model), problems)
+        _load_plant(path, None if model is None else _build(model, problems), problems)
         return Checked(path, "plant", problems, None if model is None else model.name)
     document, problems = load_any(path, model)
     if isinstance(document, HdsoScript) and model is not None:
@@ -48,7 +52,7 @@ def check_path(path: Path, model: Model | None = None) -> Checked:
 
 def _check_configuration(folder: Path) -> Checked:
     model, problems = load_model(folder)
-    plan = None if model is None else build_plan(model)
+    plan = None if model is None else _build(model, problems)
     if (folder / PLANT_FILE).exists():
         _load_plant(folder / PLANT_FILE, plan, problems)
     else:
@@ -60,6 +64,45 @@ def _check_configuration(folder: Path) -> Checked:
         for dead in find_dead_rules(plan):
             problems.warning(str(folder / "joints.xml"), lines.get(dead.hdso, 0), dead.text)
     return Checked(folder, "configuration", problems)
+
+
+def _build(model: Model, problems: Problems) -> Plan | None:
+    """Return the plan of a model, for every family it has motors of; None, reported, where it can not be built."""
+    file = str((model.folder or Path(model.name)) / "joints.xml")
+    found: Plan | None = None
+    for families in (None, *({"": family} for family in _families(model, file, problems))):
+        try:
+            plan = build_plan(model, families)
+        except (PlanError, BusUrlError) as error:
+            problems.error(file, 0, str(error))
+            return None
+        found = found or plan
+    return found
+
+
+def _families(model: Model, file: str, problems: Problems) -> list[str]:
+    """Return the families that all joints have a motor of, where there are motors beside AI motors.
+
+    What stands beside them and could not be driven is reported.
+    """
+    joints = [joint for joint in model.jointlist.joints if joint.servos and not joint.endpoint]
+    if not any(joint.motors for joint in joints):
+        return []
+    names = family_names()
+    for motor in (motor for joint in joints for motor in joint.motors):
+        if not any(motor.model in find_family(name).models for name in names):
+            known = sorted(known for name in names for known in find_family(name).models)
+            hint = did_you_mean(motor.model, known) or f"known are {', '.join(known)}"
+            problems.warning(file, motor.line, f"model={motor.model!r} is of no family there is", hint=hint)
+    complete: list[str] = []
+    for name in names:
+        without = [joint for joint in joints if not serves(joint, name)]
+        if not without:
+            complete.append(name)
+        elif len(without) < len(joints):
+            what = f"joint {without[0].id_num} ({without[0].name}) has no motor of the family {name}, others have"
+            problems.warning(file, without[0].line, what, hint="so a bus of that family can not drive this leg")
+    return complete
 
 
 def _load_plant(path: Path, plan: Plan | None, problems: Problems) -> None:
@@ -97,7 +140,9 @@ def _key_line(path: Path, key: str) -> int:
 
 
 def _check_script(document: HdsoScript, path: Path, model: Model, problems: Problems) -> None:
-    plan = build_plan(model)
+    plan = _build(model, problems)
+    if plan is None:
+        return
     try:
         changesets = prepare(document, plan, model.ids)
     except ScriptRefused as refused:

@@ -68,7 +68,8 @@ LONGEST_S = 1e8
     metavar="URL",
     default="emulated:",
     show_default=True,
-    help="emulated:[FAMILY][?OPTION=NUMBER&...] or loopback: (servos without a leg).",
+    help="emulated:[FAMILY][?OPTION=NUMBER&...], of servos that CONFIG has motors for, or loopback:[FAMILY] (servos"
+    " without a leg).",
 )
 @click.option("--plot", is_flag=True, help="Draw the figures too (see `nuc plot`).")
 @click.option("--label", "labels", metavar="K=V", type=Pair(), multiple=True, help="Label in the manifest; repeatable.")
@@ -87,7 +88,17 @@ LONGEST_S = 1e8
     metavar="MOTOR=TICKS",
     type=Pair(),
     multiple=True,
-    help="How far from where it was measured a motor may be commanded (default: no limit); repeatable.",
+    help="How far from where it was measured a motor may be commanded, in its own raw ticks (0.654 degrees on an AI"
+    " motor, 0.088 on most others; default: no limit); repeatable.",
+)
+@click.option(
+    "--gravity-compensation",
+    "gravity",
+    metavar="SHARE",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Let the motors carry this share of the leg's weight besides what its muscles do; masses from plant.toml.",
 )
 @as_json
 def command(
@@ -104,6 +115,7 @@ def command(
     remark: str | None,
     costs: Sequence[tuple[str, str]],
     limits: Sequence[tuple[str, str]],
+    gravity: float,
     as_json: bool,
 ) -> int:
     """Run one bout of CONFIG and keep everything about it.
@@ -128,6 +140,7 @@ def command(
         overwrite=force or scratch is not None,
         costs=_whole("--cost", costs, "nanoseconds"),
         limits=_whole("--limit", limits, "ticks"),
+        gravity_compensation=gravity,
         labels=_labels(labels, remark),
     )
     with _termination_is_an_interrupt(), Progress(_title(spec)) as progress:

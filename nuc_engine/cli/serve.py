@@ -17,6 +17,7 @@ from nuc_engine.cli.params import CONFIGURATION, Command, Pair
 from nuc_engine.cli.patient import Take, option, patience, raise_wrong
 
 _BUS = re.compile(r"(?:(?P<name>[A-Za-z][A-Za-z0-9_-]*)=)?(?P<url>[a-z][a-z0-9]*:.*)")
+_MOST_TICKS = 65_535
 _HIGHEST = 89
 """The guardian's priority is ten above the engine's, and 99 is the highest there is."""
 
@@ -63,7 +64,8 @@ _HIGHEST = 89
     multiple=True,
     default=("emulated:",),
     show_default=True,
-    help="aimotor:///dev/...[?baud=N&timeout_us=N] or emulated:[?...]; repeatable, with names that motors refer to.",
+    help="FAMILY:///dev/...[?baud=N&timeout_us=N] or emulated:[FAMILY][?...], of servos the configuration has motors for;"
+    " repeatable, with names that motors refer to.",
 )
 @option("--data", metavar="DIR", type=click.Path(path_type=Path), default=Path("data"), show_default=True)
 @option(
@@ -122,7 +124,17 @@ _HIGHEST = 89
     metavar="MOTOR=TICKS",
     type=Pair(),
     multiple=True,
-    help="How far from where it was measured a motor may be commanded (default: no limit); repeatable.",
+    help="How far from where it was measured a motor may be commanded, in its own raw ticks (0.654 degrees on an AI"
+    " motor, 0.088 on most others; default: no limit); repeatable.",
+)
+@option(
+    "--gravity-compensation",
+    "gravity",
+    metavar="SHARE",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Let the motors carry this share of the leg's weight besides what its muscles do; masses from plant.toml.",
 )
 @option("--label", "labels", metavar="K=V", type=Pair(), multiple=True, help="Label of every bout; repeatable.")
 @option(
@@ -185,6 +197,7 @@ def command(
     on_service_loss: Literal["continue", "stop"],
     approach: float,
     limits: Sequence[tuple[str, str]],
+    gravity: float,
     labels: Sequence[tuple[str, str]],
     priority: int,
     cpu: int | None,
@@ -209,7 +222,7 @@ def command(
     lines = _buses(take, config, buses or ())
     _check_addresses(take, commands or (), telemetry, udp)
     degrees = numbers("--park", park or (), _degrees, "degrees")
-    ticks = numbers("--limit", limits or (), _ticks, "whole ticks, 0 to 254")
+    ticks = numbers("--limit", limits or (), _ticks, f"whole ticks, 0 to {_MOST_TICKS}")
     take(lambda: _check_cpu(cpu))
     if on_stop == "park" and not park:
         take(lambda: _refuse("--on-stop park: say where to, with --park JOINT=DEG for each joint"))
@@ -227,6 +240,7 @@ def command(
         park_deg=degrees,
         approach_deg_s=approach,
         limits=ticks,
+        gravity_compensation=gravity,
         labels=dict(labels),
         priority=priority,
         cpu=cpu,
@@ -297,7 +311,7 @@ def _degrees(text: str) -> float | None:
 
 
 def _ticks(text: str) -> int | None:
-    return int(text) if text.isdecimal() and text.isascii() and len(text) <= 3 and int(text) <= 254 else None
+    return int(text) if text.isdecimal() and text.isascii() and len(text) <= 5 and int(text) <= _MOST_TICKS else None
 
 
 def _check_cpu(cpu: int | None) -> None:

@@ -103,7 +103,10 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How the daemon is. `bout` 0: none; `control` empty: nobody has it; `data` is the whole answer."""
+    """How the daemon is. `bout` 0: none; `control` empty: nobody has it; `data` is the whole answer.
+
+    `refusals` say which servos can not be driven as they were given, and why.
+    """
 
     mode: str
     configuration: str
@@ -114,6 +117,7 @@ class Status:
     latched: bool
     latch_reason: str
     unconfirmed: tuple[str, ...]
+    refusals: tuple[str, ...]
     control: str
     clients: tuple[Data, ...]
     losses: Data
@@ -138,6 +142,7 @@ class Status:
             latched=f.flag("latched", False),
             latch_reason=f.text("latch_reason", ""),
             unconfirmed=tuple(map(str, f.list("unconfirmed", ()))),
+            refusals=tuple(map(str, f.list("refusals", ()))),
             control=_who(f.data),
             clients=tuple(_client(item) for item in f.list("clients", ())),
             losses=f.map("losses", {}),

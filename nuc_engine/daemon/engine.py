@@ -45,6 +45,9 @@ EXIT_SHUTDOWN, EXIT_CRASH, EXIT_ORPHANED, EXIT_BUS_LOST = 0, 70, 71, 75
 
 PARK_RATE_DEG_S = 20.0
 
+_DRIVING = (Input.RUN, Input.ARM, Input.POSE)
+"""What is refused while a servo can not be driven as it was given: it leads to driving, or allows it."""
+
 
 class LiveClock(Protocol):
     """The clock of a process that waits."""
@@ -95,6 +98,8 @@ class Engine:
             joint.index: options.park_deg[joint.name] for joint in plan.joints if joint.name in options.park_deg
         }
         self.park_rate_deg_s = PARK_RATE_DEG_S
+        self.refusals: tuple[str, ...] = ()
+        self.refusals_told_ns = 0
         self.waiting: list[Changeset] = []
         self.run_at_ns = self.stop_at_ns = NEVER
         self._next_run = (-1, 0)
@@ -208,6 +213,8 @@ class Engine:
             raise Refusal("the engine is being shut down")
         if self.neighbours.guardian_lost:
             raise Refusal("no guardian watches over the engine: another one is being started; try again in a second")
+        if self.bus.refusals and what in _DRIVING:
+            raise Refusal("; ".join(self.bus.refusals))
         return step(self.mode, what)
 
     def plan_run(self, delay_ns: int, stop_ns: int, bout: int) -> None:

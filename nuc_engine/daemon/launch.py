@@ -33,6 +33,7 @@ class ServeOptions:
     park_deg: Mapping[str, float] = field(default_factory=dict[str, float])
     approach_deg_s: float = 60.0
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    gravity_compensation: float = 0.0
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     priority: int = 50
     cpu: int | None = None

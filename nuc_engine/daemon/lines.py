@@ -14,6 +14,7 @@ from drivers.servo import ServoAddress
 from drivers.url import LineSpec
 from nuc_engine.daemon.launch import BusLine
 from nuc_engine.daemon.release import Line
+from nuc_engine.motors import addresses_of
 from nuc_engine.plan import Plan
 
 _LONGEST_VOLLEY_S = 60
@@ -68,7 +69,7 @@ def assign_motors(names: Sequence[str], plan: Plan) -> tuple[tuple[int, ...], ..
 
 def servos_of(plan: Plan, motors: Sequence[int]) -> tuple[ServoAddress, ...]:
     """Return the addresses of some of the plan's motors."""
-    return tuple(ServoAddress(plan.motors[k].bus_id, plan.motors[k].name, plan.motors[k].model) for k in motors)
+    return addresses_of([plan.motors[k] for k in motors])
 
 
 def open_lines(buses: Sequence[BusLine], plan: Plan) -> tuple[Line, ...]:

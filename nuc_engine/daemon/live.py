@@ -192,6 +192,8 @@ class LiveExecutive(Dispatcher):
         self._words[Word.CYCLE] = self.board.cycle
         if self.quiet:
             self._start_entry.release_ns = NEVER
+        if self._live_bus.refusals and self._drives_something():
+            raise EngineFault("servo_refused", "; ".join(self._live_bus.refusals))
         if silent is not None and self._drives_something():
             raise EngineFault("bus_silent", self._say_silent(*silent))
 

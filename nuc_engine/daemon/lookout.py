@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 from drivers.servo import ReplyStatus
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import FAULT_NAMES
+from nuc_engine.daemon.wire import FAULT_NAMES, Kind
 
 if TYPE_CHECKING:
     from nuc_engine.daemon.engine import Engine
 
 SERVICE_LIMIT_NS = 3_000_000_000
 """How long the service may be silent where its loss is to stop the leg: longer than its restart takes."""
+
+AGAIN_NS = 2_000_000_000
+"""How often what can not be driven is told again."""
 
 
 def look_around(core: Engine, now: int, *, on_time: bool) -> None:
@@ -32,6 +35,7 @@ def look_around(core: Engine, now: int, *, on_time: bool) -> None:
     if slept:
         core.fault("suspended", f"the machine was suspended for {slept / 1e9:.1f} s")
     _note_torque(core)
+    _note_refusals(core, now)
     _miss_service(core, now)
 
 
@@ -58,6 +62,21 @@ def _note_torque(core: Engine) -> None:
         if status != ReplyStatus.OK:
             bits |= 1 << motor
     words[Word.UNCONFIRMED] = bits
+
+
+def _note_refusals(core: Engine, now: int) -> None:
+    """Tell the service what servos can not be driven: what is new as events, and all of it again and again.
+
+    A service that was started anew has not heard it.
+    """
+    refusals = core.bus.refusals
+    if refusals == core.refusals and (not refusals or now - core.refusals_told_ns < AGAIN_NS):
+        return
+    for text in refusals:
+        if text not in core.refusals:
+            core.event("servo_refused", text)
+    core.refusals, core.refusals_told_ns = refusals, now
+    core.recorder.tell(Kind.REFUSALS, now, list(refusals))
 
 
 def _miss_service(core: Engine, now: int) -> None:

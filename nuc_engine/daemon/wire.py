@@ -44,6 +44,7 @@ class Kind(IntEnum):
     DONE = 15  # [request, time_ns, cycle, refused count]: a changeset has taken effect
     COUNTS = 16  # [time_ns, {...}]: the counters of a bout, before its BOUT_END
     START = 17  # motor action began an exchange: fixed format; in the ring, the order in which the tasks really ran
+    REFUSALS = 18  # [time_ns, [texts]]: servos that can not be driven as they were given; empty when all can
 
 
 @dataclass(slots=True)

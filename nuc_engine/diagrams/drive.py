@@ -17,6 +17,7 @@ from nuc_engine.functions import bind_activation, bind_function
 from nuc_engine.plan import JointPlan, Plan, Slot
 from nuc_engine.rulecheck import free_ranges
 from nuc_engine.store import Store
+from nuc_engine.tasks.drive_scale import scale_of
 from nuc_engine.values import Values
 
 _ANGLES = 65
@@ -63,13 +64,15 @@ def _mean_ticks(plan: Plan, store: Store, joint: JointPlan, state: int, angle_de
     """Return the servo delta of an action at an angle, averaged over what else its activations depend on."""
     motor = plan.motors[joint.motor]
     windows = _windows(plan, store, state, motor.angle)
+    scale = scale_of(motor)
     ticks: list[int] = []
     for point in product(*windows.values()):
         for slot, value in zip(windows, point, strict=True):
             _put(store, slot, value)
         _put(store, Slot(motor.angle), angle_deg)
         try:
-            ticks.append(round(_delta(plan, store, state, angle_deg)))
+            delta = _delta(plan, store, state, angle_deg)
+            ticks.append(round(delta if scale is None else scale.ticks(delta)))
         except (ArithmeticError, ValueError):
             continue  # No number here: no drive either, as in the engine.
     return sum(ticks) / len(ticks) if ticks else 0.0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nuc_engine.plan import JointPlan, Plan
+from drivers.factory import DEFAULT_FAMILY, find_family
+from nuc_engine.plan import JointPlan, MotorPlan, Plan
 from nuc_engine.recording.logs import PLANT_FILE, muscle_columns
 from sccils_schemas.documents import Joint
 from sccils_schemas.model import Model
@@ -39,14 +40,29 @@ def _motor_columns(plan: Plan) -> list[dict[str, Any]]:
     for motor in plan.motors:
         calibration = f"angle_deg = (raw - {motor.cal1:g}) / {motor.cal2:g}"
         raw += [
-            _column(motor.name, "current_raw", "tick (18.4 mA)", "motor current as replied", sign="none: a magnitude"),
-            _column(motor.name, "position_raw", "tick (0.654 deg)", f"position as replied; {calibration}"),
+            _load_column(motor),
+            _column(motor.name, "position_raw", _tick(motor), f"position as replied; {calibration}"),
         ]
         sent += [
-            _column(motor.name, "sent_raw", "tick (0.654 deg)", "position sent in this cycle; -1: position read only"),
+            _column(motor.name, "sent_raw", _tick(motor), "position sent in this cycle; -1: position read only"),
             _column(motor.name, "age_ns", "ns", "age of the measurement when the cycle was complete"),
         ]
     return raw + sent
+
+
+def _tick(motor: MotorPlan) -> str:
+    return f"tick ({motor.tick_deg:.4g} deg)"
+
+
+def _load_column(motor: MotorPlan) -> dict[str, Any]:
+    if motor.family == DEFAULT_FAMILY:
+        unit, meaning = "tick (18.4 mA)", "motor current as replied"
+    else:
+        model = find_family(motor.family).models[motor.model]
+        unit, meaning = model.load_unit, f"load as replied; {motor.load_scale:.6g} of the current sensor"
+    signed = motor.load_range[0] < 0
+    sign = "that of rising raw positions" if signed else "none: a magnitude"
+    return _column(motor.name, "current_raw", unit, meaning, sign=sign)
 
 
 def _column(owner: str, what: str, unit: str, meaning: str, **more: Any) -> dict[str, Any]:
@@ -67,7 +83,8 @@ def _sensor_columns(model: Model, plan: Plan) -> list[dict[str, Any]]:
             if index == motor.angle:
                 column |= {"frame": f"joint {plan.joints[motor.joint].name}, calibrated", "motor": motor.name}
             elif index == motor.current:
-                sign = "sign of the commanded raw delta; filtered 0.05 new + 0.95 old per cycle"
+                whose = "that of the reading" if motor.load_range[0] < 0 else "sign of the commanded raw delta"
+                sign = f"{whose}; filtered 0.05 new + 0.95 old per cycle"
                 column |= {"sign": sign, "motor": motor.name}
         columns.append(column)
     return columns

@@ -23,6 +23,7 @@ class RecordedBus:
         self.position_raw, self.current_raw = [0] * count, [0] * count
         self.status, self.stamp_ns, self.misses = [0] * count, [0] * count, [0] * count
         self._counted = 0
+        self.refusals: tuple[str, ...] = ()
 
     def start(self, now_ns: int, goals: list[int]) -> None:
         """Make the next recorded cycle the one under way."""

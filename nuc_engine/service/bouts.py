@@ -13,8 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from drivers.errors import BusUrlError
 from nuc_engine.changes import Applied, Control, Controlled, Write
 from nuc_engine.daemon.wire import Formats, Kind, MotorRecord, NumbersRecord, StatesRecord
+from nuc_engine.motors import families_of
 from nuc_engine.plan import Plan, Slot
 from nuc_engine.planning import PlanError, build_plan
 from nuc_engine.recording import manifest
@@ -56,6 +58,11 @@ class Context:
     wall: Callable[[], datetime]
     sync: bool = True
 
+    @property
+    def families(self) -> Mapping[str, str]:
+        """The family of the servos of each bus, by its name."""
+        return families_of(self.bus.items())
+
 
 class BoutLog:
     """Writes one data directory; `state` says where an earlier logger was, and is kept up to date for the next one."""
@@ -79,7 +86,7 @@ class BoutLog:
             self._lock = lock_directory(self.folder, make=True)
             stack.callback(os.close, self._lock)
             self._inputs = _put_documents(self.folder, documents, script)
-            model, plan = _load(self.folder, documents.name)
+            model, plan = _load(self.folder, documents.name, context.families)
             self.plan = plan
             self._store, self._board = Store(plan), Board(plan, lambda *_: None)
             self._formats = Formats(plan)
@@ -284,7 +291,12 @@ class BoutLog:
             "script_writes": None if self.script is None else state.script_writes,
             "clock": "real",
             "bus": bus.get("", bus),
-            "spec": {"limits": dict(options["limits"]), "approach_deg_s": options["approach_deg_s"]},
+            "families": dict(self._context.families),
+            "spec": {
+                "limits": dict(options["limits"]),
+                "approach_deg_s": options["approach_deg_s"],
+                "gravity_compensation": options.get("gravity_compensation", 0.0),
+            },
             "options": dict(options),
             "labels": dict(state.labels),
             "notes": _read_notes(self.folder / NOTES_FILE),
@@ -356,15 +368,15 @@ def _put_file(path: Path, content: bytes) -> None:
         raise
 
 
-def _load(folder: Path, name: str) -> tuple[Model, Plan]:
+def _load(folder: Path, name: str, families: Mapping[str, str]) -> tuple[Model, Plan]:
     model, problems = load_model(folder)
     if model is None:
         reasons = "; ".join(str(problem) for problem in problems.errors)
         raise BoutLogError(f"{folder}: the documents of {name} can not be read back: {reasons}")
     model = replace(model, name=name)
     try:
-        return model, build_plan(model)
-    except PlanError as error:
+        return model, build_plan(model, families)
+    except (PlanError, BusUrlError) as error:
         raise BoutLogError(f"{folder}: {error}") from error
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NoReturn
 
+from drivers.errors import BusUrlError
+from nuc_engine.gravity import read_plant, with_gravity
 from nuc_engine.plan import Plan
-from nuc_engine.planning import PlanError, build_plan
+from nuc_engine.planning import PlanError, build_plan, table_names
 from nuc_engine.plants.spec import PlantSpecError, spec_file
 from nuc_engine.rulecheck import find_dead_rules
 from nuc_engine.service.errors import Refused
@@ -25,7 +29,7 @@ _MAX_REASONS = 20
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A checked configuration. `files` are its three documents as they came, and plant.toml where there is one."""
+    """A checked configuration. `files` are its three documents as they came, plant.toml and torque tables with them."""
 
     name: str
     model: Model
@@ -34,8 +38,10 @@ class Configuration:
     warnings: tuple[str, ...] = ()
 
 
-def read_configuration(name: str, folder: Path) -> Configuration:
-    """Return the configuration in a folder. Raises Refused with every reason."""
+def read_configuration(
+    name: str, folder: Path, families: Mapping[str, str] | None = None, gravity: float = 0.0
+) -> Configuration:
+    """Return the configuration in a folder, for the families of the buses. Raises Refused with every reason."""
     problems = Problems()
     files: dict[str, bytes] = {}
     for file in MODEL_FILES:
@@ -50,16 +56,28 @@ def read_configuration(name: str, folder: Path) -> Configuration:
             files[PLANT] = spec_file(folder / PLANT).read_bytes()
         except (PlantSpecError, OSError) as error:
             raise Refused("refused", f"{folder / PLANT}: {error}") from error
-    return make_configuration(name, files)
+    for path in folder.glob("*.json"):
+        # Of these it is the torque tables that are taken, once it is known which they are.
+        with suppress(OSError):
+            files[path.name] = path.read_bytes()
+    return make_configuration(name, files, families, gravity, strict=False)
 
 
-def make_configuration(name: str, files: Mapping[str, bytes]) -> Configuration:
-    """Return the configuration of three documents (plant.toml may come with them). Raises Refused with every reason."""
-    missing = [file for file in MODEL_FILES if file not in files]
-    extra = sorted(set(files) - {*MODEL_FILES, PLANT})
-    if missing or extra:
-        wrong = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(extra)} too"
-        raise Refused("bad_request", f"configuration {name!r} {wrong}", f"expected {', '.join(MODEL_FILES)}")
+def make_configuration(
+    name: str,
+    files: Mapping[str, bytes],
+    families: Mapping[str, str] | None = None,
+    gravity: float = 0.0,
+    *,
+    strict: bool = True,
+) -> Configuration:
+    """Return the configuration of three documents, for the families of the buses, with a share of its weight carried.
+
+    plant.toml and the torque tables of its motors may come with them; what else does is refused where it is `strict`,
+    else left out. Raises Refused with every reason.
+    """
+    if missing := [file for file in MODEL_FILES if file not in files]:
+        _refuse_files(name, f"lacks {', '.join(missing)}")
     problems = Problems()
     joints, parameters, sensors = (
         read_document(files[file], f"{name}/{file}", problems, "jointlist" if file == "joints.xml" else "hdsolist")
@@ -72,13 +90,30 @@ def make_configuration(name: str, files: Mapping[str, bytes]) -> Configuration:
         raise Refused("refused", _reasons(problems))
     sums = tuple((file, hashlib.sha256(files[file]).hexdigest()) for file in MODEL_FILES)
     model = Model(name, joints, parameters, sensors, None, sums)
-    try:
-        plan = build_plan(model)
-    except PlanError as error:
-        raise Refused("refused", str(error)) from error
+    known = {*MODEL_FILES, PLANT, *table_names(model)}
+    if strict and (extra := sorted(set(files) - known)):
+        _refuse_files(name, f"has {', '.join(extra)} too")
+    files = {file: data for file, data in files.items() if file in known}
+    plan = _plan(model, files, families, gravity)
     warnings = [str(problem) for problem in problems.warnings]
     warnings += [dead.text for dead in find_dead_rules(plan)]
     return Configuration(name, model, plan, dict(files), tuple(warnings))
+
+
+def _refuse_files(name: str, wrong: str) -> NoReturn:
+    raise Refused("bad_request", f"configuration {name!r} {wrong}", f"expected {', '.join(MODEL_FILES)}")
+
+
+def _plan(model: Model, files: Mapping[str, bytes], families: Mapping[str, str] | None, gravity: float) -> Plan:
+    try:
+        plan = build_plan(model, families, files)
+        if gravity == 0.0:
+            return plan
+        if PLANT not in files:
+            raise PlanError(f"{model.name}: gravity compensation needs the masses in {PLANT}, which it does not have")
+        return with_gravity(plan, read_plant(files[PLANT], PLANT), gravity)
+    except (PlanError, PlantSpecError, BusUrlError) as error:
+        raise Refused("refused", str(error)) from error
 
 
 def _reasons(problems: Problems) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.wire import FAULT_NAMES, Command
+from nuc_engine.motors import families_of
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.service.clients import Client, Clients
-from nuc_engine.service.configuration import Configuration, check_names, make_configuration
+from nuc_engine.service.configuration import Configuration, check_names, make_configuration, read_configuration
 from nuc_engine.service.control import Control
 from nuc_engine.service.core_link import CoreLink
 from nuc_engine.service.edits import ControlBook, EditBook
@@ -103,6 +105,8 @@ class Hub:
     park: tuple[Mapping[int, float], float] | None = None
     """The pose a client chose to park in, joint index to degrees, and its rate: another core is told again."""
     described: tuple[Configuration, Mapping[str, Any]] | None = None
+    refusals: tuple[str, ...] = ()
+    """Why servos can not be driven as they were given, as the core last told it."""
     _generations: tuple[int, int] = (0, 0)
 
     @property
@@ -210,6 +214,19 @@ class Hub:
 
     # --- configuration ---
 
+    def read_configuration(self, name: str, folder: Path) -> Configuration:
+        """Return the configuration in a folder, for the buses of this daemon. Raises Refused with every reason."""
+        return read_configuration(name, folder, self.families, self.options.gravity_compensation)
+
+    def make_configuration(self, name: str, files: Mapping[str, bytes]) -> Configuration:
+        """Return a configuration of documents, for the buses of this daemon. Raises Refused with every reason."""
+        return make_configuration(name, files, self.families, self.options.gravity_compensation)
+
+    @property
+    def families(self) -> Mapping[str, str]:
+        """The family of the servos of each bus, by its name."""
+        return families_of(self.buses.items())
+
     def install(self, configuration: Configuration) -> None:
         """Let the supervisor start a core of a new plan.
 
@@ -219,6 +236,7 @@ class Hub:
         check_names("--park", self.options.park_deg, [joint.name for joint in configuration.plan.joints])
         self.logger.tell_documents(configuration.name, configuration.files)
         self.mirror = self.book = None
+        self.refusals = ()
         self.block.write_plan(configuration.plan)
         self.configuration, self.plan = configuration, configuration.plan
         self.wake_supervisor()
@@ -244,7 +262,7 @@ class Hub:
         if kept is None:
             return
         try:
-            found = make_configuration(*kept)
+            found = self.make_configuration(*kept)
         except Refused:
             return
         if found.plan == self.plan:

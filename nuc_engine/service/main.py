@@ -14,7 +14,6 @@ from nuc_engine.daemon.block import BlockError, Word
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.locations import NotFound, find_configuration
-from nuc_engine.service.configuration import read_configuration
 from nuc_engine.service.errors import Refused, ServiceError
 from nuc_engine.service.logger import Logger
 from nuc_engine.service.service import LONGEST_MS, Service
@@ -86,7 +85,7 @@ def _serve(service: Service, logger: Logger) -> int:
 
 def _configure(launch: Launch, service: Service) -> None:
     folder = find_configuration(launch.options.configuration)
-    configuration = read_configuration(folder.resolve().name, folder)
+    configuration = service.hub.read_configuration(folder.resolve().name, folder)
     for warning in configuration.warnings:
         service.hub.recent.add("warning", warning)
     service.hub.install(configuration)

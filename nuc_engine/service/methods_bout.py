@@ -12,7 +12,7 @@ from nuc_engine.describe import describe_model
 from nuc_engine.locations import list_configurations
 from nuc_engine.rulebook import Rulebook
 from nuc_engine.service.clients import Client
-from nuc_engine.service.configuration import Configuration, make_configuration, read_configuration
+from nuc_engine.service.configuration import Configuration, read_configuration
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders, check_name
 from nuc_engine.service.hub import Hub
@@ -60,6 +60,7 @@ async def status(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
         "latched": bool(words[Word.LATCHED]),
         "latch_reason": hub.latch_reason(),
         "unconfirmed": hub.unconfirmed(),
+        "refusals": list(hub.refusals),
         "bus_lost": bool(words[Word.BUS_LOST]),
         "buses": dict(hub.buses),
         "control": hub.in_control,
@@ -133,14 +134,14 @@ async def configure(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
         if large := [file for file, data in files.items() if len(data) > MAX_BYTES]:
             raise Refused("bad_request", f"{large[0]} is larger than {MAX_BYTES} bytes")
         size = sum(map(len, files.values()))
-        configuration = await hub.workshop.do(lambda: make_configuration(name, files), size)
+        configuration = await hub.workshop.do(lambda: hub.make_configuration(name, files), size)
     await put_in_force(hub, client.author, configuration)
     return {"name": configuration.name, "warnings": list(configuration.warnings)}
 
 
 async def listed(hub: Hub, name: str) -> Configuration:
     """Return a configuration that can be chosen by name. Raises Refused with every reason."""
-    return await hub.workshop.do(lambda: read_configuration(name, hub.folders.find_configuration(name)))
+    return await hub.workshop.do(lambda: hub.read_configuration(name, hub.folders.find_configuration(name)))
 
 
 async def put_in_force(hub: Hub, author: str, configuration: Configuration) -> None:
@@ -164,7 +165,8 @@ async def model(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
     """Give the model in force, explained."""
     configuration = hub.need_configuration()
     if hub.described is None or hub.described[0] is not configuration:
-        hub.described = (configuration, await hub.workshop.do(lambda: describe_model(configuration.model)))
+        described = await hub.workshop.do(lambda: describe_model(configuration.model, configuration.plan))
+        hub.described = (configuration, described)
     return hub.described[1]
 
 

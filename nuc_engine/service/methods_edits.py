@@ -7,7 +7,6 @@ from typing import Any
 
 from nuc_engine.changes import Control, Write
 from nuc_engine.service.clients import Client
-from nuc_engine.service.configuration import PLANT, make_configuration
 from nuc_engine.service.core_link import AT_ONCE, Parts
 from nuc_engine.service.edits import Edited
 from nuc_engine.service.errors import Refused
@@ -62,9 +61,8 @@ async def save(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
             files = configuration_files(configuration, held, description)
         except SccilsError as error:
             raise Refused("failed", f"these values can not be written as documents: {error}") from error
-        make_configuration(name, files)
-        if PLANT in configuration.files:
-            files[PLANT] = configuration.files[PLANT]
+        files = {**configuration.files, **files}
+        hub.make_configuration(name, files)
         return hub.folders.new_configuration(name, files, overwrite=overwrite)
 
     path = await hub.workshop.do(work)

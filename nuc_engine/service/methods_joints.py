@@ -102,10 +102,12 @@ async def _control(hub: Hub, client: Client, controls: Sequence[Control]) -> dic
 
 
 _RATE = number(0.1, _FASTEST_DEG_S)
+_MOST_TICKS = 65_535
+"""No servo has more; how many one has is known with its model."""
 
 METHODS = (
     Method("joint_mode", joint_mode, "operate", True, {"joint": Param(ref), "mode": Param(text)}),
-    Method("tweak", tweak, "operate", True, {"joint": Param(ref), "ticks": Param(number(-254, 254))}),
+    Method("tweak", tweak, "operate", True, {"joint": Param(ref), "ticks": Param(number(-_MOST_TICKS, _MOST_TICKS))}),
     Method(
         "pose",
         pose,

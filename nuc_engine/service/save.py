@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast
 
+from nuc_engine.motors import is_driven
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.service.configuration import Configuration
 from nuc_engine.service.edits import Recorded
 from nuc_engine.values import Values, plain_number, rule_tokens
-from sccils_schemas.documents import DataType, Hdso, HdsoList, HdsoMod, HdsoScript, TransitionRule
+from sccils_schemas.documents import DataType, Hdso, HdsoList, HdsoMod, HdsoScript, Servo, TransitionRule
 from sccils_schemas.model import MODEL_FILES
 from sccils_schemas.rules import format_tokens
 from sccils_schemas.writer import write
@@ -48,7 +49,10 @@ def configuration_files(configuration: Configuration, held: Held, description: s
     """
     plan, model = configuration.plan, configuration.model
     by_ref = {ref: hdso for hdso in plan.hdsos for ref in (hdso.id_num, hdso.name)}
-    joints = _renew(model.jointlist, by_ref, held)
+    # What the joints' other motors would be sent to is in units of their own.
+    servos = [servo for joint in model.jointlist.joints for servo in joint.servos]
+    others = [servo for servo in servos if not any(is_driven(servo, motor) for motor in plan.motors)]
+    joints = _renew(model.jointlist, by_ref, held, others)
     if description is not None:
         joints = dataclasses.replace(joints, description=description)
     documents = (joints, _renew_list(model.parameters, by_ref, held), _renew_list(model.sensors, by_ref, held))
@@ -137,19 +141,21 @@ def _renew_hdso(hdso: Hdso, by_ref: Mapping[int | str, HdsoPlan], held: Held) ->
     return dataclasses.replace(hdso, initial_data=data, xmltype=xmltype)
 
 
-def _renew(element: Any, by_ref: Mapping[int | str, HdsoPlan], held: Held) -> Any:
-    """Return an element of a joint list with every hdsoMod that carries data brought up to date."""
+def _renew(element: Any, by_ref: Mapping[int | str, HdsoPlan], held: Held, others: Sequence[Servo]) -> Any:
+    """Return an element of a joint list with every hdsoMod that carries data brought up to date, but in `others`."""
+    if any(element is other for other in others):
+        return element
     if isinstance(element, HdsoMod):
         return _renew_mod(element, by_ref, held)
     if isinstance(element, tuple):
         items = cast(Iterable[Any], element)
-        return tuple(_renew(item, by_ref, held) for item in items)
+        return tuple(_renew(item, by_ref, held, others) for item in items)
     if not dataclasses.is_dataclass(element) or isinstance(element, type):
         return element
     changed = {
         field.name: new
         for field in dataclasses.fields(element)
-        if (new := _renew(old := getattr(element, field.name), by_ref, held)) is not old
+        if (new := _renew(old := getattr(element, field.name), by_ref, held, others)) is not old
     }
     if isinstance(element, TransitionRule) and element.boolstring is not None:
         rule = by_ref[element.mods[0].ref]

@@ -10,7 +10,7 @@ from typing import Any
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch
-from nuc_engine.daemon.wire import Command
+from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.service.access import Access, read_datagram_address
 from nuc_engine.service.channel import Message, Ready, Sockets
 from nuc_engine.service.clients import Client, Clients
@@ -208,6 +208,8 @@ class Service:
             self.hub.recent.add("author_not_logged", str(error), request=request, author=author)
 
     def _follow(self, kind: int, fields: list[Any]) -> None:
+        if kind == Kind.REFUSALS:
+            self.hub.refusals = tuple(map(str, fields[1]))
         if self.hub.book is not None:
             self.hub.book.take(kind, fields)
 

@@ -108,6 +108,7 @@ def alarms(status: Status) -> list[str]:
         lines.append(f"FAULT {status.latch_reason or 'latched'}: see to its cause, then nuc ctl arm")
     if status.unconfirmed:
         lines.append(f"torque not confirmed off: {', '.join(status.unconfirmed)}")
+    lines += [f"not driven: {text}" for text in status.refusals]
     lost = {kind: count for kind, count in counted(status.losses).items() if count}
     if lost:
         lines.append(f"records lost: {', '.join(f'{kind} {count}' for kind, count in lost.items())}")
