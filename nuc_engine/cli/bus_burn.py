@@ -46,13 +46,18 @@ def ask_for(word: str, what: str, *, yes: bool) -> bool:
     note(what)
     if yes:
         return True
-    if not sys.stdin.isatty():
+    if nobody_types():
         raise click.UsageError(f"nobody is there to confirm this by typing {word}: say --yes, or use a terminal")
     typed = click.prompt(f"Type {word} to do it", default="", show_default=False, err=True)
     if typed.strip() == word:
         return True
     note(f"{typed.strip()!r} is not {word}: nothing was changed")
     return False
+
+
+def nobody_types() -> bool:
+    """Say whether stdin is no terminal."""
+    return not sys.stdin.isatty()
 
 
 def report(what: dict[str, Any], *, as_json: bool) -> None:

@@ -101,21 +101,20 @@ def command(
 
     bus_id = _id_of(url, bus_id, config, joint)
     line = open_line(url, ids=(bus_id,), config=config, model=model)
-    bench: _Bench | None = None
     try:
         servo, known = only_servo(line, bus_id, model)
         deltas = plan_deltas(largest or _largest(known, servo, level), steps)
         bench = _Bench(line, servo, known, level=level, hold_s=hold, rest_s=rest, most_deg=most)
+        ask = not (yes or line.emulated)
         with Stop() as stop:
-            rows = bench.held(deltas, stop, lever_cm, ask=not (yes or line.emulated))
-            if free and not stop():
-                rows += bench.free(deltas, stop, ask=not (yes or line.emulated))
-    finally:
-        try:
-            if bench is not None:
+            try:
+                rows = bench.held(deltas, stop, lever_cm, ask=ask)
+                if free and not stop():
+                    rows += bench.free(deltas, stop, ask=ask)
+            finally:
                 bench.let_go()
-        finally:
-            line.close()
+    finally:
+        line.close()
     for text in bench.remarks:
         note(f"{url}: {text}")
     fit = fit_rows(rows)

@@ -90,11 +90,11 @@ def command(
         bus = line.bus((servo,))
         bus.set_level(level)
         push = Push(bus, line.pace, delta, round(seconds * NS), most / known.tick_deg, known.positions, _PERIOD_NS)
-        try:
-            with Stop() as stop:
+        with Stop() as stop:
+            try:
                 last = _follow(push, stop)
-        finally:
-            released = let_go(url, bus, line.pace)
+            finally:
+                released = let_go(url, bus, line.pace)
     finally:
         line.close()
     errors = list(bus.refusals) if not _went_well(push) else []

@@ -111,15 +111,14 @@ def command(
             tolerances=[max(1.0, _TOLERANCE_DEG / tick) for tick in ticks],
             period_ns=_PERIOD_NS,
         )
-        released = False
-        try:
-            with Stop() as stop:
+        with Stop() as stop:
+            try:
                 _follow(move, stop, servos)
                 if move.ending is Ending.DONE and hold:
                     _stay(bus, line, targets, hold, stop)
-        finally:
-            ended = list(bus.position_raw)
-            released = let_go(url, bus, line.pace)
+            finally:
+                ended = list(bus.position_raw)
+                released = let_go(url, bus, line.pace)
     finally:
         line.close()
     rows = [

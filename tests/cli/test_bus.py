@@ -78,7 +78,7 @@ class Bench:
 def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     bench = Bench()
     monkeypatch.setattr("drivers.serialport.open_port", bench.open_port)
-    monkeypatch.setattr("nuc_engine.cli.bus.RealPace", lambda: bench.pace)
+    monkeypatch.setattr("nuc_engine.cli.bus_release.RealPace", lambda: bench.pace)
     monkeypatch.setattr("nuc_engine.cli.buslines.RealPace", lambda: bench.pace)
     return bench
 

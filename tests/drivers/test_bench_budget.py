@@ -1,0 +1,147 @@
+"""How often a bus can be exchanged with, held against the makers' packet sizes cell by cell."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drivers.budget import ADAPTERS, FORMS, advise, form_for, forms_of, predict, wire_table
+from drivers.errors import BusUrlError
+
+BAUDS = (57_600, 115_200, 460_800, 1_000_000, 3_000_000)
+# Milliseconds on the wire, to two digits, as the protocol documents' packet sizes give them.
+TABLES = {
+    4: """
+        aimotor send        24    4.17   2.08  0.52  0.24 0.08
+        aimotor sync        32    5.56   2.78  0.69  0.32 0.11
+        aimotor ten_bit     72   12.50   6.25  1.56  0.72 0.24
+        dynamixel single   248   43.06  21.53  5.38  2.48 0.83
+        dynamixel sync     136   23.61  11.81  2.95  1.36 0.45
+        dynamixel fast     116   20.14  10.07  2.52  1.16 0.39
+        feetech single     140   24.31  12.15  3.04  1.40 0.47
+        feetech sync        80   13.89   6.94  1.74  0.80 0.27
+    """,
+    18: """
+        aimotor send       108   18.75   9.38  2.34  1.08 0.36
+        aimotor sync       130   22.57  11.28  2.82  1.30 0.43
+        aimotor ten_bit    324   56.25  28.12  7.03  3.24 1.08
+        dynamixel single  1116  193.75  96.88 24.22 11.16 3.72
+        dynamixel sync     514   89.24  44.62 11.15  5.14 1.71
+        dynamixel fast     396   68.75  34.38  8.59  3.96 1.32
+        feetech single     630  109.38  54.69 13.67  6.30 2.10
+        feetech sync       304   52.78  26.39  6.60  3.04 1.01
+    """,
+}
+
+
+def cells():
+    for servos, text in TABLES.items():
+        for line in text.strip().splitlines():
+            family, name, count, *times = line.split()
+            for baud, time_ms in zip(BAUDS, times, strict=True):
+                yield servos, family, name, int(count), baud, float(time_ms)
+
+
+def form(family, name):
+    return next(form for form in forms_of(family) if form.name == name)
+
+
+@pytest.mark.parametrize(("servos", "family", "name", "count", "baud", "time_ms"), cells())
+def test_every_cell_of_the_table(servos, family, name, count, baud, time_ms):
+    budget = predict(form(family, name), servos, baud)
+    assert budget.bytes == count
+    assert budget.cycle_ns / 1e6 == pytest.approx(time_ms, abs=0.0051)
+    rows = {(found.family, found.name): (bytes_, times) for found, bytes_, times in wire_table(servos, BAUDS)}
+    bytes_, times = rows[family, name]
+    assert (bytes_, times[BAUDS.index(baud)]) == (count, budget.wire_ns / 1e6)
+
+
+def test_the_table_has_every_form():
+    named = {(family, name) for _, family, name, *_ in cells()}
+    assert {(found.family, found.name) for found in FORMS} == named | {("aimotor", "pipeline")}
+
+
+@pytest.mark.parametrize("servos", [1, 4, 18, 31])
+def test_pipelining_has_the_limit_of_its_own(servos):
+    # 4 N + 2 bytes follow each other: baud / (40 N + 20) cycles per second.
+    budget = predict(form("aimotor", "pipeline"), servos, 57_600)
+    assert budget.limit_hz == pytest.approx(57_600 / (40 * servos + 20), rel=1e-6)
+    assert predict(form("aimotor", "send"), servos, 57_600).limit_hz == pytest.approx(57_600 / (60 * servos), rel=1e-6)
+
+
+def test_the_dissertations_loop():
+    # Four AI motors at the factory's rate made 197 Hz: 4.17 ms of wire, and about 0.23 ms of each motor.
+    budget = predict(form("aimotor", "send"), 4, 57_600, turnaround_ns=230_000)
+    assert budget.rate_hz == pytest.approx(197, abs=2)
+    assert (budget.limited_by, budget.limit_hz > 239) == ("wire", True)
+
+
+def test_turnarounds_and_timers():
+    # Four single exchanges through a timer of 16 ms: each answer waits for its end.
+    slow = predict(form("aimotor", "send"), 4, 57_600, turnaround_ns=230_000, adapter=ADAPTERS["ftdi16"])
+    assert slow.cycle_ns == 4 * 16_000_000
+    assert slow.limited_by == "adapter"
+    eighteen = predict(form("aimotor", "send"), 18, 115_200, adapter=ADAPTERS["ftdi16"])
+    assert eighteen.cycle_ns == 288_000_000
+    quick = predict(form("aimotor", "send"), 4, 57_600, turnaround_ns=230_000, adapter=ADAPTERS["ftdi1"])
+    assert quick.cycle_ns == 4 * 2_000_000
+    # One request for all waits once.
+    sync = predict(form("feetech", "sync"), 4, 1_000_000, turnaround_ns=20_000, adapter=ADAPTERS["ftdi1"])
+    assert (sync.turn_ns, sync.cycle_ns) == (80_000, 1_000_000)
+    # An answer of more than 62 bytes starts the timer anew when its first part is handed over.
+    long = predict(form("dynamixel", "sync"), 4, 1_000_000, adapter=ADAPTERS["ftdi1"])
+    assert long.host_ns == 1_000_000
+    assert predict(form("dynamixel", "single"), 3, 1_000_000, turnaround_ns=500_000).turn_ns == 6 * 500_000
+
+
+def test_only_reading_costs_less_where_nothing_is_written():
+    for found in FORMS:
+        drive, read = predict(found, 6, 115_200), predict(found, 6, 115_200, reading=True)
+        assert read.bytes <= drive.bytes
+    assert predict(form("dynamixel", "sync"), 4, 57_600, reading=True).bytes == 18 + 4 * 21
+    assert predict(form("feetech", "sync"), 4, 57_600, reading=True).bytes == 12 + 4 * 12
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    st.sampled_from(FORMS),
+    st.integers(1, 31),
+    st.sampled_from(BAUDS),
+    st.integers(0, 500_000),
+    st.sampled_from(sorted(ADAPTERS)),
+)
+def test_a_prediction_is_the_sum_of_its_parts_and_never_beats_the_wire(form, servos, baud, turnaround_ns, adapter):
+    budget = predict(form, servos, baud, turnaround_ns=turnaround_ns, adapter=ADAPTERS[adapter])
+    assert budget.cycle_ns == budget.wire_ns + budget.turn_ns + budget.host_ns
+    assert budget.rate_hz <= budget.limit_hz
+    more = predict(form, servos + 1, baud, turnaround_ns=turnaround_ns, adapter=ADAPTERS[adapter])
+    assert more.cycle_ns >= budget.cycle_ns
+    if ADAPTERS[adapter].timer_ns and form.drive.trips.per_servo:
+        assert budget.cycle_ns % ADAPTERS[adapter].timer_ns in range(budget.servos * 2 + 1)
+
+
+def test_forms_by_the_options_of_a_url():
+    assert form_for("aimotor", {}).name == "send"
+    assert form_for("aimotor", {"pipeline": 1.0, "timeout_us": 4000.0}).name == "pipeline"
+    assert form_for("dynamixel", {"fast": 0.0}).name == "sync"
+    assert form_for("dynamixel", {"fast": 1.0}).name == "fast"
+    with pytest.raises(BusUrlError, match="expected aimotor, dynamixel, feetech"):
+        form_for("hobby", {})
+    with pytest.raises(BusUrlError, match="at least one servo"):
+        predict(forms_of("feetech")[0], 0, 57_600)
+
+
+def test_advice_is_what_helps_most_first_and_nothing_that_does_not():
+    bauds = (57_600, 115_200, 921_600)
+    budget = predict(form("aimotor", "send"), 4, 57_600, turnaround_ns=230_000, adapter=ADAPTERS["ftdi16"])
+    found = advise(budget, bauds, turnaround_ns=230_000, adapter=ADAPTERS["ftdi16"])
+    assert "latency timer at 1 ms" in found[0]
+    assert all("instead of 16" in words for words in found)
+    assert not any("ten_bit" in words or "115200" in words for words in found)
+    budget = predict(form("aimotor", "send"), 4, 57_600, turnaround_ns=230_000)
+    found = advise(budget, bauds, turnaround_ns=230_000, adapter=None)
+    assert found[0].startswith("921600 bit/s")
+    assert any("pipeline=1" in words for words in found)
+    assert not any("timer" in words for words in found)
+    assert not any(words.startswith("sync=1") for words in found)
+    fastest = predict(form("aimotor", "pipeline"), 4, 921_600, turnaround_ns=0)
+    assert advise(fastest, bauds, turnaround_ns=0, adapter=None) == []
