@@ -2,4 +2,15 @@
 
     packet.py      a packet, and what a dialect of the wire is
     registers.py   control tables as data
+    layout.py      what a family tells the bus about itself, as data
+    requests.py    requests, to bytes
+    talk.py        exchanges on a half-duplex line, one after the other
+    asker.py       the same registers of several servos
+    setup.py       what is asked and set before a servo is driven
+    slots.py       what a bus knows of each servo; readings.py: what it believes of where they are
+    cycle.py       what is said in a cycle
+    bus.py         the bus
+    ear.py         what hosts say, for byte logs
+    burn.py        another id or rate for good
+    emulator*.py   the servos' side, in front of a plant
 """

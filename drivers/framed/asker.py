@@ -1,0 +1,112 @@
+"""Asking several servos for the same registers: in groups, and those that a group's silence hid one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Final
+
+from drivers.framed import requests
+from drivers.framed.layout import Layout
+from drivers.framed.packet import SYNC_READ, Packet
+from drivers.framed.registers import Register
+from drivers.framed.slots import Slot
+from drivers.framed.talk import Answers, Asking, Exchange
+
+LONGEST_GROUP: Final = 64
+"""Servos in one packet at most: where the length is one byte, more do not fit."""
+
+_FAST_FAILURES: Final = 3
+_MANY: Final = 256
+
+
+class Asker:
+    """Asks on behalf of one bus; `fast` says whether many may answer in one packet, until they are found not to."""
+
+    __slots__ = ("_failures", "_fast", "_known", "_layout")
+
+    def __init__(self, layout: Layout, *, fast: bool) -> None:
+        self._layout = layout
+        self._fast = layout.fast if fast else None
+        self._failures = 0
+        # Requests made before, by address, length, ids and instruction.
+        self._known: dict[tuple[int, int, tuple[int, ...], int], bytes] = {}
+
+    @property
+    def fast(self) -> bool:
+        """Whether many are asked to answer in one packet."""
+        return self._fast is not None
+
+    def block(self, slots: Sequence[Slot], take: Callable[[int, Packet, int], None], prefix: bytes) -> Asking:
+        """Ask for the layout's block, behind the requests in `prefix`; `take` gets each status as it comes."""
+        address, length = self._layout.block
+        return (yield from self._ask(slots, address, length, take, prefix, fast=True))
+
+    def values(
+        self, slots: Sequence[Slot], register: Register, prefix: bytes = b""
+    ) -> Generator[Exchange, Answers, dict[int, int]]:
+        """Ask for one register; return its values by the slots' numbers, of those that gave one."""
+        answers = yield from self._ask(slots, register.address, register.size, None, prefix)
+        values: dict[int, int] = {}
+        for slot in slots:
+            packet = answers.get(slot.bus_id)
+            if packet is not None and len(packet.params) == register.size:
+                values[slot.number] = register.decode(packet.params)
+        return values
+
+    def _ask(
+        self,
+        slots: Sequence[Slot],
+        address: int,
+        length: int,
+        take: Callable[[int, Packet, int], None] | None,
+        prefix: bytes,
+        *,
+        fast: bool = False,
+    ) -> Asking:
+        here = [slot for slot in slots if not slot.gone]
+        gone = [slot for slot in slots if slot.gone]
+        answers: dict[int, Packet] = {}
+        again: list[Slot] = []
+        for at in range(0, len(here), LONGEST_GROUP):
+            group = here[at : at + LONGEST_GROUP]
+            form = self._fast if fast else None
+            ids = tuple([slot.bus_id for slot in group])
+            request = self._request(address, length, ids, SYNC_READ if form is None else form.instruction)
+            got = yield Exchange(prefix + request, ids, length, take, form)
+            prefix = b""
+            answers |= got
+            if len(got) < len(ids):
+                again += group if form is not None else _hidden(group, got)
+        if prefix:
+            yield Exchange(prefix)
+        for slot in again + gone:
+            request = requests.read(self._layout.dialect, slot.bus_id, address, length)
+            answers |= yield Exchange(request, (slot.bus_id,), length, take)
+        if fast and self._fast is not None:
+            self._judge_fast(again, answers)
+        return answers
+
+    def _request(self, address: int, length: int, ids: tuple[int, ...], instruction: int) -> bytes:
+        key = address, length, ids, instruction
+        request = self._known.get(key)
+        if request is None:
+            if len(self._known) > _MANY:
+                self._known.clear()
+            request = requests.sync_read(self._layout.dialect, ids, address, length, instruction)
+            self._known[key] = request
+        return request
+
+    def _judge_fast(self, again: Sequence[Slot], answers: Answers) -> None:
+        """Count how often in a row servos that are there did not answer together; at the third time, ask otherwise."""
+        if not again:
+            self._failures = 0
+        elif any(slot.bus_id in answers for slot in again):
+            self._failures += 1
+            if self._failures >= _FAST_FAILURES:
+                self._fast = None
+
+
+def _hidden(group: Sequence[Slot], answers: Answers) -> Sequence[Slot]:
+    """Return those behind the one whose silence ended the group's answers."""
+    heard = [k for k, slot in enumerate(group) if slot.bus_id in answers]
+    return group[heard[-1] + 2 :] if heard else group[1:]

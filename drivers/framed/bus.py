@@ -1,0 +1,193 @@
+"""The bus of servos with registers (Dynamixel, Feetech): one write for all goals, one request for all readings.
+
+A cycle sends the goals in one packet and asks everybody for position and load in another; the replies follow each other
+in the order of the servos. A servo that is silent keeps those behind it silent; so those are asked again one by one,
+and one that was missed last time is asked by itself, after the others: it costs its own time-out, not theirs. On request
+each servo is written to and read by itself instead, or all answer a request in one packet; a bus whose servos do not
+answer in one packet goes over to separate ones.
+
+Nothing is written before a goal asks for it: reading alone changes no servo. The first goal has the servo set up (some
+cycles of single exchanges, see `setup`); nobody is driven before everybody who has a goal and answers is ready or
+refused. Then the torque is turned on, with goal and bound in place, and read back. A goal that comes while its servo is
+not ready is kept until it is, unless the servo is missed meanwhile, or a later goal takes its place.
+
+A servo that was missed under torque is looked at before it is driven again, and all of them once in a while: one whose
+torque is off has started anew, and is set up again. So is one whose bus watchdog has stopped it. One that says that
+something ails it is released; its exchanges are not good ones until that is over.
+
+Positions beyond the model's scale are reported as its end. Goals beyond the positions a servo itself is set to take are
+sent as the nearest it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from drivers.bus import LIMP, READ_ONLY
+from drivers.errors import BusError, FrameError
+from drivers.framed import requests
+from drivers.framed.cycle import Cycle
+from drivers.framed.layout import GOAL, Layout
+from drivers.framed.readings import Readings
+from drivers.framed.slots import State, make_slots
+from drivers.framed.talk import Talk
+from drivers.port import Port, wire_ns
+from drivers.servo import LEVEL_SHARE, ServoAddress
+
+DEFAULT_LEVEL: Final = 3
+"""As on a bus of AI motors."""
+
+DEFAULT_WATCHDOG_NS: Final = 100_000_000
+"""How long servos that have a bus watchdog go on without hearing anything, unless the line is so slow that four cycles
+take longer."""
+
+_SLOW_CYCLES: Final = 4
+
+
+class FramedBus:
+    """Servos with registers on one port (a `drivers.bus.Bus`); goals are raw positions of their models."""
+
+    __slots__ = (
+        "_cycle", "_port", "_readings", "_slots", "_talk", "current_raw", "misses", "position_raw", "servos",
+        "stamp_ns", "status",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        port: Port,
+        servos: Sequence[ServoAddress],
+        layout: Layout,
+        *,
+        baud: int,
+        timeout_ns: int,
+        v_max_deg_s: float,
+        single: bool = False,
+        fast: bool = False,
+        watchdog_ns: int | None = None,
+    ) -> None:
+        """Speak to `servos` through `port`.
+
+        A reply may be `timeout_ns` later than its wire time. A `watchdog_ns` of None is as long as the line needs, 0 is
+        none. Raises `BusUrlError` for servos the family does not have.
+        """
+        self._slots = make_slots(servos, layout)
+        self.servos = tuple(servos)
+        readings = self._readings = Readings(len(self.servos), v_max_deg_s / layout.first.model.tick_deg)
+        self.position_raw, self.current_raw = readings.position_raw, readings.current_raw
+        self.status, self.stamp_ns, self.misses = readings.status, readings.stamp_ns, readings.misses
+        if watchdog_ns is None:
+            watchdog_ns = max(DEFAULT_WATCHDOG_NS, _SLOW_CYCLES * len(self.servos) * _exchange_ns(layout, baud))
+        self._cycle = Cycle(
+            layout, self._slots, readings, level=DEFAULT_LEVEL, single=single, fast=fast, watchdog_ns=watchdog_ns
+        )
+        self._port = port
+        self._talk = Talk(port, layout.dialect, baud=baud, timeout_ns=timeout_ns)
+
+    @property
+    def wake_ns(self) -> int:
+        """When `proceed` next has something to do; `NEVER` between cycles."""
+        return self._talk.wake_ns
+
+    @property
+    def found(self) -> tuple[int, ...]:
+        """Bus ids that answered the last `discover`."""
+        return self._cycle.found
+
+    @property
+    def found_models(self) -> dict[int, int]:
+        """Model numbers of those of them that gave one."""
+        return self._cycle.found_models
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Why servos can not be driven."""
+        return self._cycle.refusals
+
+    @property
+    def trips(self) -> int:
+        """How often a servo was found stopped by its bus watchdog."""
+        return self._cycle.trips
+
+    @property
+    def missed(self) -> int:
+        """Exchanges without a complete reply in time, in all."""
+        return self._readings.missed
+
+    @property
+    def implausible(self) -> int:
+        """Exchanges whose reply was not believed, or came from a servo that something ails, in all."""
+        return self._readings.implausible
+
+    @property
+    def stray_bytes(self) -> int:
+        """Bytes that came when no reply could, or that were part of none, in all."""
+        return self._talk.stray_bytes
+
+    @property
+    def bad_checksums(self) -> int:
+        """Replies thrown away for their checksum, in all."""
+        return self._talk.bad_checksums
+
+    def start(self, now_ns: int, goals: list[int]) -> None:
+        """Begin one exchange with every servo: raw goals within the models' positions, or `READ_ONLY`, or `LIMP`."""
+        self._check_idle()
+        if len(goals) != len(self._slots):
+            raise FrameError(f"goals {goals}: expected {len(self._slots)}")
+        both = list(zip(self._slots, goals, strict=True))
+        for slot, goal in both:
+            low, high = slot.kind.model.positions
+            if not low <= goal <= high and goal not in (READ_ONLY, LIMP):
+                who = f"servo {slot.address.name!r}"
+                raise FrameError(f"goal {goal} of {who}: expected {low} to {high}, or -1 to read, -2 for torque off")
+        for slot, goal in both:
+            if goal == LIMP:
+                slot.goal = READ_ONLY
+            elif goal != READ_ONLY and slot.state not in (State.REFUSED, State.FAULT):
+                slot.goal = goal
+        self._talk.begin(self._cycle.exchange([slot for slot, goal in both if goal == LIMP], now_ns), now_ns)
+
+    def torque_off(self, now_ns: int) -> None:
+        """Begin taking the torque off everybody on the line, after the exchange under way (its time-outs at most)."""
+        if self._talk.busy:
+            self._talk.interrupt(self._cycle.release())
+        else:
+            self._talk.begin(self._cycle.release(), now_ns)
+
+    def discover(self, now_ns: int) -> None:
+        """Begin asking every id whether it is there, one by one; absent ones cost their time-out."""
+        self._check_idle()
+        self._talk.begin(self._cycle.discover(), now_ns)
+
+    def proceed(self, now_ns: int) -> bool:
+        """Do what is due at `now_ns`; True when no cycle is under way."""
+        return self._talk.proceed(now_ns)
+
+    def run_until(self, horizon_ns: int) -> int:
+        """Run the cycle as far as `horizon_ns`; return when it was complete, `NEVER` if it is not."""
+        return self._talk.run_until(horizon_ns)
+
+    def set_level(self, level: int) -> None:
+        """Bound the torque from the next `start` on: 0 (all of it) to 4, as `drivers.servo.LEVEL_SHARE` says."""
+        if not 0 <= level < len(LEVEL_SHARE):
+            raise FrameError(f"level {level}: expected 0 (strongest) to {len(LEVEL_SHARE) - 1}")
+        self._cycle.set_level(level)
+
+    def filenos(self) -> tuple[int, ...]:
+        """Return the port's descriptor, nothing if it has none."""
+        return self._port.filenos()
+
+    def close(self) -> None:
+        """Close the port."""
+        self._port.close()
+
+    def _check_idle(self) -> None:
+        if self._talk.busy:
+            raise BusError("the last cycle is not complete: call proceed until it returns True")
+
+
+def _exchange_ns(layout: Layout, baud: int) -> int:
+    """Return the time on the wire of a write to one servo, a read of it, and both replies."""
+    dialect, (address, length) = layout.dialect, layout.block
+    asked = len(requests.read(dialect, 0, address, length)) + len(requests.write(dialect, 0, layout.register(GOAL), 0))
+    return wire_ns(asked + dialect.status_bytes(length) + dialect.status_bytes(0), baud)

@@ -1,0 +1,107 @@
+"""What a family of servos with registers tells the bus about itself, as data.
+
+A family gives one `Layout`, and in it a `Kind` for each model. Registers are named as in `registers`; what a name stands
+for is the model's table's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from drivers.framed.packet import Dialect, Packet
+from drivers.framed.registers import Register, RegisterTable
+from drivers.servo import ServoModel
+
+TORQUE, GOAL, POSITION, GAIN = "torque_enable", "goal_position", "present_position", "position_p_gain"
+MODEL, ID, BAUD = "model_number", "id", "baud_rate"
+"""Registers that every table has, at the same place for all models of a family."""
+
+
+@dataclass(frozen=True, slots=True)
+class FastRead:
+    """Reading many servos that answer in one packet: `head` bytes, and of each servo `each` bytes beside its data.
+
+    `split` takes that packet, the bytes of data of each servo and how many there are, and returns their statuses; none
+    when the packet is no such reply.
+    """
+
+    instruction: int
+    head: int
+    each: int
+    split: Callable[[Packet, int, int], list[Packet]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One model as the bus uses it.
+
+    `settings` are registers and the values they must have before the servo is driven, in the order they are set; those
+    in EEPROM are written only where they differ, all are read back. `load` is the register of the load reading, within
+    the layout's block. `cap` is the register that bounds the torque and its value at the torque of `model` at stall,
+    `cap_limit` the register that bounds that ("" for none). `limits` are the registers of the lowest and the highest
+    position the servo takes ("" where the mode it is set to has none); equal ones bound nothing.
+    """
+
+    model: ServoModel
+    table: RegisterTable
+    settings: tuple[tuple[str, int], ...]
+    load: str
+    cap: tuple[str, int]
+    cap_limit: str = ""
+    limits: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One family as the bus uses it.
+
+    `kinds` are its models by name. `block` is (first address, bytes) of what is read of each servo in each cycle: load
+    and position must lie in it. `bauds` are rates by code.
+
+    Of a status's error byte, bits in `alert_mask` say that something is wrong with the servo itself, and bits in
+    `refusal_mask` that it did not do what it was told; `refusals` has words for the latter by number. `alert_register`
+    says what is wrong, bit by bit with the words in `alerts`.
+
+    `watchdog` is the register of the silence after which a servo stops, in `watchdog_step_ns`, with -1 for one that
+    did; "" where there is none. `lock` is the register that must be 0 for settings to be kept, and is 1 otherwise; ""
+    where settings are kept as soon as torque is off.
+    """
+
+    family: str
+    dialect: Dialect
+    kinds: Mapping[str, Kind]
+    block: tuple[int, int]
+    bauds: Mapping[int, int]
+    alert_mask: int
+    refusal_mask: int
+    alert_register: str
+    alerts: Mapping[int, str]
+    refusals: Mapping[int, str] = field(default_factory=dict[int, str])
+    watchdog: str = ""
+    watchdog_step_ns: int = 1
+    lock: str = ""
+    fast: FastRead | None = None
+
+    @property
+    def first(self) -> Kind:
+        """Any of the kinds: for registers that all have at the same place."""
+        return next(iter(self.kinds.values()))
+
+    def register(self, name: str) -> Register:
+        """Return a register that all models have at the same place. Raises KeyError."""
+        return self.first.table[name]
+
+    def kind_of(self, number: int) -> Kind | None:
+        """Return the first kind whose servos say they are model `number`, None if there is none."""
+        return next((kind for kind in self.kinds.values() if kind.model.number == number), None)
+
+    def explain(self, error: int) -> str:
+        """Say in words what a status's error byte means for the instruction."""
+        code = error & self.refusal_mask
+        return self.refusals.get(code, f"error {code}")
+
+    def explain_alert(self, bits: int) -> str:
+        """Say in words what the alert register says."""
+        words = [self.alerts.get(bit, f"bit {bit}") for bit in range(bits.bit_length()) if bits >> bit & 1]
+        return ", ".join(words)

@@ -1,0 +1,158 @@
+"""What is asked of a servo before it is driven, one register after the other: who it is, and how it is set.
+
+Each is a generator that yields `Ask`s and gets `Answer`s, None for a write that nobody answered. What it returns says
+what was found. A read that is not answered ends it: it is begun anew when the servo is there again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+from drivers.framed.layout import GAIN, MODEL, TORQUE, Kind, Layout
+from drivers.framed.registers import Register
+from drivers.servo import ServoAddress
+
+_WRITES: Final = 3
+"""How often a value is written that is read back otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One register of one servo: to be read, or set to `value`."""
+
+    register: Register
+    value: int | None = None
+
+
+class Answer(NamedTuple):
+    """The value of a register that was read (0 after a write), and the error byte."""
+
+    value: int
+    error: int
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a servo is. `refusal` says why it can not be driven, `alert` that this is because something ails it."""
+
+    kind: Kind
+    refusal: str = ""
+    alert: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a servo is set: positions it takes (lowest, highest), P gain, the most its torque bound may be."""
+
+    positions: tuple[int, int] = (0, 0)
+    gain: int = 0
+    cap_most: int = 0
+    refusal: str = ""
+
+
+Identifying: TypeAlias = Generator[Ask, Answer | None, Identity]
+Setting: TypeAlias = Generator[Ask, Answer | None, Setup]
+
+
+def identify(layout: Layout, address: ServoAddress, *, alert: bool, release: bool) -> Identifying:
+    """Find out who the servo is, and what ails it if its statuses say so (`alert`); nothing is changed.
+
+    With `release` its torque is taken off first.
+    """
+    if release:
+        yield Ask(layout.register(TORQUE), 0)
+    number = yield from _read(layout.register(MODEL))
+    kind = layout.kinds[address.model] if address.model else layout.kind_of(number)
+    found = layout.kind_of(number)
+    if kind is None or kind.model.number != number:
+        says = found.model.name if found is not None else "a model that is not known here"
+        expected = address.model or f"one of {', '.join(layout.kinds)}"
+        return Identity(
+            kind or layout.first,
+            f"{_name(address)} is {says} (model number {number}), expected {expected}: "
+            f"change the configuration (`nuc bus adapt` writes one for other servos) or the servo",
+        )
+    if not alert:
+        return Identity(kind)
+    bits = yield from _read(layout.register(layout.alert_register))
+    # Where the register does not say what the statuses said a moment ago, all is well again.
+    if not bits:
+        return Identity(kind)
+    words = layout.explain_alert(bits)
+    return Identity(kind, f"{_name(address)} has shut down: {words}; see to it, then take its supply off and on", alert=True)
+
+
+def configure(layout: Layout, address: ServoAddress, kind: Kind) -> Setting:
+    """Take the torque off and bring every register to what driving needs; settings that last are written if they differ."""
+    table, model = kind.table, kind.model
+    off = yield from _ensure(layout, table[TORQUE], 0)
+    if off:
+        return Setup(refusal=f"{_name(address)}: {off}")
+    if layout.watchdog:
+        yield Ask(table[layout.watchdog], 0)
+    gain = model.gain_for(address.stiffness_n_m_deg)
+    wanted = kind.settings + (((GAIN, gain),) if model.gains[1] else ())
+    for name, value in wanted:
+        why = yield from _ensure(layout, table[name], value)
+        if why:
+            return Setup(refusal=f"{_name(address)}: {why}")
+    low, high = model.positions
+    if kind.limits[0]:
+        least = yield from _read(table[kind.limits[0]])
+        most = yield from _read(table[kind.limits[1]])
+        if least > most:
+            return Setup(refusal=f"{_name(address)} takes positions from {least} to {most}: set its limits in order")
+        if least < most:
+            low, high = max(low, least), min(high, most)
+    if low > high:
+        return Setup(refusal=f"{_name(address)} takes no position of {model.positions[0]} to {model.positions[1]}")
+    cap_most = kind.cap[1]
+    if kind.cap_limit:
+        cap_most = min(cap_most, (yield from _read(table[kind.cap_limit])))
+    if layout.lock and (why := (yield from _ensure(layout, table[layout.lock], 1))):
+        return Setup(refusal=f"{_name(address)}: {why}")
+    return Setup((low, high), gain, cap_most)
+
+
+class NobodyAnswered(Exception):
+    """Thrown out of a generator of this module by a read that was not answered."""
+
+
+def _read(register: Register) -> Generator[Ask, Answer | None, int]:
+    answer = yield Ask(register)
+    if answer is None:
+        raise NobodyAnswered
+    return answer.value
+
+
+def _ensure(layout: Layout, register: Register, value: int) -> Generator[Ask, Answer | None, str]:
+    """Bring a register to `value`; return why it did not come there, "" when it did.
+
+    A write may be done though its answer is lost, and some servos are set to answer reads only: what counts is what is
+    read back.
+    """
+    found = yield from _read(register)
+    if found == value:
+        return ""
+    # Locked again at the end of the set-up.
+    locked = bool(layout.lock) and register.access == "eeprom"
+    why: str | None = None
+    for _ in range(_WRITES):
+        if locked:
+            yield Ask(layout.register(layout.lock), 0)
+        answer = yield Ask(register, value)
+        found = yield from _read(register)
+        if found == value:
+            return ""
+        if answer is not None:
+            error = answer.error & layout.refusal_mask
+            why = f" ({layout.explain(error)})" if error else ""
+    if why is None:
+        raise NobodyAnswered
+    return f"its {register.name} stays {found} where {value} was written{why}"
+
+
+def _name(address: ServoAddress) -> str:
+    return f"servo {address.name!r} (bus id {address.bus_id})"

@@ -1,0 +1,206 @@
+"""Exchanges on a half-duplex line, one after the other, without waiting inside a call.
+
+What is said is a script: a generator that yields `Exchange`s and gets the statuses that came for each, by id. `Talk`
+runs it on a port, virtual or real, and knows when there is something to do next.
+
+A status is believed to be the answer when it is whole, its id was asked and has not answered yet, and it did not come
+before its own bytes could have crossed the wire. What else comes is counted as stray bytes. A status that comes later
+than its time-out and within the next exchange with the same servo is taken for that one's: it is then older than it
+seems by at most that time-out, and the one it stands for is thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from drivers.framed.layout import FastRead
+from drivers.framed.packet import BROADCAST, Dialect, Packet
+from drivers.port import NEVER, Port, wire_ns
+
+Answers: TypeAlias = Mapping[int, Packet]
+"""Statuses by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request, and who answers it in this order with `length` bytes of data each.
+
+    Without `ids` nobody answers, and the next request may follow at once. `take` is called for each answer as it comes,
+    with id, status and the instant it was complete. With `fast` they answer in one packet.
+    """
+
+    request: bytes
+    ids: tuple[int, ...] = ()
+    length: int = 0
+    take: Callable[[int, Packet, int], None] | None = None
+    fast: FastRead | None = None
+
+
+Script: TypeAlias = Generator[Exchange, Answers, None]
+Asking: TypeAlias = Generator[Exchange, Answers, Answers]
+
+_NOTHING = Exchange(b"")
+
+
+class Talk:
+    """Runs one script at a time. `wake_ns` is when `proceed` next has something to do, `NEVER` between scripts."""
+
+    __slots__ = (
+        "_answers", "_baud", "_deadline_ns", "_dialect", "_done_ns", "_earliest_ns", "_exchange", "_free_ns", "_next",
+        "_open", "_parser", "_port", "_reply_bytes", "_reply_ns", "_script", "_stray", "_timeout_ns", "wake_ns",
+    )  # fmt: skip
+
+    def __init__(self, port: Port, dialect: Dialect, *, baud: int, timeout_ns: int) -> None:
+        """Speak through `port`; a status may be `timeout_ns` later than its wire time."""
+        self.wake_ns = NEVER
+        self._port, self._dialect = port, dialect
+        self._baud, self._timeout_ns = baud, timeout_ns
+        self._parser = dialect.parser(status=True)
+        self._stray = 0
+        self._script: Script | None = None
+        self._next: Script | None = None
+        self._exchange = _NOTHING
+        # Who has not answered yet, in order; and what came.
+        self._open: dict[int, None] = {}
+        self._answers: dict[int, Packet] = {}
+        # The shortest reply to the exchange, and the time of its longest.
+        self._reply_bytes = self._reply_ns = 0
+        self._free_ns = self._done_ns = self._earliest_ns = self._deadline_ns = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a script is under way."""
+        return self._script is not None
+
+    @property
+    def stray_bytes(self) -> int:
+        """Bytes that were no part of a status that was asked for."""
+        return self._stray + self._parser.stray_bytes
+
+    @property
+    def bad_checksums(self) -> int:
+        """Statuses thrown away for their checksum."""
+        return self._parser.bad_checksums
+
+    def begin(self, script: Script, now_ns: int) -> None:
+        """Run a script from its begin. Raises `PortError`; the script is under way then all the same."""
+        # A caller that let a script run ahead of its own clock may begin the next one in the past of the wire.
+        now_ns = max(now_ns, self._done_ns)
+        self._script = script
+        self.wake_ns = now_ns
+        self._go_on(None, now_ns)
+
+    def interrupt(self, script: Script) -> None:
+        """Run `script` in place of the one under way, once the exchange under way is over."""
+        self._next = script
+
+    def proceed(self, now_ns: int) -> bool:
+        """Do what is due at `now_ns`; True when no script is under way. Raises `PortError`."""
+        if self._script is None:
+            self._stray += self._port.flush_input(now_ns)
+        while self._script is not None and self._step(now_ns):
+            pass
+        return self._script is None
+
+    def run_until(self, horizon_ns: int) -> int:
+        """Run the script as far as `horizon_ns`; return when it was complete, `NEVER` if it is not."""
+        instant_ns = NEVER
+        while self.wake_ns <= horizon_ns:
+            instant_ns = self.wake_ns
+            self._step(instant_ns)
+        return instant_ns if self._script is None else NEVER
+
+    def _step(self, now_ns: int) -> bool:
+        """Take the next thing that is due by `now_ns`; True when more is due by then."""
+        # A virtual port is asked at the instant itself, so that a host that comes late hears the same as one in time.
+        at_ns = min(now_ns, self.wake_ns)
+        data = self._port.read(at_ns)
+        if data:
+            self._hear(data, at_ns)
+        if self._over or at_ns >= self._deadline_ns:
+            self._go_on(self._answers, now_ns)
+        else:
+            self._plan_wake()
+        return self.wake_ns <= now_ns
+
+    @property
+    def _over(self) -> bool:
+        # They answer in order: after the last one nobody does.
+        return not self._open or self._exchange.ids[-1] not in self._open
+
+    def _go_on(self, answers: Answers | None, now_ns: int) -> None:
+        """Let the script say what is next, and send it; `answers` is None for a script that has not begun."""
+        while (script := self._script) is not None:
+            if self._next is not None:
+                script.close()
+                self._script, self._next = self._next, None
+                answers = None
+                continue
+            try:
+                exchange = next(script) if answers is None else script.send(answers)
+            except StopIteration:
+                self._finish(now_ns)
+                return
+            self._transmit(exchange, now_ns)
+            if exchange.ids:
+                return
+            answers = {}
+
+    def _finish(self, now_ns: int) -> None:
+        self._script = None
+        self._done_ns = now_ns
+        self.wake_ns = NEVER
+
+    def _transmit(self, exchange: Exchange, now_ns: int) -> None:
+        self._exchange = exchange
+        self._open = dict.fromkeys(exchange.ids)
+        self._answers = {}
+        begin_ns = max(now_ns, self._free_ns)
+        self._free_ns = sent_ns = begin_ns + wire_ns(len(exchange.request), self._baud)
+        # Should the write fail, the exchange can still time out and give way to another script.
+        self._deadline_ns = self.wake_ns = now_ns
+        if exchange.ids:
+            self._expect(exchange, sent_ns)
+            self._parser.forget()
+            self._stray += self._port.flush_input(now_ns)
+        self._port.write(exchange.request, now_ns)
+        if exchange.ids:
+            self._plan_wake()
+
+    def _expect(self, exchange: Exchange, sent_ns: int) -> None:
+        length, fast = exchange.length, exchange.fast
+        self._reply_bytes = self._dialect.status_bytes(length)
+        if fast is not None:
+            self._reply_bytes = fast.head + len(exchange.ids) * (fast.each + length)
+        # Stuffing adds a byte for three at most.
+        self._reply_ns = wire_ns(self._reply_bytes + length // 3, self._baud)
+        shortest = self._dialect.status_bytes(0)
+        self._earliest_ns = sent_ns + wire_ns(shortest, self._baud)
+        self._deadline_ns = self.wake_ns = sent_ns + self._reply_ns + self._timeout_ns
+
+    def _plan_wake(self) -> None:
+        # What is whole at the end of a reply is taken at its own time; half a packet, as it comes.
+        ready_ns = self._port.ready_ns(self._reply_bytes if self._parser.idle else 1)
+        self.wake_ns = min(ready_ns, self._deadline_ns)
+
+    def _hear(self, data: bytes, at_ns: int) -> None:
+        exchange = self._exchange
+        for _, packet in self._parser.feed(data):
+            if packet.bus_id != BROADCAST or exchange.fast is None:
+                self._take(packet, at_ns)
+                continue
+            for part in exchange.fast.split(packet, exchange.length, len(exchange.ids)):
+                self._take(part, at_ns)
+
+    def _take(self, packet: Packet, at_ns: int) -> None:
+        bus_id, exchange = packet.bus_id, self._exchange
+        if bus_id not in self._open or at_ns < self._earliest_ns:
+            self._stray += self._dialect.status_bytes(len(packet.params))
+            return
+        del self._open[bus_id]
+        self._answers[bus_id] = packet
+        self._deadline_ns = at_ns + self._reply_ns + self._timeout_ns
+        if exchange.take is not None:
+            exchange.take(bus_id, packet, at_ns)
