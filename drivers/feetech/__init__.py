@@ -1,6 +1,15 @@
 """Feetech STS3215: tables, codec, emulator; the bus is that of `drivers.framed`.
 
-    codec.py      bytes <-> packets
     table.py      registers, models, rates, as data
-    emulator.py   what one servo does with its registers
+    codec.py      bytes <-> packets
+    layout.py     what the bus does with the registers
+    family.py     URLs, and a bus on an open port
+    emulator.py   what an emulated servo does with its registers
+    emulated.py   emulator and bus from a URL
+
+`FAMILY` is what the entry point names. The emulator needs numpy and is loaded only when it is asked for.
 """
+
+from drivers.feetech.family import FAMILY
+
+__all__ = ["FAMILY"]

@@ -56,6 +56,9 @@ DEFAULT_TIMEOUT_NS: Final = 4_000_000
 """How much later than its wire time a reply may be complete; most of it is for a USB adapter with its latency timer at
 1 ms. Assumed."""
 
+DEFAULT_TURNAROUND_NS: Final = 40_000
+"""What an emulated servo needs from the end of a request to its answer. Assumed."""
+
 V_MAX_DEG_S: Final = 600.0
 """The fastest a shaft is believed to turn, deg/s: nearly twice the no-load speed at 7.4 V (312 deg/s), because a leg
 can also be pushed. Assumed."""

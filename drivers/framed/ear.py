@@ -9,7 +9,7 @@ from drivers.errors import FrameError
 from drivers.family import EVERYBODY, Heard
 from drivers.framed.emulator_groups import FAST, READS, WRITES, Part, group_parts
 from drivers.framed.layout import GOAL, POSITION, TORQUE, Layout
-from drivers.framed.packet import BROADCAST, PING, READ, REBOOT, WRITE, Packet
+from drivers.framed.packet import BROADCAST, READ, REBOOT, WRITE, Packet
 from drivers.framed.registers import Register
 
 REG_WRITE, ACTION = 0x04, 0x05
@@ -86,7 +86,7 @@ class FramedEar:
             return self._writing(kind, self._due(who), asks)
         if instruction == REBOOT:
             return Heard(kind, {}, releases=(who,), asks=asks)
-        return Heard(kind, {}, asks=() if instruction == PING and not asks else asks)
+        return Heard(kind, {}, asks=asks)
 
     def _due(self, who: int) -> list[Part]:
         """Return the writes that an action of `who` lets count."""

@@ -1,0 +1,52 @@
+"""The STS3215 as the bus uses it (see `drivers.framed.layout`).
+
+Before it is driven a servo is set to positions, its integral gain, dead band and least torque are taken out, and it goes
+its ways at full speed: then its torque is in proportion to how far its goal is away. What is in EEPROM of that is
+written once.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drivers.feetech.codec import DIALECT
+from drivers.feetech.table import BAUD_CODES, FULL_DRIVE, MODELS, TABLES
+from drivers.framed.layout import Kind, Layout
+
+_SETTINGS: Final = (
+    ("status_level", 1),
+    ("operating_mode", 0),
+    ("position_i_gain", 0),
+    ("min_start_torque", 0),
+    ("dead_band_plus", 0),
+    ("dead_band_minus", 0),
+    ("acceleration", 0),
+    ("goal_velocity", 0),
+)
+
+_ALERTS: Final = {0: "voltage", 1: "encoder", 2: "heat", 3: "current", 5: "overload"}
+
+LAYOUT: Final = Layout(
+    family="feetech",
+    dialect=DIALECT,
+    kinds={
+        name: Kind(
+            model=model,
+            table=TABLES[name],
+            settings=_SETTINGS,
+            load="present_load",
+            cap=("torque_limit", FULL_DRIVE),
+            cap_limit="max_torque",
+            limits=("min_position", "max_position"),
+        )
+        for name, model in MODELS.items()
+    },
+    # Position, speed, load.
+    block=(56, 6),
+    bauds=BAUD_CODES,
+    alert_mask=sum(1 << bit for bit in _ALERTS),
+    refusal_mask=0,
+    alert_register="servo_status",
+    alerts=_ALERTS,
+    lock="eprom_lock",
+)
