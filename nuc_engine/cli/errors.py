@@ -14,6 +14,7 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
     ("drivers.errors", "BusUrlError", USAGE),
     ("drivers.errors", "BusError", BAD),
     ("nuc_engine.bout", "BoutRefused", BAD),
+    ("nuc_engine.plan", "PlanError", BAD),
     ("nuc_engine.plants", "PlantSpecError", BAD),
     ("nuc_engine.plants", "PlantUnavailableError", BAD),
     ("nuc_engine.analysis.errors", "AnalysisError", BAD),

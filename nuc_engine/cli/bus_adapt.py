@@ -1,0 +1,107 @@
+"""`nuc bus adapt`: a copy of a configuration for servos of another model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nuc_engine.cli.bus_params import ids_option
+from nuc_engine.cli.errors import Refused
+from nuc_engine.cli.output import heading, note, say, say_json
+from nuc_engine.cli.params import Command, as_json, configuration
+
+if TYPE_CHECKING:
+    from nuc_engine.adapt import Adapted, AdaptedMotor
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("nuc bus adapt lin_roach XL430-W250 --out roach_xl430", "a cockroach leg for XL430s"),
+        (
+            "nuc run roach_xl430 --bus 'emulated:dynamixel?baud=1000000'",
+            "and whether it steps; without --bus the same folder runs on AI motors, as before",
+        ),
+        ("nuc bus adapt my_leg STS3215 --ids 1,2,3 --out legs/feetech", "with bus ids of their own, in a folder"),
+    ),
+    output=(
+        "A folder with the documents, plant.toml and torque tables; of a name, under configs/. Documents that change are"
+        " written anew, so that comments in them are gone. To stdout: what each motor was made.",
+    ),
+)
+@configuration()
+@click.argument("model", metavar="MODEL")
+@click.option("--out", "-o", metavar="NAME", required=True, help="Name of the new configuration, or a folder.")
+@ids_option
+@as_json
+def command(config: str, model: str, out: str, ids: tuple[int, ...] | None, as_json: bool) -> int:
+    """Write a copy of CONFIG whose joints have a motor of MODEL too, beside the motors they have.
+
+    The new motors turn the joints as the old ones did: degrees as degrees, a unit of muscle output as much torque, loads
+    in the same units. The bus that is chosen later decides which motors are driven. How horns sit on a real leg no
+    program knows: the calibration has to be looked at before anything moves.
+    """
+    from nuc_engine.adapt import AdaptError, adapt, write_adapted
+
+    folder = Path(out) if Path(out).name != out else Path("configs") / out
+    try:
+        adapted = adapt(config, model, ids)
+        write_adapted(adapted, folder)
+    except AdaptError as error:
+        raise Refused(*str(error).splitlines()) from error
+    for warning in adapted.warnings:
+        note(f"{folder}: {warning}")
+    if as_json:
+        rows = [_row(made) for made in adapted.motors]
+        said = {"model": adapted.model, "family": adapted.family, "motors": rows, "warnings": adapted.warnings}
+        say_json({"ok": True, "folder": folder, **said})
+    else:
+        _print(folder, adapted)
+    return 0
+
+
+def _row(made: AdaptedMotor) -> dict[str, Any]:
+    motor = made.motor
+    return {
+        "joint": made.joint,
+        "motor": motor.name,
+        "source": made.source,
+        "id": motor.serial_id,
+        "angle_cal1": motor.angle_cal1,
+        "angle_cal2": motor.angle_cal2,
+        "delta_torque_n_m": motor.delta_torque_n_m,
+        "delta_ticks": made.delta_ticks,
+        "gain": made.gain,
+        "stiffness_n_m_deg": made.stiffness_n_m_deg,
+        "torque_limit_n_m": motor.torque_limit_n_m,
+        "current_scale": motor.current_scale,
+    }
+
+
+def _print(folder: Path, adapted: Adapted) -> None:
+    say(f"{folder}: {adapted.model} ({adapted.family}), a unit of muscle output as much torque as before")
+    width = max(len(made.joint) for made in adapted.motors)
+    columns = ("id", "raw at 0 deg", "per deg", "N m per unit", "ticks", "P gain", "at most")
+    say(heading(f"{'joint':<{width}}  " + _line(columns)))
+    for made in adapted.motors:
+        motor = made.motor
+        numbers = (
+            str(motor.serial_id),
+            f"{motor.angle_cal1:.1f}",
+            f"{motor.angle_cal2:+.3f}",
+            f"{motor.delta_torque_n_m:.5f}",
+            f"{made.delta_ticks:.2f}",
+            str(made.gain),
+            f"{motor.torque_limit_n_m:.3g} N m",
+        )
+        say(f"{made.joint:<{width}}  " + _line(numbers))
+    name = folder.name if folder.parent == Path("configs") else folder
+    say(f"nuc run {name} --bus emulated:{adapted.family}")
+
+
+def _line(words: Sequence[str]) -> str:
+    widths = (3, 12, 8, 12, 6, 6, 10)
+    return "  ".join(f"{word:>{width}}" for word, width in zip(words, widths, strict=True))
