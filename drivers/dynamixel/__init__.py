@@ -1,4 +1,15 @@
-"""Dynamixel servos (Protocol 2.0): tables, codec, and the family on top of the framed bus.
+"""Dynamixel X servos (Protocol 2.0): tables, codec, emulator; the bus is that of `drivers.framed`.
 
+    table.py      registers, models, rates, as data
     codec.py      packets to bytes and back
+    layout.py     what the bus does with the registers
+    family.py     URLs, and a bus on an open port
+    emulator.py   what an emulated servo does with its registers
+    emulated.py   emulator and bus from a URL
+
+`FAMILY` is what the entry point names. The emulator needs numpy and is loaded only when it is asked for.
 """
+
+from drivers.dynamixel.family import FAMILY
+
+__all__ = ["FAMILY"]

@@ -79,10 +79,10 @@ def _reading(name: str, address: int, size: int, unit: str, *, signed: bool = Fa
 
 
 def _settings(
-    number: int, *, top_code: int, modes: int, heat: int, volts: tuple[int, int], speed: int, mask: int
+    number: int, *, top_code: int, modes: int, heat: int, volts: tuple[int, int], speeds: tuple[int, int], mask: int
 ) -> tuple[Register, ...]:
     """Return what is kept without supply and all three models have."""
-    low_v, high_v = volts
+    (low_v, high_v), (speed, top_speed) = volts, speeds
     return (
         Register("model_number", 0, 2, "read", number),
         Register("model_information", 2, 4, "read"),
@@ -100,16 +100,16 @@ def _settings(
         _word("max_voltage", 32, high_v, high_v, "0.1 V", access="eeprom"),
         _word("min_voltage", 34, low_v, high_v, "0.1 V", access="eeprom"),
         _word("pwm_limit", 36, FULL_PWM, FULL_PWM, "0.113 %", access="eeprom"),
-        _long("velocity_limit", 44, speed, 2047, "0.229 rpm", access="eeprom"),
+        _long("velocity_limit", 44, speed, top_speed, "0.229 rpm", access="eeprom"),
         _long("max_position", 48, 4095, 4095, "tick", access="eeprom"),
         _long("min_position", 52, 0, 4095, "tick", access="eeprom"),
         _byte("shutdown", 63, mask, 255, "bits as hardware_error"),
     )
 
 
-def _state(p_gain: int, d_gain: int, speed: int, velocity_gains: tuple[int, int]) -> tuple[Register, ...]:
+def _state(p_gain: int, d_gain: int, speeds: tuple[int, int], velocity_gains: tuple[int, int]) -> tuple[Register, ...]:
     """Return what all three models forget without supply, and what they report."""
-    velocity_i, velocity_p = velocity_gains
+    (velocity_i, velocity_p), (speed, top_speed) = velocity_gains, speeds
     return (
         Register("torque_enable", 64, 1, "ram", 0, 0, 1, unit="0 off, 1 on"),
         Register("led", 65, 1, "ram", 0, 0, 1),
@@ -125,7 +125,7 @@ def _state(p_gain: int, d_gain: int, speed: int, velocity_gains: tuple[int, int]
         _word("feedforward_1st_gain", 90, 0, 16_383, "1/4"),
         Register("bus_watchdog", 98, 1, "ram", 0, 0, 127, 8, "20 ms, 0 off; reads -1 when it has stopped the servo"),
         Register("goal_pwm", 100, 2, "ram", FULL_PWM, -FULL_PWM, FULL_PWM, 16, "0.113 %"),
-        Register("goal_velocity", 104, 4, "ram", speed, -2047, 2047, 32, "0.229 rpm"),
+        Register("goal_velocity", 104, 4, "ram", speed, -top_speed, top_speed, 32, "0.229 rpm"),
         _long("profile_acceleration", 108, 0, 32_767, "214.577 rev/min2, 0 none"),
         _long("profile_velocity", 112, 0, 32_767, "0.229 rpm, 0 none"),
         Register("goal_position", 116, 4, "ram", 0, -_TURNS, _TURNS, 32, "tick"),
@@ -151,24 +151,27 @@ def _current(limit: int, unit: str) -> tuple[Register, ...]:
     )
 
 
+# Velocity limit as delivered, and the most it can be set to.
+_XL330_SPEEDS, _XL430_SPEEDS, _XM430_SPEEDS = (445, 2047), (265, 1023), (350, 1023)
+
 XL330_M288: Final = RegisterTable(
     (
-        *_settings(1200, top_code=6, modes=13, heat=70, volts=(35, 70), speed=445, mask=53),
-        *_state(400, 0, 445, (1600, 180)),
+        *_settings(1200, top_code=6, modes=5, heat=70, volts=(35, 70), speeds=_XL330_SPEEDS, mask=53),
+        *_state(400, 0, _XL330_SPEEDS, (1600, 180)),
         *_current(1750, "1 mA"),
     )
 )
 XL430_W250: Final = RegisterTable(
     (
-        *_settings(1060, top_code=7, modes=13, heat=72, volts=(60, 140), speed=265, mask=52),
-        *_state(640, 4000, 265, (1000, 100)),
+        *_settings(1060, top_code=7, modes=13, heat=72, volts=(60, 140), speeds=_XL430_SPEEDS, mask=52),
+        *_state(640, 4000, _XL430_SPEEDS, (1000, 100)),
         _reading("present_load", 126, 2, "0.1 % of the drive", signed=True),
     )
 )
 XM430_W350: Final = RegisterTable(
     (
-        *_settings(1020, top_code=7, modes=13, heat=80, volts=(95, 160), speed=350, mask=52),
-        *_state(800, 0, 350, (1920, 100)),
+        *_settings(1020, top_code=7, modes=13, heat=80, volts=(95, 160), speeds=_XM430_SPEEDS, mask=52),
+        *_state(800, 0, _XM430_SPEEDS, (1920, 100)),
         *_current(1193, "2.69 mA"),
     )
 )

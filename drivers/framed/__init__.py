@@ -11,6 +11,6 @@
     cycle.py       what is said in a cycle
     bus.py         the bus
     ear.py         what hosts say, for byte logs
-    burn.py        another id or rate for good
+    burning.py     another id or rate for good
     emulator*.py   the servos' side, in front of a plant
 """

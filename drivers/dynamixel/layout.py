@@ -1,0 +1,111 @@
+"""Dynamixel X servos as the bus uses them (see `drivers.framed.layout`).
+
+Before it is driven a servo is set to current-based positions where it has them (the goal current then bounds its
+torque), else to positions (the goal PWM bounds its drive); everything that would come between a goal and its torque is
+taken out: integral and feed-forward gains, profiles, the delay before its answers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drivers.dynamixel.codec import (
+    BULK_READ,
+    BULK_WRITE,
+    DIALECT,
+    FAST_EACH_BYTES,
+    FAST_HEAD_BYTES,
+    FAST_SYNC_READ,
+    split_fast,
+)
+from drivers.dynamixel.table import (
+    BAUD_CODES,
+    CURRENT_BASED_POSITION,
+    FULL_PWM,
+    MODELS,
+    POSITION,
+    TABLES,
+    WATCHDOG_STEP_NS,
+)
+from drivers.framed.layout import FastRead, Kind, Layout
+from drivers.framed.packet import PING, READ, REBOOT, SYNC_READ, SYNC_WRITE, WRITE
+
+ALERT: Final = 0x80
+"""The error byte's bit for a hardware error; the rest is the number of what is wrong with the instruction."""
+
+INSTRUCTIONS: Final = {
+    PING: "ping",
+    READ: "read",
+    WRITE: "write",
+    0x04: "write at action",
+    0x05: "action",
+    0x06: "factory settings",
+    REBOOT: "reboot",
+    0x10: "clear",
+    0x20: "backup",
+    SYNC_READ: "sync read",
+    SYNC_WRITE: "sync write",
+    FAST_SYNC_READ: "fast sync read",
+    BULK_READ: "bulk read",
+    BULK_WRITE: "bulk write",
+    0x9A: "fast bulk read",
+}
+"""Names of the instructions, for people."""
+
+_REFUSALS: Final = {
+    1: "the instruction failed",
+    2: "unknown instruction",
+    3: "wrong CRC",
+    4: "out of the register's range",
+    5: "wrong length",
+    6: "beyond a limit that is set in the servo",
+    7: "the register can not be written now",
+}
+
+_ALERTS: Final = {0: "input voltage", 2: "overheating", 3: "encoder", 4: "electrical shock", 5: "overload"}
+
+# In the order they are set: a change of operating mode puts gains and profiles back.
+_ALWAYS: Final = (
+    ("status_level", 2),
+    ("return_delay", 0),
+    ("drive_mode", 0),
+)
+_AFTER: Final = (
+    ("position_i_gain", 0),
+    ("feedforward_2nd_gain", 0),
+    ("feedforward_1st_gain", 0),
+    ("profile_acceleration", 0),
+    ("profile_velocity", 0),
+)
+
+
+def _kind(name: str) -> Kind:
+    model, table = MODELS[name], TABLES[name]
+    if "present_current" in table:
+        # The torque's bound in counts of current, at the stall torque.
+        at_stall = round(model.stall_torque_n_m / model.load_n_m)
+        mode, load, cap, cap_limit = CURRENT_BASED_POSITION, "present_current", ("goal_current", at_stall), "current_limit"
+        limits = ("", "")
+    else:
+        mode, load, cap, cap_limit = POSITION, "present_load", ("goal_pwm", FULL_PWM), "pwm_limit"
+        limits = ("min_position", "max_position")
+    settings = (*_ALWAYS, ("operating_mode", mode), *_AFTER)
+    return Kind(model, table, settings, load, cap, cap_limit, limits)
+
+
+LAYOUT: Final = Layout(
+    family="dynamixel",
+    dialect=DIALECT,
+    kinds={name: _kind(name) for name in MODELS},
+    # Current or load, velocity, position.
+    block=(126, 10),
+    bauds=BAUD_CODES,
+    alert_mask=ALERT,
+    refusal_mask=ALERT - 1,
+    alert_register="hardware_error",
+    alerts=_ALERTS,
+    refusals=_REFUSALS,
+    watchdog="bus_watchdog",
+    watchdog_step_ns=WATCHDOG_STEP_NS,
+    fast=FastRead(FAST_SYNC_READ, FAST_HEAD_BYTES, FAST_EACH_BYTES, split_fast),
+)
