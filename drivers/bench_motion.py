@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Final
 
 from drivers.bench import Pace, finish, read_all
-from drivers.bus import READ_ONLY, Bus
+from drivers.bus import LIMP, READ_ONLY, Bus
 from drivers.errors import BusError
 from drivers.servo import ReplyStatus, ServoModel
 
@@ -21,6 +21,10 @@ READINGS: Final = 200
 
 MISSES: Final = 5
 """So many exchanges without a reply in a row, and a servo counts as silent."""
+
+STILL_CYCLES: Final = 8
+"""For so many cycles per servo it is told to stay where it is: some are set up when the first goal comes, and a goal
+that had crept away meanwhile would be jumped to."""
 
 PATIENCE_NS: Final = 1_000_000_000
 """How long a servo may lag behind, or take to arrive."""
@@ -113,8 +117,9 @@ class Move:
         """Yield each cycle until everybody has arrived, or something ends it. Raises `BusError`, `PortError`."""
         bus, pace = self._bus, self._pace
         read_first(bus, pace)
-        begun_ns = due_ns = last_ns = pace.now_ns
         goals = [float(position) for position in bus.position_raw]
+        _keep_still(bus, pace, self._period_ns, stop)
+        begun_ns = due_ns = last_ns = pace.now_ns
         while (ending := self._ended(goals, stop)) is None:
             now_ns = pace.now_ns
             self._creep(goals, (now_ns - last_ns) * 1e-9, now_ns - last_ns)
@@ -168,12 +173,15 @@ class Push:
         bus, pace = self._bus, self._pace
         read_first(bus, pace)
         self.begun_raw = bus.position_raw[0]
+        _keep_still(bus, pace, self._period_ns, stop)
         begun_ns = due_ns = pace.now_ns
         low, high = self._scale
         while (ending := self._ended(pace.now_ns - begun_ns, stop)) is None:
             goal = min(max(bus.position_raw[0] + self._delta, low), high)
             yield exchange(bus, pace, [goal if bus.status[0] == _OK else READ_ONLY], begun_ns)
             due_ns = wait_for_next(pace, due_ns, self._period_ns, stop)
+        if ending is Ending.RAN_AWAY:
+            exchange(bus, pace, [LIMP], begun_ns)
         self.ending = ending
 
     def _ended(self, passed_ns: int, stop: Asked) -> Ending | None:
@@ -197,6 +205,18 @@ def check_raw(model: ServoModel, raw: int) -> None:
     if not low <= raw <= high:
         ends = f"{low * model.tick_deg:.1f} to {high * model.tick_deg:.1f} degrees"
         raise BusError(f"{raw} ({raw * model.tick_deg:.1f} degrees) is no position of {model.name}: {low} to {high}, {ends}")
+
+
+def _keep_still(bus: Bus, pace: Pace, period_ns: int, stop: Asked) -> None:
+    """Tell everybody for a few cycles to stay where they were read to be."""
+    begun_ns = due_ns = pace.now_ns
+    places = list(bus.position_raw)
+    for _ in range(STILL_CYCLES * len(places)):
+        if _interrupted(bus, stop) is not None:
+            return
+        both = zip(places, bus.status, strict=True)
+        exchange(bus, pace, [place if status == _OK else READ_ONLY for place, status in both], begun_ns)
+        due_ns = wait_for_next(pace, due_ns, period_ns, stop)
 
 
 def _interrupted(bus: Bus, stop: Asked) -> Ending | None:
