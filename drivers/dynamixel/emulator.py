@@ -24,9 +24,18 @@ import numpy as np
 
 from drivers.dynamixel.codec import BULK_READ, BULK_WRITE, DIALECT, FAST_EACH_BYTES, FAST_HEAD_BYTES, FAST_SYNC_READ
 from drivers.dynamixel.codec import fast_status as whole_fast_status
-from drivers.dynamixel.table import BAUD_CODES, DEFAULT_BAUD, MODELS, TABLES
+from drivers.dynamixel.table import (
+    BAUD_CODES,
+    DEFAULT_BAUD,
+    DEFAULT_TURNAROUND_NS,
+    FULL_PWM,
+    MODELS,
+    SPEED_RPM,
+    TABLES,
+    WATCHDOG_STEP_NS,
+)
 from drivers.faults import FaultLayer
-from drivers.framed.emulator import DEFAULT_TURNAROUND_NS, FramedEmulator, Manners
+from drivers.framed.emulator import FramedEmulator, Manners
 from drivers.framed.emulator_groups import FAST_BULK_READ, Part
 from drivers.framed.emulator_memory import Change
 from drivers.framed.emulator_servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
@@ -49,15 +58,15 @@ OVERLOAD_SHARE: Final = 0.9
 OVERLOAD_NS: Final = 1_000_000_000
 """For how long."""
 
-WATCHDOG_UNIT_NS: Final = 20_000_000
 FACTORY_RESET: Final = 0x06
 
 _TRIPPED: Final = -1
 _POSITION, _EXTENDED, _CURRENT_BASED = 3, 4, 5
+_MODES: Final = (0, 1, _POSITION, _EXTENDED, _CURRENT_BASED, 16)
+_CURRENT_MODES: Final = (0, _CURRENT_BASED)
 _REVERSE, _TORQUE_BY_GOAL = 1, 8
 _TOP: Final = 4095
-_SPEED_DEG_S: Final = 0.229 * 6.0
-_FULL_PWM: Final = 885
+_SPEED_DEG_S: Final = SPEED_RPM * 6.0
 _CURRENT_UNIT_A: Final = {1200: 0.001, 1020: 0.00269}
 _MOVING_DEG_S: Final = 1.0
 _GOALS: Final = frozenset(("goal_pwm", "goal_current", "goal_velocity", "goal_position"))
@@ -90,14 +99,16 @@ class DynamixelServo(FramedServo):
         self._pointers = bytearray()
         self._shut = False
         self._watchdog_ns = 0
-        super().__init__(number, address, model, TABLES[model.name], plant, bauds=BAUD_CODES, baud=baud)
+        table = TABLES[model.name]
+        bauds = {code: rate for code, rate in BAUD_CODES.items() if code <= table["baud_rate"].high}
+        super().__init__(number, address, model, table, plant, bauds=bauds, baud=baud)
         unit_a = _CURRENT_UNIT_A.get(model.number, 1.0)
         self.senses = {
             "present_position": lambda sight: self._raw(sight.motion.angle_deg),
             "present_velocity": lambda sight: self._sign * nearest(sight.motion.speed_deg_s / _SPEED_DEG_S),
             "present_current": lambda sight: self._sign * nearest(sight.motion.current_a / unit_a),
             "present_load": lambda sight: self._sign * nearest(sight.duty * 1000),
-            "present_pwm": lambda sight: self._sign * nearest(sight.duty * _FULL_PWM),
+            "present_pwm": lambda sight: self._sign * nearest(sight.duty * FULL_PWM),
             "present_voltage": lambda _: nearest(self.model.supply_v * 10),
             "present_temperature": lambda _: ROOM_DEG_C,
             "realtime_tick": lambda sight: sight.now_ns // 1_000_000 % 32_768,
@@ -210,7 +221,7 @@ class DynamixelServo(FramedServo):
     @property
     def limit_share(self) -> float:
         """What PWM limit and goal leave of the drive, and in mode 5 the goal current too."""
-        share = min(abs(self.memory["goal_pwm"]), self.memory["pwm_limit"]) / _FULL_PWM
+        share = min(abs(self.memory["goal_pwm"]), self.memory["pwm_limit"]) / FULL_PWM
         if self.memory["operating_mode"] == _CURRENT_BASED:
             current_a = abs(self.memory["goal_current"]) * _CURRENT_UNIT_A[self.model.number]
             share = min(share, current_a / self.model.stall_current_a)
@@ -275,11 +286,15 @@ class DynamixelServo(FramedServo):
         tripped = self.memory["bus_watchdog"] == _TRIPPED
         if tripped and (register.name in _GOALS or (register.name == "bus_watchdog" and value)):
             return RANGE
-        if not register.low <= value <= register.high:
+        if not register.low <= value <= register.high or (register.name == "operating_mode" and not self._has(value)):
             return RANGE
         if register.name == "torque_enable" and value and self._shut:
             return ACCESS
         return self._over_limit(register.name, value)
+
+    def _has(self, mode: int) -> bool:
+        """Say whether the model has an operating mode: those of currents need one that measures its own."""
+        return mode in _MODES and (mode not in _CURRENT_MODES or "goal_current" in self.memory)
 
     def _over_limit(self, name: str, value: int) -> int:
         limit = _LIMITED.get(name)
@@ -305,7 +320,7 @@ class DynamixelServo(FramedServo):
         if register.access == "eeprom":
             self.memory.keep(name)
         if name == "bus_watchdog":
-            self._watchdog_ns = value * WATCHDOG_UNIT_NS
+            self._watchdog_ns = value * WATCHDOG_STEP_NS
         if name == "goal_position" and self.memory["drive_mode"] & _TORQUE_BY_GOAL and not self._shut:
             self.memory["torque_enable"] = 1
         if self.driving or name == "torque_enable":

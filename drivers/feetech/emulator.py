@@ -27,6 +27,7 @@ from drivers.feetech.table import (
     COARSE_SPEED_DEG_S,
     CURRENT_A,
     DEFAULT_BAUD,
+    DEFAULT_TURNAROUND_NS,
     FULL_DRIVE,
     MODELS,
     OVERLOAD_BIT,
@@ -35,7 +36,7 @@ from drivers.feetech.table import (
     SPEED_DEG_S,
     TABLES,
 )
-from drivers.framed.emulator import DEFAULT_TURNAROUND_NS, FramedEmulator, Manners
+from drivers.framed.emulator import FramedEmulator, Manners
 from drivers.framed.emulator_memory import Change
 from drivers.framed.emulator_servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
 from drivers.framed.packet import REBOOT, SYNC_READ, SYNC_WRITE
