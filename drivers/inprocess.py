@@ -64,8 +64,7 @@ class PacedLine:
             return data
         mixed, later = mix(data, start_ns, self._recall(start_ns), self._baud)
         self.deliver(mixed, start_ns)
-        for at_ns, byte in later:
-            self.deliver(bytes((byte,)), at_ns)
+        self._put_back(later)
         return mixed
 
     def echo(self, data: bytes, start_ns: int) -> bytes:
@@ -127,6 +126,11 @@ class PacedLine:
                 self._skip = 0
                 self._done_ns = self._base_ns + self._wire[len(self._chunk)]
         return bytes(taken)
+
+    def _put_back(self, later: Underway) -> None:
+        """Send again what was called back and is none the worse for it."""
+        for at_ns, byte in later:
+            self.deliver(bytes((byte,)), at_ns)
 
     def _recall(self, now_ns: int) -> Underway:
         """Take what has not completely arrived by `now_ns` off the line, and return it."""

@@ -15,7 +15,8 @@ from typing import Any
 
 import click
 
-from drivers.faults import FAULT_OPTIONS, LineFaults
+from drivers.factory import DEFAULT_FAMILY
+from drivers.faults import FAULT_OPTIONS
 from drivers.servo import PlantFault
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import is_terminal, note, say
@@ -44,6 +45,10 @@ _PRIORITY = 60
             "nuc emulate lin_roach --pty leg --fault drop=0.01 --fault flip=0.01",
             "of a hundred messages one is lost, and one has a bit turned over",
         ),
+        (
+            "nuc emulate my_roach --pty leg --family dynamixel --baud 1000000 --option latency_ms=16",
+            "servos of another family, for a configuration that has motors of it; an adapter that holds replies back",
+        ),
         ("nuc emulate null_roach --pty leg --plant loopback", "servos without a leg"),
     ),
     output=(
@@ -52,8 +57,8 @@ _PRIORITY = 60
         " it.",
         'Commands for --control, one JSON object per line, e.g. {"command": "stick", "servo": 2}: status; faults (drop,'
         " flip, insert, truncate, delay, babble, delay_us; what is not named is 0); unplug and plug (the adapter, or"
-        " one servo); stick and unstick (servo); supply (on); babble and trip (servo, on); wrong_id (servo, id);"
-        " overload (limit_a, after_ms); stall (ms); kick (force_n: [forward, left, up], duration_ms; what is not named"
+        " one servo); stick and unstick (servo); supply (on); brown_out (servo); babble and trip (servo, on); wrong_id (servo,"
+        " id); overload (limit_a, after_ms); stall (ms); kick (force_n: [forward, left, up], duration_ms; what is not named"
         " is drawn from the seed); load (down_n, duration_ms); disconnect (joint, duration_ms) and reconnect"
         " (duration_ms); ground (present); height (height_cm); quit. Each is answered with a line.",
         "The byte log holds every byte in either direction with its instants; nuc_engine.emulation.bytelog reads it.",
@@ -63,7 +68,14 @@ _PRIORITY = 60
 @click.option(
     "--pty", "pty", metavar="PATH", type=click.Path(path_type=Path), required=True, help="Name for the host's end."
 )
-@click.option("--baud", metavar="N", type=int, default=57_600, show_default=True, help="Bit/s of the line.")
+@click.option(
+    "--family",
+    metavar="NAME",
+    default=DEFAULT_FAMILY,
+    show_default=True,
+    help="What servos: aimotor, dynamixel, feetech, or one that is installed.",
+)
+@click.option("--baud", metavar="N", type=int, help="Bit/s of the line.  [default: the family's]")
 @click.option(
     "--seed",
     metavar="N",
@@ -84,19 +96,23 @@ _PRIORITY = 60
     "--turnaround-us",
     metavar="US",
     type=click.FloatRange(0, 1e6),
-    default=230.0,
-    show_default=True,
-    help="From a request's end to the start of its reply.",
+    help="From a request's end to the start of its reply.  [default: the family's]",
 )
 @click.option(
     "--jitter-us",
     metavar="US",
     type=click.FloatRange(0, 1e6),
-    default=0.0,
-    show_default=True,
-    help="Added to each turnaround: 0 to this much.",
+    help="Added to each turnaround: 0 to this much.  [default: 0]",
 )
 @click.option("--fault", "faults", metavar="K=V", type=Pair(), multiple=True, help="Line fault; repeatable.")
+@click.option(
+    "--option",
+    "options",
+    metavar="K=V",
+    type=Pair(),
+    multiple=True,
+    help="Option of the family's emulated bus, or of any line (echo=1, latency_ms=16); repeatable.",
+)
 @click.option("--bytewise", is_flag=True, help="Hand replies over byte by byte, not when they are complete.")
 @click.option("--byte-log", metavar="FILE", type=click.Path(path_type=Path), help="Log every byte with its time.")
 @click.option("--control", metavar="PATH", type=click.Path(path_type=Path), help="Socket for commands while it runs.")
@@ -115,13 +131,15 @@ _PRIORITY = 60
 def command(
     config: str,
     pty: Path,
-    baud: int,
+    family: str,
+    baud: int | None,
     seed: int,
     plant: str,
     bus: str | None,
-    turnaround_us: float,
-    jitter_us: float,
+    turnaround_us: float | None,
+    jitter_us: float | None,
     faults: Sequence[tuple[str, str]],
+    options: Sequence[tuple[str, str]],
     bytewise: bool,
     byte_log: Path | None,
     control: Path | None,
@@ -134,14 +152,17 @@ def command(
     """Serve the emulated leg CONFIG on a pseudo-terminal, in real time, as if its servos were on a serial adapter."""
     if record is not None and plant == "loopback":
         raise click.UsageError("--record needs --plant mujoco: servos without a leg have no true state to record")
+    named = {"baud": baud, "turnaround_us": turnaround_us, "jitter_us": jitter_us}
     spec = LegSpec(
         config=config,
-        baud=baud,
+        family=family,
+        options={
+            **{name: float(value) for name, value in named.items() if value is not None},
+            **_numbers("--option", options),
+            **_line_faults(faults),
+        },
         seed=seed,
         plant="loopback" if plant == "loopback" else "mujoco",
-        turnaround_ns=round(turnaround_us * 1000),
-        jitter_ns=round(jitter_us * 1000),
-        faults=_line_faults(faults),
         bytewise=bytewise,
         bus=bus,
     )
@@ -191,7 +212,8 @@ def _announce(what: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         say(json.dumps(what))
     else:
-        say(f"{what['leg']} on {what['pty']} ({what['terminal']}) at {what['baud']} baud; Ctrl-C ends it")
+        servos = "" if what["family"] == DEFAULT_FAMILY else f", {what['family']}"
+        say(f"{what['leg']}{servos} on {what['pty']} ({what['terminal']}) at {what['baud']} baud; Ctrl-C ends it")
     sys.stdout.flush()
 
 
@@ -219,13 +241,18 @@ def _sum_up(process: EmulatorProcess) -> None:
             note(f"nuc emulate: {lost} records of the {name.replace('_', ' ')} are missing: the disk did not take them")
 
 
-def _line_faults(pairs: Sequence[tuple[str, str]]) -> LineFaults:
-    numbers: dict[str, float] = {}
-    for name, text in pairs:
+def _line_faults(pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
+    for name, _ in pairs:
         if name not in FAULT_OPTIONS:
             raise click.UsageError(f"--fault {name}: expected one of {', '.join(FAULT_OPTIONS)}")
+    return _numbers("--fault", pairs)
+
+
+def _numbers(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
+    numbers: dict[str, float] = {}
+    for name, text in pairs:
         try:
             numbers[name] = float(text)
         except ValueError as error:
-            raise click.UsageError(f"--fault {name}={text}: expected a number") from error
-    return LineFaults(**numbers)
+            raise click.UsageError(f"{option} {name}={text}: expected a number") from error
+    return numbers

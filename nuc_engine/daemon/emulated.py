@@ -9,39 +9,35 @@ from pathlib import Path
 from typing import NoReturn
 
 from drivers.errors import BusUrlError
+from drivers.factory import DEFAULT_FAMILY, find_family
+from drivers.family import BusFamily
+from drivers.lineoptions import check_line, given_options, option_text
 from drivers.url import split_url
-
-_LINE_OPTIONS = ("baud", "timeout_us", "v_max_deg_s")
-_EMULATOR_OPTIONS = ("baud", "turnaround_us", "jitter_us")
 
 
 def line_url(url: str, pty: Path) -> str:
-    """Return the URL of the bus at the daemon's end of the pseudo-terminal."""
-    _, family, query = split_url(url)
-    options = [f"{name}={text}" for name, text in _options(url, query) if name in _LINE_OPTIONS]
-    tail = f"?{'&'.join(options)}" if options else ""
-    return f"{family or 'aimotor'}://{pty}{tail}"
+    """Return the URL of the bus at the daemon's end of the pseudo-terminal. Raises BusUrlError."""
+    family, given = _read(url)
+    options = option_text({name: value for name, value in given.items() if name in family.line_options})
+    return f"{family.name}://{pty}?{options}" if options else f"{family.name}://{pty}"
 
 
 def emulator_words(url: str, configuration: str, pty: Path, seed: int, bus: str = "") -> list[str]:
     """Return the arguments of `nuc` that run the leg, or only the servos of it that name `bus`.
 
     Those of one of several buses are servos without a leg: processes share no physics. Raises BusUrlError without a
-    configuration.
+    configuration, and for a family or an option that there is not.
     """
-    _, family, query = split_url(url)
+    family, given = _read(url)
     if not configuration:
         raise BusUrlError(f"{url!r}: which leg is to be emulated? Name its configuration: nuc serve CONFIG")
-    if family not in ("", "aimotor"):
-        raise BusUrlError(f"{url!r}: nuc emulate knows aimotor only")
     words = ["emulate", configuration, "--pty", str(pty), "--seed", str(seed), "--json"]
+    if family.name != DEFAULT_FAMILY:
+        words += ["--family", family.name]
     if bus:
         words += ["--bus", bus, "--plant", "loopback"]
-    for name, text in _options(url, query):
-        if name in _EMULATOR_OPTIONS:
-            words += [f"--{name.replace('_', '-')}", text]
-        elif name not in _LINE_OPTIONS:
-            words += ["--fault", f"{name}={text}"]
+    for name, value in given.items():
+        words += ["--option", option_text({name: value})]
     return words
 
 
@@ -55,11 +51,8 @@ def become(words: list[str]) -> NoReturn:
     os.execv(sys.executable, [sys.executable, "-m", "nuc_engine.cli", *words])  # noqa: S606
 
 
-def _options(url: str, query: str) -> list[tuple[str, str]]:
-    options: list[tuple[str, str]] = []
-    for item in query.split("&") if query else ():
-        name, equals, text = item.partition("=")
-        if not equals or not name:
-            raise BusUrlError(f"{url!r}: {item!r} is no option: expected NAME=NUMBER")
-        options.append((name, text))
-    return options
+def _read(url: str) -> tuple[BusFamily, dict[str, float]]:
+    family = find_family(split_url(url)[1] or DEFAULT_FAMILY)
+    given = given_options(family, url)
+    check_line(given)
+    return family, given

@@ -1,26 +1,25 @@
 """The byte log, decoded: what the host asked and when, what it got, and what that says about its care for the leg.
 
     log = read(path)
-    log.frames[0].op, log.frames[0].end_ns, log.frames[0].position_raw
+    log.frames[0].kind, log.frames[0].end_ns, log.frames[0].positions
     torque_off_ns(log)          # per servo: since when it is limp
     commands_beyond(log, {0: 40})   # goals further than 40 ticks from the servo's last reply
 
-All instants are CLOCK_MONOTONIC in ns, comparable with stamps of other processes on the machine.
+The family of servos that the log names brings the ear that understands them. All instants are CLOCK_MONOTONIC in ns,
+comparable with stamps of other processes on the machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from drivers.aimotor.codec import GROUP_ID, REPLY_BYTES, Op, Request, RequestParser
+from drivers.factory import find_family
+from drivers.family import EVERYBODY, Ear, Heard
 from drivers.port import wire_ns
 from nuc_engine.emulation.rawlog import Event, Kind, LogHeader, Record, read_header, read_records
-
-_OFF: Final = (Op.PASSIVE, Op.BREAK)
-_ANSWERED_WITH_A_POSITION: Final = (Op.POSITION_SEND, Op.POSITION_READ, Op.PASSIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,40 +27,37 @@ class Frame:
     """One request with a right checksum, and what came back for it.
 
     `start_ns` is its first bit, `end_ns` its last byte complete on the wire; `reply` the bytes handed to the host, and
-    `reply_ns` when the last of them had been, -1 for no reply. `goal_raw` is -1 where nothing is commanded.
+    `reply_ns` when the last of them had been, -1 for no reply. `positions` are those the reply reported, by bus id.
     """
 
-    op: Op
-    bus_id: int
-    level: int
-    goal_raw: int
-    payload: bytes
+    heard: Heard
     start_ns: int
     end_ns: int
     reply: bytes = b""
     reply_ns: int = -1
+    positions: Mapping[int, int] = field(default_factory=dict[int, int])
+
+    @property
+    def kind(self) -> str:
+        """What the request is, in the family's words."""
+        return self.heard.kind
 
     @property
     def position_raw(self) -> int:
-        """The position the reply reported; -1 without a whole reply."""
-        whole = len(self.reply) == REPLY_BYTES and self.op in _ANSWERED_WITH_A_POSITION
-        return self.reply[1] if whole else -1
+        """The position that a reply reports of one servo; -1 without one, or with several."""
+        return next(iter(self.positions.values())) if len(self.positions) == 1 else -1
 
-    @property
-    def current_raw(self) -> int:
-        """The current the reply reported; -1 without a whole reply, and for a torque-off, which reports none."""
-        whole = len(self.reply) == REPLY_BYTES and self.op in _ANSWERED_WITH_A_POSITION[:2]
-        return self.reply[0] if whole else -1
+    def goals(self) -> Mapping[int, int]:
+        """Return the goal of each servo this frame drives, or may drive, by bus id."""
+        return self.heard.goals
 
-    def goals(self) -> dict[int, int]:
-        """Return the goal of each servo this frame drives, by bus id."""
-        if self.op is Op.POSITION_SEND:
-            return {self.bus_id: self.goal_raw}
-        return dict(enumerate(self.payload)) if self.op is Op.SYNC_SEND else {}
+    def drives(self, bus_id: int) -> bool:
+        """Say whether this frame drives that servo, or may: a goal may come to a servo without torque."""
+        return bus_id in self.heard.goals or _among(bus_id, self.heard.arms)
 
     def releases(self, bus_id: int) -> bool:
         """Say whether this frame takes the torque off that servo."""
-        return self.op in _OFF and self.bus_id in (bus_id, GROUP_ID)
+        return _among(bus_id, self.heard.releases)
 
 
 class Happening(NamedTuple):
@@ -76,7 +72,8 @@ class Happening(NamedTuple):
 class ByteLog:
     """A decoded log. `stray_bytes` and `bad_checksums` count what the host sent that is no request.
 
-    `unasked` are bytes the host got without having asked; `lost` replies that nobody could take.
+    `unasked` are bytes the host got without having asked; `echoed` its own that it got back; `lost` replies that nobody
+    could take.
     """
 
     header: LogHeader
@@ -85,6 +82,7 @@ class ByteLog:
     stray_bytes: int
     bad_checksums: int
     unasked: int
+    echoed: int
     lost: int
 
     def when(self, event: Event) -> list[int]:
@@ -102,31 +100,38 @@ class Beyond(NamedTuple):
 
 
 def read(path: Path) -> ByteLog:
-    """Read and decode a byte log, also one that is still being written. Raises `ByteLogError`, `OSError`."""
+    """Read and decode a byte log, also one that is still being written.
+
+    Raises `ByteLogError`, `OSError`, or `BusUrlError` for one of a family there is not.
+    """
     data = path.read_bytes()
     header = read_header(data, str(path))
-    decoder = _Decoder(header.baud)
+    decoder = _Decoder(header.baud, find_family(header.family).ear())
     for record in read_records(data):
         decoder.take(record)
     return ByteLog(
         header=header,
-        frames=tuple(decoder.frames),
+        frames=decoder.answered(),
         events=tuple(decoder.events),
-        stray_bytes=decoder.parser.stray_bytes,
-        bad_checksums=decoder.parser.bad_checksums,
+        stray_bytes=decoder.ear.stray_bytes,
+        bad_checksums=decoder.ear.bad_checksums,
         unasked=decoder.unasked,
+        echoed=decoder.echoed,
         lost=decoder.lost,
     )
 
 
 class _Decoder:
-    def __init__(self, baud: int) -> None:
-        self.parser = RequestParser()
+    def __init__(self, baud: int, ear: Ear) -> None:
+        self.ear = ear
         self.frames: list[Frame] = []
         self.events: list[Happening] = []
-        self.unasked = self.lost = 0
+        self.unasked = self.echoed = self.lost = 0
         self._baud = baud
-        self._started_ns = 0
+        # When each byte began that came since the last request ended, and what was stray and spoilt by then.
+        self._begun: list[int] = []
+        self._before = (0, 0)
+        self._link = self._piece_ns = -1
         # The host's piece that completed a frame -> the frame's number.
         self._asked: dict[int, int] = {}
 
@@ -135,19 +140,44 @@ class _Decoder:
             self._request(record)
         elif record.kind is Kind.SERVO:
             self._reply(record)
+        elif record.kind is Kind.ECHO:
+            self.echoed += len(record.data)
         elif record.kind is Kind.LOST:
             self.lost += 1
         else:
             self.events.append(Happening(record.stamp_ns, Event(record.event), record.link))
 
+    def answered(self) -> tuple[Frame, ...]:
+        """Return the frames, with what their replies reported."""
+        return tuple(
+            replace(frame, positions=self.ear.positions(frame.heard, frame.reply)) if frame.reply else frame
+            for frame in self.frames
+        )
+
     def _request(self, record: Record) -> None:
-        # Frames begin at the beginning of a piece: the loop cuts in front of each header.
-        if self.parser.idle or record.data[:1] == b"\xff":
-            self._started_ns = record.wire_ns
-        for index, request in self.parser.feed(record.data):
+        if record.link != self._link:
+            self._link, self._piece_ns = record.link, record.wire_ns
+        done = 0
+        for index, heard in self.ear.feed(record.data):
+            self._note(record, done, index + 1)
+            done = index + 1
+            end_ns = record.wire_ns + wire_ns(done, self._baud)
             self._asked[record.link] = len(self.frames)
-            end_ns = record.wire_ns + wire_ns(index + 1, self._baud)
-            self.frames.append(_frame(request, self._started_ns, end_ns))
+            self.frames.append(Frame(heard, self._start_ns(), end_ns))
+        self._note(record, done, len(record.data))
+
+    def _note(self, record: Record, first: int, end: int) -> None:
+        self._begun += [record.wire_ns + wire_ns(k, self._baud) for k in range(first, end)]
+
+    def _start_ns(self) -> int:
+        """Return when the request began that has just ended: all that came since the last one, but what is stray."""
+        stray, spoilt = self._before
+        self._before = self.ear.stray_bytes, self.ear.bad_checksums
+        begun, self._begun = self._begun, []
+        # How long one with a wrong checksum was nobody knows.
+        if self.ear.bad_checksums > spoilt:
+            return self._piece_ns
+        return begun[min(max(self.ear.stray_bytes - stray, 0), len(begun) - 1)]
 
     def _reply(self, record: Record) -> None:
         number = self._asked.get(record.link)
@@ -158,15 +188,14 @@ class _Decoder:
         self.frames[number] = replace(frame, reply=frame.reply + record.data, reply_ns=record.stamp_ns)
 
 
-def _frame(request: Request, start_ns: int, end_ns: int) -> Frame:
-    goal_raw = request.value if request.op is Op.POSITION_SEND else -1
-    return Frame(request.op, request.bus_id, request.level, goal_raw, request.payload, start_ns, end_ns)
+def _among(bus_id: int, ids: Collection[int]) -> bool:
+    return bus_id in ids or EVERYBODY in ids
 
 
 def last_drive_ns(log: ByteLog, ids: Collection[int] | None = None) -> int:
     """Return when the last command that drives one of the servos (all by default) was complete; -1 for never."""
     wanted = log.header.ids if ids is None else ids
-    return max((f.end_ns for f in log.frames if any(bus_id in wanted for bus_id in f.goals())), default=-1)
+    return max((f.end_ns for f in log.frames if any(f.drives(bus_id) for bus_id in wanted)), default=-1)
 
 
 def torque_off_ns(
@@ -181,9 +210,8 @@ def torque_off_ns(
     for frame in log.frames:
         if frame.end_ns < since_ns or (until_ns is not None and frame.end_ns > until_ns):
             continue
-        driven = frame.goals()
         for bus_id, instant in off.items():
-            if bus_id in driven:
+            if frame.drives(bus_id):
                 off[bus_id] = None
             elif instant is None and frame.releases(bus_id):
                 off[bus_id] = frame.end_ns
@@ -196,7 +224,9 @@ def commands_beyond(log: ByteLog, limits: Mapping[int, int]) -> list[Beyond]:
     A servo commanded before any reply of it was handed over is listed too. Replies count once the host has them.
     """
     found: list[Beyond] = []
-    replies = sorted((f.reply_ns, f.bus_id, f.position_raw) for f in log.frames if f.position_raw >= 0)
+    replies = sorted(
+        (frame.reply_ns, bus_id, position) for frame in log.frames for bus_id, position in frame.positions.items()
+    )
     known: dict[int, int] = {}
     at = 0
     for frame in log.frames:

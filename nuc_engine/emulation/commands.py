@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from drivers.aimotor.codec import MAX_ID
-from drivers.errors import BusUrlError
+from drivers.errors import BusError
 from drivers.faults import FAULT_OPTIONS, LineFaults
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.leg import Leg
@@ -34,6 +33,7 @@ Answer = Mapping[str, Any]
 
 _LONGEST_MS: Final = 3_600_000.0
 _LARGEST: Final = 1e12
+_HIGHEST_ID: Final = 253
 _NOTHING: Final[Answer] = {}
 
 
@@ -57,6 +57,7 @@ class Commands:
             "stick": (self._stick, ("servo",)),
             "unstick": (self._unstick, ("servo",)),
             "supply": (self._supply, ("on",)),
+            "brown_out": (self._brown_out, ("servo",)),
             "babble": (self._babble, ("servo", "on")),
             "wrong_id": (self._wrong_id, ("servo", "id")),
             "trip": (self._trip, ("servo", "on")),
@@ -81,7 +82,10 @@ class Commands:
         for parameter in parameters:
             if parameter not in allowed:
                 raise EmulationError(f"{name} has no {parameter!r}: expected {', '.join(allowed) or 'no parameters'}")
-        return do(parameters)
+        try:
+            return do(parameters)
+        except BusError as error:
+            raise EmulationError(str(error)) from error
 
     def status(self) -> dict[str, Any]:
         """Return counts and lateness so far."""
@@ -90,6 +94,7 @@ class Commands:
             "leg": leg.name,
             "pty": str(self._terminal.link),
             "terminal": self._terminal.name if self._terminal.plugged else None,
+            "family": leg.family.name,
             "baud": leg.baud,
             "start_ns": leg.start_ns,
             "now_ns": self._now(),
@@ -110,10 +115,7 @@ class Commands:
 
     def _faults(self, parameters: Parameters) -> Answer:
         numbers = {name: _number(parameters, name, 0.0, _LARGEST) for name in parameters}
-        try:
-            self._leg.set_faults(LineFaults(**numbers))
-        except BusUrlError as error:
-            raise EmulationError(str(error)) from error
+        self._leg.set_faults(LineFaults(**numbers))
         self._loop.event(Event.FAULTS_SET)
         return numbers
 
@@ -155,6 +157,12 @@ class Commands:
         self._loop.event(Event.SUPPLY_ON if on else Event.SUPPLY_OFF)
         return _NOTHING
 
+    def _brown_out(self, parameters: Parameters) -> Answer:
+        servo = self._servo(parameters)
+        self._leg.emulator.brown_out(servo)
+        self._loop.event(Event.BROWNED_OUT, self._leg.servos[servo].bus_id)
+        return _NOTHING
+
     def _babble(self, parameters: Parameters) -> Answer:
         servo, on = self._servo(parameters), _flag(parameters, "on")
         self._leg.babble(servo, talking=on)
@@ -162,7 +170,7 @@ class Commands:
         return _NOTHING
 
     def _wrong_id(self, parameters: Parameters) -> Answer:
-        servo, bus_id = self._servo(parameters), _number(parameters, "id", 0, MAX_ID)
+        servo, bus_id = self._servo(parameters), _number(parameters, "id", 0, _HIGHEST_ID)
         if bus_id != int(bus_id):
             raise EmulationError(f"id is {bus_id:g}: expected a whole number")
         self._leg.emulator.answer_as(servo, int(bus_id))

@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from drivers.aimotor.addresses import check_models, check_servos
-from drivers.aimotor.emulator import DEFAULT_TURNAROUND_NS, AiMotorEmulator
-from drivers.aimotor.table import BAUD_CODES, DEFAULT_BAUD
-from drivers.faults import FaultLayer, LineFaults
-from drivers.servo import Motion, ServoAddress
-from nuc_engine.bout import PLANT_SPEC_FILE, prepare_bout
+from drivers.echo import EchoingLine
+from drivers.factory import DEFAULT_FAMILY, EMULATED, find_family
+from drivers.faults import LineFaults
+from drivers.lineoptions import check_line, given_options, latency_ns, option_text
+from drivers.servo import Motion
 from nuc_engine.emulation.errors import EmulationError
-from nuc_engine.emulation.line import ReplyLine
+from nuc_engine.emulation.line import HeldReplyLine, ReplyLine
 from nuc_engine.locations import find_configuration
+from nuc_engine.motors import addresses_of
 from nuc_engine.plan import MotorPlan, Plan
 from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
 from nuc_engine.plants.events import PlantEvent
-
-BAUD_RATES: Final = tuple(sorted(BAUD_CODES.values()))
+from nuc_engine.preparation import PLANT_SPEC_FILE, prepare_bout
 
 
 @dataclass(frozen=True, slots=True)
 class LegSpec:
-    """Everything that decides an emulated leg. Times in ns."""
+    """Everything that decides an emulated leg.
+
+    `options` are those of the URL of an emulated bus of the family: rate, times, line faults, echo. With `bytewise`
+    replies are handed over byte by byte. `bus` means only the motors that name it; None for all.
+    """
 
     config: str
-    baud: int = DEFAULT_BAUD
+    family: str = DEFAULT_FAMILY
+    options: Mapping[str, float] = field(default_factory=dict[str, float])
     seed: int = 0
     plant: PlantKind = "mujoco"
-    turnaround_ns: int = DEFAULT_TURNAROUND_NS
-    jitter_ns: int = 0
-    faults: LineFaults = field(default_factory=LineFaults)
     bytewise: bool = False
     bus: str | None = None
-    """Only the motors that name this bus; None for all."""
+
+    @property
+    def url(self) -> str:
+        """What the servos' side of the line is."""
+        query = option_text(self.options)
+        return f"{EMULATED}:{self.family}?{query}" if query else f"{EMULATED}:{self.family}"
 
 
 class WatchedPlant:
@@ -102,34 +108,30 @@ class Leg:
     def __init__(self, spec: LegSpec) -> None:
         """Load the configuration and power the servos up.
 
-        Raises `NotFound`, `BoutRefused`, `PlantSpecError`, `BusError`, or `EmulationError` for a wrong baud rate.
+        Raises `NotFound`, `BoutRefused`, `PlantSpecError`, `BusError`, or `EmulationError` for what one bus can not have.
         """
-        if spec.baud not in BAUD_RATES:
-            raise EmulationError(f"baud {spec.baud}: expected one of {', '.join(map(str, BAUD_RATES))}")
-        plan = prepare_bout(spec.config, None).plan
+        self.family = find_family(spec.family)
+        given = given_options(self.family, spec.url)
+        check_line(given)
+        plan = _plan(spec)
         self.name = plan.name
-        self.baud = spec.baud
         self.start_ns = 0
         motors = _motors_on(plan, spec)
-        servos = [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in motors]
-        self.servos = check_servos(check_models(servos))
+        self.servos = addresses_of(motors)
         plant_seed, bus_seed, _ = np.random.SeedSequence(spec.seed).spawn(3)
         plant = _plant(plan, find_configuration(spec.config), spec.plant, int(plant_seed.generate_state(1)[0]))
         self.plant = WatchedPlant(plant, [motor.index for motor in motors])
-        jitter_seed, fault_seed = np.random.SeedSequence(int(bus_seed.generate_state(1)[0])).spawn(2)
-        self._babbling: set[int] = set()
-        self._layer = FaultLayer(spec.faults, np.random.default_rng(fault_seed))
-        self.line = ReplyLine(spec.baud, bytewise=spec.bytewise)
-        self.emulator = AiMotorEmulator(
-            self.servos,
-            self.plant,
-            baud=spec.baud,
-            turnaround_ns=spec.turnaround_ns,
-            jitter_ns=spec.jitter_ns,
-            rng=np.random.default_rng(jitter_seed),
-            faults=self._layer,
+        self.emulator = self.family.emulator(
+            spec.url, self.servos, self.plant, int(bus_seed.generate_state(1)[0])
         )
-        self.emulator.connect(self.line)
+        self.baud = self.emulator.baud
+        self._echoing = EchoingLine(self.emulator) if given.get("echo") else None
+        self.end = self._echoing or self.emulator
+        """What hears the host: the emulator, or the line it shares with the host."""
+        self._babbling: set[int] = set()
+        period_ns = latency_ns(given)
+        self.line = HeldReplyLine(self.baud, period_ns) if period_ns else ReplyLine(self.baud, bytewise=spec.bytewise)
+        self.end.connect(self.line)
 
     def begin(self, start_ns: int) -> None:
         """Let plant time 0 be at this instant of the real clock."""
@@ -137,7 +139,7 @@ class Leg:
 
     def set_faults(self, faults: LineFaults) -> None:
         """Let the line fail like this from now on."""
-        self._layer.faults = faults
+        self.emulator.set_faults(faults)
 
     def babble(self, servo: int, *, talking: bool) -> None:
         """Let a servo talk without end, or stop it."""
@@ -150,22 +152,17 @@ class Leg:
 
     def counts(self) -> dict[str, Any]:
         """Return what the line's faults did, and what the servos heard that was no request for them."""
-        emulator, record = self.emulator, self.emulator.record
-        return {
-            "bad_checksums": emulator.bad_checksums,
-            "stray_bytes": emulator.stray_bytes,
-            "refused": emulator.refused,
-            "collisions": emulator.collisions,
-            "injected": dict(emulator.injected),
-            "record": {
-                "exchanges": record.exchanges,
-                "visible": record.visible,
-                "current": record.current,
-                "command": record.command,
-                "late": dict(record.late),
-                "position": dict(record.position),
-            },
-        }
+        more = {} if self._echoing is None else {"echo_collisions": self._echoing.collisions}
+        return {**self.emulator.counts(), **more}
+
+
+def _plan(spec: LegSpec) -> Plan:
+    """Return the plan for a bus of the family; what other buses of the model are of, its motors say."""
+    families = {"": spec.family}
+    if spec.bus is not None:
+        shown = prepare_bout(spec.config, None).plan
+        families |= {motor.bus: motor.family for motor in shown.motors if motor.bus} | {spec.bus: spec.family}
+    return prepare_bout(spec.config, None, families=families).plan
 
 
 def _motors_on(plan: Plan, spec: LegSpec) -> Sequence[MotorPlan]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from drivers.aimotor.codec import HEADER
+from drivers.family import Ear
 from drivers.port import NEVER, wire_ns
 from drivers.servo import ServoPlant
-from nuc_engine.emulation.line import ReplyLine
+from nuc_engine.emulation.line import ECHOED, ReplyLine
 from nuc_engine.emulation.rawlog import LONGEST, Event, Kind, RawLog, pieces
 from nuc_engine.emulation.stretch import Lateness
 
@@ -24,7 +24,8 @@ QUIET_NS: Final = 2_000_000
 """A bus in use hears the next request sooner than this; before that the plant waits for it."""
 
 CHUNK_NS: Final = 1_000_000
-"""The plant is stepped by this much at a time, so that a request waits no longer for it than a step or two."""
+"""The plant is stepped by this much at a time, so that a request waits no longer for it than a step or two; and what the
+host says is heard so much at a time, so that the plant is no further ahead of the clock."""
 
 BEHIND_NS: Final = 5_000_000
 """A plant that is further behind the clock than this is called late: physics has not kept up, or nobody let it run."""
@@ -37,8 +38,9 @@ _SLACK_NS: Final = 300_000
 # Chores and visitors need that much time before the next reply.
 _VISIT_NS: Final = 10_000_000
 _CHORE_LATEST_NS: Final = 1_000_000_000
-_READ: Final = 256
-_HEADER: Final = bytes((HEADER,))
+_READ: Final = 1024
+# Replies that follow so closely that there is no time to look elsewhere in between are handed over in one go.
+_MOST_IN_ONE_GO: Final = 32
 
 
 class Clock(Protocol):
@@ -109,7 +111,9 @@ class Nobody:
 
 
 class EmulatorLoop:
-    """Serves one line until `stop`. `chores` is called with the time every 100 ms or so, where it disturbs least.
+    """Serves one line until `stop`. What the host says is handed on where `ear` hears a request end.
+
+    `chores` is called with the time every 100 ms or so, where it disturbs least.
 
     `exchanges` counts pieces heard (mostly one request each), `lost` replies nobody could take. `replies` is how late
     replies were, `plant_behind` how far the plant was behind the clock each time it was let run: up to 3 ms in between
@@ -127,6 +131,7 @@ class EmulatorLoop:
         start_ns: int,
         now: Clock,
         wait: Wait,
+        ear: Ear | None = None,
         log: RawLog | None = None,
     ) -> None:
         """Start with plant time 0 at `start_ns` of the clock."""
@@ -139,9 +144,13 @@ class EmulatorLoop:
         self.plant_behind = Lateness(BEHIND_NS)
         self._emulator, self._plant, self._tty, self._line = emulator, plant, tty, line
         self._start_ns, self._now, self._wait = start_ns, now, wait
-        self._log = log
-        self._wire = tuple(wire_ns(count, baud) for count in range(LONGEST + 1))
+        self._ear, self._log = ear, log
+        self._baud = baud
+        self._most = max(LONGEST, CHUNK_NS // wire_ns(1, baud))
+        # What was read and is not all heard yet, how much of it is, and where requests end in it.
         self._backlog = b""
+        self._at = 0
+        self._ends: list[int] = []
         self._heard_ns = 0
         self._rx_free_ns = 0
         self._plant_ns = self._rest_ns = start_ns
@@ -207,18 +216,17 @@ class EmulatorLoop:
 
     def _hear(self, now_ns: int) -> None:
         self._backlog = self._tty.read(_READ)
-        self._heard_ns = now_ns
+        self._heard_ns, self._at = now_ns, 0
+        if self._ear is not None:
+            self._ends = [index + 1 for index, _ in self._ear.feed(self._backlog)]
         if self._backlog and now_ns >= self._rx_free_ns:
             self._feed()
 
     def _feed(self) -> None:
-        """Give the emulator the next piece: one frame, as far as the bytes go, because every frame starts with FF."""
-        backlog = self._backlog
-        end = backlog.find(_HEADER, 1)
-        piece = backlog[: min(end, LONGEST) if end > 0 else LONGEST]
-        self._backlog = backlog[len(piece) :]
+        """Give the emulator the next piece: one request, as far as the bytes go, and time allows."""
+        piece = self._next_piece()
         start_ns = max(self._heard_ns, self._rx_free_ns)
-        self._rx_free_ns = end_ns = start_ns + self._wire[len(piece)]
+        self._rx_free_ns = end_ns = start_ns + wire_ns(len(piece), self._baud)
         self._line.request = number = self.exchanges
         self.exchanges += 1
         self.plant_behind.note(start_ns - self._plant_ns)
@@ -227,11 +235,31 @@ class EmulatorLoop:
         self._plant_ns = max(self._plant_ns, end_ns)
         self._rest_ns = end_ns + QUIET_NS
         if self._log is not None:
-            self._log.put(Kind.HOST, number, self._heard_ns, start_ns, piece)
+            for offset in range(0, len(piece), LONGEST):
+                part = piece[offset : offset + LONGEST]
+                self._log.put(Kind.HOST, number, self._heard_ns, start_ns + wire_ns(offset, self._baud), part)
         self._use_time(now_ns)
 
+    def _next_piece(self) -> bytes:
+        """Return the next bytes for the emulator; there must be some."""
+        begin, end = self._at, min(len(self._backlog), self._at + self._most)
+        if self._ends and self._ends[0] <= end:
+            end = self._ends.pop(0)
+        piece = self._backlog[begin:end]
+        self._at = end
+        if end == len(self._backlog):
+            self._backlog = b""
+        return piece
+
     def _speak(self, due_ns: int) -> None:
-        """Hand the next message over when it is due."""
+        """Hand the next message over when it is due, and those that follow on its heels."""
+        for _ in range(_MOST_IN_ONE_GO):
+            self._say(due_ns)
+            due_ns = self._line.due_ns
+            if due_ns - self._now() >= SPIN_NS:
+                return
+
+    def _say(self, due_ns: int) -> None:
         now = self._now
         wire_ns_, data, request = self._line.take()
         while now() < due_ns:
@@ -242,8 +270,9 @@ class EmulatorLoop:
         if taken < len(data):
             self.lost += 1
         if self._log is not None:
+            kind = Kind.ECHO if request == ECHOED else Kind.SERVO
             for piece in pieces(data[:taken]):
-                self._log.put(Kind.SERVO, request, stamp_ns, wire_ns_, piece)
+                self._log.put(kind, request, stamp_ns, wire_ns_, piece)
             for piece in pieces(data[taken:]):
                 self._log.put(Kind.LOST, request, stamp_ns, wire_ns_, piece)
 

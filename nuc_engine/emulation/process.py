@@ -67,7 +67,7 @@ class EmulatorProcess:
             self._log = self._open_log(opened, places.byte_log)
             self._record = None if places.record is None else opened.enter_context(_Record(places.record))
             self.loop = EmulatorLoop(
-                leg.emulator,
+                leg.end,
                 leg.plant,
                 self.terminal,
                 leg.line,
@@ -75,6 +75,7 @@ class EmulatorProcess:
                 start_ns=leg.start_ns,
                 now=now,
                 wait=wait,
+                ear=leg.family.ear(),
                 log=self._log,
             )
             self.commands = Commands(leg, self.loop, self.terminal, now, self.losses)
@@ -106,6 +107,7 @@ class EmulatorProcess:
         return {
             "pty": str(self.terminal.link),
             "terminal": self.terminal.name,
+            "family": leg.family.name,
             "baud": leg.baud,
             "leg": leg.name,
             "ids": [servo.bus_id for servo in leg.servos],
@@ -117,7 +119,7 @@ class EmulatorProcess:
             return None
         leg = self.leg
         ids = tuple(servo.bus_id for servo in leg.servos)
-        log = RawLog(path, LogHeader(leg.name, leg.baud, leg.start_ns, ids))
+        log = RawLog(path, LogHeader(leg.name, leg.baud, leg.start_ns, ids, leg.family.name))
         opened.callback(log.close)
         return log
 

@@ -1,8 +1,9 @@
-"""The byte log's records on disk: 64 bytes of header, then 32 bytes for each piece of up to eight bytes on the line.
+"""The byte log's records on disk: 128 bytes of header, then 32 bytes for each piece of up to eight bytes on the line.
 
 Everything is little-endian; instants are CLOCK_MONOTONIC in ns, which all processes of a machine share.
 
-    header   8s magic  H version  H 0  I baud  I ids (bit n: servo n)  q instant of plant time 0  36s name of the leg
+    header   8s magic  H version  H 0  I baud  q instant of plant time 0  32s ids (bit n: servo n)
+             32s family of the servos  40s name of the leg
     record   B kind  B length  H event  I link  q stamp  q wire  8s bytes
 
 A record of the host's bytes has `stamp` when they were read and `wire` when their first bit started; `link` counts
@@ -24,11 +25,12 @@ from nuc_engine.emulation.errors import ByteLogError
 from nuc_engine.recording.growing import GrowingFile
 
 MAGIC: Final = b"NUCBYTES"
-VERSION: Final = 1
+VERSION: Final = 2
 LONGEST: Final = 8
-HEADER: Final = struct.Struct("<8sHHIIq36s")
+HEADER: Final = struct.Struct("<8sHHIq32s32s40s")
 RECORD: Final = struct.Struct("<BBHIqq8s")
 
+_ID_BYTES: Final = 32
 _PIECES: Final = 512
 """Records kept when nobody comes to flush them."""
 
@@ -41,6 +43,8 @@ class Kind(IntEnum):
     LOST = 3
     """A servo's bytes that nobody could take: unplugged, or nobody reading."""
     EVENT = 4
+    ECHO = 5
+    """The host's own bytes, come back."""
 
 
 class Event(IntEnum):
@@ -67,6 +71,7 @@ class Event(IntEnum):
     LOADED = 19
     TAKEN_APART = 20
     PUT_TOGETHER = 21
+    BROWNED_OUT = 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,7 @@ class LogHeader:
     baud: int
     start_ns: int
     ids: tuple[int, ...]
+    family: str = "aimotor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +112,12 @@ class RawLog:
         self._buffer = bytearray(RECORD.size * _PIECES)
         self._filled = 0
         self._file = GrowingFile(path)
-        ids = sum(1 << bus_id for bus_id in header.ids)
-        name = header.name.encode()[:36]
-        self._file.write(HEADER.pack(MAGIC, VERSION, 0, header.baud, ids, header.start_ns, name))
+        ids = sum(1 << bus_id for bus_id in header.ids).to_bytes(_ID_BYTES, "little")
+        names = header.family.encode(), header.name.encode()
+        self._file.write(HEADER.pack(MAGIC, VERSION, 0, header.baud, header.start_ns, ids, *names))
 
     def put(self, kind: Kind, link: int, stamp_ns: int, wire_ns: int, data: bytes, event: int = 0) -> None:
-        """Add a record; `data` longer than eight bytes is cut (the loop never sends more in one piece)."""
+        """Add a record; `data` longer than eight bytes is cut (see `pieces`)."""
         if self._filled == len(self._buffer):
             self.flush()
         if self._filled == len(self._buffer):
@@ -143,15 +149,21 @@ def read_header(data: bytes, name: str) -> LogHeader:
     """Return the header of a byte log's content. Raises `ByteLogError`; `name` is what the message calls it."""
     if len(data) < HEADER.size or data[:8] != MAGIC:
         raise ByteLogError(f"{name} is no byte log: expected it to start with {MAGIC.decode()}")
-    _, version, _, baud, ids, start_ns, leg = HEADER.unpack_from(data)
+    _, version, _, baud, start_ns, ids, family, leg = HEADER.unpack_from(data)
+    bits = int.from_bytes(ids, "little")
     if version != VERSION:
         raise ByteLogError(f"{name} is a byte log of version {version}: expected {VERSION}")
     return LogHeader(
-        name=leg.rstrip(b"\0").decode(errors="replace"),
+        name=_text(leg),
         baud=baud,
         start_ns=start_ns,
-        ids=tuple(bit for bit in range(32) if ids >> bit & 1),
+        ids=tuple(bit for bit in range(8 * _ID_BYTES) if bits >> bit & 1),
+        family=_text(family),
     )
+
+
+def _text(raw: bytes) -> str:
+    return raw.rstrip(b"\0").decode(errors="replace")
 
 
 def read_records(data: bytes, first: int = 0) -> Iterator[Record]:

@@ -146,9 +146,16 @@ def test_options_of_an_emulated_bus_go_where_they_belong():
     words = emulator_words(url, "lin_roach", Path("/run/x/bus"), 7)
     assert words[:2] == ["emulate", "lin_roach"]
     pairs = list(itertools.pairwise(words))
-    for pair in (("--seed", "7"), ("--baud", "115200"), ("--turnaround-us", "100"), ("--fault", "drop=0.01")):
-        assert pair in pairs
-    assert "timeout_us" not in " ".join(words)
+    assert ("--seed", "7") in pairs
+    options = [word for name, word in pairs if name == "--option"]
+    assert options == ["baud=115200", "timeout_us=9000", "turnaround_us=100", "drop=0.01"]
+
+
+def test_an_emulated_bus_of_another_family_is_one_on_both_ends():
+    url = "emulated:dynamixel?baud=1000000&latency_ms=16&echo=1&flip=0.1"
+    assert line_url(url, Path("/x")) == "dynamixel:///x?baud=1000000&latency_ms=16&echo=1"
+    assert ("--family", "dynamixel") in itertools.pairwise(emulator_words(url, "leg", Path("/x"), 0))
+    parse_line(line_url(url, Path("/dev/null")))
 
 
 def test_of_several_emulated_buses_each_has_its_own_motors():
@@ -162,7 +169,7 @@ def test_of_several_emulated_buses_each_has_its_own_motors():
 
 @pytest.mark.parametrize(
     ("url", "configuration", "text"),
-    [("emulated:", "", "which leg"), ("emulated:dynamixel", "x", "aimotor only"), ("emulated:?drop", "x", "no option")],
+    [("emulated:", "", "which leg"), ("emulated:hands", "x", "unknown servo family"), ("emulated:?drop", "x", "expected a number"), ("emulated:?drip=1", "x", "did you mean .drop."), ("emulated:?echo=2", "x", "echo=2: expected 1")],
 )
 def test_an_emulated_bus_that_cannot_be_is_refused(url, configuration, text):
     with pytest.raises(BusUrlError, match=text):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.aimotor.codec import Op, encode_break, encode_passive, encode_position, encode_read, encode_sync
+from drivers.aimotor.codec import encode_break, encode_passive, encode_position, encode_read, encode_sync
 from drivers.port import wire_ns
 from nuc_engine.emulation.bytelog import Beyond, commands_beyond, last_drive_ns, read, torque_off_ns
 from nuc_engine.emulation.errors import ByteLogError
@@ -16,7 +16,7 @@ from nuc_engine.emulation.rawlog import HEADER, RECORD, Event, Kind, LogHeader, 
 from tests.emulation.world import MS, US, bench
 
 AT = 20 * MS
-LEG = LogHeader("lin_roach", 57_600, 5 * MS, (0, 1))
+LEG = LogHeader("lin_roach", 57_600, 5 * MS, (0, 1, 30, 253))
 
 
 @pytest.fixture
@@ -37,12 +37,12 @@ def logged(path, script, ids=(0, 1), until=200 * MS, **options):
 def test_an_exchange_is_logged_with_its_instants(path):
     log, b = logged(path, [(AT, encode_position(1, 3, 90))])
     (frame,) = log.frames
-    assert (frame.op, frame.bus_id, frame.level, frame.goal_raw) == (Op.POSITION_SEND, 1, 3, 90)
+    assert (frame.kind, frame.goals()) == ("position send", {1: 90})
     assert frame.start_ns == pytest.approx(AT, abs=2 * US)
     assert frame.end_ns - frame.start_ns == wire_ns(4, 57_600)
-    assert (frame.current_raw, frame.position_raw) == (0, 100)
+    assert (frame.position_raw, frame.positions) == (100, {1: 100})
     assert frame.reply_ns == pytest.approx(b.world.got[0][0], abs=2 * US)
-    assert log.header == LogHeader("leg", 57_600, 5 * MS, (0, 1))
+    assert log.header == LogHeader("leg", 57_600, 5 * MS, (0, 1), "aimotor")
 
 
 def test_frames_in_pieces_and_among_rubbish_are_put_together(path):
@@ -50,7 +50,8 @@ def test_frames_in_pieces_and_among_rubbish_are_put_together(path):
     script = [(AT, b"\x03\x04" + request), (AT + 9 * MS, request[:1]), (AT + 12 * MS, request[1:3])]
     script += [(AT + 15 * MS, request[3:]), (AT + 20 * MS, request[:3] + b"\x00")]
     log, _ = logged(path, script)
-    assert [frame.op for frame in log.frames] == [Op.POSITION_READ] * 2
+    assert [frame.kind for frame in log.frames] == ["position read"] * 2
+    assert log.frames[0].start_ns == pytest.approx(AT + wire_ns(2, 57_600), abs=2 * US), "rubbish is no part of it"
     assert [frame.position_raw for frame in log.frames] == [100, 100]
     assert log.frames[1].start_ns == pytest.approx(AT + 9 * MS, abs=2 * US)
     assert log.frames[1].end_ns == pytest.approx(AT + 15 * MS + wire_ns(1, 57_600), abs=2 * US)

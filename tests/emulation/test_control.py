@@ -156,8 +156,8 @@ class Emulation:
         self.path = tmp_path / "leg.bytes"
         self.log = RawLog(self.path, LogHeader("leg", self.leg.baud, 0, tuple(s.bus_id for s in self.leg.servos)))
         self.loop = EmulatorLoop(
-            self.leg.emulator, self.leg.plant, self.world, self.leg.line, baud=self.leg.baud, start_ns=0,
-            now=self.world.now, wait=self.world.wait, log=self.log,
+            self.leg.end, self.leg.plant, self.world, self.leg.line, baud=self.leg.baud, start_ns=0,
+            now=self.world.now, wait=self.world.wait, ear=self.leg.family.ear(), log=self.log,
         )  # fmt: skip
         self.commands = Commands(self.leg, self.loop, self.terminal, self.world.now)
 
@@ -233,6 +233,14 @@ def test_the_supply_lost_and_back_leaves_servos_limp(leg):
     assert leg.ask(encode_read(1)) != b""
     assert [servo["driven"] for servo in leg.tell("status")["servos"]] == [-1] * 4
     assert leg.events() == [(Event.SUPPLY_OFF, 0), (Event.SUPPLY_ON, 0)]
+
+
+def test_a_servo_whose_supply_dips_is_limp_and_answers(leg):
+    leg.ask(encode_position(1, 0, 130))
+    leg.tell("brown_out", servo=1)
+    assert [servo["driven"] for servo in leg.tell("status")["servos"]] == [-1] * 4
+    assert leg.ask(encode_read(1)) != b""
+    assert leg.events() == [(Event.BROWNED_OUT, 1)]
 
 
 def test_a_babbling_servo_fills_the_line_until_it_is_silent(leg):
@@ -318,7 +326,8 @@ def test_quit_ends_the_loop(leg):
         ({"command": "faults", "drip": 1}, "faults has no 'drip': expected drop, flip"),
         ({"command": "supply"}, "on is None: expected true or false"),
         ({"command": "babble", "servo": 1}, "on is None"),
-        ({"command": "wrong_id", "servo": 1, "id": 31}, "id is 31: expected 0 to 30"),
+        ({"command": "wrong_id", "servo": 1, "id": 31}, "id 31 does not fit the wire: expected 0 to 30"),
+        ({"command": "wrong_id", "servo": 1, "id": 254}, "id is 254: expected 0 to 253"),
         ({"command": "wrong_id", "servo": 1, "id": 1.5}, "id is 1.5: expected a whole number"),
         ({"command": "overload", "limit_a": 1}, "after_ms is None"),
         ({"command": "stall"}, "ms is None"),
@@ -344,7 +353,7 @@ JSON = st.recursive(
     max_leaves=6,
 )
 NAMES = ["status", "faults", "stick", "unstick", "stall", "kick", "ground", "height"]
-NAMES += ["supply", "babble", "wrong_id", "trip", "overload"]
+NAMES += ["supply", "brown_out", "babble", "wrong_id", "trip", "overload"]
 PARAMETERS = ["servo", "ms", "force_n", "duration_ms", "present", "height_cm", "drop", "delay_us"]
 PARAMETERS += ["id", "on", "limit_a", "after_ms"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from drivers.aimotor import FAMILY
 from drivers.aimotor.emulator import AiMotorEmulator
 from drivers.servo import Motion, ServoAddress
 from nuc_engine.emulation.leg import WatchedPlant
@@ -135,6 +136,7 @@ def bench(
     )
     emulator.connect(line)
     loop = EmulatorLoop(
-        emulator, plant, world, line, baud=baud, start_ns=start_ns, now=world.now, wait=world.wait, log=log
-    )
+        emulator, plant, world, line, baud=baud, start_ns=start_ns, now=world.now, wait=world.wait,
+        ear=FAMILY.ear(), log=log,
+    )  # fmt: skip
     return Bench(world, plant, loop, emulator)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.aimotor.codec import Op, encode_passive, encode_position, encode_read
+from drivers.aimotor.codec import encode_passive, encode_position, encode_read
 from drivers.port import wire_ns
 from nuc_engine.emulation.bytelog import commands_beyond, read, torque_off_ns
 from nuc_engine.emulation.client import EmulatorClient, tell
@@ -122,7 +122,7 @@ def test_the_byte_log_tells_what_went_over_the_terminal(start):
     spoken = [emulator.ask(frame) for frame in (READ, encode_position(0, 3, 140), encode_passive(0))]
     emulator.end()
     log = read(emulator.bytes)
-    assert [frame.op for frame in log.frames] == [Op.POSITION_READ, Op.POSITION_SEND, Op.PASSIVE]
+    assert [frame.kind for frame in log.frames] == ["position read", "position send", "passive"]
     for frame, (reply, sent_ns, got_ns) in zip(log.frames, spoken, strict=True):
         assert frame.reply == reply
         assert sent_ns <= frame.start_ns < frame.end_ns < frame.reply_ns
