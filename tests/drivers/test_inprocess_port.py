@@ -62,6 +62,21 @@ def test_reading_in_any_rhythm_gives_every_byte_once_and_not_before_its_time(mes
         assert taken == bytes(byte for instant, byte in arrivals if instant <= now)
 
 
+@pytest.mark.parametrize("size", [64, 65, 514, 3600])
+def test_long_messages_come_byte_by_byte_too(size):
+    line = PacedLine(1_000_000)
+    data = bytes(k % 251 for k in range(size))
+    line.deliver(data, 5000)
+    line.deliver(b"end", 0)
+    assert line.ready_ns(size) == 5000 + wire_ns(size, 1_000_000)
+    assert line.ready_ns(size + 3) == 5000 + wire_ns(size + 3, 1_000_000)
+    half = 5000 + wire_ns(size // 2, 1_000_000)
+    assert line.read(half) == data[: size // 2]
+    assert line.ready_ns(1) == 5000 + wire_ns(size // 2 + 1, 1_000_000)
+    assert line.read(5000 + wire_ns(size, 1_000_000) - 1) == data[size // 2 : -1]
+    assert line.read(NEVER - 1) == data[-1:] + b"end"
+
+
 def test_a_closed_port_refuses_to_write():
     class Deaf:
         def connect(self, line):

@@ -98,6 +98,20 @@ def test_replies_byte_by_byte():
     assert second == pytest.approx(due(), abs=3 * US)
 
 
+def test_replies_on_each_others_heels_are_handed_over_without_looking_elsewhere():
+    b = bench(0, baud=921_600)
+    b.run_until(AT)
+    waits = b.world.waits
+    for k in range(40):
+        b.loop._line.deliver(bytes((k,)), AT)
+    b.run_until(AT + MS)
+    assert b.host_got() == [bytes((k,)) for k in range(40)]
+    assert [at - 5 * MS for at, _ in b.world.got] == [
+        pytest.approx(AT + wire_ns(k + 1, 921_600), abs=5 * US) for k in range(40)
+    ]
+    assert b.world.waits - waits < 10
+
+
 def test_the_plant_keeps_up_with_the_clock_while_the_bus_is_silent():
     b = bench(0)
     b.run_until(100 * MS)
