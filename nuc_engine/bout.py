@@ -315,6 +315,7 @@ def _ending(
             "rule_overlaps": {j.name: transition.overlaps[j.index] for j in plan.joints if j.states},
             "negative_forces": {m.name: executive.muscles.negative_forces[m.index] for m in plan.muscles},
             "guard_interventions": {m.name: executive.guard.interventions[m.index] for m in plan.motors},
+            **_beyond_tables(executive),
         },
         "losses": {
             "missed_replies": {m.name: executive.missed[m.index] for m in plan.motors},
@@ -322,3 +323,8 @@ def _ending(
             "changesets_not_reached": len(executive.script),
         },
     }
+
+
+def _beyond_tables(executive: Executive) -> dict[str, dict[str, int]]:
+    beyond = {m.name: executive.beyond_tables[m.index] for m in executive.plan.motors if m.torque_table}
+    return {"beyond_torque_table": beyond} if beyond else {}

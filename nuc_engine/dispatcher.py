@@ -204,6 +204,11 @@ class Dispatcher:
                 code = [int(value) for value in values]
                 self.rulebook.swap(hdso.index, code, self.rulebook.decode(hdso.index, code))
 
+    @property
+    def beyond_tables(self) -> list[int]:
+        """Return, per motor, how often muscles asked for a torque that its table does not reach."""
+        return [0 if scale is None else scale.beyond for scale in self._motor_action.scales]
+
     def load(self, changesets: Sequence[Changeset]) -> None:
         """Hand over changesets, in order of time; their times are the clock's."""
         self.script.load(changesets)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.bus_params import ids_option
+from nuc_engine.cli.bus_params import Ids
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import heading, note, say, say_json
 from nuc_engine.cli.params import Command, as_json, configuration
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
         ("nuc bus adapt my_leg STS3215 --ids 1,2,3 --out legs/feetech", "with bus ids of their own, in a folder"),
     ),
     output=(
-        "A folder with the documents, plant.toml and torque tables; of a name, under configs/. Documents that change are"
-        " written anew, so that comments in them are gone. To stdout: what each motor was made.",
+        "A folder with the documents, plant.toml and torque tables; of a name, under configs/. Documents that change"
+        " are written anew, so that comments in them are gone. To stdout: what each motor was made.",
     ),
 )
 @configuration()
 @click.argument("model", metavar="MODEL")
 @click.option("--out", "-o", metavar="NAME", required=True, help="Name of the new configuration, or a folder.")
-@ids_option
+@click.option("--ids", type=Ids(), help="Bus ids of the new motors, in the joints' order.  [default: as they were]")
 @as_json
 def command(config: str, model: str, out: str, ids: tuple[int, ...] | None, as_json: bool) -> int:
     """Write a copy of CONFIG whose joints have a motor of MODEL too, beside the motors they have.
 
-    The new motors turn the joints as the old ones did: degrees as degrees, a unit of muscle output as much torque, loads
-    in the same units. The bus that is chosen later decides which motors are driven. How horns sit on a real leg no
+    The new motors turn the joints as the old ones did: degrees as degrees, a unit of muscle output as much torque,
+    loads in the same units. The bus that is chosen later decides which motors are driven. How horns sit on a real leg no
     program knows: the calibration has to be looked at before anything moves.
     """
     from nuc_engine.adapt import AdaptError, adapt, write_adapted

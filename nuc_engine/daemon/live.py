@@ -160,6 +160,7 @@ class LiveExecutive(Dispatcher):
             "rule_overlaps": {j.name: self.transition.overlaps[j.index] for j in plan.joints if j.states},
             "negative_forces": {m.name: self.muscles.negative_forces[m.index] for m in plan.muscles},
             "guard_interventions": {m.name: self.guard.interventions[m.index] for m in plan.motors},
+            "beyond_torque_table": {m.name: self.beyond_tables[m.index] for m in plan.motors if m.torque_table},
             "bus": {name: now - self._heard[name] for name, now in self._bus_counts().items()},
             "missed_replies": {m.name: self.missed[m.index] for m in plan.motors},
         }

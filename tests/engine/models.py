@@ -141,6 +141,7 @@ class ScriptedBus:
     ) -> None:
         self._reply, self._cycle_ns = reply, cycle_ns
         self.position_raw, self.current_raw, self.status, self.stamp_ns, self.misses = [0], [0], [0], [0], [0]
+        self.refusals: tuple[str, ...] = ()
         self.goals: list[tuple[int, list[int]]] = []
         self.levels: list[int] = []
         self.limp = False

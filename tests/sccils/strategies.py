@@ -180,21 +180,30 @@ states = st.builds(
     plotstyle=plotstyles,
 )
 organs = st.builds(doc.SenseOrgan, ids, names, mods=some(mods()), fullname=labels, description=texts)
+servos = {
+    "serial_id": st.integers(-999, 2**31 - 1),
+    "dir": st.sampled_from([1, -1]),
+    "angle_cal1": doubles,
+    "angle_cal2": doubles,
+    "bus": labels,
+    "sensorspecs": some(st.builds(doc.SensorSpec, some(mods()), texts)),
+    "force_command": st.none() | mods(),
+    "position_command": st.none() | mods(),
+    "fullname": labels,
+    "description": texts,
+}
+aimotors = st.builds(doc.AiMotor, ids, names, modelnum=labels, **servos)
 motors = st.builds(
-    doc.AiMotor,
+    doc.Motor,
     ids,
     names,
-    serial_id=st.integers(-999, 2**31 - 1),
-    dir=st.sampled_from([1, -1]),
-    angle_cal1=doubles,
-    angle_cal2=doubles,
-    modelnum=labels,
-    bus=labels,
-    sensorspecs=some(st.builds(doc.SensorSpec, some(mods()), texts)),
-    force_command=st.none() | mods(),
-    position_command=st.none() | mods(),
-    fullname=labels,
-    description=texts,
+    model=names,
+    delta_torque_n_m=st.none() | doubles,
+    stiffness_n_m_deg=st.none() | doubles,
+    torque_limit_n_m=st.none() | doubles,
+    current_scale=st.none() | doubles,
+    torque_table=labels,
+    **servos,
 )
 geometries = st.builds(doc.Geometry, st.none() | mods(), st.none() | mods(), texts)
 joints = st.builds(
@@ -208,7 +217,8 @@ joints = st.builds(
     muscles=some(muscles),
     states=some(states),
     sense_organs=some(organs),
-    motor=st.none() | motors,
+    motor=st.none() | aimotors,
+    motors=some(motors),
     geometry=geometries,
     plotstyle=plotstyles,
     fullname=labels,

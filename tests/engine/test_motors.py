@@ -1,0 +1,225 @@
+"""Which of a joint's motors a bus drives, and in what units it counts. The families are the ones there are."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+
+import pytest
+
+from drivers.errors import BusUrlError
+from drivers.factory import find_family
+from nuc_engine.motors import addresses_of, ai_tick_torque_n_m, families_of, family_of
+from nuc_engine.plan import Plan, PlanError
+from nuc_engine.planning import build_plan, table_names
+from sccils_schemas.documents import Motor
+from sccils_schemas.model import Model
+from tests.sccils.small import small_model
+
+AI, DXL, STS = {"": "aimotor"}, {"": "dynamixel"}, {"": "feetech"}
+
+
+def with_motors(*models: str, joints: tuple[str, ...] = ("Coxa", "Femur"), **more) -> Model:
+    """Return the small model with motors of these models beside its AI motors."""
+    model = small_model()
+
+    def motors(joint):
+        ai = joint.motor
+        if ai is None or joint.name not in joints:
+            return ()
+        return tuple(
+            Motor(
+                ai.id_num,
+                ai.name,
+                ai.serial_id + 1,
+                ai.dir,
+                2048.0,
+                11.36 * ai.dir,
+                force_command=ai.force_command,
+                position_command=ai.position_command,
+                model=name,
+                **more,
+            )
+            for name in models
+        )
+
+    changed = tuple(replace(joint, motors=motors(joint)) for joint in model.jointlist.joints)
+    return replace(model, jointlist=replace(model.jointlist, joints=changed))
+
+
+@pytest.mark.parametrize(
+    ("url", "family"),
+    [
+        ("emulated:", "aimotor"),
+        ("emulated:?seed=1", "aimotor"),
+        ("emulated:feetech?baud=1000000", "feetech"),
+        ("loopback:", "aimotor"),
+        ("loopback:dynamixel", "dynamixel"),
+        ("aimotor:///dev/ttyUSB0", "aimotor"),
+        ("dynamixel:///dev/ttyUSB0?baud=57600", "dynamixel"),
+    ],
+)
+def test_the_family_is_that_of_the_url(url, family):
+    assert family_of(url) == family
+
+
+def test_the_families_are_those_of_the_buses():
+    buses = {"left": "emulated:", "right": "feetech:///dev/ttyUSB1"}
+    assert families_of(buses.items()) == {"left": "aimotor", "right": "feetech"}
+    with pytest.raises(BusUrlError, match="no bus URL"):
+        family_of("nonsense")
+
+
+def test_a_configuration_of_aimotors_is_planned_as_ever():
+    model = small_model()
+    plan = build_plan(model)
+    assert plan == build_plan(model, AI) == build_plan(model, {})
+    motor = plan.motors[0]
+    assert (motor.family, motor.delta_ticks, motor.torque_table) == ("aimotor", 1.0, ())
+    assert (motor.tick_deg, motor.positions, motor.load_range, motor.load_scale) == (0.654, (0, 254), (0, 254), 1.0)
+    address = addresses_of(plan.motors)[0]
+    assert (address.stiffness_n_m_deg, address.torque_limit_n_m) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("families", "models"), [(AI, ""), (DXL, "XL430-W250"), (STS, "STS3215"), (None, "")])
+def test_the_bus_picks_the_motor_of_its_family(families, models):
+    plan = build_plan(with_motors("XL430-W250", "STS3215"), families)
+    assert [motor.model for motor in plan.motors] == [models, models]
+    assert [motor.bus_id for motor in plan.motors] == ([0, 1] if models == "" else [1, 2])
+
+
+def test_a_plan_of_any_family_can_be_handed_to_another_process():
+    plan = build_plan(with_motors("XL430-W250"), DXL)
+    assert pickle.loads(pickle.dumps(plan)) == plan
+
+
+def test_several_buses_pick_each_their_own():
+    model = with_motors("XL430-W250")
+    coxa, femur, *rest = model.jointlist.joints
+    assert coxa.motor is not None
+    assert femur.motor is not None
+    joints = (
+        replace(coxa, motor=replace(coxa.motor, bus="left"), motors=tuple(replace(m, bus="left") for m in coxa.motors)),
+        replace(femur, motor=replace(femur.motor, bus="right"), motors=()),
+        *rest,
+    )
+    model = replace(model, jointlist=replace(model.jointlist, joints=joints))
+    plan = build_plan(model, {"left": "dynamixel", "right": "aimotor"})
+    assert [(motor.bus, motor.family) for motor in plan.motors] == [("left", "dynamixel"), ("right", "aimotor")]
+
+
+def test_a_joint_without_a_motor_of_the_family_is_named_with_the_remedy():
+    with pytest.raises(PlanError, match=r"Femur has no motor of the family dynamixel.*aimotor.*nuc bus adapt"):
+        build_plan(with_motors("XL430-W250", joints=("Coxa",)), DXL)
+    with pytest.raises(PlanError, match="Coxa has no motor of the family feetech"):
+        build_plan(small_model(), STS)
+
+
+def test_a_family_that_there_is_not_says_so():
+    with pytest.raises(BusUrlError, match="unknown servo family 'futaba'"):
+        build_plan(small_model(), {"": "futaba"})
+
+
+def test_two_motors_of_one_family_are_refused():
+    with pytest.raises(PlanError, match="several motors of the family dynamixel"):
+        build_plan(with_motors("XL430-W250", "XM430-W350"), DXL)
+
+
+def test_a_model_nobody_knows_is_named():
+    model = with_motors("XL4000")
+    assert build_plan(model, AI).motors[0].model == ""
+    alone = tuple(replace(joint, motor=None) for joint in model.jointlist.joints)
+    with pytest.raises(PlanError, match=r"motor XL4000 is of no known family.*XL430-W250"):
+        build_plan(replace(model, jointlist=replace(model.jointlist, joints=alone)))
+
+
+def test_two_motors_under_one_id_of_a_bus_are_refused():
+    model = with_motors("XL430-W250")
+    same = tuple(
+        replace(joint, motors=tuple(replace(motor, serial_id=7) for motor in joint.motors))
+        for joint in model.jointlist.joints
+    )
+    with pytest.raises(PlanError, match="both id 7"):
+        build_plan(replace(model, jointlist=replace(model.jointlist, joints=same)), DXL)
+
+
+@pytest.mark.parametrize(("model", "families"), [("XL430-W250", DXL), ("XM430-W350", DXL), ("STS3215", STS)])
+def test_a_unit_of_muscle_output_is_an_ai_1001s_tick_where_nothing_else_is_said(model, families):
+    plan = build_plan(with_motors(model), families)
+    motor, known = plan.motors[0], find_family(families[""]).models[model]
+    assert motor.delta_torque_n_m == ai_tick_torque_n_m() == pytest.approx(0.981 / 41.4, rel=1e-3)
+    assert motor.stiffness_n_m_deg == pytest.approx(motor.delta_torque_n_m / 0.654)
+    per_tick = known.tick_torque_n_m(known.gain_for(motor.stiffness_n_m_deg))
+    assert motor.delta_ticks * per_tick == pytest.approx(motor.delta_torque_n_m)
+    # The loop is as stiff as an AI motor's: a degree of delta is the same torque, to the next step of its gain.
+    assert per_tick / known.tick_deg == pytest.approx(motor.stiffness_n_m_deg, rel=0.1)
+    assert (motor.positions, motor.tick_deg, motor.load_range) == (known.positions, known.tick_deg, known.load_range)
+    assert not motor.overflow_correction
+
+
+def test_muscles_speak_newton_metres_with_a_delta_torque_of_one():
+    plan = build_plan(with_motors("XL430-W250", delta_torque_n_m=1.0, stiffness_n_m_deg=0.03), DXL)
+    motor, known = plan.motors[0], find_family("dynamixel").models["XL430-W250"]
+    per_tick = known.tick_torque_n_m(known.gain_for(0.03))
+    assert motor.delta_torque_n_m == 1.0
+    assert motor.delta_ticks == pytest.approx(1.0 / per_tick)
+
+
+def test_what_a_servo_is_set_to_reaches_its_address():
+    plan = build_plan(with_motors("XL430-W250", stiffness_n_m_deg=0.03, torque_limit_n_m=0.7, current_scale=-0.2), DXL)
+    address = addresses_of(plan.motors)[0]
+    assert (address.model, address.bus_id) == ("XL430-W250", 1)
+    assert (address.stiffness_n_m_deg, address.torque_limit_n_m) == (0.03, 0.7)
+    assert plan.motors[0].load_scale == -0.2
+
+
+def test_a_torque_table_is_taken_from_beside_the_documents(tmp_path):
+    known = find_family("dynamixel").models["XL430-W250"]
+    gain = known.gain_for(0.03)
+    record = {"ticks": [0, 10, 100], "torque_n_m": [0, 0.01, 0.2], "model": "XL430-W250", "gain": gain}
+    model = with_motors("XL430-W250", stiffness_n_m_deg=0.03, torque_table="t.json")
+    assert table_names(model) == ("t.json",)
+    plan = build_plan(model, DXL, {"t.json": json.dumps(record).encode()})
+    assert plan.motors[0].torque_table[0] == (-100.0, -0.2)
+    (tmp_path / "t.json").write_text(json.dumps(record))
+    assert build_plan(replace(model, folder=tmp_path), DXL) == plan
+    wrong = (({}, "not there"), ({"t.json": b"{}"}, "list of numbers"))
+    for tables, words in wrong:
+        with pytest.raises(PlanError, match=words):
+            build_plan(model, DXL, tables)
+    for changed, words in ((record | {"model": "XM430-W350"}, "was measured on"), (record | {"gain": gain + 1}, "P gain")):
+        with pytest.raises(PlanError, match=words):
+            build_plan(model, DXL, {"t.json": json.dumps(changed).encode()})
+    with pytest.raises(PlanError, match="can not be read"):
+        build_plan(replace(model, folder=tmp_path / "nowhere"), DXL)
+
+
+def test_the_start_values_are_those_of_the_motor_that_is_driven():
+    model = with_motors("XL430-W250")
+    femur = model.jointlist.joints[1]
+    (motor,) = femur.motors
+    assert motor.position_command is not None
+    held = replace(motor.position_command, data=(200.0,))
+    joints = (model.jointlist.joints[0], replace(femur, motors=(replace(motor, position_command=held),)))
+    model = replace(model, jointlist=replace(model.jointlist, joints=(*joints, *model.jointlist.joints[2:])))
+
+    def start(plan: Plan) -> float:
+        index = plan.motors[1].position_command
+        return [write.values for write in plan.initial if write.hdso == index][-1][0]
+
+    assert start(build_plan(model, AI)) == 128.0
+    assert start(build_plan(model, DXL)) == 200.0
+
+
+def test_a_position_command_must_hold_the_servos_positions():
+    model = with_motors("XL430-W250")
+    command = model.jointlist.joints[1].motors[0].position_command
+    assert command is not None
+    hdsos = tuple(
+        replace(hdso, datatype="uchar", xmltype="uchar") if hdso.id_num == command.ref else hdso
+        for hdso in model.parameters.hdsos
+    )
+    model = replace(model, parameters=replace(model.parameters, hdsos=hdsos))
+    with pytest.raises(PlanError, match=r"uchar; expected one that holds 0 to 4095"):
+        build_plan(model, DXL)

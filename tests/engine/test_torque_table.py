@@ -1,0 +1,116 @@
+"""Torque tables: read strictly, inverted by straight lines, in both directions."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nuc_engine.plan import PlanError
+from nuc_engine.torque_table import Inverse, read_table
+
+DEAD_BAND = {"ticks": [0, 4, 20, 60, 80], "torque_n_m": [0, 0, 0.05, 0.18, 0.18]}
+
+
+def table(record):
+    return read_table(json.dumps(record).encode(), "t.json")
+
+
+def test_a_table_is_the_same_in_both_directions_and_ends_where_more_gives_nothing():
+    assert table(DEAD_BAND).points == (
+        (-60.0, -0.18),
+        (-20.0, -0.05),
+        (-4.0, -0.0),
+        (0.0, 0.0),
+        (4.0, 0.0),
+        (20.0, 0.05),
+        (60.0, 0.18),
+    )
+
+
+@pytest.mark.parametrize(
+    ("torque", "ticks"),
+    [(0.0, 0.0), (0.05, 20.0), (0.025, 12.0), (0.115, 40.0), (0.18, 60.0), (1.0, 60.0), (-0.025, -12.0), (-9.0, -60.0)],
+)
+def test_inverted_by_straight_lines_and_held_at_its_ends(torque, ticks):
+    assert Inverse(table(DEAD_BAND).points).ticks(torque) == pytest.approx(ticks)
+
+
+def test_the_least_torque_is_behind_the_dead_band():
+    assert Inverse(table(DEAD_BAND).points).ticks(1e-9) == pytest.approx(4.0)
+    assert Inverse(table(DEAD_BAND).points).ticks(-1e-9) == pytest.approx(-4.0)
+
+
+def test_a_table_with_negative_ticks_is_taken_as_it_is():
+    found = table({"ticks": [-10, 0, 20], "torque_n_m": [-1, 0, 1], "model": "X", "gain": 180})
+    assert found.points == ((-10.0, -1.0), (0.0, 0.0), (20.0, 1.0))
+    assert (found.model, found.gain) == ("X", 180)
+
+
+def test_a_torque_that_is_no_number_stays_so():
+    assert math.isnan(Inverse(table(DEAD_BAND).points).ticks(math.nan))
+
+
+def test_an_end_is_reached_and_known_to_be_one():
+    inverse = Inverse(table(DEAD_BAND).points)
+    assert inverse.reaches(0.18)
+    assert not inverse.reaches(0.1801)
+    assert not inverse.reaches(-0.1801)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.lists(
+        st.tuples(st.floats(0.5, 50), st.floats(0.0, 0.2)).filter(lambda step: step[1] == 0 or step[1] > 1e-6),
+        min_size=1,
+        max_size=12,
+    ),
+    st.floats(-1, 1),
+)
+def test_what_is_inverted_gives_the_torque_back(steps, share):
+    ticks, torques = [0.0], [0.0]
+    for tick, torque in [*steps, (1.0, 0.1)]:
+        ticks.append(ticks[-1] + tick)
+        torques.append(torques[-1] + torque)
+    inverse = Inverse(table({"ticks": ticks, "torque_n_m": torques}).points)
+    wanted = share * torques[-1]
+    assert inverse.torque(inverse.ticks(wanted)) == pytest.approx(wanted, abs=1e-9)
+
+
+BAD = {
+    "no JSON": (b"{", "expected JSON"),
+    "no object": (b"[1]", "an object"),
+    "no torques": ({"ticks": [0, 1]}, "list of numbers"),
+    "text": ({"ticks": ["a"], "torque_n_m": [1]}, "list of numbers"),
+    "infinite": ({"ticks": [0, 1e400], "torque_n_m": [0, 1]}, "list of numbers"),
+    "true": ({"ticks": [0, True], "torque_n_m": [0, 1]}, "list of numbers"),
+    "one point": ({"ticks": [1], "torque_n_m": [1]}, "two at least"),
+    "of different length": ({"ticks": [0, 1, 2], "torque_n_m": [0, 1]}, "as many"),
+    "ticks that fall": ({"ticks": [0, 2, 1], "torque_n_m": [0, 1, 2]}, "ticks that rise"),
+    "torque that falls": ({"ticks": [0, 1, 2], "torque_n_m": [0, 2, 1]}, "do not fall"),
+    "no torque at all": ({"ticks": [0, 1], "torque_n_m": [0, 0]}, "both directions"),
+    "torque at rest": ({"ticks": [0, 1], "torque_n_m": [0.5, 1]}, "negative ticks too"),
+    "the wrong way": ({"ticks": [1, 2], "torque_n_m": [-1, 1]}, "0 or more"),
+    "one direction only": ({"ticks": [-2, -1], "torque_n_m": [-2, -1]}, "both directions"),
+    "a gain that is none": ({"ticks": [0, 1], "torque_n_m": [0, 1], "gain": "a"}, "whole number"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_table_is_refused(name):
+    record, words = BAD[name]
+    data = record if isinstance(record, bytes) else json.dumps(record).encode()
+    with pytest.raises(PlanError, match=words):
+        read_table(data, "t.json")
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_table_or_refused(data):
+    try:
+        read_table(data, "t.json")
+    except PlanError as error:
+        assert "t.json" in str(error)
