@@ -1,0 +1,82 @@
+"""The conformance suite over a real pty, for every family: the same tests as in `tests/conformance`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from drivers.bench import finish
+from drivers.bus import LIMP, READ_ONLY
+from drivers.factory import bus_on_port, find_family, parse_line
+from drivers.serialport import open_port
+from drivers.servo import ReplyStatus
+from nuc_engine.cli.buslines import RealPace
+from tests.conformance.rig import addresses
+from tests.conformance.suite import *  # noqa: F403  the tests themselves
+from tests.realtime.pty_servos import IDS, Servos
+
+LINES = {
+    "AI-1001": ("aimotor", "1001", 115_200),
+    "XL430": ("dynamixel", "XL430-W250", 1_000_000),
+    "XM430": ("dynamixel", "XM430-W350", 1_000_000),
+    "STS3215": ("feetech", "STS3215", 1_000_000),
+}
+PATIENCE = "timeout_us=60000"
+"""A machine that stands still for a while is not what is tested."""
+
+
+class OverPty:
+    """The rig whose servos are another process; made afresh for each test, on a terminal that stays."""
+
+    def __init__(self, servos: Servos) -> None:
+        self.servos = servos
+        self.model = find_family(servos.family).models[servos.model]
+        self.pace = RealPace()
+        spec = parse_line(f"{servos.url}&{PATIENCE}")
+        self.bus = bus_on_port(spec, open_port(str(servos.pty), servos.baud), addresses(servos.model))
+
+    def tell(self, command: str, **parameters: Any) -> None:
+        self.servos.tell(command, **parameters)
+
+
+def as_it_was(servos: Servos) -> None:
+    """Undo what a test did: everybody plugged in, well, limp, in the middle of the scale."""
+    servos.tell("faults")
+    for bus_id in IDS:
+        servos.tell("wrong_id", servo=bus_id, id=bus_id)
+        servos.tell("unstick", servo=bus_id)
+        servos.tell("babble", servo=bus_id, on=False)
+        servos.tell("trip", servo=bus_id, on=False)
+        servos.tell("plug", servo=bus_id)
+    servos.tell("supply", on=True)
+    rig = OverPty(servos)
+    middle = round(sum(rig.model.positions) / 2)
+    tick = max(1, round(0.654 / rig.model.tick_deg))
+    for cycle in range(1000):
+        known = all(status == ReplyStatus.OK for status in rig.bus.status)
+        rig.bus.start(rig.pace.now_ns, [middle if known and cycle > 5 else READ_ONLY] * len(IDS))
+        finish(rig.bus, rig.pace)
+        if cycle > 20 and all(abs(at - middle) <= tick // 2 for at in rig.bus.position_raw):
+            break
+    for _ in range(3):
+        rig.bus.start(rig.pace.now_ns, [LIMP] * len(IDS))
+        finish(rig.bus, rig.pace)
+    rig.bus.close()
+
+
+@pytest.fixture(scope="module", params=LINES.values(), ids=LINES.keys())
+def servos(request, tmp_path_factory) -> Iterator[Servos]:
+    family, model, baud = request.param
+    leg = Servos(family, model, tmp_path_factory.mktemp(family), baud=baud)
+    yield leg
+    leg.end()
+
+
+@pytest.fixture
+def rig(servos: Servos) -> Iterator[OverPty]:
+    as_it_was(servos)
+    found = OverPty(servos)
+    yield found
+    found.bus.close()
