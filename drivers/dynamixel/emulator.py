@@ -24,6 +24,7 @@ import numpy as np
 
 from drivers.dynamixel.codec import BULK_READ, BULK_WRITE, DIALECT, FAST_EACH_BYTES, FAST_HEAD_BYTES, FAST_SYNC_READ
 from drivers.dynamixel.codec import fast_status as whole_fast_status
+from drivers.dynamixel.emulator_indirect import Indirect
 from drivers.dynamixel.table import (
     BAUD_CODES,
     DEFAULT_BAUD,
@@ -40,6 +41,7 @@ from drivers.framed.emulator_groups import FAST_BULK_READ, Part
 from drivers.framed.emulator_memory import Change
 from drivers.framed.emulator_servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
 from drivers.framed.packet import REBOOT, SYNC_READ, SYNC_WRITE, Packet
+from drivers.framed.registers import Register
 from drivers.port import NEVER
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
 
@@ -82,21 +84,17 @@ _RESET_BY_MODE: Final = (
     "profile_acceleration",
     "profile_velocity",
 )
-# Where two-byte indirect addresses begin, how many there are, and where the bytes they point to can be had.
-_INDIRECT: Final = {1200: (168, 20, 208), 1060: (168, 28, 224), 1020: (168, 28, 224)}
-
 
 class DynamixelServo(FramedServo):
     """One X servo (see `drivers.framed.emulator_servo.FramedServo`)."""
 
-    __slots__ = ("_indirect", "_pointers", "_shut", "_watchdog_ns")
+    __slots__ = ("_indirect", "_shut", "_watchdog_ns")
 
     full_level = 2
 
     def __init__(self, number: int, address: ServoAddress, model: ServoModel, plant: ServoPlant, *, baud: int) -> None:
-        """Power up without torque, at the line's rate. Raises `BusError` for a rate the servo does not have."""
-        self._indirect = _INDIRECT[model.number]
-        self._pointers = bytearray()
+        """Power up without torque, at the line's rate. Raises `BusUrlError` for a rate the servo does not have."""
+        self._indirect = Indirect(model.number)
         self._shut = False
         self._watchdog_ns = 0
         table = TABLES[model.name]
@@ -144,26 +142,24 @@ class DynamixelServo(FramedServo):
 
     def read(self, address: int, count: int, now_ns: int) -> Answer:
         """Return registers; an access error where the table ends."""
-        places = self._places(address, count)
-        if not count or max(places) >= self._end:
+        runs = self._indirect.runs(address, count)
+        if not runs or max(sum(run) for run in runs) > self._indirect.end:
             return Answer(self.error() | ACCESS)
         data = bytearray()
-        for first, length in _runs(places):
+        for first, length in runs:
             self.sense(first, length, now_ns)
-            data += self._cells(first, length)
+            data += self._indirect.read(first, length) or self.memory.read(first, length)
         return Answer(self.error(), bytes(data))
 
     def write(self, address: int, data: bytes, now_ns: int) -> int:
         """Set registers, all or none."""
-        pointers = self._pointer_writes(address, data)
-        if pointers:
-            self._pointers[address - self._indirect[0] : address - self._indirect[0] + len(data)] = data
+        if self._indirect.write(address, data):
             return self.error()
         at = 0
         changes: list[Change] = []
-        for first, length in _runs(self._places(address, len(data))):
+        for first, length in self._indirect.runs(address, len(data)):
             piece = self.memory.changes(first, data[at : at + length])
-            if sum(change.register.size for change in piece) < length:
+            if sum(_shared(change.register, first, length) for change in piece) < length:
                 return self.error() | ACCESS
             changes += piece
             at += length
@@ -190,8 +186,7 @@ class DynamixelServo(FramedServo):
         super().power_up()
         self._shut = False
         self._watchdog_ns = 0
-        first, count, data = self._indirect
-        self._pointers = bytearray(b"".join((data + k).to_bytes(2, "little") for k in range(count)))
+        self._indirect.power_up()
         self._reset_goals()
 
     def trip(self) -> None:
@@ -245,36 +240,9 @@ class DynamixelServo(FramedServo):
     def _sign(self) -> int:
         return -1 if self.memory["drive_mode"] & _REVERSE else 1
 
-    @property
-    def _end(self) -> int:
-        first, count, data = self._indirect
-        return max(self.memory.table.end, first + 2 * count, data + count)
-
     def _raw(self, angle_deg: float) -> int:
         raw = nearest(angle_deg / self.model.tick_deg)
         return (_TOP - raw if self._sign < 0 else raw) + self.memory["homing_offset"]
-
-    def _places(self, address: int, count: int) -> list[int]:
-        """Return where each byte really is: bytes of the indirect data are somewhere else."""
-        _, size, data = self._indirect
-        places: list[int] = []
-        for at in range(address, address + count):
-            k = at - data
-            places.append(int.from_bytes(self._pointers[2 * k : 2 * k + 2], "little") if 0 <= k < size else at)
-        return places
-
-    def _cells(self, address: int, count: int) -> bytes:
-        """Return bytes of the table, or of the indirect addresses."""
-        first, size, _ = self._indirect
-        if not first <= address < first + 2 * size:
-            return self.memory.read(address, count)
-        return bytes(self._pointers[address - first : address - first + count]).ljust(count, b"\0")
-
-    def _pointer_writes(self, address: int, data: bytes) -> bool:
-        """Say whether a write is one of whole indirect addresses."""
-        first, size, _ = self._indirect
-        inside = first <= address and address + len(data) <= first + 2 * size
-        return inside and (address - first) % 2 == 0 and len(data) % 2 == 0
 
     def _objection(self, change: Change) -> int:
         """Return the error number of what is wrong with a change, 0 for nothing."""
@@ -342,15 +310,9 @@ class DynamixelServo(FramedServo):
         self.power_up()
 
 
-def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
-    """Return stretches of addresses that follow each other: first one, and how many."""
-    runs: list[tuple[int, int]] = []
-    for place in places:
-        if runs and runs[-1][0] + runs[-1][1] == place:
-            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
-        else:
-            runs.append((place, 1))
-    return runs
+def _shared(register: Register, first: int, length: int) -> int:
+    """Return how many of the bytes from `first` on are of a register."""
+    return min(register.address + register.size, first + length) - max(register.address, first)
 
 
 def _fast_status(parts: Sequence[Part], answers: Sequence[tuple[int, Answer]]) -> bytes:

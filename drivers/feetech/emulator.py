@@ -63,7 +63,7 @@ class FeetechServo(FramedServo):
     full_level = 1
 
     def __init__(self, number: int, address: ServoAddress, model: ServoModel, plant: ServoPlant, *, baud: int) -> None:
-        """Power up without torque, at the line's rate. Raises `BusError` for a rate the servo does not have."""
+        """Power up without torque, at the line's rate. Raises `BusUrlError` for a rate the servo does not have."""
         self._backup: dict[str, int] | None = None
         self._limp = self._overloaded = False
         super().__init__(number, address, model, TABLES[model.name], plant, bauds=BAUD_CODES, baud=baud)

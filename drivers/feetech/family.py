@@ -63,7 +63,7 @@ class FeetechFamily:
         timeout_us = spec.options.get("timeout_us")
         return FramedBus(
             port,
-            check_servos(servos),
+            servos,
             LAYOUT,
             baud=spec.baud,
             timeout_ns=DEFAULT_TIMEOUT_NS + port.hold_ns if timeout_us is None else round(timeout_us * 1000),
@@ -124,25 +124,6 @@ def check_options(values: Mapping[str, float]) -> None:
     if values["single"] not in (0.0, 1.0):
         raise BusUrlError(f"single={values['single']:g}: expected 1 for exchanges with one servo at a time, else 0")
     check_line(values)
-
-
-def check_servos(servos: Sequence[ServoAddress]) -> tuple[ServoAddress, ...]:
-    """Return the servos as a tuple.
-
-    Raises `BusUrlError` when there are none, a model is unknown, or an id is double or out of range.
-    """
-    if not servos:
-        raise BusUrlError("a bus needs at least one servo")
-    seen: dict[int, str] = {}
-    for servo in servos:
-        if servo.model and servo.model not in MODELS:
-            raise BusUrlError(f"servo {servo.name!r} is of unknown model {servo.model!r}: expected {', '.join(MODELS)}")
-        if not 0 <= servo.bus_id <= MAX_ID:
-            raise BusUrlError(f"servo {servo.name!r} has bus id {servo.bus_id}: expected 0 to {MAX_ID}")
-        if servo.bus_id in seen:
-            raise BusUrlError(f"servos {seen[servo.bus_id]!r} and {servo.name!r} share bus id {servo.bus_id}")
-        seen[servo.bus_id] = servo.name
-    return tuple(servos)
 
 
 def _servo(bus_id: int) -> ServoAddress:

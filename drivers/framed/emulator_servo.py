@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final, NamedTuple
 
-from drivers.errors import BusError
+from drivers.errors import BusUrlError
 from drivers.framed.emulator_memory import Memory
 from drivers.framed.packet import PING, READ
 from drivers.framed.registers import RegisterTable
@@ -81,11 +81,11 @@ class FramedServo(ABC):
         bauds: Mapping[int, int],
         baud: int,
     ) -> None:
-        """Power up without torque, set to the line's rate. Raises `BusError` for a rate the servo does not have."""
+        """Power up without torque, set to the line's rate. Raises `BusUrlError` for a rate the servo does not have."""
         codes = {rate: code for code, rate in bauds.items()}
         if baud not in codes:
             rates = ", ".join(map(str, sorted(codes)))
-            raise BusError(f"{model.name} can not be set to {baud} bit/s: expected one of {rates}")
+            raise BusUrlError(f"{model.name} can not be set to {baud} bit/s: expected one of {rates}")
         self.number, self.model = number, model
         self.memory = Memory(table)
         self.plugged = True
