@@ -28,12 +28,15 @@ def burn_id(port: Port, pace: Pace, layout: Layout, bus_id: int, new_id: int) ->
         raise BusError(f"id {new_id} is taken: take the servo that has it off the line, or choose another id")
     line.expect(bus_id)
     line.open(bus_id)
-    # The answer to this may come under either id, or none.
-    line.write(bus_id, layout.register(ID), new_id)
-    if layout.lock:
-        line.write(new_id, layout.register(layout.lock), 1)
-    if line.read(new_id, layout.register(ID)) != new_id:
+    for _ in range(_TRIES):
+        # The answer to this may come under either id, or not at all.
+        line.write(bus_id, layout.register(ID), new_id)
+        if line.read(new_id, layout.register(ID)) == new_id:
+            break
+    else:
         raise BusError(f"the servo with id {bus_id} does not answer to {new_id}: look who is there (nuc bus scan)")
+    if layout.lock:
+        line.settle(new_id, layout.register(layout.lock), 1)
     if line.ping(bus_id):
         raise BusError(f"somebody still answers to id {bus_id}: there were two servos with it, or it did not change")
 
@@ -48,9 +51,11 @@ def burn_baud(port: Port, pace: Pace, layout: Layout, bus_id: int, baud: int) ->
     if line.read(bus_id, layout.register(BAUD)) == code:
         raise BusError(f"the servo with id {bus_id} is set to {baud} bit/s already")
     line.open(bus_id)
-    line.write(bus_id, layout.register(BAUD), code)
-    if line.ping(bus_id):
-        raise BusError(f"the servo with id {bus_id} still answers at the old rate: it did not take {baud} bit/s")
+    for _ in range(_TRIES):
+        line.write(bus_id, layout.register(BAUD), code)
+        if not line.ping(bus_id):
+            return
+    raise BusError(f"the servo with id {bus_id} still answers at the old rate: it did not take {baud} bit/s")
 
 
 def _code_of(layout: Layout, kind: Kind, baud: int) -> int:
@@ -80,13 +85,17 @@ class _Line:
 
     def open(self, bus_id: int) -> None:
         """Take the torque off and let settings last. Raises `BusError` when the servo does not confirm."""
-        wanted = [(self._layout.register(TORQUE), 0)]
+        self.settle(bus_id, self._layout.register(TORQUE), 0)
         if self._layout.lock:
-            wanted.append((self._layout.register(self._layout.lock), 0))
-        for register, value in wanted:
+            self.settle(bus_id, self._layout.register(self._layout.lock), 0)
+
+    def settle(self, bus_id: int, register: Register, value: int) -> None:
+        """Set a register and read it back. Raises `BusError` when it does not take."""
+        for _ in range(_TRIES):
             self.write(bus_id, register, value)
-            if self.read(bus_id, register) != value:
-                raise BusError(f"{register.name} of the servo with id {bus_id} does not become {value}: nothing is burnt in")
+            if self.read(bus_id, register) == value:
+                return
+        raise BusError(f"{register.name} of the servo with id {bus_id} does not become {value}: look whether it is well")
 
     def ping(self, bus_id: int) -> bool:
         """Say whether somebody answers to an id."""
