@@ -87,6 +87,7 @@ class AiMotorBus(Exchanges):
         self._sync = sync
         self._ten_bit = TenBitForm(check_models(self.servos, wck=True)) if ten_bit else None
         self._most = MOST_10BIT if ten_bit else MAX_RAW
+        self._ten_bits = ten_bit
         self._pipe = Pipeline(port, readings, baud, timeout_ns) if pipeline else None
         self._by_level: dict[int, tuple[tuple[bytes, ...], ...]] = {}
         self.set_level(DEFAULT_LEVEL)

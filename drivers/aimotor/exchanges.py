@@ -51,10 +51,10 @@ class Exchanges:
     """
 
     __slots__ = (
-        "_burst_ns", "_byte_ns", "_dirty", "_done_ns", "_first_ns", "_heard", "_heard_ns", "_job", "_k", "_limit_ns",
-        "_limp", "_next_job", "_phase", "_pipe", "_port", "_preamble", "_quiet_ns", "_readings", "_reply_ns",
-        "_requests", "_sent_ns", "_shaky", "_spans", "_steps", "_timeout_ns", "_wire_ns", "found", "stray_bytes",
-        "wake_ns",
+        "_baud", "_burst_ns", "_byte_ns", "_dirty", "_done_ns", "_first_ns", "_heard", "_heard_ns", "_job", "_k",
+        "_limit_ns", "_limp", "_next_job", "_phase", "_pipe", "_port", "_preamble", "_quiet_ns", "_readings", "_reply_ns",
+        "_requests", "_sent_ns", "_shaky", "_spans", "_steps", "_ten_bits", "_timeout_ns", "_wire_ns", "found",
+        "stray_bytes", "wake_ns",
     )  # fmt: skip
 
     def __init__(self, port: Port, readings: Readings, baud: int, timeout_ns: int) -> None:
@@ -62,7 +62,7 @@ class Exchanges:
         self.wake_ns = NEVER
         self.found: tuple[int, ...] = ()
         self.stray_bytes = 0
-        self._port, self._readings = port, readings
+        self._port, self._readings, self._baud = port, readings, baud
         self._pipe: Pipeline | None = None
         self._byte_ns = wire_ns(1, baud)
         self._reply_ns = wire_ns(REPLY_BYTES, baud)
@@ -77,6 +77,7 @@ class Exchanges:
         self._requests: list[bytes] = []
         self._preamble = b""
         self._steps: list[Step] | None = None
+        self._ten_bits = False
         self._limp: list[bool] | None = None
         self._job = self._next_job = Job.IDLE
         self._phase = Phase.REPLY
@@ -146,7 +147,7 @@ class Exchanges:
             self._sent_ns = now_ns
             self.wake_ns = now_ns + self._timeout_ns
             self._port.write(preamble, now_ns)
-            now_ns += len(preamble) * self._byte_ns
+            now_ns += wire_ns(len(preamble), self._baud)
         return now_ns
 
     def _plan_wake(self) -> None:
@@ -299,6 +300,11 @@ class Exchanges:
             limp = self._limp is not None and self._limp[k]
             if (limp or self._job is Job.TORQUE_OFF) and not readings.confirms_passive(k, is_passive_reply(heard)):
                 self._dirty = True
+                return
+            if self._ten_bits and self._job is Job.TORQUE_OFF:
+                # Its position counts in other ticks.
+                readings.settle(k)
+                self._dirty = False
                 return
             # The first reply byte of a torque-off is no current.
             current = 0 if limp else heard[0] if self._job is Job.EXCHANGE else None

@@ -213,6 +213,8 @@ class Pipeline:
         self._heard = b""
         self.fallbacks += 1
         self._forget()
+        # The cycle under way does not count.
+        self._good = -1
 
     def _forget(self) -> None:
         self._good = 0

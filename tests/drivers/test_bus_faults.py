@@ -50,7 +50,7 @@ def test_run_until_and_proceed_agree_on_a_bad_line(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_two_cycles_after_the_line_is_good_again_every_value_is_true(seed):
+def test_three_cycles_after_the_line_is_good_again_every_value_is_true(seed):
     bus, _plant, layer = faulty_rig(seed, **NASTY)
     now = 0
     for _ in range(20):
@@ -59,7 +59,7 @@ def test_two_cycles_after_the_line_is_good_again_every_value_is_true(seed):
             bus.start(now, goals_for(bus))
             now = bus.run_until(FAR)
         layer.faults = LineFaults()
-        for _ in range(3):
+        for _ in range(4):
             bus.start(now, goals_for(bus))
             now = bus.run_until(FAR)
         assert bus.position_raw == [40, 90, 140, 220]
