@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from drivers.aimotor.codec import MAX_RAW, REQUEST_BYTES, Op, Request, RequestParser
+from drivers.aimotor.codec import MAX_RAW, REPLY_BYTES, REQUEST_BYTES, Op, Request, RequestParser
 from drivers.aimotor.crew import ROUND_OFF, Crew
 from drivers.aimotor.damage import LineRecord
 from drivers.aimotor.table import DEFAULT_BAUD, DEFAULT_TURNAROUND_NS, TICK_A, TICK_DEG
@@ -36,6 +36,11 @@ def _nowhere(data: bytes, start_ns: int) -> None:
     """Where replies go until a line is connected."""
 
 
+def _lost(data: bytes, start_ns: int) -> bytes:
+    """The same for replies that would meet others."""
+    return data
+
+
 class AiMotorEmulator:
     """Stateful servos behind one line (a `drivers.family.Emulator`); the mechanics are a `ServoPlant`.
 
@@ -49,7 +54,9 @@ class AiMotorEmulator:
     """
 
     __slots__ = (
+        "_answered_ns",
         "_baud",
+        "_collide",
         "_crew",
         "_deliver",
         "_fault_rng",
@@ -61,6 +68,7 @@ class AiMotorEmulator:
         "_parser",
         "_plant",
         "_quick",
+        "_reply_ns",
         "_request_ns",
         "_rng",
         "_rx_free_ns",
@@ -104,10 +112,12 @@ class AiMotorEmulator:
         self._rng, self._fault_rng = rng, fault_rng
         self._faults = faults
         self._parser = RequestParser()
-        self._rx_free_ns = self._talked_ns = 0
+        # When the last reply would have been over, had nothing gone wrong with the line.
+        self._rx_free_ns = self._talked_ns = self._answered_ns = 0
         # The last reply as it was meant, as it left, and how long it was held back.
         self._last = _NO_REPLY
         self._deliver: Callable[[bytes, int], None] = _nowhere
+        self._collide: Callable[[bytes, int], bytes] = _lost
         # Whole frames heard before, decoded: (servo, goal in degrees, level or -1 for a read).
         self._known: dict[bytes, tuple[int, float, int]] = {}
         self.baud = baud
@@ -122,12 +132,12 @@ class AiMotorEmulator:
     @baud.setter
     def baud(self, baud: int) -> None:
         self._baud = self._crew.baud = baud
-        self._request_ns = wire_ns(REQUEST_BYTES, baud)
+        self._request_ns, self._reply_ns = wire_ns(REQUEST_BYTES, baud), wire_ns(REPLY_BYTES, baud)
         self._known.clear()
 
     def connect(self, line: PacedLine) -> None:
         """Send replies into `line` from now on."""
-        self._deliver = line.deliver
+        self._deliver, self._collide = line.deliver, line.collide
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take request bytes whose first bit starts at `now_ns`, or when the line is free. Raises `PlantFault`."""
@@ -152,7 +162,11 @@ class AiMotorEmulator:
         start_ns = heard_ns + self._turnaround_ns
         if self._jitter_ns:
             start_ns += self._jitter()
-        self._deliver(bytes((current, position)), start_ns)
+        if now_ns < self._answered_ns:
+            self._talk_over(bytes((current, position)), start_ns)
+        else:
+            self._deliver(bytes((current, position)), start_ns)
+        self._answered_ns = start_ns + self._reply_ns
 
     def set_faults(self, faults: LineFaults) -> None:
         """Let the line fail like this from now on. Raises `BusError` without a generator to draw from."""
@@ -327,7 +341,7 @@ class AiMotorEmulator:
         for index, request in requests:
             heard_ns = start_ns + wire_ns(index + 1, self._baud)
             if reply := self._crew.obey(request, heard_ns):
-                self._send(reply, heard_ns)
+                self._send(reply, heard_ns, asked_early=now_ns < self._answered_ns)
             if request.op is Op.SET:
                 self._known.clear()
         if self._faults is not None:
@@ -343,16 +357,24 @@ class AiMotorEmulator:
         if plain and request.op in (Op.POSITION_SEND, Op.POSITION_READ):
             self._known[data] = (hearers[0], request.value * self._tick_deg, request.level)
 
-    def _send(self, reply: bytes, heard_ns: int) -> None:
+    def _send(self, reply: bytes, heard_ns: int, *, asked_early: bool) -> None:
         if self._troubles.noisy:
             self.collisions += 1
             return
         start_ns = heard_ns + self._turnaround_ns
         if self._jitter_ns:
             start_ns += self._jitter()
+        self._answered_ns = start_ns + self._reply_ns
         if self._faults is not None:
             delay_ns = self._faults.delay_ns()
             start_ns += delay_ns
             meant, reply = reply, self._faults.babble() + self._faults.garble(reply)
             self._last = meant, reply, delay_ns
-        self._deliver(reply, start_ns)
+        if asked_early:
+            self._talk_over(reply, start_ns)
+        else:
+            self._deliver(reply, start_ns)
+
+    def _talk_over(self, reply: bytes, start_ns: int) -> None:
+        """Send a reply to a host that did not wait for the one before: where both overlap they spoil each other."""
+        self.collisions += self._collide(reply, start_ns) != reply
