@@ -173,8 +173,7 @@ class Parser:
             if not whole:
                 continue
             frame = bytes(buffer[start:end])
-            if crc16(frame):
-                # A frame with its own CRC behind it has the CRC 0.
+            if crc16(frame[:-2]) != frame[-2] | frame[-1] << 8:
                 self.bad_checksums += 1
                 front = self._skip_bad(front, start, end)
                 continue
