@@ -8,13 +8,13 @@ from typing import Final
 import numpy as np
 
 from drivers.aimotor.addresses import check_models, check_servos
-from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.emulator import AiMotorEmulator
-from drivers.aimotor.family import EMULATOR_OPTIONS, LINE_OPTIONS, NAME, are_wcks, build_bus, check_options
+from drivers.aimotor.family import EMULATOR_OPTIONS, FAMILY, LINE_OPTIONS, NAME, are_wcks, check_options
 from drivers.aimotor.table import LOW_RESOLUTION_TICK_DEG, TICK_DEG
+from drivers.bus import Bus
 from drivers.errors import BusUrlError
 from drivers.faults import FAULT_OPTIONS, FaultLayer, LineFaults
-from drivers.inprocess import InProcessPort
+from drivers.lineoptions import open_on_emulator
 from drivers.servo import ServoAddress, ServoPlant
 from drivers.url import parse_url
 
@@ -46,11 +46,9 @@ def make_emulator(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, s
     )
 
 
-def open_emulated(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> AiMotorBus:
+def open_emulated(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Bus:
     """Open a bus on the virtual clock whose servos are those of `make_emulator`. Raises `BusUrlError`."""
-    values, _ = _parse(url)
-    emulator = make_emulator(url, servos, plant, seed)
-    return build_bus(InProcessPort(emulator, emulator.baud), servos, emulator.baud, values)
+    return open_on_emulator(FAMILY, url, make_emulator(url, servos, plant, seed), servos)
 
 
 def _parse(url: str) -> tuple[Mapping[str, float], LineFaults]:

@@ -21,8 +21,11 @@ from drivers.aimotor.table import (
     V_MAX_DEG_S,
 )
 from drivers.bench import Pace
+from drivers.bus import Bus
 from drivers.errors import BusUrlError
 from drivers.family import BusFamily, Emulator
+from drivers.lineoptions import LINE_OPTIONS as ANY_LINE_OPTIONS
+from drivers.lineoptions import check_line
 from drivers.port import Port
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
 from drivers.url import LineSpec, device_path, parse_url
@@ -41,6 +44,7 @@ LINE_OPTIONS: Final[Mapping[str, float]] = {
     "timeout_us": DEFAULT_TIMEOUT_NS / 1000,
     "v_max_deg_s": V_MAX_DEG_S,
     **dict.fromkeys(SWITCHES, 0.0),
+    **ANY_LINE_OPTIONS,
 }
 EMULATOR_OPTIONS: Final[Mapping[str, float]] = {
     "turnaround_us": DEFAULT_TURNAROUND_NS / 1000,
@@ -98,7 +102,7 @@ class AiMotorFamily:
 
         burn_baud(port, pace, bus_id, baud)
 
-    def open_emulated(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> AiMotorBus:
+    def open_emulated(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Bus:
         """Open a bus with emulated servos."""
         from drivers.aimotor.emulated import open_emulated
 
@@ -142,6 +146,7 @@ def check_options(values: Mapping[str, float]) -> None:
     for name in SWITCHES:
         if values.get(name, 0.0) not in (0.0, 1.0):
             raise BusUrlError(f"{name}={values[name]:g}: expected 0 or 1")
+    check_line(values)
 
 
 def _servo(bus_id: int) -> ServoAddress:
