@@ -9,7 +9,7 @@ from drivers.faults import FaultLayer, LineFaults
 from drivers.feetech.codec import DIALECT
 from drivers.feetech.table import STS3215, TICK_DEG
 from drivers.framed.emulator import DEFAULT_TURNAROUND_NS, FORGET_NS
-from drivers.framed.packet import BROADCAST, PING, READ
+from drivers.framed.packet import BROADCAST, PING, READ, WRITE
 from drivers.port import NEVER, wire_ns
 from drivers.servo import Motion
 
@@ -290,11 +290,12 @@ def test_a_request_as_soon_as_the_answer_is_over_is_heard():
 
 
 def test_a_torn_request_is_forgotten_after_a_while():
+    torn = DIALECT.instruction(1, WRITE, bytes(30))[:5]
     host = feetech(1)
-    host.send(READ_POSITION[:5], FORGET_NS // 2)
+    host.send(torn, FORGET_NS // 2)
     assert host.ping(1) == []
     host = feetech(1)
-    host.send(READ_POSITION[:5], FORGET_NS + MS)
+    host.send(torn, FORGET_NS + MS)
     assert len(host.ping(1)) == 1
     assert host.emulator.counts()["stray_bytes"] == 5
 
