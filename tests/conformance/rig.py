@@ -26,9 +26,12 @@ OK, MISSED, IMPLAUSIBLE = ReplyStatus.OK, ReplyStatus.MISSED, ReplyStatus.IMPLAU
 SETTLING_CYCLES = 200
 """A family may set its servos up, and doubt what it hears after something odd, for so many cycles at most."""
 
+COAST_NS = 500_000_000
+"""A released shaft of the loopback plant has lost its speed after this."""
+
 
 class Rig(Protocol):
-    """A bus with `COUNT` servos of one model on it; ids 1 to 4."""
+    """A bus with `COUNT` servos of one model on it; ids 0 to 3."""
 
     bus: Bus
     pace: Pace
@@ -81,7 +84,7 @@ class InProcess:
 
 
 def addresses(model: str, count: int = COUNT) -> tuple[ServoAddress, ...]:
-    return tuple(ServoAddress(k + 1, f"servo {k + 1}", model) for k in range(count))
+    return tuple(ServoAddress(k, f"servo {k}", model) for k in range(count))
 
 
 def plan_of(model: ServoModel, ids: Sequence[int]):
@@ -151,27 +154,32 @@ def others(rig: Rig, k: int, value: int, rest: int) -> list[int]:
     return [value if i == k else rest for i in range(len(rig.bus.servos))]
 
 
-def torque_off(rig: Rig, most: int = 20) -> None:
-    """Take the torque off until everybody has confirmed."""
+def torque_off(rig: Rig, most: int = 20, servos: Sequence[int] = range(COUNT)) -> None:
+    """Take the torque off until these have confirmed."""
     for _ in range(most):
         rig.bus.torque_off(rig.pace.now_ns)
         finish(rig.bus, rig.pace)
-        if rig.bus.status == [OK] * len(rig.bus.servos):
+        if all(rig.bus.status[k] == OK for k in servos):
             return
     raise AssertionError(f"no confirmation after {most} rounds: {rig.bus.status}")
 
 
-def stays(rig: Rig, k: int, cycles: int = 60) -> bool:
-    """Say whether servo `k`, only read, stays where it is once it has come to rest."""
-    for _ in range(cycles):
+def at_rest(rig: Rig) -> list[bool]:
+    """Say which servos, only read, stay where they are once a shaft that was let go has had time to coast to rest."""
+    _read_for(rig, COAST_NS)
+    before = rig.bus.position_raw[:]
+    _read_for(rig, COAST_NS // 3)
+    tick = max(1, round(0.654 / rig.model.tick_deg))
+    return [abs(at - was) <= tick for at, was in zip(rig.bus.position_raw, before, strict=True)]
+
+
+def _read_for(rig: Rig, time_ns: int) -> None:
+    end_ns = rig.pace.now_ns + time_ns
+    while rig.pace.now_ns < end_ns:
         read(rig)
-    at = rig.bus.position_raw[k]
-    for _ in range(cycles):
-        read(rig)
-    return abs(rig.bus.position_raw[k] - at) <= max(1, round(0.654 / rig.model.tick_deg))
 
 
 __all__ = [
     "COUNT", "IMPLAUSIBLE", "LIMP", "MISSED", "OK", "READ_ONLY", "InProcess", "Rig", "addresses", "cycle", "go",
-    "middle", "others", "plan_of", "read", "settle", "stays", "torque_off",
+    "at_rest", "middle", "others", "plan_of", "read", "settle", "torque_off",
 ]  # fmt: skip

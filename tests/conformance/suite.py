@@ -17,24 +17,24 @@ from tests.conformance.rig import (
     MISSED,
     OK,
     Rig,
+    at_rest,
     cycle,
     go,
     middle,
     others,
     read,
     settle,
-    stays,
     torque_off,
 )
 
-IDS = tuple(range(1, COUNT + 1))
+IDS = tuple(range(COUNT))
 READ_ALL = [READ_ONLY] * COUNT
 
 
 def test_it_finds_exactly_who_is_there(rig: Rig) -> None:
     assert discover(rig.bus, rig.pace) == IDS
-    rig.tell("unplug", servo=2)
-    assert discover(rig.bus, rig.pace) == (1, 3, 4)
+    rig.tell("unplug", servo=1)
+    assert discover(rig.bus, rig.pace) == (0, 2, 3)
 
 
 def test_reading_reports_the_shafts_and_moves_nothing(rig: Rig) -> None:
@@ -89,7 +89,7 @@ def test_limp_takes_one_servos_torque_off_and_a_goal_brings_it_back(rig: Rig) ->
     assert rig.bus.current_raw[1] == 0
     for _ in range(30):
         assert cycle(rig, others(rig, 1, READ_ONLY, middle(rig, 10))) == [OK] * COUNT
-    assert stays(rig, 1)
+    assert at_rest(rig)[1]
     go(rig, [middle(rig, -10)] * COUNT)
 
 
@@ -97,7 +97,7 @@ def test_torque_off_is_confirmed_by_all_and_nothing_drives_until_a_goal_comes(ri
     settle(rig)
     cycle(rig, [middle(rig, 40)] * COUNT)
     torque_off(rig)
-    assert all(stays(rig, k) for k in range(COUNT))
+    assert all(at_rest(rig))
     assert max(rig.bus.position_raw) < middle(rig, 38)
     go(rig, [middle(rig, -5)] * COUNT)
 
@@ -108,7 +108,7 @@ def test_torque_off_gets_in_while_a_cycle_is_under_way(rig: Rig) -> None:
     rig.bus.torque_off(rig.pace.now_ns)
     finish(rig.bus, rig.pace)
     torque_off(rig)
-    assert all(stays(rig, k) for k in range(COUNT))
+    assert all(at_rest(rig))
 
 
 def test_torque_goes_off_where_nothing_was_said_before(rig: Rig) -> None:
@@ -118,7 +118,7 @@ def test_torque_goes_off_where_nothing_was_said_before(rig: Rig) -> None:
 
 def test_a_servo_that_is_gone_is_missed_and_the_others_are_not(rig: Rig) -> None:
     settle(rig)
-    rig.tell("unplug", servo=3)
+    rig.tell("unplug", servo=2)
     missed = rig.bus.missed
     for _ in range(5):
         assert others(rig, 2, MISSED, OK) == [MISSED if s == MISSED else OK for s in read(rig)]
@@ -130,11 +130,11 @@ def test_a_servo_that_is_gone_is_missed_and_the_others_are_not(rig: Rig) -> None
 def test_a_servo_that_comes_back_is_limp_until_it_gets_a_goal(rig: Rig) -> None:
     settle(rig)
     go(rig, [middle(rig, 10)] * COUNT)
-    rig.tell("unplug", servo=3)
+    rig.tell("unplug", servo=2)
     read(rig)
-    rig.tell("plug", servo=3)
+    rig.tell("plug", servo=2)
     settle(rig)
-    assert stays(rig, 2)
+    assert at_rest(rig)[2]
     go(rig, [middle(rig, -10)] * COUNT)
 
 
@@ -146,58 +146,61 @@ def test_a_supply_that_was_lost_leaves_everybody_limp(rig: Rig) -> None:
         assert read(rig) == [MISSED] * COUNT
     rig.tell("supply", on=True)
     settle(rig)
-    assert all(stays(rig, k) for k in range(COUNT))
+    assert all(at_rest(rig))
     assert max(rig.bus.position_raw) < middle(rig, 58)
 
 
 def test_a_servo_whose_supply_dipped_is_driven_again_by_the_next_goals(rig: Rig) -> None:
     settle(rig)
     go(rig, [middle(rig, 10)] * COUNT)
-    rig.tell("brown_out", servo=2)
+    rig.tell("brown_out", servo=1)
     go(rig, [middle(rig, -10)] * COUNT)
 
 
 def test_a_servo_that_reports_the_same_for_ever_is_read_as_it_says(rig: Rig) -> None:
     settle(rig)
-    rig.tell("stick", servo=1)
+    rig.tell("stick", servo=0)
     at = rig.bus.position_raw[0]
     for _ in range(40):
         cycle(rig, [middle(rig, 20)] * COUNT)
     assert rig.bus.position_raw[0] == at
-    rig.tell("unstick", servo=1)
+    rig.tell("unstick", servo=0)
     go(rig, [middle(rig, 20)] * COUNT)
 
 
 def test_a_servo_with_another_id_is_missed(rig: Rig) -> None:
     settle(rig)
-    rig.tell("wrong_id", servo=4, id=7)
+    rig.tell("wrong_id", servo=3, id=7)
     for _ in range(5):
         read(rig)
     assert rig.bus.status == [OK, OK, OK, MISSED]
 
 
-def test_of_two_servos_with_one_id_neither_is_driven_to_where_it_is_not(rig: Rig) -> None:
+def test_of_two_servos_with_one_id_nothing_is_believed_where_the_wire_says_who_speaks(rig: Rig) -> None:
     settle(rig)
     go(rig, [middle(rig, 20), middle(rig, 20), middle(rig, -20), middle(rig, 20)])
     believed = rig.bus.position_raw[2]
-    rig.tell("wrong_id", servo=4, id=3)
+    rig.tell("wrong_id", servo=3, id=2)
     for _ in range(10):
         read(rig)
-        reach = 600.0 / rig.model.tick_deg * 0.05
-        assert rig.bus.status[2] != OK or abs(rig.bus.position_raw[2] - believed) <= reach
+        if rig.model.number >= 0:
+            # Bits of an AI motor's replies on top of each other, twice the same, are a reply like any other.
+            assert rig.bus.status[2] != OK or abs(rig.bus.position_raw[2] - believed) <= 5 / rig.model.tick_deg
+    assert rig.bus.status[:2] == [OK, OK]
+    torque_off(rig, servos=(0, 1))
 
 
 def test_a_servo_that_never_stops_talking_is_survived_and_obeys_torque_off(rig: Rig) -> None:
     settle(rig)
     cycle(rig, [middle(rig, 50)] * COUNT)
-    rig.tell("babble", servo=1, on=True)
+    rig.tell("babble", servo=0, on=True)
     for _ in range(5):
         read(rig)
     rig.bus.torque_off(rig.pace.now_ns)
     finish(rig.bus, rig.pace)
-    rig.tell("babble", servo=1, on=False)
+    rig.tell("babble", servo=0, on=False)
     settle(rig)
-    assert all(stays(rig, k) for k in range(COUNT))
+    assert all(at_rest(rig))
     assert max(rig.bus.position_raw) < middle(rig, 48)
 
 
@@ -227,7 +230,7 @@ def test_flipped_bits_end_nothing(rig: Rig) -> None:
 
 def test_a_tripped_servo_is_not_driven(rig: Rig) -> None:
     settle(rig)
-    rig.tell("trip", servo=2, on=True)
+    rig.tell("trip", servo=1, on=True)
     for _ in range(60):
         cycle(rig, [middle(rig, 20)] * COUNT)
     tick = max(1, round(0.654 / rig.model.tick_deg))

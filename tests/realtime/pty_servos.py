@@ -7,11 +7,11 @@ from pathlib import Path
 from nuc_engine.adapt import adapt, write_adapted
 from tests.realtime.daemon import Leg
 
-IDS = (1, 2, 3, 4)
+IDS = (0, 1, 2, 3)
 
 
 def configuration(model: str, folder: Path) -> Path:
-    """Return a configuration whose four motors are of `model`, with ids 1 to 4."""
+    """Return a configuration whose four motors are of `model`, with ids 0 to 3."""
     place = folder / f"roach_{model.lower().replace('-', '_')}"
     if not place.exists():
         write_adapted(adapt("lin_roach", model, IDS), place)
