@@ -48,7 +48,7 @@ class Ear(Protocol):
         ...
 
     def positions(self, heard: Heard, reply: bytes) -> Mapping[int, int]:
-        """Return the raw positions that the reply to a request reports, by bus id; what is not understood is left out."""
+        """Return the raw positions that a reply reports, by bus id; what is not understood is left out."""
         ...
 
 
@@ -58,7 +58,13 @@ class Emulator(WireEnd, Protocol):
     All raise `BusError` for a servo that is none, or where the family's servos can not do it.
     """
 
-    baud: int
+    @property
+    def baud(self) -> int:
+        """The rate of the line, bit/s; servos that are set to another one neither hear nor answer."""
+        ...
+
+    @baud.setter
+    def baud(self, baud: int) -> None: ...
 
     def set_faults(self, faults: LineFaults) -> None:
         """Let the line fail like this from now on."""
