@@ -1,7 +1,7 @@
 """What the two bytes say that come back for requests other than send and read. Pure.
 
-Which request an answer is for only its sender knows: the bytes do not tell. All of it raises `FrameError` for bytes that
-can not be the answer.
+Which request an answer is for only its sender knows: the bytes do not tell. All of it raises `FrameError` for bytes
+that can not be the answer.
 """
 
 from __future__ import annotations
@@ -85,8 +85,6 @@ def confirm_set(row: SetCommand, d3: int, d4: int, data: bytes) -> None:
     decode_set(row, data)
     if data != bytes((d3, d4)):
         raise FrameError(f"{row.name}: set to {d3} and {d4}, but the servo answered {data[0]} and {data[1]}")
-
-
 
 
 def _two(data: bytes) -> tuple[int, int]:

@@ -1,8 +1,8 @@
 """Giving a wCK another id or rate for good: the two commands that can take a servo off its line.
 
-Only a wCK is written to, and only after it has shown to be one: it must answer the ten-bit read, which the AI motor does
-not have, with the position it gives in eight bits. On the AI motor the numbering of the set commands is not established
-(0A probably sets its id, where a wCK reads gains).
+Only a wCK is written to, and only after it has shown to be one: it must answer the ten-bit read, which the AI motor
+does not have, with the position it gives in eight bits. On the AI motor the numbering of the set commands is not
+established (0A probably sets its id, where a wCK reads gains).
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ KINDS: Final = {
 }
 """How `Heard.kind` names requests; a set or read command that is known has the name it has in the table."""
 
+_ANSWERED: Final = (Op.POSITION_SEND, Op.POSITION_READ, Op.PASSIVE, Op.WHEEL, Op.MOVE_10BIT, Op.READ_10BIT)
 _IN_8_BITS: Final = ("position send", "position read", "passive", "wheel")
 _IN_10_BITS: Final = ("ten-bit move", "ten-bit read")
 
@@ -71,23 +72,24 @@ class AiMotorEar:
         return {bus_id: round(position * MOST_10BIT / MAX_RAW) if bus_id in self._fine else position}
 
     def _understand(self, request: Request) -> Heard:
-        op, bus_id = request.op, request.bus_id
-        kind, one = KINDS[op], (bus_id,)
-        if op is Op.POSITION_SEND:
-            return Heard(kind, {bus_id: request.value}, asks=one)
-        if op is Op.SYNC_SEND:
-            return Heard(kind, dict(enumerate(request.payload)))
+        op, one = request.op, (request.bus_id,)
         if op is Op.MOVE_10BIT or op is Op.READ_10BIT:
-            self._fine.add(bus_id)
-            return Heard(kind, {bus_id: request.value} if op is Op.MOVE_10BIT else {}, asks=one)
-        if op is Op.PASSIVE:
-            return Heard(kind, {}, releases=one, asks=one)
-        if op is Op.BREAK:
-            # Who answers is not established.
-            return Heard(kind, {}, releases=(EVERYBODY,))
-        if op is Op.WHEEL:
-            return Heard(kind, {}, arms=one, asks=one)
-        if op is Op.POSITION_READ:
-            return Heard(kind, {}, asks=one)
+            self._fine.add(request.bus_id)
         row = SET_COMMANDS.get(request.value) if op is Op.SET else None
-        return Heard(kind, {}) if row is None else Heard(row.name, {}, asks=one if row.answered else ())
+        answered = op in _ANSWERED or (row is not None and row.answered)
+        return Heard(
+            kind=KINDS[op] if row is None else row.name,
+            goals=_goals(request),
+            # Who answers a break is not established.
+            releases=one if op is Op.PASSIVE else (EVERYBODY,) if op is Op.BREAK else (),
+            arms=one if op is Op.WHEEL else (),
+            asks=one if answered else (),
+        )
+
+
+def _goals(request: Request) -> Mapping[int, int]:
+    """Return where a request sends servos, by bus id."""
+    if request.op is Op.SYNC_SEND:
+        return dict(enumerate(request.payload))
+    one = request.op is Op.POSITION_SEND or request.op is Op.MOVE_10BIT
+    return {request.bus_id: request.value} if one else {}

@@ -2,8 +2,8 @@
 
 The emulator hears a request when its last byte has arrived. At that instant it lets the plant catch up, samples the
 shaft and gives the plant the command; the reply leaves one turnaround later. So a reply reports the last step completed
-when the checksum arrived, and a command acts from the first step after it. What the servos do is `drivers.aimotor.crew`.
-`docs/emulator.md` says what is not modelled.
+when the checksum arrived, and a command acts from the first step after it. What the servos do is in
+`drivers.aimotor.crew`; `docs/emulator.md` says what is not modelled.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _nowhere(data: bytes, start_ns: int) -> None:
     """Where replies go until a line is connected."""
 
 
-def _lost(data: bytes, start_ns: int) -> bytes:
+def _lost(data: bytes, _start_ns: int) -> bytes:
     """The same for replies that would meet others."""
     return data
 

@@ -1,5 +1,4 @@
-"""AI motor and wCK as a family of buses: its URLs, and a bus on an open port. What emulates them is loaded when asked
-for."""
+"""AI motor and wCK as a family of buses: URLs, a bus on an open port. What emulates them is loaded when asked for."""
 
 from __future__ import annotations
 

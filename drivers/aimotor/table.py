@@ -125,16 +125,18 @@ class SetCommand:
 
 
 _ANY = (0, 254)
+_BAUD = ("baud code", "baud code")
 _GAINS = ("P", "D")
 _SPEED = ("speed", "acceleration")
 _OVERLOAD = ("overload code", "overload code")
 _BOUNDS = ("low", "high")
 _I = ("I", "I")
+_RESOLUTION = ("resolution", "resolution")
 _CURRENT = "8.4 mA, from 127 mA"
 ID_SET: Final = 0x0C
 BAUD_SET: Final = 0x08
 _ROWS = (
-    SetCommand(BAUD_SET, "baud set", (0, 191), (0, 191), "code", ("baud code",) * 2, 71, repeated=True, burns=True),
+    SetCommand(BAUD_SET, "baud set", (0, 191), (0, 191), "code", _BAUD, 71, repeated=True, burns=True),
     SetCommand(0x09, "P, D set", (1, 254), _ANY, "gain", _GAINS, 71),
     SetCommand(0x0A, "P, D read", _ANY, _ANY, "gain", _GAINS, 71, repeated=True, reads=True),
     SetCommand(0x0B, "runtime P, D set", (1, 254), _ANY, "gain", _GAINS, 44, volatile=True),
@@ -154,9 +156,7 @@ _ROWS = (
     SetCommand(
         0x64, "outputs set", (0, 3), (0, 3), "bit per output", ("outputs", "outputs"), 71, repeated=True, volatile=True
     ),
-    SetCommand(
-        0x65, "inputs read", _ANY, _ANY, "bit, A/D count", ("outputs", "A/D"), 71, repeated=True, reads=True
-    ),
+    SetCommand(0x65, "inputs read", _ANY, _ANY, "bit, A/D count", ("outputs", "A/D"), 71, repeated=True, reads=True),
     SetCommand(0x97, "motion data read", _ANY, _ANY, "count", ("count", "count"), 71, repeated=True, reads=True),
 )
 
@@ -167,7 +167,7 @@ frame no source gives, and the ten-bit commands (C8, C9), which have an id of th
 AI_MOTOR_COMMANDS: Final = {
     0x09: SET_COMMANDS[0x09],
     0x0C: replace(SET_COMMANDS[0x0A], code=0x0C),
-    0x0E: SetCommand(0x0E, "resolution read", _ANY, _ANY, "code", ("resolution",) * 2, 0, repeated=True, reads=True),
+    0x0E: SetCommand(0x0E, "resolution read", _ANY, _ANY, "code", _RESOLUTION, 0, repeated=True, reads=True),
     0x0F: SET_COMMANDS[0x0F],
     0x10: SET_COMMANDS[0x10],
     0x11: SET_COMMANDS[0x11],

@@ -96,7 +96,7 @@ def test_every_answer_is_read_by_its_fields(command, data, values):
 
 def test_every_command_that_is_answered_was_tried():
     assert {code for code, row in SET_COMMANDS.items() if not row.answered} == {0x17}
-    with pytest.raises(FrameError, match="0x17.* is not answered"):
+    with pytest.raises(FrameError, match=r"0x17.* is not answered"):
         answers.decode_set(SET_COMMANDS[0x17], b"\x1e\x64")
 
 
@@ -165,7 +165,7 @@ def test_overload_codes_both_ways():
     for wrong in (32, 200):
         with pytest.raises(FrameError, match="expected 33 to 199"):
             overload_a(wrong)
-    with pytest.raises(FrameError, match="expected 0.4 or more"):
+    with pytest.raises(FrameError, match=r"expected 0\.4 or more"):
         overload_code(0.39)
 
 

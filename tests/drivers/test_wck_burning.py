@@ -70,7 +70,7 @@ def test_a_rate_is_burnt_in_and_the_servo_is_found_at_it():
 def test_nothing_is_written_to_an_ai_motor(model):
     bench = Bench(0, model=model)
     for burn in (lambda: bench.burn_id(0, 4), lambda: bench.burn_baud(0, 115_200)):
-        with pytest.raises(BusError, match="not established.*0A probably sets the id.*nothing was written"):
+        with pytest.raises(BusError, match=r"not established.*0A probably sets the id.*nothing was written"):
             burn()
     assert bench.port.set_frames() == []
     assert bench.there(0)
@@ -205,6 +205,6 @@ def test_a_line_that_loses_some_is_asked_again_but_told_once():
             pass
         else:
             good += 1
-            assert bench.emulator._troubles.id_of(0) == 4  # noqa: SLF001
+            assert bench.emulator._troubles.id_of(0) == 4
         assert len(bench.port.set_frames()) <= 1
     assert good >= 8

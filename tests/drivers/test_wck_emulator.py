@@ -408,11 +408,13 @@ def test_two_servos_of_which_one_knows_the_request():
 
 frames = st.one_of(
     st.binary(max_size=10),
-    st.binary(min_size=2, max_size=8).map(framed := lambda data: b"\xff" + data),
+    st.binary(min_size=2, max_size=8).map(lambda data: b"\xff" + data),
     st.tuples(st.sampled_from(list(SET_COMMANDS.values())), st.integers(0, 255), st.integers(0, 255)).map(
         lambda row: b"\xff\xe0" + bytes((row[0].code, row[1], row[2], (0xE0 ^ row[0].code ^ row[1] ^ row[2]) & 0x7F))
     ),
-    st.sampled_from([codec.encode_wheel(0, clockwise=True, speed=9), codec.encode_break(), codec.encode_sync(0, [1, 2])]),
+    st.sampled_from(
+        [codec.encode_wheel(0, clockwise=True, speed=9), codec.encode_break(), codec.encode_sync(0, [1, 2])]
+    ),
 )
 
 
@@ -421,8 +423,9 @@ frames = st.one_of(
 def test_whatever_is_said_it_goes_on(sayings):
     line = Line(0, 1)
     for saying in sayings:
-        line.ask(saying) if saying else None
-    line.emulator.baud = line.emulator._crew.memories[1].baud  # noqa: SLF001  whatever was burnt in
+        if saying:
+            line.ask(saying)
+    line.emulator.baud = line.emulator._crew.memories[1].baud
     line.port = InProcessPort(line.emulator, line.emulator.baud)
     fine = [line.ask(codec.encode_read_10bit(bus_id)) for bus_id in range(31)]
     assert {len(reply) for reply in fine} <= {0, 2}
