@@ -85,6 +85,7 @@ _RESET_BY_MODE: Final = (
     "profile_velocity",
 )
 
+
 class DynamixelServo(FramedServo):
     """One X servo (see `drivers.framed.emulator_servo.FramedServo`)."""
 
@@ -318,7 +319,7 @@ def _shared(register: Register, first: int, length: int) -> int:
 def _fast_status(parts: Sequence[Part], answers: Sequence[tuple[int, Answer]]) -> bytes:
     """Return the one packet of a fast reply, as far as there are answers."""
     given = [Packet(bus_id, -1, answer.data, answer.error) for bus_id, answer in answers]
-    absent = [Packet(part.bus_id, -1, bytes(part.count), 0) for part in parts[len(answers) :]]
+    absent = [Packet(part.bus_id, -1, bytes(part.length), 0) for part in parts[len(answers) :]]
     sent = FAST_HEAD_BYTES + sum(FAST_EACH_BYTES + len(packet.params) for packet in given)
     return whole_fast_status([*given, *absent])[:sent]
 

@@ -1,8 +1,8 @@
 """Emulated STS3215 servos: what one does with its registers.
 
-As the maker's pages have it: settings written while `eprom_lock` is 1 count until the supply goes; `max_torque` becomes
-`torque_limit` at power-up; above `overload_torque` for `overload_time` the drive falls to `hold_torque`; a restart takes
-1.8 s and is not answered.
+As the maker's pages have it: settings written while `eprom_lock` is 1 count until the supply goes; `max_torque`
+becomes `torque_limit` at power-up; above `overload_torque` for `overload_time` the drive falls to `hold_torque`; a
+restart takes 1.8 s and is not answered.
 
 Assumed, since no page says it: torque coming on takes the present position for the goal; a value out of a register's
 range, and a write to what can only be read, change nothing and are answered as if they had; goals are taken to the

@@ -1,4 +1,4 @@
-"""Feetech's STS3215 as a family of buses: its URLs, and a bus on an open port. What emulates it is loaded when asked."""
+"""Feetech's STS3215 as a family of buses: its URLs, and a bus on an open port. What emulates it is loaded late."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The STS3215 as the bus uses it (see `drivers.framed.layout`).
 
-Before it is driven a servo is set to positions, its integral gain, dead band and least torque are taken out, and it goes
-its ways at full speed: then its torque is in proportion to how far its goal is away. What is in EEPROM of that is
+Before it is driven a servo is set to positions, its integral gain, dead band and least torque are taken out, and it
+goes its ways at full speed: then its torque is in proportion to how far its goal is away. What is in EEPROM of that is
 written once.
 """
 

@@ -132,7 +132,9 @@ STS3215: Final = RegisterTable(
 _KGF_CM_N_M: Final = 0.0980665
 
 
-def _sts3215(name: str, supply_v: float, stall_kgf_cm: float, stall_current_a: float, seconds_60_deg: float) -> ServoModel:
+def _sts3215(
+    name: str, supply_v: float, stall_kgf_cm: float, stall_current_a: float, seconds_60_deg: float
+) -> ServoModel:
     stall_n_m = stall_kgf_cm * _KGF_CM_N_M
     return ServoModel(
         name=name,

@@ -95,7 +95,9 @@ class _Line:
             self.write(bus_id, register, value)
             if self.read(bus_id, register) == value:
                 return
-        raise BusError(f"{register.name} of the servo with id {bus_id} does not become {value}: look whether it is well")
+        raise BusError(
+            f"{register.name} of the servo with id {bus_id} does not become {value}: look whether it is well"
+        )
 
     def ping(self, bus_id: int) -> bool:
         """Say whether somebody answers to an id."""

@@ -101,10 +101,10 @@ class FramedEar:
             return self._writing(kind, parts, ())
         asks = tuple(part.bus_id for part in parts)
         # A bulk read may ask each servo for other bytes; then its answers are not understood.
-        if len({(part.address, part.count) for part in parts}) != 1:
+        if len({(part.address, part.length) for part in parts}) != 1:
             return Heard(kind, {}, asks=asks)
         fast = packet.instruction in FAST
-        return HeardRead(kind, {}, asks=asks, address=parts[0].address, count=parts[0].count, fast=fast)
+        return HeardRead(kind, {}, asks=asks, address=parts[0].address, count=parts[0].length, fast=fast)
 
     def _writing(self, kind: str, parts: Iterable[Part], asks: tuple[int, ...]) -> Heard:
         goals: dict[int, int] = {}

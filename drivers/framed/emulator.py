@@ -66,6 +66,7 @@ class Manners:
 class FramedEmulator:
     """Servos with registers behind one line (a `drivers.family.Emulator`).
 
+    `baud` is the rate of the line, bit/s; it may be changed. Servos set to another one neither hear nor answer.
     `jitter_ns` adds 0 to that many nanoseconds, uniformly drawn from `rng`, to each turnaround. A ping for all is
     answered in slots as long as a status and the longest return delay.
     """
@@ -81,6 +82,7 @@ class FramedEmulator:
         "_powered",
         "_rx_free_ns",
         "_wire",
+        "baud",
         "servos",
     )
 
@@ -100,6 +102,7 @@ class FramedEmulator:
         """Put servos that are powered up on a line. Raises `BusError` for jitter without a generator."""
         self.servos = tuple(servos)
         self._dialect, self._manners, self._plant = dialect, manners, plant
+        self.baud = baud
         self._wire = ServosWire(baud, turnaround_ns, jitter_ns, rng, faults)
         self._parser = dialect.parser(status=False)
         self._powered = True
@@ -107,16 +110,6 @@ class FramedEmulator:
         self._by_id: dict[int, tuple[FramedServo, ...]] | None = None
         # The time last heard of; until when the host sends.
         self._now_ns = self._rx_free_ns = 0
-
-    @property
-    def baud(self) -> int:
-        """The rate of the line, bit/s; servos set to another one neither hear nor answer."""
-        return self._wire.baud
-
-    @baud.setter
-    def baud(self, baud: int) -> None:
-        self._wire.baud = baud
-        self._by_id = None
 
     @property
     def collisions(self) -> int:
@@ -129,7 +122,8 @@ class FramedEmulator:
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes whose first bit starts at `now_ns`, or when the line is free. Raises `PlantFault`."""
-        wire, baud = self._wire, self._wire.baud
+        wire, baud = self._wire, self.baud
+        self._follow_rate()
         start_ns = max(now_ns, self._rx_free_ns)
         if start_ns - self._rx_free_ns > FORGET_NS:
             self._parser.forget()
@@ -155,6 +149,7 @@ class FramedEmulator:
 
         `receive` does this for a while ahead; who carries the bytes should do it between requests too.
         """
+        self._follow_rate()
         self._settle(now_ns)
         self._wire.noisy = self._powered and any(self.servos[servo].plugged for servo in self._babbling)
         self._wire.make_noise(now_ns, until_ns)
@@ -215,7 +210,7 @@ class FramedEmulator:
             self._servo(servo).recover()
 
     def set_overload(self, limit_a: float | None, after_ns: int = 0) -> None:
-        """Let servos trip after `after_ns` above `limit_a`, as they see it when they are read; None: as registers say."""
+        """Let servos trip after `after_ns` above `limit_a`, as they see it when read; None: as registers say."""
         for servo in self.servos:
             servo.limit_a, servo.patience_ns = limit_a, after_ns
 
@@ -229,6 +224,11 @@ class FramedEmulator:
         }
 
     # --- hearing ---
+
+    def _follow_rate(self) -> None:
+        if self._wire.baud != self.baud:
+            self._wire.baud = self.baud
+            self._by_id = None
 
     def _servo(self, servo: int) -> FramedServo:
         if not 0 <= servo < len(self.servos):
@@ -320,15 +320,13 @@ class FramedEmulator:
                 statuses = [self._dialect.status(servos[0].bus_id, *answer) for answer in answers]
                 after_ns = self._wire.say(_overlaid(statuses), servos[0].return_delay_ns, after_ns, now_ns)
 
-    def _answers(
-        self, parts: Sequence[Part], now_ns: int
-    ) -> Iterable[tuple[Sequence[FramedServo], Sequence[Answer]]]:
+    def _answers(self, parts: Sequence[Part], now_ns: int) -> Iterable[tuple[Sequence[FramedServo], Sequence[Answer]]]:
         """Return who answers, and what, up to the first part nobody answers to; mostly one servo with one answer."""
         for part in parts:
             servos = [servo for servo in self._listeners(part.bus_id, now_ns) if servo.answers(READ)]
             if not servos:
                 return
-            yield servos, [servo.read(part.address, part.count, now_ns) for servo in servos]
+            yield servos, [servo.read(part.address, part.length, now_ns) for servo in servos]
 
     def _answer_fast(self, parts: Sequence[Part], fast_status: FastStatus, now_ns: int) -> None:
         """Send one packet to which all have added; where two have one id, what is left of two packets."""
@@ -338,7 +336,7 @@ class FramedEmulator:
             given: list[tuple[int, Answer]] = []
             for part, (_, answers) in zip(parts, said, strict=False):
                 error, data = answers[min(k, len(answers) - 1)]
-                given.append((part.bus_id, Answer(error, data.ljust(part.count, b"\0"))))
+                given.append((part.bus_id, Answer(error, data.ljust(part.length, b"\0"))))
             packets.append(fast_status(parts, given))
         if packets:
             self._wire.say(_overlaid(packets), said[0][0][0].return_delay_ns, now_ns, now_ns)

@@ -17,11 +17,11 @@ WRITES: Final = frozenset((SYNC_WRITE, BULK_WRITE))
 
 
 class Part(NamedTuple):
-    """What a request to several is for one of them: `count` bytes from `address`, or `data` to there."""
+    """What a request to several is for one of them: `length` bytes from `address`, or `data` to there."""
 
     bus_id: int
     address: int
-    count: int
+    length: int
     data: bytes = b""
 
 

@@ -123,6 +123,7 @@ class FramedServo(ABC):
 
     def expire(self, now_ns: int) -> None:
         """Do what was due."""
+        self.fed_ns = now_ns
 
     def answers(self, instruction: int) -> bool:
         """Whether the servo is set to answer an instruction that is for it alone."""
@@ -277,7 +278,10 @@ class FramedServo(ABC):
             self._over_since_ns = now_ns
         if limit is not None and 0 <= self._over_since_ns <= now_ns - limit[1]:
             self._over_since_ns = -1
-            self.trip() if self.limit_a is not None else self.protect()
+            if self.limit_a is not None:
+                self.trip()
+            else:
+                self.protect()
 
 
 def nearest(value: float) -> int:

@@ -1,5 +1,7 @@
 """Feetech's packets: the maker's examples, and a parser nothing throws off for long."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,8 +37,7 @@ INSTRUCTION_EXAMPLES = [
         BROADCAST,
         SYNC_WRITE,
         bytes((0x2A, 6)) + b"".join(bytes((k,)) + GOAL_AND_SPEED for k in (1, 2, 3, 4)),
-        "FF FF FE 20 83 2A 06 01 00 08 00 00 E8 03 02 00 08 00 00 E8 03"
-        " 03 00 08 00 00 E8 03 04 00 08 00 00 E8 03 58",
+        "FF FF FE 20 83 2A 06 01 00 08 00 00 E8 03 02 00 08 00 00 E8 03 03 00 08 00 00 E8 03 04 00 08 00 00 E8 03 58",
     ),
     (
         BROADCAST,
@@ -66,7 +67,7 @@ def feed_all(data, *, status, cuts=()):
     parser = DIALECT.parser(status=status)
     edges = [0, *sorted(cuts), len(data)]
     found = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         found += [(start + index, packet) for index, packet in parser.feed(data[start:end])]
     return found, parser
 
@@ -204,14 +205,14 @@ def test_any_bytes_are_survived(data, status):
 
 
 def packets():
-    return st.builds(
-        DIALECT.instruction, st.integers(0, MAX_ID), st.integers(0, 255), st.binary(max_size=12)
-    )
+    return st.builds(DIALECT.instruction, st.integers(0, MAX_ID), st.integers(0, 255), st.binary(max_size=12))
 
 
 @FUZZ
 @given(
-    st.lists(st.one_of(packets(), st.binary(max_size=12), st.sampled_from((b"\xff\xff", b"\xff\xff\x01\x20"))), max_size=12),
+    st.lists(
+        st.one_of(packets(), st.binary(max_size=12), st.sampled_from((b"\xff\xff", b"\xff\xff\x01\x20"))), max_size=12
+    ),
     st.booleans(),
     st.data(),
 )

@@ -1,5 +1,7 @@
 """Emulated STS3215: what its registers do."""
 
+from itertools import pairwise
+
 import pytest
 from framed_servos import MS, feetech
 
@@ -26,7 +28,7 @@ def driven(host, bus_id=1):
 def test_registers_do_not_overlap_and_defaults_are_in_range():
     for table in TABLES.values():
         rising = sorted(table.all.values(), key=lambda register: register.address)
-        assert all(a.address + a.size <= b.address for a, b in zip(rising, rising[1:], strict=False))
+        assert all(a.address + a.size <= b.address for a, b in pairwise(rising))
         assert all(r.low <= r.default <= r.high for r in rising if r.access != "read")
         for register in rising:
             assert register.decode(register.encode(register.default)) == register.default
@@ -194,7 +196,9 @@ def test_what_can_only_be_read_stays(name):
     assert host.read(1, reg(name)) == before
 
 
-@pytest.mark.parametrize(("name", "value"), [("torque_limit", 1001), ("torque_enable", 3), ("operating_mode", 4), ("id", 255)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("torque_limit", 1001), ("torque_enable", 3), ("operating_mode", 4), ("id", 255)]
+)
 def test_values_out_of_range_change_nothing(name, value):
     host = feetech(1)
     before = host.read(1, reg(name))

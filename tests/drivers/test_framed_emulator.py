@@ -144,7 +144,7 @@ def test_what_was_said_to_servos_off_the_line_is_not_heard():
     host.emulator.plug(0)
     assert host.read(1, TORQUE) == 0
     host.write(1, GOAL, 100)
-    assert ("release", 0) == host.plant.taken()[-1]
+    assert host.plant.taken()[-1] == ("release", 0)
 
 
 def test_a_lost_supply_is_silence_and_what_is_kept_comes_back_limp():
