@@ -34,14 +34,25 @@ class Bus(Protocol):
     """When the last believed reply was complete; the age of a value is now minus this. -1 before the first."""
     misses: list[int]
     """Exchanges in a row without a believed reply; 0 after a good one."""
-    wake_ns: int
-    """When `proceed` next has something to do; `NEVER` between cycles."""
-    found: tuple[int, ...]
-    """Bus ids that answered the last `discover`."""
-    refusals: tuple[str, ...]
-    """Why servos can not be driven as they were given: another model, a setting that does not take. Empty when all is
-    well, or not known yet: what there is to set up is set up in the first cycles, in which nothing is driven. A servo
-    with a refusal is read, and goals for it are not sent."""
+
+    @property
+    def wake_ns(self) -> int:
+        """When `proceed` next has something to do; `NEVER` between cycles."""
+        ...
+
+    @property
+    def found(self) -> tuple[int, ...]:
+        """Bus ids that answered the last `discover`."""
+        ...
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Why servos can not be driven as they were given: another model, a setting that does not take.
+
+        Empty when all is well, or not known yet: what there is to set up is set up in the first cycles, in which
+        nothing is driven. A servo with a refusal is read, and goals for it are not sent.
+        """
+        ...
 
     @property
     def missed(self) -> int:
