@@ -246,7 +246,7 @@ class Parser:
 def _header_begun(buffer: bytearray, start: int, end: int) -> int:
     """Return how many bytes at the end of `buffer[start:end]` may be the begin of a header."""
     for count in range(min(len(_HEADER) - 1, end - start), 0, -1):
-        if buffer[end - count : end] == _HEADER[:count]:
+        if buffer.startswith(_HEADER[:count], end - count, end):
             return count
     return 0
 

@@ -1,4 +1,4 @@
-"""Dynamixel X servos as a family of buses: its URLs, and a bus on an open port. What emulates it is loaded when asked."""
+"""Dynamixel X servos as a family of buses: URLs, and a bus on an open port. Their emulator is loaded when asked for."""
 
 from __future__ import annotations
 

@@ -82,15 +82,14 @@ _AFTER: Final = (
 def _kind(name: str) -> Kind:
     model, table = MODELS[name], TABLES[name]
     if "present_current" in table:
-        # The torque's bound in counts of current, at the stall torque.
-        at_stall = round(model.stall_torque_n_m / model.load_n_m)
-        mode, load, cap, cap_limit = CURRENT_BASED_POSITION, "present_current", ("goal_current", at_stall), "current_limit"
-        limits = ("", "")
+        # At the stall torque.
+        counts = round(model.stall_torque_n_m / model.load_n_m)
+        mode, cap, load, limits = CURRENT_BASED_POSITION, "current", "present_current", ("", "")
     else:
-        mode, load, cap, cap_limit = POSITION, "present_load", ("goal_pwm", FULL_PWM), "pwm_limit"
-        limits = ("min_position", "max_position")
+        counts = FULL_PWM
+        mode, cap, load, limits = POSITION, "pwm", "present_load", ("min_position", "max_position")
     settings = (*_ALWAYS, ("operating_mode", mode), *_AFTER)
-    return Kind(model, table, settings, load, cap, cap_limit, limits)
+    return Kind(model, table, settings, load, (f"goal_{cap}", counts), f"{cap}_limit", limits)
 
 
 LAYOUT: Final = Layout(

@@ -2,9 +2,9 @@
 
 A cycle sends the goals in one packet and asks everybody for position and load in another; the replies follow each other
 in the order of the servos. A servo that is silent keeps those behind it silent; so those are asked again one by one,
-and one that was missed last time is asked by itself, after the others: it costs its own time-out, not theirs. On request
-each servo is written to and read by itself instead, or all answer a request in one packet; a bus whose servos do not
-answer in one packet goes over to separate ones.
+and one that was missed last time is asked by itself, after the others: it costs its own time-out, not theirs. On
+request each servo is written to and read by itself instead, or all answer in one packet; a bus whose servos do not do
+that goes over to separate ones.
 
 Nothing is written before a goal asks for it: reading alone changes no servo. The first goal has the servo set up (some
 cycles of single exchanges, see `setup`); nobody is driven before everybody who has a goal and answers is ready or

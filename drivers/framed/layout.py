@@ -1,7 +1,7 @@
 """What a family of servos with registers tells the bus about itself, as data.
 
-A family gives one `Layout`, and in it a `Kind` for each model. Registers are named as in `registers`; what a name stands
-for is the model's table's affair.
+A family gives one `Layout`, and in it a `Kind` for each model. Registers are named as in `registers`; where one lies is
+in the model's table.
 """
 
 from __future__ import annotations

@@ -23,9 +23,7 @@ def write(dialect: Dialect, bus_id: int, register: Register, value: int) -> byte
     return dialect.instruction(bus_id, WRITE, _numbers(dialect, register.address) + register.encode(value))
 
 
-def sync_read(
-    dialect: Dialect, ids: Sequence[int], address: int, length: int, instruction: int = SYNC_READ
-) -> bytes:
+def sync_read(dialect: Dialect, ids: Sequence[int], address: int, length: int, instruction: int = SYNC_READ) -> bytes:
     """Return the request for the same bytes of several servos, which answer in the order of `ids`."""
     return dialect.instruction(BROADCAST, instruction, _numbers(dialect, address, length) + bytes(ids))
 

@@ -80,12 +80,12 @@ def identify(layout: Layout, address: ServoAddress, *, alert: bool, release: boo
     # Where the register does not say what the statuses said a moment ago, all is well again.
     if not bits:
         return Identity(kind)
-    words = layout.explain_alert(bits)
-    return Identity(kind, f"{_name(address)} has shut down: {words}; see to it, then take its supply off and on", alert=True)
+    why = f"{_name(address)} has shut down: {layout.explain_alert(bits)}; see to it, then take its supply off and on"
+    return Identity(kind, why, alert=True)
 
 
 def configure(layout: Layout, address: ServoAddress, kind: Kind) -> Setting:
-    """Take the torque off and bring every register to what driving needs; settings that last are written if they differ."""
+    """Take the torque off and bring every register to what driving needs; only what differs is written."""
     table, model = kind.table, kind.model
     off = yield from _ensure(layout, table[TORQUE], 0)
     if off:

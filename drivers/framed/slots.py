@@ -43,9 +43,9 @@ class Torque(Enum):
 class Slot:
     """One servo.
 
-    `goal` is what it is to be sent, `READ_ONLY` when there is nothing to send. `gone` says that it was missed last time,
-    `doubt` that it was and has not been looked at since. `alert` is what its last status said of itself. `release` asks
-    for its torque to be taken off when it is asked who it is.
+    `goal` is what it is to be sent, `READ_ONLY` when there is nothing to send. `gone` says that it was missed last
+    time, `doubt` that it was and has not been looked at since. `alert` is what its last status said of itself.
+    `release` asks for its torque to be taken off when it is asked who it is.
     """
 
     number: int

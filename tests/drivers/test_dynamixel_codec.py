@@ -1,5 +1,7 @@
 """Packets of Protocol 2.0: the maker's examples, stuffing both ways, and a parser nothing throws off for long."""
 
+import itertools
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -55,7 +57,7 @@ def feed_all(data, *, status, cuts=()):
     parser = DIALECT.parser(status=status)
     edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
     found = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         found += [(start + index, packet) for index, packet in parser.feed(data[start:end])]
     return found, parser
 
@@ -168,7 +170,9 @@ def unstuffed(bus_id, instruction, params):
     return frame + crc16(frame).to_bytes(2, "little")
 
 
-@pytest.mark.parametrize("params", ["74 00 FF FF FD 00", "74 00 FF FF FD 00 01 03 00 01", "74 00 FF FF FD 00 FF FF 0F 00"])
+@pytest.mark.parametrize(
+    "params", ["74 00 FF FF FD 00", "74 00 FF FF FD 00 01 03 00 01", "74 00 FF FF FD 00 FF FF 0F 00"]
+)
 def test_a_packet_whose_sender_did_not_stuff_is_understood(params):
     params = bytes.fromhex(params)
     frame = unstuffed(1, WRITE, params)
@@ -237,7 +241,9 @@ def test_forgetting_drops_what_is_half_received():
     assert parser.feed(frame) == [(len(frame) - 1, Packet(1, -1, b"abcd", 0))]
 
 
-@pytest.mark.parametrize("noise", [b"", b"\x00", b"\xff", b"\xff\xff", b"\xff\xff\xfd", b"\xff\xff\xfd\xfd", b"\xff" * 9, b"U" * 30])
+@pytest.mark.parametrize(
+    "noise", [b"", b"\x00", b"\xff", b"\xff\xff", b"\xff\xff\xfd", b"\xff\xff\xfd\xfd", b"\xff" * 9, b"U" * 30]
+)
 def test_noise_before_a_packet_is_stray(noise):
     frame = DIALECT.status(7, 0x80, b"xy")
     found, parser = feed_all(noise + frame, status=True)
@@ -250,7 +256,9 @@ messages = st.one_of(
     stuffy,
     st.builds(DIALECT.instruction, ids, instructions, data_bytes),
     st.builds(DIALECT.status, ids, st.integers(0, 255), data_bytes),
-    st.builds(lambda frame, cut: frame[:cut], st.builds(DIALECT.status, ids, st.just(0), data_bytes), st.integers(0, 14)),
+    st.builds(
+        lambda frame, cut: frame[:cut], st.builds(DIALECT.status, ids, st.just(0), data_bytes), st.integers(0, 14)
+    ),
     st.builds(
         lambda frame, at, bit: bytes(b ^ (1 << bit if k == at % len(frame) else 0) for k, b in enumerate(frame)),
         st.builds(DIALECT.status, ids, st.just(0), data_bytes),
@@ -292,7 +300,10 @@ def test_every_byte_is_of_a_packet_or_stray_or_waits(data, status):
     assert parser.stray_bytes + heard <= len(data)
 
 
-@given(st.lists(st.tuples(ids, data_bytes), min_size=1, max_size=5), st.binary(max_size=20).filter(lambda b: b"\xff" not in b))
+@given(
+    st.lists(st.tuples(ids, data_bytes), min_size=1, max_size=5),
+    st.binary(max_size=20).filter(lambda b: b"\xff" not in b),
+)
 @FUZZ
 def test_packets_are_found_between_noise(statuses, noise):
     frames = [DIALECT.status(bus_id, 0, data) for bus_id, data in statuses]
