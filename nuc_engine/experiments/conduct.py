@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nuc_engine.bout import BoutRefused, prepare_bout
 from nuc_engine.bulk.pool import Workers
 from nuc_engine.experiments.course import Collected, Done, file_stem, run_rows
+from nuc_engine.experiments.edits import check_edits
 from nuc_engine.experiments.live import Hand, Stage, Wait, collect_live
+from nuc_engine.experiments.probes import Probed, evidence, run_probes
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row, Trial
 from nuc_engine.experiments.sources import find_sources
-from nuc_engine.experiments.verdict import Figure, Verdict, judge_rows
+from nuc_engine.experiments.verdict import Figure, RowVerdict, Verdict, judge_rows
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An experiment with its verdict, and the repetitions of its rows."""
+    """An experiment with its verdict, the repetitions of its rows, and what was asked beside rows, by row name."""
 
     experiment: Experiment
     verdict: Verdict
     collected: tuple[Collected, ...]
+    probed: Mapping[str, tuple[Probed, ...]] = field(default_factory=dict[str, tuple[Probed, ...]])
 
 
 def check(experiments: Sequence[Experiment]) -> None:
@@ -31,6 +34,11 @@ def check(experiments: Sequence[Experiment]) -> None:
     for plan in plans.values():
         try:
             prepare_bout(plan.config, plan.script, values=plan.values)
+        except BoutRefused as error:
+            refused |= dict.fromkeys(str(error).splitlines())
+    for plan in (plan for each in experiments for plan in _plans(each) if plan.edits):
+        try:
+            check_edits(plan)
         except BoutRefused as error:
             refused |= dict.fromkeys(str(error).splitlines())
     if refused:
@@ -62,8 +70,39 @@ def judge_all(
     for experiment in experiments:
         own = [each for (owner, _), each in zip(owners, collected, strict=True) if owner is experiment]
         sources = find_sources(_plans(experiment))
-        found.append(Judged(experiment, judge_rows(experiment, own, repetitions, seed, sources), tuple(own)))
-    return found
+        verdict = judge_rows(experiment, own, repetitions, seed, sources)
+        found.append(Judged(experiment, verdict, tuple(own)))
+    return _with_evidence(found, seed, workers, done)
+
+
+def _with_evidence(judged: Sequence[Judged], seed: int, workers: Workers, done: Done | None) -> list[Judged]:
+    """Run the probes of rows that came out otherwise."""
+    asked = [
+        (k, row.name, probe)
+        for k, each in enumerate(judged)
+        for row, seen in zip(each.experiment.rows, each.verdict.rows, strict=True)
+        for probe in (row.probes if seen.word != "as seen" else ())
+    ]
+    found = run_probes([probe for _, _, probe in asked], seed, workers=workers, done=done)
+    answers: dict[tuple[int, str], tuple[Probed, ...]] = {}
+    for (k, name, _), probed in zip(asked, found, strict=True):
+        answers[k, name] = (*answers.get((k, name), ()), probed)
+    return [
+        replace(
+            each,
+            verdict=_with_answers(each.verdict, {name: own for (j, name), own in answers.items() if j == k}, seed),
+            probed={name: own for (j, name), own in answers.items() if j == k},
+        )
+        for k, each in enumerate(judged)
+    ]
+
+
+def _with_answers(verdict: Verdict, answers: Mapping[str, Sequence[Probed]], seed: int) -> Verdict:
+    rows = (
+        replace(row, evidence=tuple(evidence(probed, seed) for probed in answers.get(row.name, ())))
+        for row in verdict.rows
+    )
+    return replace(verdict, rows=tuple(rows))
 
 
 def conduct_live(
@@ -108,6 +147,7 @@ def draw_all(judged: Sequence[Judged], target: Path, *, workers: Workers, done: 
 
     What is drawn is a representative repetition, which is run once more for it, and the row's picture over all.
     """
+    from nuc_engine.experiments.evidence_figure import draw_probe
     from nuc_engine.experiments.figures import DrawTask, draw_picture, draw_task
 
     drawn: dict[tuple[str, str], tuple[Figure, ...]] = {}
@@ -125,12 +165,24 @@ def draw_all(judged: Sequence[Judged], target: Path, *, workers: Workers, done: 
     keys = list(tasks)
     for index, figures in workers.run(draw_task, list(tasks.values()), done):
         drawn[keys[index]] = (*figures, *drawn[keys[index]])
-    return [replace(each, verdict=_with_figures(each.verdict, drawn)) for each in judged]
+    shown = [replace(each, verdict=_with_figures(each.verdict, drawn)) for each in judged]
+    return [replace(each, verdict=_with_drawings(each, target, draw_probe)) for each in shown]
+
+
+def _with_drawings(judged: Judged, target: Path, draw: Callable[[Probed, str, Path], tuple[Figure, ...]]) -> Verdict:
+    """Return the verdict with a figure of each probe, drawn into the experiment's folder."""
+    folder = target / judged.experiment.name
+    rows: list[RowVerdict] = []
+    for row in judged.verdict.rows:
+        own = zip(row.evidence, judged.probed.get(row.name, ()), strict=True)
+        shown = tuple(replace(one, figures=draw(probed, row.name, folder)) for one, probed in own)
+        rows.append(replace(row, evidence=shown))
+    return replace(judged.verdict, rows=tuple(rows))
 
 
 def representative(trials: Sequence[Trial]) -> Trial | None:
     """Return the first repetition that is as seen, else the first valid one, else one that did not start."""
-    for state in ("as seen", "otherwise", "failed start"):
+    for state in ("as seen", "otherwise", "too few", "failed start"):
         for trial in trials:
             if trial.state == state:
                 return trial
@@ -143,4 +195,9 @@ def _with_figures(verdict: Verdict, drawn: Mapping[tuple[str, str], tuple[Figure
 
 
 def _plans(experiment: Experiment) -> list[BoutPlan]:
-    return [plan for row in experiment.rows for plan in (*row.bouts, *row.control.bouts)]
+    return [
+        plan
+        for row in experiment.rows
+        for plans in (row.bouts, row.control.bouts, *(level.bouts for probe in row.probes for level in probe.levels))
+        for plan in plans
+    ]

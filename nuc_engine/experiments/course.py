@@ -1,4 +1,4 @@
-"""All repetitions of some rows, on all cores; failed starts are made up for with new seeds."""
+"""All repetitions of some rows, on all cores; those that are not valid are made up for with new seeds."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nuc_engine.bulk.pool import Workers
-from nuc_engine.experiments.protocol import Row, Trial
+from nuc_engine.experiments.protocol import NOT_VALID, Row, Trial
 from nuc_engine.experiments.trials import Task, run_task
 
 Keep = Callable[[Row, int, bool], Path | None]
 """Row, seed and whether it is the control -> where the bouts of a repetition are kept, None for nowhere."""
 
 Done = Callable[[int, int], None]
-"""Told how many repetitions are finished, of how many in all; the whole grows when starts fail."""
+"""Told how many repetitions are finished, of how many in all; the whole grows when some are not valid."""
 
 
 @dataclass(slots=True)
@@ -27,11 +27,11 @@ class Collected:
     control: dict[int, Trial] = field(default_factory=dict[int, Trial])
 
     def missing(self, repetitions: int) -> int:
-        """Return how many more repetitions are to be run: until so many were no failed start, or twice as many in all.
+        """Return how many more repetitions are to be run: until so many are valid, or twice as many in all.
 
         A bout that broke off is not made up for: it counts against the row.
         """
-        valid = sum(trial.state != "failed start" for trial in self.trials.values())
+        valid = sum(trial.state not in NOT_VALID for trial in self.trials.values())
         return max(0, min(repetitions - valid, 2 * repetitions - len(self.trials)))
 
 

@@ -55,7 +55,8 @@ def write_index(experiments: Sequence[Experiment], folder: Path) -> Path:
 
 def _files(verdict: Verdict) -> set[str]:
     # A name that leads out of the folder would have another file removed.
-    return {Path(figure.file).name for row in verdict.rows for figure in row.figures}
+    drawn = (figures for row in verdict.rows for figures in (row.figures, *(one.figures for one in row.evidence)))
+    return {Path(figure.file).name for figures in drawn for figure in figures}
 
 
 def _table(found: Iterable[tuple[Experiment, Verdict | None]]) -> str:
@@ -74,7 +75,7 @@ def _table(found: Iterable[tuple[Experiment, Verdict | None]]) -> str:
         "row",
         "what the dissertation saw",
         "as seen here",
-        "failed starts",
+        "not valid",
         "kicks needed",
         "kicks in the dissertation",
         "verdict",
@@ -89,7 +90,7 @@ def _line(verdict: Verdict, row: RowVerdict) -> tuple[str, ...]:
         row.name,
         row.saw,
         f"{row.as_seen.count} of {row.as_seen.of} ({page.interval(row.as_seen)})",
-        str(row.failed_starts),
+        page.besides(row.failed_starts, row.too_few) or "0",
         page.kicks_text(row),
         row.kicks_there,
         f"({row.word}; {verdict.standing})" if verdict.standing else f"**{row.word}**",
@@ -106,11 +107,13 @@ verdicts here are made by `nuc experiment all --pages docs/experiments`, nothing
 
 A *repetition* is one seed: it decides start pose, sensor noise, friction, servo turnaround and the strength and
 direction of kicks. A row is **as seen** when at least {ENOUGH:.0%} of its valid repetitions meet its criterion, over at
-least {LEAST_REPETITIONS} of them; in brackets stands the {LEVEL:.0%} Wilson interval of that share. Valid are all but
-failed starts, in which the leg did not do what it has to do before the change under study. Where a row allows kicks, a
+least {LEAST_REPETITIONS} of them; in brackets stands the {LEVEL:.0%} Wilson interval of that share. Not valid are
+repetitions that did not start, in which the leg did not do what it has to do before the change under study, and those
+with too little to judge, in which it did but chance left too few disturbances to look at. Where a row allows kicks, a
 repetition is kicked only when it does not come out without; kicks that were needed stand beside those of the
-dissertation. Every row has a control in which its criterion has to fail; if it ever does not, the row is **no
-evidence**. Where the emulated leg does otherwise than the robot, the page says so, and why.
+dissertation, those to begin apart from those in the end. Every row has a control in which its criterion has to fail; if
+it ever does not, the row is **no evidence**. Where the emulated leg does otherwise than the robot, the page says why,
+with experiments of its own.
 
 """.replace("%", " %")
 
@@ -121,7 +124,7 @@ Beside each page stands its verdict for machines. Numbers have six digits; null 
 
 | key | meaning |
 | --- | --- |
-| `format` | 1 |
+| `format` | 2 |
 | `good` | whether every row came out as seen, and every control failed |
 | `name`, `section`, `title` | the experiment |
 | `repetitions`, `seed` | how many valid repetitions were asked for, and the first seed |
@@ -132,12 +135,14 @@ Beside each page stands its verdict for machines. Numbers have six digits; null 
 | `rows[].name`, `saw`, `kicks_there` | the row, what the dissertation saw, its kicks |
 | `rows[].word` | `as seen`, `otherwise` or `no evidence` |
 | `rows[].as_seen` | `count` `of` valid repetitions, their share `value`, and its interval `low` to `high` |
-| `rows[].failed_starts`, `aborted` | repetitions that did not start as they must; bouts that broke off |
-| `rows[].kicks` | of the repetitions as seen: how many `repetitions` needed kicks, `mean` and `most` kicks of each |
+| `rows[].failed_starts`, `too_few`, `aborted` | how many did not start, had too little to judge, broke off |
+| `rows[].start_kicks`, `kicks` | of those as seen: how many `repetitions` needed kicks to begin, and in the end |
 | `rows[].numbers` | per number: `median`, `lowest`, `highest`, and the `count` of repetitions that have it |
 | `rows[].summary` | numbers over all repetitions together, as p values |
 | `rows[].outcomes` | bout, window, what the leg did in it, in how many repetitions |
 | `rows[].control` | `why` it has to fail, `as_seen` as above, `failed`: whether it did, its own `trials` |
-| `rows[].trials` | `seed`, `state`, `reasons`, `numbers`, `kicks`, when they were (`kicked_s`), `outcomes` of each |
+| `rows[].trials` | `seed`, `state`, `reasons`, `numbers`, `kicks`, `start_kicks`, `kicked_s`, `outcomes` of each |
 | `rows[].figures` | `file` and `caption` of each picture |
+| `rows[].evidence` | why: the `quantity` that was varied, `as_is`, `repetitions`, `seed`, `figures`, `levels` |
+| `rows[].evidence[].levels` | `label`, `value`, how many `started`, `numbers` (`middle`: median, of shares mean) |
 """

@@ -5,9 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row, Trial
+from nuc_engine.experiments.protocol import BoutPlan, Experiment, Probe, Row, Trial
 from nuc_engine.experiments.sources import Sources
-from nuc_engine.experiments.verdict import EMULATED, LEVEL, ControlVerdict, RowVerdict, Share, Spread, Verdict
+from nuc_engine.experiments.verdict import (
+    EMULATED,
+    LEVEL,
+    ControlVerdict,
+    Evidence,
+    EvidenceNumber,
+    Kicks,
+    RowVerdict,
+    Share,
+    Spread,
+    Verdict,
+)
 
 FILE = "page.md"
 _MOST_REASONS = 8
@@ -43,7 +54,7 @@ _RESULT_HEAD = (
     "row",
     "as seen",
     f"{LEVEL:.0%} interval".replace("%", " %"),
-    "failed starts",
+    "not valid",
     "kicks needed",
     "kicks in the dissertation",
     "control as seen",
@@ -58,7 +69,7 @@ def result_cells(row: RowVerdict) -> tuple[str, ...]:
         row.name,
         f"{row.as_seen.count} of {row.as_seen.of}{broken}",
         interval(row.as_seen),
-        str(row.failed_starts),
+        besides(row.failed_starts, row.too_few) or "0",
         kicks_text(row),
         row.kicks_there,
         f"{row.control.as_seen.count} of {len(row.control.trials)}",
@@ -72,12 +83,24 @@ def interval(share: Share) -> str:
 
 
 def kicks_text(row: RowVerdict) -> str:
-    """Return how many of the repetitions as seen needed kicks."""
+    """Return how many of the repetitions as seen needed kicks: to begin, and in the end."""
     if row.as_seen.count == 0:
         return "-"
-    if row.kicks.repetitions == 0:
-        return "none"
-    return f"in {row.kicks.repetitions} of {row.as_seen.count} (mean {row.kicks.mean:.2g}, most {row.kicks.most})"
+    parts = [f"to begin {_needed(row.start_kicks, row)}"] if row.start_kicks.repetitions else []
+    parts += [f"in the end {_needed(row.kicks, row)}"] if row.kicks.repetitions else []
+    return "; ".join(parts) or "none"
+
+
+def _needed(kicks: Kicks, row: RowVerdict) -> str:
+    return f"in {kicks.repetitions} of {row.as_seen.count} (mean {kicks.mean:.2g}, most {kicks.most})"
+
+
+def besides(failed_starts: int, too_few: int, aborted: int = 0) -> str:
+    """Return how many repetitions were left out of the count or broke off, and why; "" where there are none."""
+    parts = [f"{failed_starts} did not start"] if failed_starts else []
+    parts += [f"{too_few} with too little to judge"] if too_few else []
+    parts += [f"{aborted} broke off"] if aborted else []
+    return ", ".join(parts)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -130,7 +153,9 @@ def _methods(rows: Sequence[tuple[Row, RowVerdict]], root: str | None) -> str:
 
 
 def _differences(plan: BoutPlan) -> str:
-    return ", ".join(f"{name} = {value:g}" for name, value in {**plan.values, **plan.plant}.items()) or "-"
+    edits = {f"{hdso} at {time_s:g} s": value for (hdso, time_s), value in plan.edits.items()}
+    given = {**plan.values, **plan.plant, **edits}.items()
+    return ", ".join(f"{name} left out" if value is None else f"{name} = {value:g}" for name, value in given) or "-"
 
 
 def _xml(script: str) -> str:
@@ -158,36 +183,73 @@ def _row(row: Row, seen: RowVerdict, *, alone: bool) -> Iterator[str]:
     if seen.outcomes:
         yield table(("bout", "window", "what the leg did, in how many repetitions"), _outcomes(seen.outcomes))
     yield _against(seen.trials)
-    if seen.word == "otherwise":
+    if row.remark:
+        yield f"{level} To be noted\n\n{row.remark.strip()}"
+    if seen.word != "as seen":
         text = row.explanation.strip() or "Not explained yet."
         yield f"{level} Why it comes out otherwise here\n\n{text}"
+        for probe, found in _answered(row, seen):
+            yield from _evidence(probe, found, level + "#")
     for figure in seen.figures:
         yield f"![{figure.file}]({figure.file})\n\n*{figure.caption}*"
+
+
+def _answered(row: Row, seen: RowVerdict) -> list[tuple[Probe, Evidence]]:
+    probes = {probe.name: probe for probe in row.probes}
+    return [(probes[found.name], found) for found in seen.evidence if found.name in probes]
+
+
+def _evidence(probe: Probe, found: Evidence, level: str) -> Iterator[str]:
+    yield f"{level} Evidence: {probe.name}\n\n{probe.question.strip()}"
+    names = tuple(dict.fromkeys(name for one in found.levels for name in one.numbers))
+    yield table(
+        (found.quantity, *names, "repetitions that started"),
+        (
+            (
+                one.label + (" (as in the row)" if one.label == found.as_is else ""),
+                *(_answer(name, one.numbers.get(name)) for name in names),
+                f"{one.started} of {found.repetitions}",
+            )
+            for one in found.levels
+        ),
+    )
+    yield "Medians, with lowest and highest value in brackets; of shares the mean. " + (
+        f"{found.repetitions} repetitions at each level, with seeds from {found.seed} on."
+    )
+    for figure in found.figures:
+        yield f"![{figure.file}]({figure.file})\n\n*{figure.caption}*"
+
+
+def _answer(name: str, found: EvidenceNumber | None) -> str:
+    if found is None:
+        return "-"
+    if name.endswith("(share)"):
+        return f"{found.middle:.2f}"
+    return f"{number(found.middle)} ({number(found.lowest)} to {number(found.highest)})"
 
 
 def _control_result(control: ControlVerdict) -> str:
     text = (
         f"With the same criterion {control.as_seen.count} of {len(control.trials)} repetitions came out as seen"
-        f"{_besides(control.failed_starts, control.aborted)}"
+        f"{_besides(control)}"
     )
     if control.failed:
         return f"{text}: the criterion fails where it has to."
     return f"{text}: **the control did not fail, so this row proves nothing.**"
 
 
-def _besides(failed_starts: int, aborted: int) -> str:
-    parts = [f"{failed_starts} did not start"] if failed_starts else []
-    parts += [f"{aborted} broke off"] if aborted else []
-    return f" ({', '.join(parts)})" if parts else ""
+def _besides(seen: RowVerdict | ControlVerdict) -> str:
+    text = besides(seen.failed_starts, seen.too_few, seen.aborted)
+    return f" ({text})" if text else ""
 
 
 def _result(seen: RowVerdict) -> str:
     share = seen.as_seen
     if not share.of:
-        return f"None of {len(seen.trials)} repetitions started as it has to; there is nothing to judge."
+        return f"None of {len(seen.trials)} repetitions is valid{_besides(seen)}; there is nothing to judge."
     text = (
         f"{share.count} of {share.of} valid repetitions ({100 * share.value:.0f} %, {interval(share)}) are as seen"
-        f"{_besides(seen.failed_starts, seen.aborted)}."
+        f"{_besides(seen)}."
     )
     return f"{text} Kicks that those needed: {kicks_text(seen)}; in the dissertation: {seen.kicks_there.rstrip('.')}."
 
@@ -219,7 +281,7 @@ def _making(verdict: Verdict, command: str) -> str:
     if command:
         lines.append(f"    {command}")
     lines.append(
-        f"{verdict.repetitions} valid repetitions per row were asked for, {_numbered(verdict)}. Failed starts are"
+        f"{verdict.repetitions} valid repetitions per row were asked for, {_numbered(verdict)}. Those not valid are"
         " counted apart and made up for with further repetitions, up to twice as many in all. Every repetition stands"
         " in `verdict.json`."
     )

@@ -5,6 +5,7 @@
     BoutPlan     one bout of a repetition; all bouts of a repetition have the same seed
     Observation  what was seen in one bout
     Finding      what a criterion says of one repetition
+    Probe        an experiment beside the row: one thing varied, to find out why the row comes out as it does
 
 The catalogue (`nuc_engine.experiments.catalogue`) holds the experiments; everything else only reads these tables.
 """
@@ -23,8 +24,12 @@ from nuc_engine.analysis.tracks import LegTracks
 Part = Literal["before", "interim", "final"]
 """Before: what the leg has to do for the rest to mean anything. Final: where a kick may be given when it is needed."""
 
-State = Literal["as seen", "otherwise", "failed start", "aborted"]
-"""As the dissertation saw it; not so; the behaviour before it was not there; the bout itself did not complete."""
+State = Literal["as seen", "otherwise", "failed start", "too few", "aborted"]
+"""As the dissertation saw it; not so; the behaviour before it was not there; too little happened to be judged; the bout
+itself did not complete."""
+
+NOT_VALID: tuple[State, ...] = ("failed start", "too few")
+"""Repetitions of which nothing can be said; they are counted apart, and made up for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,8 @@ class Window:
 class BoutPlan:
     """One bout: `values` are written at time 0 (HDSO name -> value), `plant` overrides numbers of plant.toml.
 
+    `edits` change the script: (HDSO id, time in s) -> the value it writes then, or reaches in the gradual change that
+    begins then; what is not written there is added. None leaves the write out.
     `kicks_s` are the instants, within final windows, at which a kick is given when the leg does not do there what is
     wanted: first none, then one, then two. `start_kick_s` likewise, in a window before.
     """
@@ -53,6 +60,7 @@ class BoutPlan:
     windows: tuple[Window, ...]
     values: Mapping[str, float] = field(default_factory=dict[str, float])
     plant: Mapping[str, float] = field(default_factory=dict[str, float])
+    edits: Mapping[tuple[int, float], float | None] = field(default_factory=dict[tuple[int, float], float | None])
     kicks_s: tuple[float, ...] = ()
     start_kick_s: float | None = None
 
@@ -70,10 +78,11 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a criterion says of one repetition: `started` False makes it a failed start, whatever `ok` is.
+    """What a criterion says of one repetition.
 
-    `reasons` say what speaks against it, one sentence each; `numbers` go into the result table and the verdict,
-    `samples` (as step durations) into the row's summary and picture.
+    `started` False makes it a failed start, whatever `ok` is, and `enough` False one in which too little happened that
+    could be judged. `reasons` say what speaks against it, one sentence each; `numbers` go into the result table and the
+    verdict, `samples` (as step durations) into the row's summary and picture.
     `settled` says that what speaks against it came before the final part, so that no kick there can help.
     """
 
@@ -83,6 +92,7 @@ class Finding:
     samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
     started: bool = True
     settled: bool = False
+    enough: bool = True
 
 
 Observations = Mapping[str, Observation]
@@ -93,9 +103,10 @@ Criterion = Callable[[Observations], Finding]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One repetition, judged. `kicks` were given because needed; `outcomes` by bout label and window name.
+    """One repetition, judged. `kicks` were given because needed, `start_kicks` of them to make the leg begin.
 
-    `kicked_s` are the instants of these kicks by bout label, for bouts that got any.
+    `outcomes` are by bout label and window name; `kicked_s` are the instants of the kicks by bout label, for bouts that
+    got any.
     """
 
     seed: int
@@ -106,6 +117,7 @@ class Trial:
     kicks: int
     outcomes: Mapping[str, Mapping[str, str]]
     kicked_s: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
+    start_kicks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +130,39 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """One setting of what a probe varies; `value` is its place on the axis, nan where settings have no order."""
+
+    label: str
+    bouts: tuple[BoutPlan, ...]
+    value: float = float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """An experiment of its own about why a row comes out otherwise: one thing varied, all else as in the row.
+
+    `quantity` is what is varied, with its unit. `measure` gives the numbers of one repetition at one level, nothing
+    where the leg did not start; a number whose name ends in "(share)" is 0 or 1 and is averaged, of others the median
+    is taken. `as_is` is the label of the level the row is run with.
+    """
+
+    name: str
+    question: str
+    quantity: str
+    levels: tuple[Level, ...]
+    measure: Callable[[Observations], Mapping[str, float]]
+    as_is: str = ""
+    repetitions: int = 6
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One line of the result table. `summary` makes numbers over all repetitions (tests, intervals) from the trials.
 
-    `kicks_there` says what the dissertation reports of kicks. `explanation` stands on the page when the emulated leg
-    does otherwise: evidence, not excuse; the criterion stays. `picture` draws over all repetitions, into an SVG file,
-    beside the figures every row has of one bout.
+    `kicks_there` says what the dissertation reports of kicks. `explanation` and `probes` stand on the page when the
+    emulated leg does otherwise: evidence, not excuse; the criterion stays. `remark` stands there in any case.
+    `picture` draws over all repetitions, into an SVG file, beside the figures every row has of one bout.
     """
 
     name: str
@@ -134,6 +173,8 @@ class Row:
     control: Control
     kicks_there: str = "none"
     explanation: str = ""
+    remark: str = ""
+    probes: tuple[Probe, ...] = ()
     summary: Callable[[Sequence[Trial]], Mapping[str, float]] | None = None
     picture: Callable[[Sequence[Trial], Path], None] | None = None
 

@@ -14,7 +14,7 @@ from nuc_engine.experiments.protocol import Trial
 from nuc_engine.experiments.verdict import ControlVerdict, Share, Verdict
 
 FILE = "verdict.json"
-FORMAT = 1
+FORMAT = 2
 _DIGITS = 6
 _DERIVED: Mapping[type, tuple[str, ...]] = MappingProxyType({Share: ("value",), ControlVerdict: ("failed",)})
 """What is written beside the fields, for readers that do not want to compute it."""

@@ -6,6 +6,7 @@ it is as if the leg had been kicked in time; and no bout has to know of the deci
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from nuc_engine.analysis.outcome import Outcome, classify
 from nuc_engine.analysis.steps import detect_steps
 from nuc_engine.bout import BoutSpec, run_bout
 from nuc_engine.bulk.scratch import scratch_folder
+from nuc_engine.experiments.edits import script_of
 from nuc_engine.experiments.protocol import BoutPlan, Criterion, Finding, Observation, Row, State, Trial
 from nuc_engine.plants.events import Kick
 
@@ -87,11 +89,13 @@ def run_again(plans: Sequence[BoutPlan], trial: Trial, folder: Path) -> None:
 
 def run_plan(plan: BoutPlan, seed: int, folder: Path, kicks_s: tuple[float, ...] = ()) -> Observation:
     """Run one bout into `folder`/label and return what was seen in it. Raises Aborted, and as `run_bout` does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    script = script_of(plan, folder)
     result = run_bout(
         BoutSpec(
             config=plan.config,
             out=folder / plan.label,
-            script=plan.script,
+            script=script,
             duration_s=plan.duration_s,
             seed=seed,
             overwrite=True,
@@ -151,7 +155,7 @@ def _kick(
 ) -> Trial:
     """Try final kicks where they may help; return what came of it."""
     most = max((len(plan.kicks_s) for plan in plans), default=0)
-    if finding.ok or not finding.started or finding.settled or not most:
+    if finding.ok or not finding.started or not finding.enough or finding.settled or not most:
         return trial_of(seed, seen, finding)
     again = dict(seen)
     in_vain: list[str] = []
@@ -162,7 +166,7 @@ def _kick(
         except Aborted as aborted:
             in_vain.append(f"after {_counted(count)}: {aborted}")
             continue
-        if kicked.ok and kicked.started:
+        if kicked.ok and kicked.started and kicked.enough:
             return trial_of(seed, again, kicked)
     in_vain.append(f"{'' if most == 1 else 'up to '}{_counted(most)} did not help")
     return trial_of(seed, seen, replace(finding, reasons=(*finding.reasons, *in_vain)))
@@ -188,25 +192,36 @@ def _look(
 
 def trial_of(seed: int, seen: Mapping[str, Observation], finding: Finding | str) -> Trial:
     """Return a repetition, judged, or broken off for the reason given; kicks are those of the observations."""
+    judged = Finding(False, (finding,)) if isinstance(finding, str) else finding
     kicked = {label: one.kicks_s for label, one in seen.items() if one.kicks_s}
-    kicks = sum(map(len, kicked.values()))
-    if isinstance(finding, str):
-        return Trial(seed, "aborted", (finding,), {}, {}, kicks, _outcomes(seen), kicked)
     return Trial(
         seed=seed,
-        state=_state(finding),
-        reasons=finding.reasons,
-        numbers=finding.numbers,
-        samples=finding.samples,
-        kicks=kicks,
+        state="aborted" if isinstance(finding, str) else _state(finding),
+        reasons=judged.reasons,
+        numbers=judged.numbers,
+        samples=judged.samples,
+        kicks=sum(map(len, kicked.values())),
         outcomes=_outcomes(seen),
         kicked_s=kicked,
+        start_kicks=sum(map(_start_kicks, seen.values())),
     )
+
+
+def _start_kicks(one: Observation) -> int:
+    """Return how many kicks were given to make the leg begin: those before any that may be given in the end.
+
+    A hand is not on time, so that the instants themselves do not tell.
+    """
+    if one.plan.start_kick_s is None:
+        return 0
+    return sum(time_s < min(one.plan.kicks_s, default=math.inf) for time_s in one.kicks_s)
 
 
 def _state(finding: Finding) -> State:
     if not finding.started:
         return "failed start"
+    if not finding.enough:
+        return "too few"
     return "as seen" if finding.ok else "otherwise"
 
 

@@ -1,9 +1,10 @@
 """From repetitions to a verdict: shares with intervals, kicks, numbers, and whether the control failed as it must.
 
-A row is *as seen* when at least 90 % of its valid repetitions are as the dissertation saw it. Valid are all but failed
-starts; a bout that broke off is valid and not as seen. Fewer valid repetitions than were asked for leave the row
-without evidence, however they came out. So does a control that comes out as seen even once, or of which no repetition
-was judged, because all failed to start or broke off: then nobody knows whether the criterion can tell.
+A row is *as seen* when at least 90 % of its valid repetitions are as the dissertation saw it. Not valid are failed
+starts, and those in which too little happened to be judged; a bout that broke off is valid and not as seen. Fewer
+valid repetitions than were asked for leave the row without evidence, however they came out. So does a control that
+comes out as seen even once, or of which no repetition was judged, because none was valid or all broke off: then nobody
+knows whether the criterion can tell.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from statistics import NormalDist, median
 from typing import Literal
 
 from nuc_engine.experiments.course import Collected
-from nuc_engine.experiments.protocol import Experiment, Row, Trial
+from nuc_engine.experiments.protocol import NOT_VALID, Experiment, Row, State, Trial
 from nuc_engine.experiments.sources import Sources
 
 Word = Literal["as seen", "otherwise", "no evidence"]
@@ -78,6 +79,7 @@ class ControlVerdict:
     why: str
     as_seen: Share
     failed_starts: int
+    too_few: int
     aborted: int
     trials: tuple[Trial, ...]
 
@@ -96,16 +98,58 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceNumber:
+    """A number of a probe at one level, over `count` repetitions: its median, or, for a share, its mean."""
+
+    middle: float
+    lowest: float
+    highest: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceLevel:
+    """One level of a probe: its label, its place on the axis, how many repetitions started, and their numbers."""
+
+    label: str
+    value: float
+    started: int
+    numbers: Mapping[str, EvidenceNumber]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What came of a probe: `repetitions` at each level of `quantity`, with seeds from `seed` on.
+
+    `as_is` is the label of the level the row itself is run with.
+    """
+
+    name: str
+    quantity: str
+    as_is: str
+    repetitions: int
+    seed: int
+    levels: tuple[EvidenceLevel, ...]
+    figures: tuple[Figure, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
 class RowVerdict:
-    """One line of the result table. `trials` are in the order of their seeds."""
+    """One line of the result table. `trials` are in the order of their seeds.
+
+    `start_kicks` were needed before what is studied began, `kicks` in the end of it. `evidence` is there when the row
+    came out otherwise.
+    """
 
     name: str
     saw: str
     word: Word
     as_seen: Share
     failed_starts: int
+    too_few: int
     aborted: int
     kicks: Kicks
+    start_kicks: Kicks
     kicks_there: str
     numbers: Mapping[str, Spread]
     summary: Mapping[str, float]
@@ -113,6 +157,7 @@ class RowVerdict:
     control: ControlVerdict
     trials: tuple[Trial, ...]
     figures: tuple[Figure, ...] = field(default=())
+    evidence: tuple[Evidence, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,20 +209,28 @@ def judge_rows(
 
 def judge_row(row: Row, trials: Sequence[Trial], control: Sequence[Trial], asked: int = 1) -> RowVerdict:
     """Return the verdict over one row's repetitions, of which `asked` have to be valid, and those of its control."""
-    valid = [trial for trial in trials if trial.state != "failed start"]
+    valid = [trial for trial in trials if trial.state not in NOT_VALID]
     whole = [trial for trial in valid if trial.state != "aborted"]
+    good = [trial for trial in valid if trial.state == "as seen"]
     share = _share(valid)
     checked = ControlVerdict(
-        row.control.why, _share([t for t in control if t.state != "failed start"]), *_failures(control), tuple(control)
+        why=row.control.why,
+        as_seen=_share([trial for trial in control if trial.state not in NOT_VALID]),
+        failed_starts=_count(control, "failed start"),
+        too_few=_count(control, "too few"),
+        aborted=_count(control, "aborted"),
+        trials=tuple(control),
     )
     return RowVerdict(
         name=row.name,
         saw=row.saw,
         word=_word(share, checked, asked),
         as_seen=share,
-        failed_starts=_failures(trials)[0],
-        aborted=_failures(trials)[1],
-        kicks=_kicks([trial for trial in valid if trial.state == "as seen"]),
+        failed_starts=_count(trials, "failed start"),
+        too_few=_count(trials, "too few"),
+        aborted=_count(trials, "aborted"),
+        kicks=_kicks([trial.kicks - trial.start_kicks for trial in good]),
+        start_kicks=_kicks([trial.start_kicks for trial in good]),
         kicks_there=row.kicks_there,
         numbers=_spreads(whole),
         summary={} if row.summary is None or not whole else dict(row.summary(whole)),
@@ -219,13 +272,11 @@ def _share(trials: Sequence[Trial]) -> Share:
     return Share(count, len(trials), *wilson(count, len(trials)))
 
 
-def _failures(trials: Iterable[Trial]) -> tuple[int, int]:
-    states = Counter(trial.state for trial in trials)
-    return states["failed start"], states["aborted"]
+def _count(trials: Iterable[Trial], state: State) -> int:
+    return sum(trial.state == state for trial in trials)
 
 
-def _kicks(trials: Sequence[Trial]) -> Kicks:
-    counts = [trial.kicks for trial in trials]
+def _kicks(counts: Sequence[int]) -> Kicks:
     if not counts:
         return Kicks(0, math.nan, 0)
     return Kicks(sum(count > 0 for count in counts), sum(counts) / len(counts), max(counts))

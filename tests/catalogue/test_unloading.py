@@ -19,6 +19,7 @@ from nuc_engine.experiments.catalogue.unloading import (
     pooled,
     sign_test,
     stances,
+    unaided,
 )
 from nuc_engine.experiments.protocol import Finding, Observation, Row, Trial
 from tests.catalogue.seen import leg, observe, steps
@@ -83,9 +84,10 @@ def test_less_than_two_evaluations_of_the_rules_is_no_gain() -> None:
     assert judge(FWD, walk(0.075)).ok
 
 
-def test_one_disturbance_in_stance_is_too_few() -> None:
-    for count, started in ((1, False), (2, True)):
-        assert criterion("FWD", Schedule(count, 6.0, 3.5), {BOUT: walk(0.2)}).started == started
+def test_three_disturbances_in_stance_are_too_few_but_no_failed_start() -> None:
+    for count, enough in ((3, False), (4, True)):
+        finding = criterion("FWD", Schedule(count, 6.0, 3.5), {BOUT: walk(0.2)})
+        assert (finding.started, finding.enough) == (True, enough)
 
 
 def test_stances_soon_after_a_disturbance_are_no_comparison() -> None:
@@ -111,7 +113,7 @@ def test_one_action_of_two_is_not_enough() -> None:
 
 def test_disturbances_in_swing_do_not_count() -> None:
     finding = judge(FWD, walk(0.2, offset_s=0.25))
-    assert not finding.started
+    assert (finding.started, finding.enough) == (True, False)
     assert finding.reasons[0].startswith("FTi flexion: 0 disturbances count")
 
 
@@ -144,7 +146,7 @@ def test_an_action_in_force_already_can_not_be_promoted() -> None:
 def test_a_tibia_that_is_not_flexed_enough_is_not_asked_to_extend() -> None:
     assert gains(walk(0.2, ITF, fti_deg=89.0), PREDICTED["ITF"][0], SCHEDULE) == ()
     assert len(gains(walk(0.2, ITF, fti_deg=91.0), PREDICTED["ITF"][0], SCHEDULE)) == len(TIMES_S)
-    assert not judge(ITF, walk(0.2, ITF, fti_deg=89.0)).started
+    assert not judge(ITF, walk(0.2, ITF, fti_deg=89.0)).enough
 
 
 def test_an_action_that_never_comes_counts_as_a_second() -> None:
@@ -215,3 +217,18 @@ def test_gains_of_all_repetitions_are_pooled() -> None:
     assert numbers["CTr levation: share sooner"] == 0.75
     assert numbers["CTr levation: median gain of all disturbances (s)"] == pytest.approx(0.15)
     assert numbers["CTr levation: sign test p"] == sign_test(3, 1)
+
+
+def test_an_action_before_thc1_lets_go_is_told_from_one_after_it() -> None:
+    seen = walk(0.2)
+    assert {name.lower() for name in seen.leg.module("ThC").action_names} >= {"tc1_retractionlev"}
+    for delay_s, first in ((0.6, True), (0.0, False)):
+        thc = seen.leg.module("ThC")
+        swing = thc.actions[[name.lower() for name in thc.action_names].index("tc1_retractionlev")]
+        stance = next(code for code in thc.actions if code != swing)
+        action = np.full_like(thc.action, stance)
+        for time in TIMES_S:
+            action[(seen.leg.t_state_s >= time + delay_s) & (seen.leg.t_state_s < time + 1.5)] = swing
+        modules = tuple(replace(m, action=action) if m.role == "ThC" else m for m in seen.leg.modules)
+        found = unaided(replace(seen, leg=replace(seen.leg, modules=modules)), LEVATES, SCHEDULE)
+        assert set(found) == {first}

@@ -89,3 +89,9 @@ def test_a_row_that_can_not_run_ends_it_all():
 @pytest.mark.parametrize(("name", "stem"), [("A", "A"), ("a b/c", "a-b-c"), ("..", "row"), ("16 cm", "16-cm")])
 def test_a_row_s_name_makes_a_file_name(name, stem):
     assert file_stem(name) == stem
+
+
+def test_repetitions_with_too_little_to_judge_are_made_up_for(monkeypatch):
+    answering(monkeypatch, lambda task: "too few" if task.seed == 101 else "as seen")
+    (found,) = run_rows([tiny.row()], 4, 100, workers=Inline())
+    assert sorted(found.trials) == [100, 101, 102, 103, 104]

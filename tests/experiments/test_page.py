@@ -173,7 +173,7 @@ def test_the_table_over_all_tells_what_is_no_verdict(tmp_path):
 
 def test_a_row_none_of_which_started_has_nothing_to_judge():
     experiment, verdict = verdict_of(ROW, as_seen=0, failed=3)
-    assert "None of 3 repetitions started" in page(experiment, verdict)
+    assert "None of 3 repetitions is valid (3 did not start)" in page(experiment, verdict)
 
 
 def test_the_control_s_bouts_stand_in_the_method():
@@ -186,3 +186,20 @@ def test_an_earlier_verdict_that_can_not_be_read_is_replaced(tmp_path):
     (tmp_path / "verdict.json").write_text('{"format": 1}')
     write_experiment(*verdict_of(ROW), tmp_path)
     assert read_verdict(tmp_path) is not None
+
+
+def test_kicks_to_begin_stand_apart():
+    trials = {k: tiny.trial(k, kicks=2 if k else 1, start_kicks=1) for k in range(2)}
+    row = replace(ROW, remark="It hops.")
+    collected = [Collected(row, trials, {1: tiny.trial(1, "otherwise")})]
+    verdict = judge_rows(tiny.experiment(row), collected, 2, 20001, Sources("", False, {}, {}))
+    text = page(tiny.experiment(row), verdict)
+    assert "to begin in 2 of 2 (mean 1, most 1); in the end in 1 of 2 (mean 0.5, most 1)" in text
+    assert "To be noted\n\nIt hops." in text
+
+
+def test_what_is_not_valid_is_named():
+    experiment, verdict = verdict_of(ROW, as_seen=19, otherwise=1, failed=2)
+    seen = replace(verdict.rows[0], too_few=3)
+    text = page(experiment, replace(verdict, rows=(seen,)))
+    assert "| 2 did not start, 3 with too little to judge |" in text

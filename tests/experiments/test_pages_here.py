@@ -43,9 +43,22 @@ def test_a_page_its_verdict_and_its_figures_belong_together(name):
     folder = PAGES / name
     verdict = read_verdict(folder)
     assert verdict is not None
-    figures = {figure.file for row in verdict.rows for figure in row.figures}
+    drawn = [figures for row in verdict.rows for figures in (row.figures, *(one.figures for one in row.evidence))]
+    figures = {figure.file for own in drawn for figure in own}
     assert {path.name for path in folder.iterdir()} == figures | {"page.md", "verdict.json"}
     assert [link for link in links(folder / "page.md") if not link.exists()] == []
     assert [row.name for row in verdict.rows] == [
         row.name for experiment in EXPERIMENTS if experiment.name == name for row in experiment.rows
     ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_came_out_otherwise_is_explained_with_evidence(name):
+    verdict = read_verdict(PAGES / name)
+    assert verdict is not None
+    (experiment,) = [each for each in EXPERIMENTS if each.name == name]
+    for row, seen in zip(experiment.rows, verdict.rows, strict=True):
+        if seen.word != "as seen":
+            assert row.explanation, row.name
+            assert seen.evidence, row.name
+            assert all(one.figures for one in seen.evidence), row.name

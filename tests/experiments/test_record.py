@@ -39,7 +39,7 @@ def test_it_comes_back_as_it_was(verdict, tmp_path):
 
 def test_it_is_json_that_says_what_machines_want_to_know(verdict, tmp_path):
     record = json.loads(write_verdict(verdict, tmp_path).read_text())
-    assert record["format"] == 1
+    assert record["format"] == 2
     assert record["good"] is False
     assert record["rows"][0]["word"] == "otherwise"
     assert record["rows"][0]["as_seen"]["value"] == 0.5
@@ -57,9 +57,9 @@ def test_there_may_be_none(tmp_path):
     ("text", "said"),
     [
         ("{", "can not be read"),
-        ("[]", "no verdict of format 1"),
-        ('{"format": 2}', "no verdict of format 1"),
-        ('{"format": 1}', "not in the expected form"),
+        ("[]", "no verdict of format 2"),
+        ('{"format": 1}', "no verdict of format 2"),
+        ('{"format": 2}', "not in the expected form"),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path, text, said):

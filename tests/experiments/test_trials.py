@@ -216,3 +216,24 @@ def test_a_window_that_can_not_be_looked_at_aborts_the_repetition():
 def test_a_row_that_can_not_run_is_no_result():
     with pytest.raises(BoutRefused):
         run_trial(tiny.row(bouts=(tiny.plan(values={"nonsense": 1.0}),)), 5)
+
+
+def test_kicks_to_begin_are_told_from_those_in_the_end():
+    def criterion(seen) -> Finding:
+        kicks = seen["only"].kicks_s
+        return Finding(len(kicks) == 2, started=bool(kicks))
+
+    both = judge_trial((tiny.plan(start_kick_s=0.5, kicks_s=(1.0, 1.5)),), criterion, 1, Leg())
+    assert (both.kicks, both.start_kicks) == (2, 1)
+    only = judge_trial((tiny.plan(start_kick_s=0.5),), starts_with_a_kick, 1, Leg())
+    assert (only.kicks, only.start_kicks) == (1, 1)
+    last = judge_trial((tiny.plan(kicks_s=(1.0,)),), needs(1), 1, Leg())
+    assert (last.kicks, last.start_kicks) == (1, 0)
+
+
+def test_a_leg_that_started_but_gave_too_little_to_judge_is_not_a_failed_start():
+    leg = Leg()
+    little = Finding(False, ("1 disturbance counts",), enough=False)
+    trial = judge_trial((tiny.plan(kicks_s=(1.0,), start_kick_s=0.5),), lambda seen: little, 1, leg)
+    assert (trial.state, trial.kicks, trial.reasons) == ("too few", 0, ("1 disturbance counts",))
+    assert leg.asked == [("only", ())]

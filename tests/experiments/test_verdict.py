@@ -70,6 +70,14 @@ def test_too_few_repetitions_that_started_are_no_evidence():
     assert not judge_rows(tiny.experiment(), few, 20, 20001, Sources("", False, {}, {})).good
 
 
+def test_repetitions_with_too_little_to_judge_are_neither_failed_starts_nor_valid():
+    found = [*trials(18, 2, failed=1), tiny.trial(30, "too few"), tiny.trial(31, "too few")]
+    seen = judge_row(tiny.row(), found, [*BAD, tiny.trial(9, "too few")])
+    assert (seen.as_seen.of, seen.failed_starts, seen.too_few, seen.word) == (20, 1, 2, "as seen")
+    assert (seen.control.as_seen.of, seen.control.too_few) == (5, 1)
+    assert judge_row(tiny.row(), trials(20), [tiny.trial(1, "too few")]).word == "no evidence"
+
+
 def test_failed_starts_are_counted_apart():
     seen = judge_row(tiny.row(), trials(3, 1, failed=2, aborted=1), BAD)
     assert (seen.as_seen.count, seen.as_seen.of, seen.failed_starts, seen.aborted) == (3, 5, 2, 1)
@@ -80,6 +88,13 @@ def test_kicks_are_those_of_the_repetitions_as_seen():
     found = [tiny.trial(1, kicks=1), tiny.trial(2, kicks=2), tiny.trial(3), tiny.trial(4, "otherwise", kicks=2)]
     kicks = judge_row(tiny.row(kicks_there="one in three"), found, BAD).kicks
     assert (kicks.repetitions, kicks.mean, kicks.most) == (2, 1.0, 2)
+
+
+def test_kicks_to_begin_are_counted_apart_from_those_in_the_end():
+    found = [tiny.trial(1, kicks=1, start_kicks=1), tiny.trial(2, kicks=2, start_kicks=1), tiny.trial(3)]
+    seen = judge_row(tiny.row(), found, BAD)
+    assert (seen.start_kicks.repetitions, seen.start_kicks.most) == (2, 1)
+    assert (seen.kicks.repetitions, seen.kicks.mean) == (1, pytest.approx(1 / 3))
 
 
 def test_numbers_are_medians_of_those_that_have_them():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from nuc_engine.experiments.catalogue.evidence import PROBES
 from nuc_engine.experiments.protocol import Experiment
 
 _D1 = """\
@@ -62,10 +63,6 @@ change, where the robot's leg went on with sweeping arcs.""",
     ("muscles-sideways", "muscles-sideways"): """\
 With the printed activations the emulated leg detects the ground with either model. What stopped the robot, a tibia
 that overextends before the very small rise of the load at touch-down is noticed (7.2.1), seldom happens here.""",
-    ("disconnect", "disconnect"): """\
-In the hand the joints go on cycling, with nearly the period they had on the ground: the load signal is the motor's
-current, which has spikes when the joint reverses, whether the leg is attached or not. The robot's joints came to
-rest on plateaus (figure 7-3).""",
     ("muscles-forward", "ten minutes"): """\
 Both models walk for ten minutes and lift off within a degree of the step before, which is hardly more than what one
 tick of the servo's meter (0.65 degrees) and the 25 ms between evaluations of the rules would give equal steps
@@ -75,11 +72,15 @@ flexibility (7.1.2), which this one has not.""",
 
 
 def explained(experiment: Experiment) -> Experiment:
-    """Return the experiment with the explanations of its rows."""
-    rows = (replace(row, explanation=_TEXTS.get((experiment.name, row.name), "")) for row in experiment.rows)
+    """Return the experiment with the explanations of its rows, and the experiments that bear them out."""
+    rows = (
+        replace(row, explanation=_TEXTS.get(key, ""), probes=PROBES.get(key, ()))
+        for row in experiment.rows
+        for key in [(experiment.name, row.name)]
+    )
     return replace(experiment, rows=tuple(rows))
 
 
 def unused(experiments: tuple[Experiment, ...]) -> set[tuple[str, str]]:
     """Return explanations of rows that are not there."""
-    return set(_TEXTS) - {(experiment.name, row.name) for experiment in experiments for row in experiment.rows}
+    return {*_TEXTS, *PROBES} - {(experiment.name, row.name) for experiment in experiments for row in experiment.rows}

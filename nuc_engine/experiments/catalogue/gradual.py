@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from nuc_engine.analysis.outcome import step_kinds
 from nuc_engine.experiments.catalogue.parts import (
     BOUT,
     PAUSE_S,
@@ -32,6 +33,8 @@ In Figure 7-32 it "keeps working slightly past" the middle; the bounds leave 2.5
 """
 STRAY_LIFT_OFFS = 2
 """So many times the foot may still leave the ground after walking has died out, as a leg does that twitches."""
+RULES_CHANGE_S, GRADUAL_END_S = 35.0, 40.0
+"""When the rules of Eb change, and when its activations have arrived."""
 USELESS = 0.5
 """Share of the inward travel in stance, compared with before, up to which a turn is called nearly useless."""
 
@@ -96,7 +99,12 @@ def criterion_eb(seen: Observations) -> Finding:
     """ITF until the rules change, ITB after it."""
     one = seen[BOUT]
     numbers = {f"{name} step period (s)": period_s(one, name) for name in ("early", "final")}
+    numbers["backward steps from 35 to 40 s"] = float(_backward_steps(one, RULES_CHANGE_S, GRADUAL_END_S))
     return judged(not_started([one], "ITF"), unlike(one, "early", "ITF") + unlike(one, "final", "ITB"), numbers)
+
+
+def _backward_steps(one: Observation, begin_s: float, end_s: float) -> int:
+    return sum(step.kind == "backward" for step in step_kinds(one.leg, one.steps, begin_s, end_s))
 
 
 def criterion_ec(seen: Observations) -> Finding:
@@ -312,7 +320,8 @@ EXPERIMENT_EB = _e(
         saw="ITF until the rules change, a few backward steps, then ITB",
         bouts=one_bout("experiment_eb", 65.0, *_EA_WINDOWS, start_kick_s=_E_START_KICK_S),
         criterion_text=f"{_E_START} From 30.5 to 35 s it still steps as in ITF, and from 43 to 65 s as in ITB,"
-        " without a kick.",
+        " without a kick. Backward steps from 35 to 40 s are counted, since the robot made a few; they are no part of"
+        " the criterion.",
         criterion=criterion_eb,
         control=Control(
             why="Experiment Ea, judged alike: its rules change at 30 s, and ITF must not outlast them.",

@@ -212,6 +212,10 @@ coxa-trochanter joint is taken off by hand; what was taken off stays in the hand
             " 70 s, together again, it steps sideways, if need be after a kick at 40 s or two, at 40"
             " and 46 s; then it counts as trapped.",
             criterion=criterion_disconnect,
+            remark="In the hand the joints do not come to rest. They go on cycling in the air, with cycles of another"
+            " duration: the load signal is the motor's current, which has spikes when the joint reverses, whether"
+            " the leg is attached or not. The robot's joints came to rest on plateaus (Figure 7-3), and were"
+            " sometimes trapped there; this leg was not.",
             control=Control(
                 why="The same bout with the leg left whole: the pattern goes on, and must be seen to.",
                 bouts=_disconnect(None),

@@ -1,0 +1,303 @@
+"""Experiments beside rows that come out otherwise: the row's bouts with one thing varied, all else left as it is.
+
+Each asks what the explanation of its row claims. They were made after the verdicts, and change none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from statistics import median
+
+from nuc_engine.analysis.spread import spread, step_samples
+from nuc_engine.experiments.catalogue.gradual import (
+    EXPERIMENT_EA,
+    EXPERIMENT_EB,
+    EXPERIMENT_EC,
+    EXPERIMENT_GC,
+    criterion_eb,
+    criterion_ec,
+    criterion_gc,
+)
+from nuc_engine.experiments.catalogue.muscles import LINEAR, PIECES, resolution_of
+from nuc_engine.experiments.catalogue.parts import BOUT, cycling, died_out_s, lift_offs, not_started, window, windows_of
+from nuc_engine.experiments.catalogue.subsets import EXPERIMENT_FB
+from nuc_engine.experiments.catalogue.transitions import EXPERIMENT_D2
+from nuc_engine.experiments.catalogue.unloading import (
+    EXPERIMENT_DROPOUT,
+    EXPERIMENT_MAGNET,
+    PREDICTED,
+    SCHEDULES,
+    gains,
+    unaided,
+)
+from nuc_engine.experiments.protocol import BoutPlan, Experiment, Level, Observation, Observations, Probe, Window
+
+Numbers = Mapping[str, float]
+Edits = Mapping[tuple[int, float], float | None]
+
+
+def _edited(plan: BoutPlan, edits: Edits, label: str = BOUT) -> BoutPlan:
+    return replace(plan, label=label, edits=edits)
+
+
+def _levels(values: Iterable[float], bouts: Callable[[float], tuple[BoutPlan, ...]]) -> tuple[Level, ...]:
+    return tuple(Level(f"{value:g}", bouts(value), value) for value in values)
+
+
+def _is(one: Observation, name: str, kind: str) -> float:
+    return float(one.outcomes[name].kind == kind)
+
+
+# Fb: the tibia's cycle in the interim, against the threshold at which it turns.
+
+(_FB,) = EXPERIMENT_FB.rows[0].bouts
+
+
+def measure_fb(seen: Observations) -> Numbers:
+    """Cycles in the interim, and what becomes of ITF."""
+    one = seen[BOUT]
+    if not_started([one], "FWD"):
+        return {}
+    cycles = sum(bool(cycling(one, name)) for name in windows_of(one.plan, "interim"))
+    return {
+        "parts of the interim with a cycle, of 3": float(cycles),
+        "no cycle in the interim (share)": float(cycles == 0),
+        "ITF in the end, not kicked (share)": _is(one, "final", "ITF"),
+    }
+
+
+def _fb(value: float) -> tuple[BoutPlan, ...]:
+    return (_edited(_FB, {(103, 20.0): value}),)
+
+
+PROBE_FB = Probe(
+    name="HDSO 103",
+    question="Does the cycle in the interim depend on the tibia's angle at which ThC1 lowers the leg? And the turn?",
+    quantity="HDSO 103 from 20 s on (deg)",
+    levels=_levels((76, 84, 92, 100, 108), _fb),
+    measure=measure_fb,
+    as_is="108",
+)
+
+
+# Gc: whether walking dies, and what becomes of D, against the threshold that the tibia would have to get past.
+
+(_GC,) = EXPERIMENT_GC.rows[0].bouts
+(_D,) = EXPERIMENT_D2.rows[0].bouts
+
+
+def measure_gc(seen: Observations) -> Numbers:
+    """When walking dies out in Gc; ITF in its end; and where D in its literal order ends with the same value."""
+    gc, d = seen[BOUT], seen["D"]
+    if not_started([gc, d], "FWD"):
+        return {}
+    gradual, late = window(gc.plan, "gradual"), window(gc.plan, "late")
+    died = died_out_s(lift_offs(gc.steps, gradual.begin_s, late.end_s), gradual.begin_s, late.end_s)
+    return {
+        "Gc: walking dies out after (s of the gradual change)": died - gradual.begin_s,
+        "Gc as seen (share)": float(criterion_gc({BOUT: gc}).ok),
+        "D ends in ITB, not kicked (share)": _is(d, "final", "ITB"),
+        "Gc ends in ITF (share)": _is(gc, "final", "ITF"),
+    }
+
+
+def _gc(value: float) -> tuple[BoutPlan, ...]:
+    return _edited(_GC, {(105, 10.0): value}), _edited(_D, {(105, 40.0): value}, "D")
+
+
+PROBE_GC = Probe(
+    name="HDSO 105",
+    question="Does walking die when the threshold that lowers the leg leaves the tibia's range? What becomes of D?",
+    quantity="HDSO 105 of ITF (deg)",
+    levels=_levels((115, 125, 135, 145, 155, 164), _gc),
+    measure=measure_gc,
+    as_is="115",
+)
+
+
+# Ea: how much of the time the foot is in the air, against the drive that lifts the leg.
+
+(_EA,) = EXPERIMENT_EA.rows[0].bouts
+LIFTS, LIFT_DRIVE = 123, 0.25
+
+
+def measure_ea(seen: Observations) -> Numbers:
+    """What the leg does between the change of rules and that of activations."""
+    one = seen[BOUT]
+    if not_started([one], "ITF"):
+        return {}
+    early = one.outcomes["early"]
+    return {
+        "foot in the air, 30.5 to 35 s (part of the time)": early.measures.swing_share,
+        "movements of walking backward (share)": float("backward" in early.resembles),
+        "dragging cycle (share)": _is(one, "early", "dragging cycle"),
+        "ITB in the end (share)": _is(one, "final", "ITB"),
+    }
+
+
+def _ea(value: float) -> tuple[BoutPlan, ...]:
+    return (_edited(_EA, {(LIFTS, 30.0): value, (LIFTS, 40.0): LIFT_DRIVE}),)
+
+
+PROBE_EA = Probe(
+    name="the lift",
+    question="Does the foot stay down, as the robot's did, when ThC1 lifts the leg with less drive from 30 to 40 s?",
+    quantity="HDSO 123, activation that lifts the leg, from 30 to 40 s",
+    levels=_levels((0.05, 0.1, 0.15, 0.2, 0.25), _ea),
+    measure=measure_ea,
+    as_is="0.25",
+)
+
+
+# Eb and Ec: each of the four activations left where it was; and one of them changed by less.
+
+(_EB,) = EXPERIMENT_EB.rows[0].bouts
+(_EC,) = EXPERIMENT_EC.rows[0].bouts
+_ACTIVATIONS = (122, 124, 125, 126)
+_AGAINST_LIFT = 124
+
+
+def measure_e(first: str, seen: Observations) -> Numbers:
+    """Both experiments; those of `first` come first."""
+    eb, ec = seen["Eb"], seen["Ec"]
+    if not_started([eb, ec], "ITF"):
+        return {}
+    found_b, found_c = criterion_eb({BOUT: eb}), criterion_ec({BOUT: ec})
+    numbers = {
+        "Eb": {
+            "Eb: variation of the step period, 30.5 to 35 s (sd/mean)": eb.outcomes["early"].measures.period_cv,
+            "Eb as seen (share)": float(found_b.ok),
+        },
+        "Ec": {
+            "Ec: longest time without a ThC cycle (s)": found_c.numbers["longest time without a ThC cycle (s)"],
+            "Ec: inward travel left (part)": found_c.numbers["inward travel left at the end of the change (share)"],
+            "Ec as seen (share)": float(found_c.ok),
+        },
+    }
+    other = "Ec" if first == "Eb" else "Eb"
+    return numbers[first] | {f"{other} as seen (share)": numbers[other][f"{other} as seen (share)"]}
+
+
+def _e(edits: Edits) -> tuple[BoutPlan, ...]:
+    return _edited(_EB, edits, "Eb"), _edited(_EC, edits, "Ec")
+
+
+def _without(number: int) -> Level:
+    return Level(f"not {number}", _e({(number, 30.0): None}))
+
+
+PROBE_EB = Probe(
+    name="one activation left out",
+    question="Which of the four activations makes the steps unequal before the rules change?",
+    quantity="activations that change",
+    levels=(Level("all four", _e({})), *(_without(number) for number in _ACTIVATIONS)),
+    measure=partial(measure_e, "Eb"),
+    as_is="all four",
+)
+
+PROBE_EC = Probe(
+    name="HDSO 124",
+    question="Is there a size of the change, of the tone against the lift, with which both Eb and Ec come out as seen?",
+    quantity="HDSO 124 of ITB, activation against the lift (0.05 in ITF)",
+    levels=_levels((0.05, 0.08, 0.11, 0.145, 0.18), lambda value: _e({(_AGAINST_LIFT, 30.0): value})),
+    measure=partial(measure_e, "Ec"),
+    as_is="0.18",
+)
+
+
+# Ten minutes: both models' spread, against the noise of the angle's meter.
+
+_NOISE_S = 150.0
+
+
+def measure_noise(seen: Observations) -> Numbers:
+    """Spread of successive minima with both models, and their ratio."""
+    if not_started(seen.values(), "stick"):
+        return {}
+    spreads = {label: _spread(one) for label, one in seen.items()}
+    tick = resolution_of(seen[LINEAR]).tick_deg
+    return {
+        "spread ratio, linear to piecewise constant": spreads[LINEAR] / spreads[PIECES]
+        if spreads[PIECES]
+        else math.nan,
+        "linear: spread of successive minima (ticks)": spreads[LINEAR] / tick,
+        "piecewise constant: spread of successive minima (ticks)": spreads[PIECES] / tick,
+    }
+
+
+def _spread(one: Observation) -> float:
+    rest = window(one.plan, "rest")
+    return spread(step_samples(one.leg, rest.begin_s, rest.end_s).lift_off_difference_deg)
+
+
+def _noisy(ticks: float) -> tuple[BoutPlan, ...]:
+    windows = (Window("first", 0.0, 30.0, "before", 6.0), Window("rest", 30.0, _NOISE_S, "final", 0.0))
+    plant = {"variation.position_noise_ticks": ticks}
+    pairs = ((PIECES, "pc_stickmiddle"), (LINEAR, "lin_stickmiddle"))
+    return tuple(BoutPlan(label, config, None, _NOISE_S, windows, plant=plant) for label, config in pairs)
+
+
+PROBE_NOISE = Probe(
+    name="noise of the meter",
+    question="Does the linear model make lift-off steadier than the other one when there is more to be steadied?",
+    quantity="noise of the angle's meter (ticks of 0.654 degrees, standard deviation)",
+    levels=_levels((0, 0.3, 1, 3), _noisy),
+    measure=measure_noise,
+    as_is="0.3",
+    repetitions=4,
+)
+
+
+# Unloading: whether the leg would sense it if its thresholds were not at the change of sign.
+
+_LOADS = {101: 0.0, 102: 0.01, 106: 0.01, 108: 0.0}
+"""The four thresholds of the load signal, in ticks; those of "unloaded" and those of "loaded" lie 0.01 apart."""
+
+
+def measure_unloading(kind: str, seen: Observations) -> Numbers:
+    """How much sooner the predicted actions come, and whether before ThC1 lets go."""
+    one = seen[BOUT]
+    if not_started([one], kind):
+        return {}
+    numbers: dict[str, float] = {}
+    for predicted in PREDICTED[kind]:
+        found = gains(one, predicted, SCHEDULES[kind])
+        early = unaided(one, predicted, SCHEDULES[kind])
+        if found and early:
+            numbers[f"{predicted.label}: sooner by (s)"] = median(found)
+            numbers[f"{predicted.label}: before ThC1 lets go (part)"] = sum(early) / len(early)
+    return numbers
+
+
+def _raised(plan: BoutPlan, value: float) -> tuple[BoutPlan, ...]:
+    return (_edited(plan, {(number, 0.0): value + gap for number, gap in _LOADS.items()}),)
+
+
+def _probe_unloading(experiment: Experiment, kind: str, levels: tuple[float, ...], repetitions: int) -> Probe:
+    (plan,) = next(row for row in experiment.rows if row.name == kind).bouts
+    return Probe(
+        name="threshold of the load",
+        question="Would the leg notice while it presses down that it is unloaded, if the thresholds were higher?",
+        quantity="HDSO 101 and 108, load below which the leg counts as unloaded (ticks)",
+        levels=_levels(levels, partial(_raised, plan)),
+        measure=partial(measure_unloading, kind),
+        as_is="0",
+        repetitions=repetitions,
+    )
+
+
+PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = (
+    {
+        ("Fb", "Fb"): (PROBE_FB,),
+        ("Gc", "Gc"): (PROBE_GC,),
+        ("Ea", "Ea"): (PROBE_EA,),
+        ("Eb", "Eb"): (PROBE_EB,),
+        ("Ec", "Ec"): (PROBE_EC,),
+        ("muscles-forward", "ten minutes"): (PROBE_NOISE,),
+    }
+    | {("dropout", kind): (_probe_unloading(EXPERIMENT_DROPOUT, kind, (0, 1, 2), 4),) for kind in PREDICTED}
+    | {("magnet", kind): (_probe_unloading(EXPERIMENT_MAGNET, kind, (0, 2), 3),) for kind in PREDICTED}
+)

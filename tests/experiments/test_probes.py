@@ -1,0 +1,129 @@
+"""Experiments beside a row: what is run, what comes of it, how it is kept and shown."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+import nuc_engine.experiments.probes as probes_module
+from nuc_engine.experiments.conduct import draw_all, judge_all
+from nuc_engine.experiments.evidence_figure import draw_probe
+from nuc_engine.experiments.page import page
+from nuc_engine.experiments.probes import Probed, ProbeTask, evidence, run_probe_task, run_probes
+from nuc_engine.experiments.protocol import Level, Probe
+from nuc_engine.experiments.record import read_verdict, write_verdict
+from nuc_engine.experiments.trials import Aborted
+from tests.experiments import tiny
+from tests.experiments.tiny import Inline
+
+
+def measure(seen):
+    angle = seen["only"].leg.module("FTi").angle_deg
+    covered = float(angle.max() - angle.min())
+    return {"range (deg)": covered, "moved (share)": float(covered > 20)}
+
+
+PROBE = Probe(
+    name="the drive",
+    question="Does it take a drive?",
+    quantity="drive (no unit)",
+    levels=(Level("none", (tiny.plan(values=tiny.STILL),), 0.0), Level("all", (tiny.plan(),), 1.0)),
+    measure=measure,
+    as_is="all",
+    repetitions=2,
+)
+
+
+def answered(monkeypatch, answer):
+    asked = []
+
+    def run(task: ProbeTask):
+        asked.append((task.level, task.seed))
+        return answer(task)
+
+    monkeypatch.setattr(probes_module, "run_probe_task", run)
+    return asked
+
+
+def test_every_level_gets_the_same_seeds(monkeypatch):
+    asked = answered(monkeypatch, lambda task: {"x": task.level + task.seed / 100})
+    (found,) = run_probes([PROBE], 40, workers=Inline())
+    assert sorted(asked) == [(0, 40), (0, 41), (1, 40), (1, 41)]
+    assert found.values(1, "x") == [1.4, 1.41]
+
+
+def test_a_share_is_a_mean_and_any_other_number_a_median():
+    found = Probed(PROBE, [{1: {"x": 1.0, "y (share)": 1.0}, 2: {"x": 2.0}, 3: {"x": 9.0, "y (share)": 0.0}}, {1: {}}])
+    first, second = evidence(found, 1).levels
+    assert (first.started, second.started) == (3, 0)
+    assert (first.numbers["x"].middle, first.numbers["x"].lowest, first.numbers["x"].highest) == (2.0, 1.0, 9.0)
+    assert (first.numbers["y (share)"].middle, first.numbers["y (share)"].count) == (0.5, 2)
+    assert second.numbers == {}
+
+
+def test_numbers_that_are_none_are_left_out():
+    found = Probed(PROBE, [{1: {"x": math.nan}}, {1: {"x": 3.0}}])
+    assert found.values(0, "x") == []
+    assert evidence(found, 1).levels[0].numbers == {}
+
+
+def test_a_probe_really_runs_its_levels():
+    still, whole = (run_probe_task(ProbeTask(PROBE, level, 5)) for level in (0, 1))
+    assert still["range (deg)"] < 20 < whole["range (deg)"]
+    assert (still["moved (share)"], whole["moved (share)"]) == (0.0, 1.0)
+    assert run_probe_task(ProbeTask(PROBE, 1, 5)) == whole
+
+
+def test_a_bout_that_breaks_off_has_no_numbers(monkeypatch):
+    def broken(plan, seed, folder):
+        raise Aborted("only: stopped")
+
+    monkeypatch.setattr(probes_module, "run_plan", broken)
+    assert run_probe_task(ProbeTask(PROBE, 0, 5)) == {}
+
+
+def judged(monkeypatch, criterion, **changes):
+    asked = answered(monkeypatch, lambda task: {"range (deg)": 10.0 * task.level + task.seed % 2})
+    experiment = tiny.experiment(tiny.row(criterion=criterion, probes=(PROBE,), **changes))
+    (found,) = judge_all([experiment], 1, 30, workers=Inline())
+    return experiment, found, asked
+
+
+def test_probes_are_made_for_rows_that_come_out_otherwise_only(monkeypatch):
+    _, found, asked = judged(monkeypatch, tiny.moved)
+    assert found.verdict.rows[0].word == "as seen"
+    assert asked == []
+    assert found.verdict.rows[0].evidence == ()
+    _, found, asked = judged(monkeypatch, tiny.never)
+    assert found.verdict.rows[0].word == "otherwise"
+    assert sorted(asked) == [(0, 30), (0, 31), (1, 30), (1, 31)]
+    assert found.verdict.rows[0].evidence[0].levels[1].numbers["range (deg)"].middle == 10.5
+
+
+def test_evidence_is_kept_drawn_and_shown(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    experiment, found, _ = judged(monkeypatch, tiny.never, explanation="It takes a drive.")
+    (drawn,) = draw_all([found], tmp_path, workers=Inline())
+    (figure,) = drawn.verdict.rows[0].evidence[0].figures
+    assert (tmp_path / "T" / figure.file).stat().st_size < 100_000
+    write_verdict(drawn.verdict, tmp_path)
+    back = read_verdict(tmp_path)
+    assert back is not None
+    assert back.rows[0].evidence == drawn.verdict.rows[0].evidence
+    text = page(experiment, back)
+    assert text.index("It takes a drive.") < text.index("Evidence: the drive") < text.index(figure.file)
+    assert "| all (as in the row) | 10.5 (10 to 11) | 2 of 2 |" in text
+    assert "Evidence" not in page(experiment, replace(back, rows=(replace(back.rows[0], word="as seen"),)))
+
+
+def test_levels_without_an_order_are_drawn_too(tmp_path):
+    pytest.importorskip("matplotlib")
+    levels = tuple(replace(level, value=math.nan) for level in PROBE.levels)
+    found = Probed(
+        replace(PROBE, levels=levels), [{1: {"x": 1.0, "y (share)": 1.0}}, {1: {"x": 2.0, "y (share)": 0.0}}]
+    )
+    (first,) = draw_probe(found, "a row", tmp_path)
+    content = (tmp_path / first.file).read_bytes()
+    draw_probe(found, "a row", tmp_path)
+    assert (tmp_path / first.file).read_bytes() == content
+    assert draw_probe(Probed(PROBE), "a row", tmp_path) == ()
