@@ -1,6 +1,7 @@
 """Adapters that hold bytes back: an FTDI gives them to the host when a packet of USB is full, or when its timer ends.
 
-The timer runs freely: it starts anew with whatever it has given over, be it nothing. 16 ms as delivered (FTDI AN232B-04).
+The timer runs freely: it starts anew with whatever it has given over, be it nothing. It takes 16 ms as delivered (FTDI
+AN232B-04).
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ class PacedLine:
 
 
 def mix(data: bytes, start_ns: int, others: Underway, baud: int) -> tuple[bytes, Underway]:
-    """Return what a wire makes of `data`, begun at `start_ns`, and of others' bytes: `data` mixed, and what comes later.
+    """Return what a wire makes of `data`, begun at `start_ns`, and of others' bytes: `data` mixed, and what is later.
 
     The others' bytes must be in their order in time, each ending after `start_ns`.
     """

@@ -66,12 +66,16 @@ def emulated_port(emulator: Emulator, values: Mapping[str, float]) -> Port:
 
 def given_options(family: BusFamily, url: str) -> dict[str, float]:
     """Return the options that a URL of the family's emulated bus gives. Raises `BusUrlError` for unknown ones."""
-    return parse_url(url, tuple(dict.fromkeys((*family.line_options, *family.emulator_options, *FAULT_OPTIONS)))).options
+    return parse_url(
+        url, tuple(dict.fromkeys((*family.line_options, *family.emulator_options, *FAULT_OPTIONS)))
+    ).options
 
 
 def option_text(values: Mapping[str, float]) -> str:
     """Return options as they stand in a URL; `parse_url` reads the very same numbers."""
-    return "&".join(f"{name}={int(value) if float(value).is_integer() else float(value)!r}" for name, value in values.items())
+    return "&".join(
+        f"{name}={int(value) if float(value).is_integer() else float(value)!r}" for name, value in values.items()
+    )
 
 
 def open_on_emulator(family: BusFamily, url: str, emulator: Emulator, servos: Sequence[ServoAddress]) -> Bus:

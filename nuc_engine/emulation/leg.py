@@ -50,8 +50,8 @@ class LegSpec:
 class WatchedPlant:
     """A plant's servos, those in `motors`, and which of them are driven.
 
-    `driven` holds the level, -1 for a servo without torque, 0 for one that says itself how it is driven. For the rest see
-    `drivers.servo.ServoPlant`.
+    `driven` holds the level, -1 for a servo without torque, 0 for one that says itself how it is driven. For the rest
+    see `drivers.servo.ServoPlant`.
     """
 
     __slots__ = ("_motors", "_plant", "advance", "driven", "take_records")
@@ -108,7 +108,8 @@ class Leg:
     def __init__(self, spec: LegSpec) -> None:
         """Load the configuration and power the servos up.
 
-        Raises `NotFound`, `BoutRefused`, `PlantSpecError`, `BusError`, or `EmulationError` for what one bus can not have.
+        Raises `NotFound`, `BoutRefused`, `PlantSpecError`, `BusError`, or `EmulationError` for what one bus can not
+        have.
         """
         self.family = find_family(spec.family)
         given = given_options(self.family, spec.url)
@@ -121,9 +122,7 @@ class Leg:
         plant_seed, bus_seed, _ = np.random.SeedSequence(spec.seed).spawn(3)
         plant = _plant(plan, find_configuration(spec.config), spec.plant, int(plant_seed.generate_state(1)[0]))
         self.plant = WatchedPlant(plant, [motor.index for motor in motors])
-        self.emulator = self.family.emulator(
-            spec.url, self.servos, self.plant, int(bus_seed.generate_state(1)[0])
-        )
+        self.emulator = self.family.emulator(spec.url, self.servos, self.plant, int(bus_seed.generate_state(1)[0]))
         self.baud = self.emulator.baud
         self._echoing = EchoingLine(self.emulator) if given.get("echo") else None
         self.end = self._echoing or self.emulator

@@ -24,8 +24,8 @@ QUIET_NS: Final = 2_000_000
 """A bus in use hears the next request sooner than this; before that the plant waits for it."""
 
 CHUNK_NS: Final = 1_000_000
-"""The plant is stepped by this much at a time, so that a request waits no longer for it than a step or two; and what the
-host says is heard so much at a time, so that the plant is no further ahead of the clock."""
+"""The plant is stepped by this much at a time, so that a request waits no longer for it than a step or two; and what
+the host says is heard so much at a time, so that the plant is no further ahead of the clock."""
 
 BEHIND_NS: Final = 5_000_000
 """A plant that is further behind the clock than this is called late: physics has not kept up, or nobody let it run."""

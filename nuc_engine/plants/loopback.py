@@ -156,7 +156,7 @@ class LoopbackPlant:
         return min(max(stiffness * (goal - self._angle[servo]), -limit), limit)
 
     def _creep(self, servo: int, steps: int) -> None:
-        """Run steps of a servo whose torque has an end: it is as if the goal were no further than the torque reaches."""
+        """Run steps of a servo whose torque has an end: as if the goal were no further than the torque reaches."""
         (a, b, c, d), goal, own = self._step[servo], self._goal[servo], self._own[servo]
         if goal is None or own is None:
             return

@@ -374,4 +374,3 @@ class MujocoLeg:
         mujoco.mj_objectVelocity(self._model, self._data, _BODY, self._model.nbody - 1, self._velocity, 0)
         speed = float(self._velocity[3:] @ force) / size
         return force * min(1.0, max(0.0, 1.0 - speed / HAND_M_S))
-

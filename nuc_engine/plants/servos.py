@@ -21,7 +21,10 @@ own servo; and what this meter sees of a current that the plant's own does not (
 
 @dataclass(frozen=True, slots=True)
 class Servos:
-    """By the plan's motors: goals to joint angles (rad), meters, position loops (N m/rad), torque caps by level (N m)."""
+    """By the plan's motors: goals to joint angles (rad), meters, position loops (N m/rad), torque caps (N m).
+
+    `caps` are those of the levels, `stall` is the most there is at standstill.
+    """
 
     goal_scale: list[float]
     goal_offset: list[float]
@@ -61,7 +64,7 @@ def servos_of(plan: Plan, spec: PlantSpec) -> Servos:
 
 
 def noise_of(variation: Variation, spec: PlantSpec) -> list[tuple[float, float]]:
-    """Return per sample the noise of the angle in degrees, and of the current less what the meter does not see, in A."""
+    """Return per sample the noise of the angle (degrees), and of the current less what the meter does not see (A)."""
     servo = spec.servo
     noise = zip(variation.position_noise_ticks, variation.current_noise_ticks, strict=True)
     return [(a * servo.tick_deg, (c - servo.dead_ticks) * servo.current_tick_a) for a, c in noise]

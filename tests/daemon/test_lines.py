@@ -169,7 +169,13 @@ def test_of_several_emulated_buses_each_has_its_own_motors():
 
 @pytest.mark.parametrize(
     ("url", "configuration", "text"),
-    [("emulated:", "", "which leg"), ("emulated:hands", "x", "unknown servo family"), ("emulated:?drop", "x", "expected a number"), ("emulated:?drip=1", "x", "did you mean .drop."), ("emulated:?echo=2", "x", "echo=2: expected 1")],
+    [
+        ("emulated:", "", "which leg"),
+        ("emulated:hands", "x", "unknown servo family"),
+        ("emulated:?drop", "x", "expected a number"),
+        ("emulated:?drip=1", "x", "did you mean .drop."),
+        ("emulated:?echo=2", "x", "echo=2: expected 1"),
+    ],
 )
 def test_an_emulated_bus_that_cannot_be_is_refused(url, configuration, text):
     with pytest.raises(BusUrlError, match=text):

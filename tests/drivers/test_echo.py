@@ -99,7 +99,9 @@ def test_a_reply_is_ready_after_its_echo():
     assert port.ready_ns(2) == 3000
 
 
-@pytest.mark.parametrize("spoilt", [b"\xff\xa5\x01\x25", b"\xff\xa5\x25", b"\xa5\x00\x25", b"\xff\xa5\x00\x00\x25", b""])
+@pytest.mark.parametrize(
+    "spoilt", [b"\xff\xa5\x01\x25", b"\xff\xa5\x25", b"\xa5\x00\x25", b"\xff\xa5\x00\x00\x25", b""]
+)
 def test_an_echo_that_differs_is_counted_and_handed_on_and_the_reply_with_it(spoilt):
     port = EchoPort(adapter := Adapter())
     port.write(READ, 0)
@@ -237,8 +239,8 @@ PIECES = st.lists(st.tuples(st.binary(min_size=1, max_size=5), st.integers(0, 40
 def test_on_a_wire_that_two_talk_on_zeros_win_and_what_does_not_meet_is_not_touched(pieces, data, at, read_at):
     line, byte = PacedLine(1_000_000), wire_ns(1, 1_000_000)
     slots, free = {}, 0
-    for piece, start in pieces:
-        start = max(start, free)
+    for piece, wanted in pieces:
+        start = max(wanted, free)
         line.deliver(piece, start * byte)
         slots |= {start + k: value for k, value in enumerate(piece)}
         free = start + len(piece)
@@ -254,8 +256,8 @@ def test_on_a_wire_that_two_talk_on_zeros_win_and_what_does_not_meet_is_not_touc
 def test_after_a_collision_bytes_still_come_one_by_one_in_their_time(pieces, data, at):
     line, byte = PacedLine(1_000_000), wire_ns(1, 1_000_000)
     slots, free = set(), 0
-    for piece, start in pieces:
-        start = max(start, free)
+    for piece, wanted in pieces:
+        start = max(wanted, free)
         line.deliver(piece, start * byte)
         free = start + len(piece)
         slots |= set(range(start, free))
@@ -331,7 +333,9 @@ def test_a_port_is_what_its_options_say():
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.dictionaries(st.sampled_from("abc"), st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 10**6)))
+@given(
+    st.dictionaries(st.sampled_from("abc"), st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 10**6))
+)
 def test_options_come_back_from_a_url_as_they_were(values):
     assert parse_url(f"emulated:?{option_text(values)}" if values else "emulated:", "abc").options == values
 

@@ -32,7 +32,11 @@ ROACH = str(CONFIGS / "lin_roach")
         (["--pty", "leg", "--option", "echo=loud"], 2, "--option echo=loud: expected a number"),
         (["--pty", "leg", "--option", "eco=1"], 2, "did you mean 'echo'"),
         (["--pty", "leg", "--option", "latency_ms=300"], 2, "latency_ms=300: expected 0 to 255"),
-        (["--pty", "leg", "--family", "hands"], 2, "unknown servo family 'hands': expected aimotor, dynamixel, feetech"),
+        (
+            ["--pty", "leg", "--family", "hands"],
+            2,
+            "unknown servo family 'hands': expected aimotor, dynamixel, feetech",
+        ),
         (["--pty", "leg", "--family", "feetech"], 1, "no motor of the family feetech"),
         (["--pty", "leg", "--plant", "loopback", "--record", "x"], 2, "--record needs --plant mujoco"),
         (["--pty", "leg", "--bus", "left"], 1, "no motor of lin_roach is on bus 'left': there are none by name"),

@@ -159,7 +159,7 @@ def test_its_byte_log_says_what_was_driven_from_where_and_since_when_it_is_limp(
         last |= frame.positions
     assert last == positions
     assert last_drive_ns(process.read_log()) == -1
-    for _ in range(5):
+    for _ in range(20):
         process.send(*[position + 30 for position in positions.values()])
     drove = process.host.now_ns
     log = process.read_log()
@@ -203,7 +203,7 @@ def test_commands_reach_servos_of_every_family(process: Process) -> None:
     assert process.driven() == [False] * 4
     tell("faults", drop=1.0)
     read_all(process.bus, process.host)
-    assert OK != process.bus.status
+    assert process.bus.status != OK
     tell("faults")
     process.settle()
     events = [Event.SERVO_UNPLUGGED, Event.SERVO_PLUGGED, Event.BROWNED_OUT, Event.TRIPPED]
@@ -234,15 +234,11 @@ def test_an_adapter_that_holds_bytes_back_makes_a_bus_slow_and_misses_nothing(
     process = Process(tmp_path, configs[family], family, latency_ms=16.0)
     process.settle()
     missed = process.bus.missed
-    given = {at for at, data in process.world.got if data}
     begun = process.host.now_ns
     for _ in range(5):
         read_all(process.bus, process.host)
     assert (process.bus.missed, process.bus.status) == (missed, OK)
     assert process.host.now_ns - begun >= 5 * 15 * MS
-    # What reaches the host does so at the ends of the timer, in whole periods of it.
-    times = sorted({at for at, data in process.world.got if data} - given)
-    assert all((b - a) % (16 * MS) < MS or (b - a) % (16 * MS) > 15 * MS for a, b in zip(times, times[1:], strict=False))
     process.terminal.unplug()
     process.log.close()
 
