@@ -298,6 +298,6 @@ PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = (
         ("Ec", "Ec"): (PROBE_EC,),
         ("muscles-forward", "ten minutes"): (PROBE_NOISE,),
     }
-    | {("dropout", kind): (_probe_unloading(EXPERIMENT_DROPOUT, kind, (0, 1, 2), 4),) for kind in PREDICTED}
-    | {("magnet", kind): (_probe_unloading(EXPERIMENT_MAGNET, kind, (0, 2), 3),) for kind in PREDICTED}
+    | {("dropout", kind): (_probe_unloading(EXPERIMENT_DROPOUT, kind, (0, 0.5, 1), 3),) for kind in PREDICTED}
+    | {("magnet", kind): (_probe_unloading(EXPERIMENT_MAGNET, kind, (0, 0.5), 3),) for kind in PREDICTED}
 )
