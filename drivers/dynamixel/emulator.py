@@ -35,6 +35,7 @@ from drivers.dynamixel.table import (
     TABLES,
     WATCHDOG_STEP_NS,
 )
+from drivers.errors import FrameError
 from drivers.faults import FaultLayer
 from drivers.framed.emulator import FramedEmulator, Manners
 from drivers.framed.emulator_groups import FAST_BULK_READ, Part
@@ -317,11 +318,14 @@ def _shared(register: Register, first: int, length: int) -> int:
 
 
 def _fast_status(parts: Sequence[Part], answers: Sequence[tuple[int, Answer]]) -> bytes:
-    """Return the one packet of a fast reply, as far as there are answers."""
+    """Return the one packet of a fast reply as far as there are answers; nothing where it could not be that long."""
     given = [Packet(bus_id, -1, answer.data, answer.error) for bus_id, answer in answers]
-    absent = [Packet(part.bus_id, -1, bytes(part.length), 0) for part in parts[len(answers) :]]
+    absent = [Packet(0, -1, bytes(part.length), 0) for part in parts[len(answers) :]]
     sent = FAST_HEAD_BYTES + sum(FAST_EACH_BYTES + len(packet.params) for packet in given)
-    return whole_fast_status([*given, *absent])[:sent]
+    try:
+        return whole_fast_status([*given, *absent])[:sent]
+    except FrameError:
+        return b""
 
 
 MANNERS: Final = Manners(

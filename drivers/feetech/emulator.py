@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from drivers.faults import FaultLayer
-from drivers.feetech.codec import BACKUP, CALIBRATE, DIALECT, RECOVER, RESET
+from drivers.feetech.codec import BACKUP, CALIBRATE, DIALECT, MAX_PARAMS, RECOVER, RESET
 from drivers.feetech.table import (
     BAUD_CODES,
     COARSE_SPEED_DEG_S,
@@ -85,7 +85,8 @@ class FeetechServo(FramedServo):
         return (self._overloaded or self._limp) << OVERLOAD_BIT
 
     def read(self, address: int, count: int, now_ns: int) -> Answer:
-        """Return registers; addresses without any read as 0 (assumed)."""
+        """Return registers, as many as a packet holds; addresses without any read as 0 (assumed)."""
+        count = min(count, MAX_PARAMS)
         self.sense(address, count, now_ns)
         return Answer(self.error(), self.memory.read(address, count))
 

@@ -47,7 +47,7 @@ _IDLE = 0xFF
 
 FastStatus = Callable[[Sequence[Part], Sequence[tuple[int, Answer]]], bytes]
 """Makes one packet of several answers (ids and answers) to the parts of a request; with fewer answers than parts it
-breaks off, as servos do behind one that is missing."""
+breaks off, as servos do behind one that is missing. Nothing where the packet would be too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +239,6 @@ class FramedEmulator:
     def _settle(self, now_ns: int) -> None:
         """Let servos do what was due before `now_ns`, in its order."""
         self._now_ns = max(self._now_ns, now_ns)
-        if not self._powered:
-            return
         while (servo := min(self.servos, key=lambda servo: servo.due_ns)).due_ns < now_ns:
             due_ns = servo.due_ns
             self._plant.advance(due_ns)
@@ -338,7 +336,7 @@ class FramedEmulator:
                 error, data = answers[min(k, len(answers) - 1)]
                 given.append((part.bus_id, Answer(error, data.ljust(part.length, b"\0"))))
             packets.append(fast_status(parts, given))
-        if packets:
+        if packets and packets[0]:
             self._wire.say(_overlaid(packets), said[0][0][0].return_delay_ns, now_ns, now_ns)
 
     def _ping_all(self, now_ns: int) -> None:

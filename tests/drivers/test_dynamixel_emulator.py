@@ -500,3 +500,11 @@ def test_each_model_has_its_rates():
     assert len(dynamixel(1, model=XM, baud=4_500_000).ping(1)) == 1
     with pytest.raises(BusError, match="4000000"):
         dynamixel(1, model="XL330-M288", baud=4_500_000)
+
+
+def test_an_answer_no_packet_could_hold_is_not_given():
+    host = dynamixel(1)
+    request = DIALECT.instruction(BROADCAST, FAST_SYNC_READ, host.number(132, 5000) + bytes((1, 254)))
+    assert host.send(request) == b""
+    request = DIALECT.instruction(BROADCAST, FAST_SYNC_READ, host.number(132, 4) + bytes((1, 254)))
+    assert len(host.send(request)) == 16

@@ -364,3 +364,8 @@ def test_a_byte_of_two_may_be_written_alone():
     host.write_bytes(1, 24, b"\x05\x07")
     assert host.read(1, reg("min_start_torque")) == 5
     assert host.read(1, reg("integral_limit")) == 7
+
+
+def test_a_read_of_more_than_a_packet_holds_is_cut():
+    (status,) = feetech(1).ask(1, READ, bytes((0, 255)))
+    assert len(status.params) == 253

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from framed_servos import MS, SOON, feetech
+from framed_servos import MS, SOON, dynamixel, feetech
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from drivers.errors import BusError
 from drivers.faults import FaultLayer, LineFaults
@@ -17,6 +19,10 @@ POSITION, TORQUE, GOAL, LEVEL = (
     STS3215[name] for name in ("present_position", "torque_enable", "goal_position", "status_level")
 )
 READ_POSITION = DIALECT.instruction(1, READ, bytes((56, 2)))
+
+
+FUZZ = settings(max_examples=150, deadline=None, derandomize=True)
+KNOWN = (*range(1, 12), 0x10, 0x20, 0x82, 0x83, 0x8A, 0x92, 0x93, 0x9A)
 
 
 def rng():
@@ -338,3 +344,38 @@ def test_overload_by_hand_trips_who_is_read_too_long_above_the_limit():
     for _ in range(10):
         host.read(1, POSITION)
     assert host.read(1, TORQUE) == 1
+
+
+@FUZZ
+@given(st.data())
+@pytest.mark.parametrize("build", [feetech, dynamixel])
+def test_whatever_a_host_says_is_survived_and_answered_in_whole_statuses(build, data):
+    host = build(1, 2, 3)
+    ids = st.sampled_from((1, 2, 3, 7, BROADCAST))
+    params = st.one_of(
+        st.binary(max_size=30),
+        st.lists(st.sampled_from((0, 1, 2, 3, 5, 9, 40, 64, 98, 116, 168, 224, 255)), max_size=20).map(bytes),
+    )
+    for _ in range(data.draw(st.integers(1, 12))):
+        bus_id, instruction = data.draw(ids), data.draw(st.sampled_from(KNOWN))
+        reply = host.send(host.dialect.instruction(bus_id, instruction, data.draw(params)), 3000 * MS)
+        servos = {servo.bus_id for servo in host.emulator.servos}
+        if bus_id != BROADCAST and len(servos) == 3:
+            parser = host.dialect.parser(status=True)
+            packets = parser.feed(reply)
+            assert parser.idle
+            assert parser.bad_checksums == parser.stray_bytes == 0
+            assert len(packets) <= 1
+        host.emulator.baud = host.emulator.servos[0].baud
+    host.plant.taken()
+
+
+@FUZZ
+@given(st.lists(st.binary(max_size=40), max_size=8))
+@pytest.mark.parametrize("build", [feetech, dynamixel])
+def test_any_bytes_are_survived(build, pieces):
+    host = build(1, 2, rng=rng())
+    host.emulator.set_faults(LineFaults(drop=0.1, flip=0.3, insert=0.3, truncate=0.2, delay=0.2, babble=0.2))
+    for piece in pieces:
+        host.send(piece, 100_000)
+        host.send(host.dialect.instruction(1, PING), 100_000)
