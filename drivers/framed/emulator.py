@@ -44,6 +44,8 @@ LONGEST_DELAY_NS: Final = 508_000
 
 _CHATTER_NS = 6_000_000
 _IDLE = 0xFF
+# No id on the wire: a part of a request for several that names the broadcast id is for nobody.
+_ALL = -1
 
 FastStatus = Callable[[Sequence[Part], Sequence[tuple[int, Answer]]], bytes]
 """Makes one packet of several answers (ids and answers) to the parts of a request; with fewer answers than parts it
@@ -245,14 +247,14 @@ class FramedEmulator:
             servo.expire(due_ns)
 
     def _listeners(self, bus_id: int, now_ns: int) -> Sequence[FramedServo]:
-        """Return the servos that take a request to `bus_id` for theirs; all that hear anything for `BROADCAST`."""
+        """Return the servos that take a request to `bus_id` for theirs; all that hear anything for `_ALL`."""
         if self._by_id is None:
             self._by_id = self._sorted()
         return [servo for servo in self._by_id.get(bus_id, ()) if servo.wakes_ns <= now_ns]
 
     def _sorted(self) -> dict[int, tuple[FramedServo, ...]]:
         hearing = [servo for servo in self.servos if servo.plugged and servo.baud == self.baud]
-        by_id: dict[int, tuple[FramedServo, ...]] = {BROADCAST: tuple(hearing)}
+        by_id: dict[int, tuple[FramedServo, ...]] = {_ALL: tuple(hearing)}
         for servo in hearing:
             by_id[servo.bus_id] = (*by_id.get(servo.bus_id, ()), servo)
         return by_id
@@ -261,7 +263,7 @@ class FramedEmulator:
 
     def _obey(self, packet: Packet, now_ns: int) -> None:
         instruction = packet.instruction
-        everybody = self._listeners(BROADCAST, now_ns)
+        everybody = self._listeners(_ALL, now_ns)
         for servo in everybody:
             servo.fed_ns = now_ns
         if packet.bus_id != BROADCAST:
@@ -342,7 +344,7 @@ class FramedEmulator:
     def _ping_all(self, now_ns: int) -> None:
         slot_ns = wire_ns(self._dialect.status_bytes(3), self.baud) + LONGEST_DELAY_NS
         statuses: dict[int, list[tuple[FramedServo, bytes]]] = {}
-        for servo in self._listeners(BROADCAST, now_ns):
+        for servo in self._listeners(_ALL, now_ns):
             slot = servo.bus_id if self._manners.ping_slots else 0
             status = self._dialect.status(servo.bus_id, *servo.ping())
             statuses.setdefault(slot, []).append((servo, status))

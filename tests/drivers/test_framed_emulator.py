@@ -379,3 +379,11 @@ def test_any_bytes_are_survived(build, pieces):
     for piece in pieces:
         host.send(piece, 100_000)
         host.send(host.dialect.instruction(1, PING), 100_000)
+
+
+def test_a_part_for_everybody_is_for_nobody():
+    host = feetech(1, 2)
+    host.plant.taken()
+    host.sync_write(TORQUE, {BROADCAST: 1})
+    assert host.plant.taken() == []
+    assert host.sync_read((BROADCAST, 1), TORQUE) == {}
