@@ -165,10 +165,7 @@ class Pipeline:
     def _window_ns(self) -> tuple[int, int]:
         """Return from when to when the next byte of the servo that is next can be there."""
         expected_ns = (
-            self._sent_ns[self.believed]
-            + self._request_ns
-            + (len(self._heard) + 1) * self._byte_ns
-            + self._shortest_ns
+            self._sent_ns[self.believed] + self._request_ns + (len(self._heard) + 1) * self._byte_ns + self._shortest_ns
         )
         return expected_ns - self._before_ns, expected_ns + self._after_ns
 

@@ -1,8 +1,9 @@
 """What the servos are believed to have said: a reply is taken only where the shaft can have gone.
 
 That is within `v_max T + 1 tick` of the last believed position, T being the time since. What lies beyond is refused,
-unless it is said again and again: then it was the belief that was wrong. A belief that rests on one reply alone, the
-first, gives way to two replies in a row that agree with each other; any other to three.
+however often it is said: two servos with one id say the same wrong thing again and again. It is believed once the shaft
+can have got there. Only a first reply that nothing has borne out yet gives way to two in a row that agree with each
+other: those are two against one.
 """
 
 from __future__ import annotations
@@ -14,13 +15,6 @@ from drivers.servo import ReplyStatus
 _OK, _MISSED, _IMPLAUSIBLE = int(ReplyStatus.OK), int(ReplyStatus.MISSED), int(ReplyStatus.IMPLAUSIBLE)
 _ROUNDING_TICKS: Final = 1
 _ODD_PASSIVES: Final = 3
-
-AGREEING: Final = 3
-"""So many replies in a row that agree are believed whatever stood before. The engine gives a servo up after five that are
-not. Where every thirtieth message loses a bit, two equal wrong replies in a row come once a minute, three twice a day."""
-
-AGREEING_AT_FIRST: Final = 2
-"""The same against a first reply that nothing has borne out yet."""
 
 
 class Readings:
@@ -55,8 +49,8 @@ class Readings:
         self._tick_per_ns = ticks_per_s * 1e-9
         # Per servo when its first believed reply came; -1 before.
         self._first_ns = [-1] * count
-        # Per servo the last refused position, its stamp, and how many in a row have agreed.
-        self._doubtful: list[tuple[int, int, int] | None] = [None] * count
+        # Per servo the last refused position and its stamp.
+        self._doubtful: list[tuple[int, int] | None] = [None] * count
         self._odd_passives = [0] * count
         self._before = (self.position_raw, self.current_raw, self.stamp_ns, self.misses)
 
@@ -66,12 +60,10 @@ class Readings:
 
     def take(self, k: int, current: int | None, position: int, at_ns: int) -> bool:
         """Believe or refuse a reply of servo `k`; a `current` of None leaves the last one in force."""
-        if not self.reachable(k, position, at_ns):
-            times = self._times(k, position, at_ns)
-            if times < (AGREEING_AT_FIRST if self.stamp_ns[k] == self._first_ns[k] else AGREEING):
-                self.refuse(k)
-                self._doubtful[k] = (position, at_ns, times)
-                return False
+        if not (self.reachable(k, position, at_ns) or self._outvotes(k, position, at_ns)):
+            self.refuse(k)
+            self._doubtful[k] = (position, at_ns)
+            return False
         self.position_raw[k] = position
         self.stamp_ns[k] = at_ns
         if current is not None:
@@ -129,11 +121,9 @@ class Readings:
         last = self.position_raw[k]
         return last < 0 or abs(position - last) <= _ROUNDING_TICKS + self._tick_per_ns * (at_ns - self.stamp_ns[k])
 
-    def _times(self, k: int, position: int, at_ns: int) -> int:
-        """Return how many replies in a row, this one among them, agree with each other and not with the belief."""
+    def _outvotes(self, k: int, position: int, at_ns: int) -> bool:
+        """Whether the reply before this one was refused and agrees with it, against a belief of one reply, the first."""
         refused = self._doubtful[k]
-        if refused is None:
-            return 1
-        before, before_ns, times = refused
-        agrees = abs(position - before) <= _ROUNDING_TICKS + self._tick_per_ns * (at_ns - before_ns)
-        return times + 1 if agrees else 1
+        if refused is None or self.stamp_ns[k] != self._first_ns[k]:
+            return False
+        return abs(position - refused[0]) <= _ROUNDING_TICKS + self._tick_per_ns * (at_ns - refused[1])

@@ -1,0 +1,314 @@
+"""No sequence of lost and inserted bytes, and no flip outside the window, makes a wrong measurement drive a motor.
+
+Inside the window a wrong one is off by at most v_max T + 1 tick, and drives once: what follows an exchange that nobody
+tampered with is true. See `docs/resynchronisation.md`.
+"""
+
+import pytest
+from emulated import MS, REQUEST_NS, TURN_NS
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tampering import BYTE_NS, COUNT, START, TICKS_PER_NS, Loop, Tamper
+
+from drivers.aimotor import AiMotorBus
+from drivers.aimotor.pipelined import GOOD_CYCLES, Pipeline
+from drivers.aimotor.readings import Readings
+from drivers.servo import ReplyStatus
+
+OK, IMPLAUSIBLE = ReplyStatus.OK, ReplyStatus.IMPLAUSIBLE
+FORMS = ({}, {"sync": True}, {"pipeline": True})
+LOST_BOTH = 3
+
+bytes_near = st.one_of(st.integers(0, 255), st.integers(90, 115), st.just(10), st.just(255))
+noise = st.lists(bytes_near, min_size=1, max_size=6).map(bytes)
+# From while the request is on the wire until the reply to the one behind it.
+instants = st.one_of(
+    st.integers(-REQUEST_NS - TURN_NS, 3 * MS),
+    st.sampled_from([-BYTE_NS, 0, BYTE_NS, 2 * BYTE_NS, 3 * BYTE_NS, 4 * BYTE_NS]),
+)
+forged = st.tuples(st.integers(0, 30), st.integers(0, 254)).map(
+    lambda pair: Tamper(lost=LOST_BOTH, inserted=((0, bytes(pair)),))
+)
+tampers = st.one_of(
+    st.just(Tamper()),
+    st.just(Tamper(deaf=True)),
+    st.integers(1, 3).map(lambda lost: Tamper(lost=lost)),
+    st.integers(0, 15).map(lambda flip: Tamper(flip=flip)),
+    st.tuples(instants, noise).map(lambda one: Tamper(inserted=(one,))),
+    st.lists(st.tuples(instants, noise), min_size=1, max_size=3).map(lambda all_: Tamper(inserted=tuple(all_))),
+    st.tuples(st.integers(1, 3), instants, noise).map(lambda one: Tamper(lost=one[0], inserted=(one[1:],))),
+    st.integers(1, 9 * MS).map(lambda late: Tamper(late_ns=late)),
+    st.sampled_from([k * BYTE_NS for k in range(1, 12)]).map(lambda late: Tamper(late_ns=late)),
+    forged,
+)
+scripts = st.lists(st.lists(tampers, max_size=6), max_size=12)
+
+
+class Tampered(RuleBasedStateMachine):
+    """Long stories on one line; `Loop` judges every cycle."""
+
+    form = FORMS[0]
+
+    @initialize(ready=st.booleans())
+    def begin(self, ready):
+        self.loop = Loop(**self.form)
+        for _ in range(GOOD_CYCLES if ready else 0):
+            self.loop.cycle()
+
+    @rule(tampers=st.lists(tampers, min_size=1, max_size=8))
+    def tamper(self, tampers):
+        self.loop.cycle(tampers)
+
+    @rule(tamper=tampers, times=st.integers(2, 5), k=st.integers(0, COUNT - 1))
+    def insist(self, tamper, times, k):
+        for _ in range(times):
+            self.loop.cycle([Tamper()] * k + [tamper])
+
+    @rule(data=noise, before_ns=st.integers(0, 2 * MS))
+    def say_something_between_cycles(self, data, before_ns):
+        self.loop.servos.put(data, self.loop.now_ns)
+        self.loop.now_ns += before_ns
+
+    @rule(pause_ms=st.integers(1, 240))
+    def pause(self, pause_ms):
+        self.loop.now_ns += pause_ms * MS
+
+    @rule(k=st.integers(0, COUNT - 1), ticks=st.integers(-1, 1))
+    def turn(self, k, ticks):
+        self.loop.turn(k, ticks)
+        self.loop.cycle()
+
+    @rule(count=st.integers(1, GOOD_CYCLES + 1))
+    def be_left_alone(self, count):
+        for _ in range(count):
+            self.loop.cycle()
+
+    @rule()
+    def torque_off(self):
+        self.loop.torque_off()
+
+    @invariant()
+    def every_belief_has_an_age(self):
+        if hasattr(self, "loop"):
+            assert all(0 <= stamp <= self.loop.now_ns for stamp in self.loop.bus.stamp_ns)
+
+    def teardown(self):
+        if not hasattr(self, "loop"):
+            return
+        for _ in range(6):
+            self.loop.cycle()
+        assert self.loop.bus.status == [OK] * COUNT
+        assert self.loop.bus.position_raw == self.loop.servos.truth
+
+
+class TamperedSync(Tampered):
+    form = FORMS[1]
+
+
+class TamperedPipeline(Tampered):
+    form = FORMS[2]
+
+
+story = settings(max_examples=40, stateful_step_count=25, deadline=None, derandomize=True)
+for machine in (Tampered, TamperedSync, TamperedPipeline):
+    machine.TestCase.settings = story
+TestPlain, TestSync, TestPipeline = Tampered.TestCase, TamperedSync.TestCase, TamperedPipeline.TestCase
+
+
+def play(script, **options):
+    loop = Loop(**options)
+    for _ in range(GOOD_CYCLES if options.get("pipeline") else 1):
+        loop.cycle()
+    for tampers in script:
+        loop.cycle(tampers)
+    return loop
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.sampled_from(FORMS), scripts)
+def test_no_wrong_measurement_drives_a_motor(form, script):
+    play(script, **form)
+
+
+# --- what it would be without each of the checks: the same judge finds it out ----------------------------------------
+
+
+class Gullible(Readings):
+    """Believes any position."""
+
+    __slots__ = ()
+
+    def reachable(self, k, position, at_ns):
+        return True
+
+
+class Easily(Readings):
+    """Believes what is said twice."""
+
+    __slots__ = ()
+
+    def _outvotes(self, k, position, at_ns):
+        self._first_ns[k] = self.stamp_ns[k]
+        return super()._outvotes(k, position, at_ns)
+
+
+def with_readings(readings):
+    class Bus(AiMotorBus):
+        __slots__ = ()
+
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self._readings.__class__ = readings
+
+    return Bus
+
+
+class Careless(AiMotorBus):
+    """Takes bytes that come before a reply can for the reply."""
+
+    __slots__ = ()
+
+    def _sift(self, heard, at_ns):
+        return heard
+
+
+class Open(Pipeline):
+    """Tells replies apart by their order alone."""
+
+    __slots__ = ()
+
+    def _window_ns(self):
+        _, until_ns = super()._window_ns()
+        return 0, until_ns + 20 * MS
+
+
+class OrderOnly(AiMotorBus):
+    __slots__ = ()
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        if self._pipe is not None:
+            self._pipe.__class__ = Open
+
+
+BROKEN = {
+    "any position is believed": (with_readings(Gullible), {}),
+    "what is said twice is believed": (with_readings(Easily), {}),
+    "early bytes are taken for the reply": (Careless, {}),
+    "order is all the pipeline goes by": (OrderOnly, {"pipeline": True}),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_without_one_of_the_checks_it_does(broken):
+    bus_class, form = BROKEN[broken]
+
+    @settings(
+        max_examples=600,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(scripts)
+    def claim(script):
+        play(script, bus_class=bus_class, **form)
+
+    with pytest.raises(AssertionError):
+        claim()
+
+
+# --- the same in single cases ----------------------------------------------------------------------------------------
+
+
+def forge(position):
+    """A whole reply that takes the place of the true one."""
+    return Tamper(lost=LOST_BOTH, inserted=((0, bytes((10, position))),))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("bit", range(16))
+def test_a_flip_is_refused_or_bounded_and_true_again_in_the_next_cycle(form, bit):
+    loop = play([], **form)
+    for k in range(COUNT):
+        before = loop.bus.stamp_ns[k]
+        loop.cycle([Tamper()] * k + [Tamper(flip=bit)])
+        wrong = abs(loop.bus.position_raw[k] - START[k])
+        assert wrong <= TICKS_PER_NS * (loop.bus.stamp_ns[k] - before) + 1
+        loop.cycle()
+        assert loop.bus.position_raw == list(START)
+        for _ in range(GOOD_CYCLES):
+            loop.cycle()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_beyond_the_window_is_refused_as_long_as_the_shaft_can_not_have_got_there(form):
+    loop = play([], **form)
+    begin_ns = loop.bus.stamp_ns[1]
+    loop.servos.always[1] = forge(200)
+    while loop.bus.position_raw[1] == START[1]:
+        loop.cycle()
+    assert loop.bus.position_raw[1] == 200
+    assert TICKS_PER_NS * (loop.bus.stamp_ns[1] - begin_ns) + 1 >= 99
+
+
+def test_a_first_reply_gives_way_to_two_that_agree_and_no_other_does():
+    readings = Readings(1, 600 / 0.654)
+    readings.begin()
+    assert readings.take(0, 10, 30, 1 * MS)
+    assert not readings.take(0, 10, 200, 6 * MS)
+    assert not readings.take(0, 10, 230, 11 * MS)
+    readings.miss(0)
+    assert not readings.take(0, 10, 230, 21 * MS)
+    assert readings.take(0, 10, 231, 26 * MS)
+    for at_ms in range(31, 90, 5):
+        assert not readings.take(0, 10, 30, at_ms * MS)
+    assert readings.position_raw == [231]
+    # 201 ticks take 219 ms at 600 degrees per second.
+    assert not readings.take(0, 10, 30, 243 * MS)
+    assert readings.take(0, 10, 30, 246 * MS)
+
+
+def test_a_first_reply_that_was_taken_back_was_none():
+    readings = Readings(1, 600 / 0.654)
+    readings.begin()
+    assert readings.take(0, 10, 30, 1 * MS)
+    readings.take_back(0)
+    assert readings.position_raw == [-1]
+    assert readings.take(0, 10, 200, 6 * MS)
+    assert not readings.take(0, 10, 30, 11 * MS)
+    assert readings.take(0, 10, 30, 16 * MS)
+
+
+def test_a_wrong_measurement_inside_the_window_drives_once():
+    loop = play([])
+    loop.cycle([forge(START[0] + 4)])
+    assert loop.bus.position_raw[0] == START[0] + 4
+    loop.cycle()
+    goal = START[0] + 4 + loop.dirs[0] * 7
+    assert loop.servos.sends[0] == (0, goal)
+    loop.cycle()
+    assert loop.servos.sends[0] == (0, goal - 4)
+    assert loop.worst == 4
+
+
+def test_one_that_is_off_by_more_than_the_window_drives_never():
+    loop = play([])
+    loop.cycle([forge(START[0] + 8)])
+    loop.cycle()
+    assert [k for k, _ in loop.servos.sends] == [1, 2, 3]
+    loop.cycle()
+    assert [k for k, _ in loop.servos.sends] == [0, 1, 2, 3]
+    assert loop.wrong_goals == 0
+
+
+def test_a_reply_too_late_for_its_own_request_is_not_the_next_ones():
+    for form in FORMS:
+        loop = play([], **form)
+        for late_ns in range(0, 9 * MS, 150_000):
+            loop.cycle([Tamper(late_ns=late_ns)])
+            for _ in range(3):
+                loop.cycle()
+        assert loop.worst <= 6
