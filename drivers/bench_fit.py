@@ -44,7 +44,7 @@ class Fit:
 
     `per_tick_n_m` holds beyond the dead band, below the saturation. `saturation_n_m` is None where the torque still
     rose at the largest delta; `damping_n_m_s` is N m lost per tick/s of speed, None where nothing turned.
-    `residual_n_m` is how far the standing rows lie from the fit (root mean square).
+    `residual_n_m` is how far the `points` lie from the fit (root mean square): a size of delta that stood each.
     """
 
     per_tick_n_m: Estimate
@@ -52,29 +52,35 @@ class Fit:
     saturation_n_m: float | None
     damping_n_m_s: Estimate | None
     residual_n_m: float
-    rows: int
+    points: int
 
     def torque_n_m(self, ticks: float) -> float:
         """Return the torque of a delta at standstill."""
         return _bent(ticks, self.per_tick_n_m.value, self.dead_ticks, self.saturation_n_m)
 
 
-def fit_rows(rows: Sequence[Row]) -> Fit:
-    """Fit the standing rows, then the turning ones. Raises `BusError` where there are too few."""
-    points = sorted((float(abs(row.ticks)), _folded(row)) for row in rows if row.stood)
-    if len({ticks for ticks, _ in points}) < FEWEST:
+def fit_rows(rows: Sequence[Row], *, resolution_n_m: float = 0.0) -> Fit:
+    """Fit the standing rows, then the turning ones; no torque is known better than to a count of the reading.
+
+    Raises `BusError` where there are too few.
+    """
+    floor = resolution_n_m / math.sqrt(12.0)
+    points = _means(rows)
+    if len(points) < FEWEST:
         raise BusError(
-            f"{len(points)} deltas at which the shaft stood: expected at least {FEWEST} different ones;"
+            f"{len(points)} deltas at which the shaft stood: expected at least {FEWEST};"
             " hold the horn against a stop, and try more or larger deltas"
         )
-    tried = [found for first in range(len(points)) for found in _fits_from(points, first)]
+    tried = [found for first in range(len(points)) for found in _fits_from(points, first, floor)]
     if not tried:
-        raise BusError("the load does not rise with the delta: is the horn held, the supply on, the delta large enough?")
+        raise BusError(
+            "the load does not rise with the delta: is the horn held, the supply on, the delta large enough?"
+        )
     slope, dead, saturation = min(tried, key=lambda found: found[0])[1]
     turning = [row for row in rows if not row.stood]
     squares = _squares(points, slope.value, dead, saturation)
     fit = Fit(slope, dead, saturation, None, math.sqrt(squares / len(points)), len(points))
-    return Fit(slope, dead, saturation, _damping(fit, turning), fit.residual_n_m, fit.rows)
+    return Fit(slope, dead, saturation, _damping(fit, turning, floor), fit.residual_n_m, fit.points)
 
 
 def table_of(rows: Sequence[Row]) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -82,18 +88,20 @@ def table_of(rows: Sequence[Row]) -> tuple[tuple[float, ...], tuple[float, ...]]
 
     Torques do not fall while ticks rise: neighbours in the wrong order are averaged.
     """
-    by_ticks: dict[int, list[float]] = {}
-    for row in rows:
-        if row.stood:
-            by_ticks.setdefault(abs(row.ticks), []).append(_folded(row))
-    means = [(float(ticks), max(fmean(found), 0.0)) for ticks, found in sorted(by_ticks.items())]
-    table = [(0.0, 0.0), *_rising(means)]
+    table = [(0.0, 0.0), *_rising([(ticks, max(torque, 0.0)) for ticks, torque in _means(rows)])]
     return tuple(ticks for ticks, _ in table), tuple(torque for _, torque in table)
 
 
-def _folded(row: Row) -> float:
-    """Return the torque along the delta."""
-    return row.torque_n_m if row.ticks > 0 else -row.torque_n_m
+def _means(rows: Sequence[Row]) -> list[Point]:
+    """Return size of delta and mean torque along it, of the standing rows, from small to large.
+
+    Both directions are one point: what a reading is rounded by is the same in both.
+    """
+    by_ticks: dict[int, list[float]] = {}
+    for row in rows:
+        if row.stood:
+            by_ticks.setdefault(abs(row.ticks), []).append(row.torque_n_m if row.ticks > 0 else -row.torque_n_m)
+    return [(float(ticks), fmean(found)) for ticks, found in sorted(by_ticks.items())]
 
 
 def _bent(ticks: float, slope: float, dead: float, saturation: float | None) -> float:
@@ -101,12 +109,14 @@ def _bent(ticks: float, slope: float, dead: float, saturation: float | None) -> 
     return math.copysign(rising if saturation is None else min(rising, saturation), ticks)
 
 
-def _fits_from(points: Sequence[Point], first: int) -> list[tuple[float, tuple[Estimate, float, float | None]]]:
+def _fits_from(
+    points: Sequence[Point], first: int, floor: float
+) -> list[tuple[float, tuple[Estimate, float, float | None]]]:
     """Return a score (the lower the better) and the numbers for each straight part that begins with point `first`."""
     found: list[tuple[float, tuple[Estimate, float, float | None]]] = []
     largest = max(abs(torque) for _, torque in points)
     for last in range(first + FEWEST, len(points) + 1):
-        line = _line(points[first:last])
+        line = _line(points[first:last], floor)
         if line is None or line[0].value <= 0.0:
             continue
         slope, dead = line
@@ -114,13 +124,13 @@ def _fits_from(points: Sequence[Point], first: int) -> list[tuple[float, tuple[E
         saturation = fmean(beyond) if beyond else None
         squares = _squares(points, slope.value, dead, saturation)
         # Each further number has to explain more than chance would (Bayesian information criterion).
-        count, numbers = len(points), 1 + (dead > 0.0) + (saturation is not None)
-        spread = max(squares / count, (1e-3 * largest) ** 2)
+        count, numbers = len(points), 2 + (saturation is not None)
+        spread = max(squares / count, floor**2, (1e-3 * largest) ** 2)
         found.append((count * math.log(spread) + numbers * math.log(count), (slope, dead, saturation)))
     return found
 
 
-def _line(points: Sequence[Point]) -> tuple[Estimate, float] | None:
+def _line(points: Sequence[Point], floor: float) -> tuple[Estimate, float] | None:
     """Return slope and where the line leaves zero; through the origin when it would leave it on the other side."""
     count = len(points)
     middle_x, middle_y = (fmean(values) for values in zip(*points, strict=True))
@@ -132,27 +142,28 @@ def _line(points: Sequence[Point]) -> tuple[Estimate, float] | None:
         return None
     dead = middle_x - middle_y / slope
     if dead < 0.0:
-        return _through_origin(points), 0.0
+        return _through_origin(points, floor), 0.0
     squares = math.fsum((y - slope * (x - dead)) ** 2 for x, y in points)
-    return _estimate(slope, math.sqrt(squares / max(count - 2, 1) / spread), count - 2), dead
+    error = max(math.sqrt(squares / max(count - 2, 1)), floor) / math.sqrt(spread)
+    return _estimate(slope, error, count - 2), dead
 
 
-def _through_origin(points: Sequence[Point]) -> Estimate:
+def _through_origin(points: Sequence[Point], floor: float) -> Estimate:
     spread = math.fsum(x * x for x, _ in points)
     slope = math.fsum(x * y for x, y in points) / spread
     squares = math.fsum((y - slope * x) ** 2 for x, y in points)
     free = len(points) - 1
-    return _estimate(slope, math.sqrt(squares / max(free, 1) / spread), free)
+    return _estimate(slope, max(math.sqrt(squares / max(free, 1)), floor) / math.sqrt(spread), free)
 
 
-def _damping(fit: Fit, turning: Sequence[Row]) -> Estimate | None:
+def _damping(fit: Fit, turning: Sequence[Row], floor: float) -> Estimate | None:
     """Return what is missing per speed, from rows that turned the way they were driven."""
     points = [
         (row.speed_ticks_s, fit.torque_n_m(row.ticks) - row.torque_n_m)
         for row in turning
         if row.speed_ticks_s * row.ticks > 0
     ]
-    return _through_origin(points) if len(points) >= FEWEST else None
+    return _through_origin(points, floor) if len(points) >= FEWEST else None
 
 
 def _estimate(value: float, error: float, free: int) -> Estimate:
@@ -193,5 +204,5 @@ def as_data(fit: Fit) -> Mapping[str, object]:
         "saturation_n_m": fit.saturation_n_m,
         "damping_n_m_s": spread(fit.damping_n_m_s),
         "residual_n_m": fit.residual_n_m,
-        "rows": fit.rows,
+        "points": fit.points,
     }

@@ -65,8 +65,8 @@ def exchange(bus: Bus, pace: Pace, goals: Sequence[int], begun_ns: int) -> Look:
     """Exchange once with everybody. Raises `PortError`."""
     bus.start(pace.now_ns, list(goals))
     finish(bus, pace)
-    seen = (tuple(values) for values in (bus.position_raw, bus.current_raw, bus.status))
-    return Look(pace.now_ns - begun_ns, *seen, tuple(goals))
+    positions, loads, statuses = tuple(bus.position_raw), tuple(bus.current_raw), tuple(bus.status)
+    return Look(pace.now_ns - begun_ns, positions, loads, statuses, tuple(goals))
 
 
 def read_first(bus: Bus, pace: Pace, rounds: int = READINGS) -> None:
@@ -83,7 +83,7 @@ def read_first(bus: Bus, pace: Pace, rounds: int = READINGS) -> None:
 
 
 def watch(bus: Bus, pace: Pace, period_ns: int, stop: Asked) -> Iterator[Look]:
-    """Read everybody every `period_ns`, or as fast as it goes, until asked to stop; nothing moves. Raises `PortError`."""
+    """Read everybody every `period_ns`, 0 for as fast as it goes, until asked to stop. Raises `PortError`."""
     begun_ns = due_ns = pace.now_ns
     while not stop():
         look = exchange(bus, pace, [READ_ONLY] * len(bus.servos), begun_ns)
@@ -204,7 +204,9 @@ def check_raw(model: ServoModel, raw: int) -> None:
     low, high = model.positions
     if not low <= raw <= high:
         ends = f"{low * model.tick_deg:.1f} to {high * model.tick_deg:.1f} degrees"
-        raise BusError(f"{raw} ({raw * model.tick_deg:.1f} degrees) is no position of {model.name}: {low} to {high}, {ends}")
+        raise BusError(
+            f"{raw} ({raw * model.tick_deg:.1f} degrees) is no position of {model.name}: {low} to {high}, {ends}"
+        )
 
 
 def _keep_still(bus: Bus, pace: Pace, period_ns: int, stop: Asked) -> None:

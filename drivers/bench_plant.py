@@ -111,8 +111,9 @@ class BenchPlant:
         # Of degrees per second per N m.
         gain = math.degrees(step_s / INERTIA_KG_M2)
         damping = 0.0 if shaft.goal_deg is None else shaft.damping_n_m_s_deg
-        speed = (shaft.speed_deg_s + gain * self._asked_n_m(shaft)) / (1.0 + gain * damping)
-        shaft.speed_deg_s = math.copysign(max(abs(speed) - gain * FRICTION_N_M, 0.0), speed)
+        speed = shaft.speed_deg_s + gain * self._asked_n_m(shaft)
+        left = max(abs(speed) - gain * FRICTION_N_M, 0.0)
+        shaft.speed_deg_s = math.copysign(left / (1.0 + gain * damping), speed)
         shaft.angle_deg += shaft.speed_deg_s * step_s
         self._meet_ends(shaft)
 

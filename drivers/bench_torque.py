@@ -94,6 +94,11 @@ def torque_of_load(model: ServoModel, load: int, ticks: int) -> float:
     return torque if model.load_signed else math.copysign(torque, ticks)
 
 
+def shows_torque(model: ServoModel) -> bool:
+    """Say whether the load reading follows the torque of a shaft that turns too: a duty cycle does not."""
+    return "duty" not in model.load_unit
+
+
 def torque_of_weight(grams: float, lever_cm: float) -> float:
     """Return the torque with which a lever presses on scales that show so many grams (N m)."""
     return grams * 1e-3 * GRAVITY_M_S2 * lever_cm * 1e-2
@@ -102,7 +107,9 @@ def torque_of_weight(grams: float, lever_cm: float) -> float:
 def plan_deltas(most_ticks: int, steps: int) -> tuple[int, ...]:
     """Return deltas from small to large, each in both directions. Raises `BusError` for fewer ticks than steps."""
     if not 1 <= steps <= most_ticks:
-        raise BusError(f"{steps} deltas up to {most_ticks} ticks: expected at least one, and no more than there are ticks")
+        raise BusError(
+            f"{steps} deltas up to {most_ticks} ticks: expected at least one, and no more than there are ticks"
+        )
     sizes = sorted({max(1, round(most_ticks * (k + 1) / steps)) for k in range(steps)})
     return tuple(sign * size for size in sizes for sign in (1, -1))
 

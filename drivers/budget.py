@@ -209,7 +209,9 @@ def predict(
     count = cost.bytes.of(servos)
     on_wire_ns, turn_ns = wire_ns(count, baud), cost.turns.of(servos) * turnaround_ns
     trips = cost.trips.of(servos)
-    host_ns = 0 if adapter is None else _held_ns(adapter, (on_wire_ns + turn_ns) // trips, cost.reply.of(servos)) * trips
+    host_ns = (
+        0 if adapter is None else _held_ns(adapter, (on_wire_ns + turn_ns) // trips, cost.reply.of(servos)) * trips
+    )
     return Budget(form, servos, baud, count, on_wire_ns, turn_ns, host_ns)
 
 

@@ -64,7 +64,10 @@ class Reached:
     cls=Command,
     examples=(
         ("nuc bus budget lin_roach aimotor:///dev/ttyUSB0", "what limits the loop, and what would help"),
-        ("nuc bus budget 18 'dynamixel:///dev/ttyUSB0?baud=1000000' --adapter ftdi16", "eighteen servos, timer at 16 ms"),
+        (
+            "nuc bus budget 18 'dynamixel:///dev/ttyUSB0?baud=1000000' --adapter ftdi16",
+            "eighteen servos, timer at 16 ms",
+        ),
         ("nuc bus budget lin_roach aimotor:///dev/ttyUSB0 --measure 5", "and what the bus really does; nothing moves"),
         ("nuc bus budget lin_roach aimotor:///dev/ttyUSB0 --bout data/mine", "and what a bout reached"),
     ),
@@ -76,14 +79,20 @@ class Reached:
 )
 @click.argument("config", metavar="CONFIG|N", type=CONFIGURATION)
 @click.argument("url", metavar="[NAME=]URL")
-@click.option("--adapter", type=click.Choice(_ADAPTERS), help="What is between host and line.  [default: by the device]")
+@click.option(
+    "--adapter", type=click.Choice(_ADAPTERS), help="What is between host and line.  [default: by the device]"
+)
 @click.option(
     "--turnaround-us", metavar="US", type=click.FloatRange(0, 1e6), help="What a servo takes before it answers."
     "  [default: what the family's emulator takes]"
 )  # fmt: skip
 @click.option("--measure", "seconds", metavar="S", type=click.FloatRange(0, 3600, min_open=True), help="Read so long.")
 @click.option(
-    "--bout", "bout", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A finished bout."
+    "--bout",
+    "bout",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A finished bout.",
 )
 @as_json
 def command(
@@ -105,7 +114,7 @@ def command(
     name, url = split_name(url)
     line = _line(url, turnaround_us)
     motors = _motors(config, line.family.name, name)
-    through = ADAPTERS[adapter or _guess(url)]
+    through = ADAPTERS[adapter] if adapter else _adapter_of(line)
     form = form_for(line.family.name, line.options)
     budget = predict(form, motors, line.baud, turnaround_ns=line.turnaround_ns, adapter=through)
     advice = advise(budget, line.family.bauds, turnaround_ns=line.turnaround_ns, adapter=through)
@@ -124,12 +133,11 @@ def command(
 
 def _line(url: str, turnaround_us: float | None) -> Line:
     from drivers.factory import find_family, is_emulated, parse_line
-    from drivers.faults import FAULT_OPTIONS
-    from drivers.url import parse_url
+    from drivers.lineoptions import given_options
 
     family = find_family(family_of(url))
     if is_emulated(url):
-        options = parse_url(url, (*family.line_options, *family.emulator_options, *FAULT_OPTIONS)).options
+        options = given_options(family, url)
         baud = int(options.get("baud", family.line_options["baud"]))
     else:
         spec = parse_line(url)
@@ -152,12 +160,17 @@ def _motors(config: str, family: str, bus: str) -> int:
     return number
 
 
-def _guess(url: str) -> str:
+def _adapter_of(line: Line) -> Adapter:
+    """Return the adapter that the URL describes, else what a device of that name usually is."""
+    from drivers.budget import ADAPTERS, Adapter
     from drivers.factory import is_emulated
+    from drivers.lineoptions import latency_ns
 
-    if is_emulated(url):
-        return "none"
-    return next((adapter for part, adapter in _BY_DEVICE if part in url), "ftdi1")
+    if timer_ns := latency_ns(line.options):
+        return Adapter("timer", f"an adapter with a latency timer of {timer_ns / 1e6:g} ms", timer_ns, 0)
+    if is_emulated(line.url):
+        return ADAPTERS["none"]
+    return ADAPTERS[next((adapter for part, adapter in _BY_DEVICE if part in line.url), "ftdi1")]
 
 
 def _measure(line: Line, config: str, motors: int, seconds: float, adapter: Adapter) -> Reached:
@@ -189,31 +202,29 @@ def _measure(line: Line, config: str, motors: int, seconds: float, adapter: Adap
     finally:
         bench.close()
     form = form_for(line.family.name, line.options)
-    expected = predict(
-        form, len(servos), line.baud, turnaround_ns=line.turnaround_ns, adapter=adapter, reading=True
-    )
+    expected = predict(form, len(servos), line.baud, turnaround_ns=line.turnaround_ns, adapter=adapter, reading=True)
     mean_ns = sum(times) / len(times) if times else float("nan")
     return Reached("reading", len(times), mean_ns, missed, expected)
 
 
 def _of_bout(folder: Path, budget: Budget) -> Reached:
     """Return what the cycles of a finished bout took, in the middle: stops and starts are not counted."""
+    from itertools import pairwise
     from statistics import median
 
     from nuc_engine.analysis.load import load_bout
 
     times_s: Sequence[float] = load_bout(folder).motor.t_s.tolist()
-    steps = [later - earlier for earlier, later in zip(times_s, times_s[1:], strict=False)]
+    steps = [later - earlier for earlier, later in pairwise(times_s)]
     if not steps:
         return Reached(str(folder), 0, float("nan"), None, budget)
     return Reached(str(folder), len(steps), median(steps) * NS, None, budget)
 
 
-def _print(
-    line: Line, budget: Budget, adapter: Adapter, advice: Sequence[str], reached: Sequence[Reached]
-) -> None:
+def _print(line: Line, budget: Budget, adapter: Adapter, advice: Sequence[str], reached: Sequence[Reached]) -> None:
     form = budget.form
-    say(f"{count(budget.servos, 'servo')} of family {line.family.name} at {line.baud} bit/s: {form.title}; {adapter.title}")
+    what = f"{count(budget.servos, 'servo')} of family {line.family.name} at {line.baud} bit/s"
+    say(f"{what}: {form.title}; {adapter.title}")
     say()
     parts = (
         ("wire", budget.wire_ns, f"{budget.bytes} bytes"),
@@ -227,7 +238,11 @@ def _print(
     say()
     _print_forms(line, budget, adapter)
     say()
-    say(f"Most of a cycle is the {budget.limited_by}'s." if budget.limited_by != "servos" else "Most of a cycle is the servos'.")
+    say(
+        f"Most of a cycle is the {budget.limited_by}'s."
+        if budget.limited_by != "servos"
+        else "Most of a cycle is the servos'."
+    )
     for words in advice:
         say(f"- {words}")
     if not advice:
@@ -256,8 +271,9 @@ def _words(found: Reached) -> str:
     if not found.cycles:
         return f"{found.source}: not one whole cycle"
     missed = "" if found.missed is None else f", {count(found.missed, 'exchange')} missed"
+    cycles = f"{count(found.cycles, 'cycle')}, {found.cycle_ns / _MS:.3f} ms each, {NS / found.cycle_ns:.1f} Hz"
     return (
-        f"{found.source}: {count(found.cycles, 'cycle')}, {found.cycle_ns / _MS:.3f} ms each, {NS / found.cycle_ns:.1f} Hz"
+        f"{found.source}: {cycles}"
         f"{missed}; {found.of_prediction:.0%} of the prediction ({found.predicted.cycle_ns / _MS:.3f} ms),"
         f" wire efficiency {found.of_wire:.0%}"
     )

@@ -33,13 +33,16 @@ _BEYOND = 1.4
     "characterise",
     cls=Command,
     examples=(
-        ("nuc bus characterise aimotor:///dev/ttyUSB0 --id 2 --model 701 --out ai701.json", "against a stop, by its load"),
+        (
+            "nuc bus characterise aimotor:///dev/ttyUSB0 --id 2 --model 701 --out ai701.json",
+            "against a stop, by its load",
+        ),
         (
             "nuc bus characterise dynamixel:///dev/ttyUSB0 -c my_leg --joint Femur-Tibia --free --figure knee.png",
             "set up as the engine sets it up; then also free, for what speed costs",
         ),
         (
-            "nuc bus characterise feetech:///dev/ttyACM0 --id 1 --model STS3215-7.4V --lever-cm 10 --hold 4",
+            "nuc bus characterise feetech:///dev/ttyACM0 --id 1 --model STS3215 --lever-cm 10 --hold 4",
             "a lever of 10 cm presses on scales; type in grams",
         ),
         ("nuc bus characterise emulated:dynamixel --id 1 --model XM430-W350 --free", "how it goes, without a servo"),
@@ -56,17 +59,29 @@ _BEYOND = 1.4
 @click.option("--joint", metavar="JOINT", help="The servo of this joint of --config.")
 @model_option
 @click.option("--largest", metavar="TICKS", type=click.IntRange(1), help="Largest delta.  [default: beyond saturation]")
-@click.option("--steps", metavar="N", type=click.IntRange(3, 50), default=10, show_default=True, help="Deltas, each way.")
-@click.option("--hold", metavar="S", type=click.FloatRange(0.1, 60), default=1.0, show_default=True, help="For each delta.")
-@click.option("--rest", metavar="S", type=click.FloatRange(0, 60), default=0.5, show_default=True, help="Limp in between.")
 @click.option(
-    "--level", type=click.IntRange(0, 4), default=DEFAULT_LEVEL, show_default=True, help="Torque: 0 strongest, 4 weakest."
+    "--steps", metavar="N", type=click.IntRange(3, 50), default=10, show_default=True, help="Deltas, each way."
+)
+@click.option(
+    "--hold", metavar="S", type=click.FloatRange(0.1, 60), default=1.0, show_default=True, help="For each delta."
+)
+@click.option(
+    "--rest", metavar="S", type=click.FloatRange(0, 60), default=0.5, show_default=True, help="Limp in between."
+)
+@click.option(
+    "--level",
+    type=click.IntRange(0, 4),
+    default=DEFAULT_LEVEL,
+    show_default=True,
+    help="Torque: 0 strongest, 4 weakest.",
 )
 @click.option(
     "--most", metavar="DEG", type=click.FloatRange(1, 360), default=60.0, show_default=True, help="How far it may turn."
 )
 @click.option("--free", is_flag=True, help="After the stop is taken away, also with the shaft free: what speed costs.")
-@click.option("--lever-cm", metavar="CM", type=click.FloatRange(0.5, 100), help="Ask for grams on scales under a lever.")
+@click.option(
+    "--lever-cm", metavar="CM", type=click.FloatRange(0.5, 100), help="Ask for grams on scales under a lever."
+)
 @click.option("--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write the table here.")
 @click.option("--figure", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Draw it, as PNG.")
 @click.option("--yes", is_flag=True, help="Do not wait for somebody to hold the horn, or to let it go.")
@@ -117,7 +132,7 @@ def command(
         line.close()
     for text in bench.remarks:
         note(f"{url}: {text}")
-    fit = fit_rows(rows)
+    fit = fit_rows(rows, resolution_n_m=known.load_n_m if lever_cm is None else 0.0)
     table = _table(known, servo, rows, fit, level=level, lever_cm=lever_cm)
     if out is not None:
         out.write_text(json.dumps(plain(table), indent=1, allow_nan=False) + "\n", encoding="utf-8")
@@ -162,15 +177,16 @@ class _Bench:
             _wait_for(stop, "hold the horn against a stop in both directions, or the lever against the scales")
         if self._line.plant is not None:
             self._line.plant.hold(0)
-        rows: list[Row] = []
-        for row in self._rows(deltas, stop):
-            if lever_cm is not None:
-                row = _with_scales(row, lever_cm, stop)
-            rows.append(row)
-        return rows
+        rows = self._rows(deltas, stop)
+        return [row if lever_cm is None else _with_scales(row, lever_cm, stop) for row in rows]
 
     def free(self, deltas: Sequence[int], stop: Stop, *, ask: bool) -> list[Row]:
         """Measure with nothing at the horn: only what turned counts."""
+        from drivers.bench_torque import shows_torque
+
+        if not shows_torque(self._model):
+            self.remarks.append(f"--free is left out: the load of {self._model.name} is a duty cycle, no torque")
+            return []
         if ask:
             _wait_for(stop, "take the stop away: the shaft will turn, by --most at most each time")
         if self._line.plant is not None:
@@ -188,9 +204,7 @@ class _Bench:
 
         plant, counter = self._line.plant, Counter()
         for k, ticks in enumerate(deltas):
-            push = Push(
-                self._bus, self._line.pace, ticks, self._hold_ns, self._most, self._model.positions, _PERIOD_NS
-            )
+            push = Push(self._bus, self._line.pace, ticks, self._hold_ns, self._most, self._model.positions, _PERIOD_NS)
             hold = Hold(push, ticks, self._model, None if plant is None else lambda: plant.motion(0).torque_n_m)
             for look in hold.run(stop):
                 counter.show(f"{k + 1} of {len(deltas)}: {ticks:+d} ticks, load {look.loads[0]} ")
@@ -289,7 +303,11 @@ def _table(
 
 def _print(model: ServoModel, servo: ServoAddress, rows: Sequence[Row], fit: Fit) -> None:
     truth = any(row.true_n_m is not None for row in rows)
-    say(heading(f"{'ticks':>6}  {'N m':>8}  {'+-':>7}  {'deg/s':>7}  {'shaft':<6}" + (f"  {'really':>8}" if truth else "")))
+    say(
+        heading(
+            f"{'ticks':>6}  {'N m':>8}  {'+-':>7}  {'deg/s':>7}  {'shaft':<6}" + (f"  {'really':>8}" if truth else "")
+        )
+    )
     for row in rows:
         really = f"  {row.true_n_m:>8.4f}" if row.true_n_m is not None else ""
         shaft = "stood" if row.stood else "turned"
@@ -297,7 +315,8 @@ def _print(model: ServoModel, servo: ServoAddress, rows: Sequence[Row], fit: Fit
         say(f"{row.ticks:>+6}  {row.torque_n_m:>8.4f}  {row.spread_n_m:>7.4f}  {speed:>7.1f}  {shaft:<6}{really}")
     slope = fit.per_tick_n_m
     by_table = tick_torque(model, servo)
-    say(f"torque per tick: {slope.value:.6f} N m ({slope.low:.6f} to {slope.high:.6f}); by the model's table {by_table:.6f}")
+    interval = f"{slope.low:.6f} to {slope.high:.6f}"
+    say(f"torque per tick: {slope.value:.6f} N m ({interval}); by the model's table {by_table:.6f}")
     say(f"dead band: {fit.dead_ticks:.1f} ticks ({fit.dead_ticks * model.tick_deg:.2f} degrees)")
     reached = "not reached" if fit.saturation_n_m is None else f"{fit.saturation_n_m:.3f} N m"
     say(f"saturation: {reached}; rows lie {fit.residual_n_m:.4f} N m from this")

@@ -41,8 +41,8 @@ DEFAULT_LEVEL = 3
         ("nuc bus force emulated:feetech --id 1 --ticks 40 --most 10", "limp as soon as it has turned by 10 degrees"),
     ),
     output=(
-        "To stdout: delta, the torque it stands for, load at the end, how far the shaft turned. The torque is off at the"
-        " end, whatever happened.",
+        "To stdout: delta, the torque it stands for, load at the end, how far the shaft turned. The torque is off at"
+        " the end, whatever happened.",
         "Exit status 1 when the shaft went further than --most (it is limp at once then), or the servo fell silent.",
     ),
 )
@@ -57,10 +57,19 @@ DEFAULT_LEVEL = 3
     help="How long.",
 )  # fmt: skip
 @click.option(
-    "--most", metavar="DEG", type=click.FloatRange(0.5, 360), default=20.0, show_default=True, help="How far it may turn."
+    "--most",
+    metavar="DEG",
+    type=click.FloatRange(0.5, 360),
+    default=20.0,
+    show_default=True,
+    help="How far it may turn.",
 )
 @click.option(
-    "--level", type=click.IntRange(0, 4), default=DEFAULT_LEVEL, show_default=True, help="Torque: 0 strongest, 4 weakest."
+    "--level",
+    type=click.IntRange(0, 4),
+    default=DEFAULT_LEVEL,
+    show_default=True,
+    help="Torque: 0 strongest, 4 weakest.",
 )
 @as_json
 def command(
@@ -171,7 +180,8 @@ def _report(
         return BAD if errors else 0
     say(f"id {servo.bus_id}: {delta:+d} ticks, {row['delta_n_m']:+.3f} N m by the table, for {row['seconds']:.2f} s")
     if last is not None:
-        say(f"load {row['load_raw']} ({model.load_unit}), about {row['load_n_m']:.3f} N m; turned {row['turned_deg']:+.1f} deg")
+        load = f"load {row['load_raw']} ({model.load_unit}), about {row['load_n_m']:.3f} N m"
+        say(f"{load}; turned {row['turned_deg']:+.1f} degrees")
     for error in errors:
         note(f"{url}: {error}")
     return BAD if errors else 0

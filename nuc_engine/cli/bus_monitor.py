@@ -109,7 +109,7 @@ class _View:
 
     def __init__(self, line: BenchLine, servos: Sequence[ServoAddress]) -> None:
         self._servos = servos
-        self._models = [line.family.models.get(servo.model) for servo in servos]
+        self._models = [line.models.get(servo.model) for servo in servos]
         self._ticks = [tick_deg_of(line, servo) for servo in servos]
         self._drawn: Look | None = None
         self._drawn_s = -_PRINT_S
@@ -158,21 +158,31 @@ class _View:
         lines = [heading(head)]
         for k, row in enumerate(self.rows(look)):
             cells = (
-                f"{row['id']:>3}  {self._servos[k].name[:16]:<16}  {_cell(row['position_raw'], 6)}"
-                f"  {_cell(row['position_deg'], 8, 1)}  {_cell(self._speed(look, k), 7, 0)}  {_cell(row['load_raw'], 6)}"
+                _cell(row["position_raw"], 6),
+                _cell(row["position_deg"], 8, 1),
+                _cell(self._speed(look, k), 7),
+                _cell(row["load_raw"], 6),
             )
-            lines.append(f"{cells}  {row['status']:<11}  {self.readings - self.read[k]:>6}")
+            name = self._servos[k].name[:16]
+            missed = self.readings - self.read[k]
+            lines.append(f"{row['id']:>3}  {name:<16}  {'  '.join(cells)}  {row['status']:<11}  {missed:>6}")
         rate = f"{self.readings / look.time_ns * NS:.0f} readings/s" if look.time_ns else ""
         units = {model.load_unit for model in self._models if model is not None}
-        lines.append(f"{look.time_ns / NS:.1f} s, {count(self.readings, 'reading')}, {rate}" + "".join(
-            f"; load: {unit}" for unit in sorted(units)
-        ))
+        lines.append(
+            f"{look.time_ns / NS:.1f} s, {count(self.readings, 'reading')}, {rate}"
+            + "".join(f"; load: {unit}" for unit in sorted(units))
+        )
         return lines
 
     def _speed(self, look: Look, k: int) -> float | None:
         """Return the mean speed since the table was drawn last (deg/s)."""
         before, tick = self._drawn, self._ticks[k]
-        if before is None or tick is None or look.time_ns == before.time_ns or min(before.positions[k], self.read[k]) < 0:
+        if (
+            before is None
+            or tick is None
+            or look.time_ns == before.time_ns
+            or min(before.positions[k], self.read[k]) < 0
+        ):
             return None
         return (look.positions[k] - before.positions[k]) * tick / (look.time_ns - before.time_ns) * NS
 

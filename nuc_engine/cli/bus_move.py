@@ -59,9 +59,15 @@ WEAKEST = 4
 @model_option
 @click.option("--to", "to", type=PLACE, help="Where to: raw, or degrees of the servo's own scale (90deg).")
 @click.option("--by", "by", type=PLACE, help="How far from where it is.")
-@click.option("--rate", metavar="DEG/S", type=click.FloatRange(0.1, 360), default=20.0, show_default=True, help="How fast.")
 @click.option(
-    "--level", type=click.IntRange(0, WEAKEST), default=WEAKEST, show_default=True, help="Torque: 0 strongest, 4 weakest."
+    "--rate", metavar="DEG/S", type=click.FloatRange(0.1, 360), default=20.0, show_default=True, help="How fast."
+)
+@click.option(
+    "--level",
+    type=click.IntRange(0, WEAKEST),
+    default=WEAKEST,
+    show_default=True,
+    help="Torque: 0 strongest, 4 weakest.",
 )
 @click.option(
     "--lag", metavar="DEG", type=click.FloatRange(1, 90), default=15.0, show_default=True, help="The goal waits for a"
@@ -155,8 +161,8 @@ def _target(line: BenchLine, servo: ServoAddress, begun: int, to: Place | None, 
 
 def _any_model(line: BenchLine, servo: ServoAddress) -> ServoModel:
     """Return a model with the servo's scale: its own, or one of a family whose models share theirs."""
-    if servo.model not in line.family.models and tick_deg_of(line, servo) is not None:
-        return next(iter(line.family.models.values()))
+    if servo.model not in line.models and tick_deg_of(line, servo) is not None:
+        return next(iter(line.models.values()))
     return model_of(line, servo)
 
 
@@ -199,7 +205,8 @@ def _report(
     say(heading(f"{'id':>3}  {'from':>6}  {'goal':>6}  {'is at':>6}  {'degrees':>8}  {'off by':>8}"))
     for row in rows:
         degrees, off = row["raw"] * row["tick_deg"], (row["raw"] - row["goal_raw"]) * row["tick_deg"]
-        say(f"{row['id']:>3}  {row['from_raw']:>6}  {row['goal_raw']:>6}  {row['raw']:>6}  {degrees:>8.1f}  {off:>+8.1f}")
+        raw = f"{row['from_raw']:>6}  {row['goal_raw']:>6}  {row['raw']:>6}"
+        say(f"{row['id']:>3}  {raw}  {degrees:>8.1f}  {off:>+8.1f}")
     for error in errors:
         note(f"{url}: {error}")
     return BAD if errors else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -65,7 +65,9 @@ class _Place(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
             return value
         found = _PLACE.fullmatch(str(value).strip())
         if found is None or (not found["unit"] and "." in found["number"]):
-            self.fail(f"{value!r} is no place: expected raw positions such as 128, or degrees such as 90deg", param, ctx)
+            self.fail(
+                f"{value!r} is no place: expected raw positions such as 128, or degrees such as 90deg", param, ctx
+            )
         return Place(float(found["number"]), bool(found["unit"]))
 
 
@@ -75,12 +77,16 @@ ids_option = click.option("--ids", type=Ids(), help="Servos by their ids on the 
 config_option = click.option(
     "--config", "-c", metavar="CONFIG", type=CONFIGURATION, help="The servos of a configuration."
 )
-required_ids_option = click.option("--ids", type=Ids(), required=True, help="Servos by their ids, such as 10,11 or 0-3.")
+required_ids_option = click.option(
+    "--ids", type=Ids(), required=True, help="Servos by their ids, such as 10,11 or 0-3."
+)
 id_option = click.option("--id", "bus_id", metavar="ID", type=click.IntRange(0), required=True, help="The servo.")
 model_option = click.option(
-    "--model", "-m", metavar="MODEL", help="What the servos are, such as 1001 or XM430-W350. Only where neither they nor a"
-    " configuration tell."
-)  # fmt: skip
+    "--model",
+    "-m",
+    metavar="MODEL",
+    help="What the servos are, such as 1001 or XM430-W350: where neither they nor a configuration tell.",
+)
 
 
 class Counter:
@@ -118,41 +124,51 @@ def with_models(line: BenchLine, servos: Sequence[ServoAddress], model: str | No
     """Return the servos with their models: a configuration's, as told by --model, or as they say themselves."""
     from dataclasses import replace
 
-    models = line.family.models
+    models = line.models
     if model is not None and model not in models:
         raise click.UsageError(f"--model {model}: {line.family.name} has {', '.join(models)}")
     told = {} if model or all(servo.model for servo in servos) else told_models(line)
-    return tuple(replace(servo, model=servo.model or model or told.get(servo.bus_id, "")) for servo in servos)
+    known = {bus_id: name for bus_id, name in told.items() if name in models}
+    return tuple(replace(servo, model=servo.model or model or known.get(servo.bus_id, "")) for servo in servos)
 
 
 def told_models(line: BenchLine) -> dict[int, str]:
     """Return what the servos on the line say they are, by id; nothing for families whose wire does not tell."""
     from drivers.bench import discover
 
-    names = {model.number: name for name, model in line.family.models.items() if model.number >= 0}
-    if not names:
+    if all(model.number < 0 for model in line.models.values()):
         return {}
     bus = line.bus(line.servos)
     discover(bus, line.pace)
-    found: dict[int, int] = getattr(bus, "found_models", {})
-    return {bus_id: names.get(number, f"number {number}") for bus_id, number in found.items()}
+    line.told = name_models(line, getattr(bus, "found_models", {}))
+    return line.told
+
+
+def name_models(line: BenchLine, numbers: Mapping[int, int]) -> dict[int, str]:
+    """Return names by id of the models with these numbers: all of them where several have the same."""
+    names: dict[int, str] = {}
+    for bus_id, number in numbers.items():
+        found = [name for name, model in line.models.items() if model.number == number]
+        names[bus_id] = " or ".join(found) or f"number {number}"
+    return names
 
 
 def model_of(line: BenchLine, servo: ServoAddress) -> ServoModel:
     """Return what is known of a servo's model. Raises UsageError where it is not told."""
-    known = line.family.models.get(servo.model)
+    known = line.models.get(servo.model)
     if known is None:
-        said = f"says it is {servo.model}, which is not known" if servo.model else "does not say which model it is"
-        names = ", ".join(line.family.models)
+        told = servo.model or line.told.get(servo.bus_id)
+        said = f"says it is {told}" if told else "does not say which model it is"
+        names = ", ".join(line.models)
         raise click.UsageError(f"id {servo.bus_id} {said}: give --model, one of {names}, or --config")
     return known
 
 
 def tick_deg_of(line: BenchLine, servo: ServoAddress) -> float | None:
     """Return the degrees of a raw position: the model's, or those that all models of the family share; else None."""
-    if servo.model in line.family.models:
-        return line.family.models[servo.model].tick_deg
-    ticks = {model.tick_deg for model in line.family.models.values()}
+    if servo.model in line.models:
+        return line.models[servo.model].tick_deg
+    ticks = {model.tick_deg for model in line.models.values()}
     return ticks.pop() if len(ticks) == 1 else None
 
 
@@ -168,5 +184,3 @@ def let_go(url: str, bus: Bus, pace: Pace) -> bool:
         ids = ", ".join(map(str, line.missing))
         note(f"{url}: no confirmation that the torque of id {ids} is off: cut the supply")
     return line.confirmed_all
-
-

@@ -13,6 +13,7 @@ from nuc_engine.cli.bus_params import (
     config_option,
     ids_option,
     model_option,
+    name_models,
     tick_deg_of,
     url_argument,
 )
@@ -80,8 +81,7 @@ def _found_on(line: BenchLine) -> list[dict[str, Any]]:
     servos = line.named(discover(asking, line.pace))
     if not servos:
         return []
-    numbers: Mapping[int, int] = getattr(asking, "found_models", {})
-    names = {model.number: name for name, model in line.family.models.items() if model.number >= 0}
+    names = name_models(line, getattr(asking, "found_models", {}))
     bus = line.bus(servos)
     for _ in range(_READINGS):
         read_all(bus, line.pace)
@@ -89,10 +89,14 @@ def _found_on(line: BenchLine) -> list[dict[str, Any]]:
             break
     rows: list[dict[str, Any]] = []
     for servo, position, load in zip(bus.servos, bus.position_raw, bus.current_raw, strict=True):
-        number = numbers.get(servo.bus_id)
-        model = "" if number is None else names.get(number, f"number {number}")
+        model = names.get(servo.bus_id, "")
         tick_deg = tick_deg_of(line, replace(servo, model=model))
-        row: dict[str, Any] = {"baud": line.spec.baud, "id": servo.bus_id, "position_raw": position, "current_raw": load}
+        row: dict[str, Any] = {
+            "baud": line.spec.baud,
+            "id": servo.bus_id,
+            "position_raw": position,
+            "current_raw": load,
+        }
         if model:
             row["model"] = model
         if tick_deg is not None and position >= 0:
@@ -104,12 +108,12 @@ def _found_on(line: BenchLine) -> list[dict[str, Any]]:
 def _print(found: Sequence[Mapping[str, Any]]) -> None:
     if not found:
         return
-    with_model = any("model" in row for row in found)
-    model = f"  {'model':<12}" if with_model else ""
+    width = max(len(row.get("model", "")) for row in found)
+    model = f"  {'model':<{width}}" if width else ""
     say(heading(f"{'bit/s':>7}  {'id':>3}{model}  {'position':>8}  {'degrees':>7}  {'load':>7}"))
     for row in found:
         position = row["position_raw"] if row["position_raw"] >= 0 else "-"
         load = row["current_raw"] if row["position_raw"] >= 0 else "-"
         degrees = f"{row['position_deg']:7.1f}" if "position_deg" in row else "-"
-        model = f"  {row.get('model', '-'):<12}" if with_model else ""
+        model = f"  {row.get('model', '-'):<{width}}" if width else ""
         say(f"{row['baud']:>7}  {row['id']:>3}{model}  {position:>8}  {degrees:>7}  {load:>7}")

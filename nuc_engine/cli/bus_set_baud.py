@@ -34,8 +34,8 @@ from nuc_engine.cli.params import Command, as_json
 def command(url: str, bus_id: int, rate: int, model: str | None, yes: bool, as_json: bool) -> int:
     """Burn another rate into one servo. It keeps it without power; at the old one it is not heard any more.
 
-    Looks first that the servo answers at the rate of the URL, and afterwards, with the port opened anew, that it does at
-    the other one. All servos of a line need the same rate: set them one after the other, then put it into the URL.
+    Looks first that the servo answers at the rate of the URL, and afterwards, with the port opened anew, that it does
+    at the other one. All servos of a line need the same rate: set them one after the other, then put it into the URL.
     """
     line = open_line(url, ids=(bus_id,), model=model)
     try:
@@ -52,7 +52,9 @@ def command(url: str, bus_id: int, rate: int, model: str | None, yes: bool, as_j
         line.close()
     done["ok"] = not done["errors"]
     there = url_with_baud(url, rate)
-    done["said"] = f"id {bus_id} is at {rate} bit/s now ({there}); back again: nuc bus set-baud '{there}' --id {bus_id} --to {old}"
+    done["said"] = (
+        f"id {bus_id} is at {rate} bit/s now ({there}); back again: nuc bus set-baud '{there}' --id {bus_id} --to {old}"
+    )
     report(done, as_json=as_json)
     return 0 if done["ok"] else BAD
 
@@ -79,4 +81,5 @@ def _burn(line: BenchLine, bus_id: int, rate: int, *, yes: bool) -> list[str]:
     line.reopen(old)
     if present(line, bus_id):
         return [f"id {bus_id} is still at {old} bit/s: it did not take the new rate"]
-    return [f"id {bus_id} answers neither at {rate} nor at {old} bit/s; power it off and on, then `nuc bus scan --all-rates`"]
+    where = f"neither at {rate} nor at {old} bit/s"
+    return [f"id {bus_id} answers {where}; power it off and on, then `nuc bus scan --all-rates`"]

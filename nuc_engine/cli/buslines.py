@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -45,7 +45,7 @@ class RealPace:
 class BenchLine:
     """One bus at the bench: real or emulated, at one rate. `servos` are those that were named, perhaps none.
 
-    `plant` is what emulated servos turn, None for real ones.
+    `plant` is what emulated servos turn, None for real ones; `told` which models servos said they are, by id.
     """
 
     def __init__(self, url: str, servos: tuple[ServoAddress, ...], baud: int | None = None) -> None:
@@ -58,6 +58,7 @@ class BenchLine:
         self.pace: Pace = VirtualPace() if self.emulated else RealPace()
         self.plant: BenchPlant | None = None
         self.remark = ""
+        self.told: Mapping[int, str] = {}
         if self.emulated:
             self.spec, self.family, self.plant, self._emulator = _emulated(url, servos)
         else:
@@ -67,9 +68,7 @@ class BenchLine:
 
     def bus(self, servos: Sequence[ServoAddress]) -> Bus:
         """Return a bus of these servos; of any one servo where there are none yet."""
-        from drivers.factory import bus_on_port
-
-        return bus_on_port(self.spec, self._port, servos or (self.family.any_servo(),))
+        return self.family.bus_on_port(self.spec, self._port, servos or (self.family.any_servo(),))
 
     def reopen(self, baud: int) -> None:
         """Speak at another rate from now on. Raises `PortError`."""
@@ -81,6 +80,11 @@ class BenchLine:
         """The open port."""
         return self._port
 
+    @property
+    def models(self) -> Mapping[str, ServoModel]:
+        """What is known of the family's models, in the raw positions that this line speaks of."""
+        return {name: _as_spoken(model, self.spec.options) for name, model in self.family.models.items()}
+
     def named(self, ids: Sequence[int]) -> tuple[ServoAddress, ...]:
         """Return addresses of the family for ids that were found."""
         return tuple(servo for servo in self.family.every_servo() if servo.bus_id in ids)
@@ -90,32 +94,45 @@ class BenchLine:
         self._port.close()
 
     def _open(self, baud: int) -> Port:
-        from drivers.inprocess import InProcessPort
+        from drivers.lineoptions import emulated_port, host_port
         from drivers.serialport import open_port
 
         self.spec = replace(self.spec, baud=baud)
         if self._emulator is not None:
-            return InProcessPort(self._emulator, baud)
+            self._emulator.baud = baud
+            return emulated_port(self._emulator, self.spec.options)
         port = open_port(self.spec.path, baud)
         self.remark = port.latency.remark
-        return port
+        return host_port(port, self.spec.options)
 
 
 def _emulated(url: str, servos: tuple[ServoAddress, ...]) -> tuple[LineSpec, BusFamily, BenchPlant, Emulator]:
     from drivers.bench_plant import BenchPlant
     from drivers.factory import DEFAULT_FAMILY, find_family
-    from drivers.faults import FAULT_OPTIONS
-    from drivers.url import LineSpec, parse_url, split_url
+    from drivers.lineoptions import given_options
+    from drivers.url import LineSpec, split_url
 
     if not servos:
         raise click.UsageError(f"{url}: which emulated servos are there? name them with --ids or --config")
     name = split_url(url)[1] or DEFAULT_FAMILY
     family = find_family(name)
-    plant = BenchPlant([_emulated_model(family, servo) for servo in servos])
+    given = given_options(family, url)
+    plant = BenchPlant([_as_spoken(_emulated_model(family, servo), given) for servo in servos])
     emulator = family.emulator(url, servos, plant, 0)
-    options = parse_url(url, (*family.line_options, *family.emulator_options, *FAULT_OPTIONS)).options
-    for_line = {key: value for key, value in options.items() if key in family.line_options and key != "baud"}
+    for_line = {key: value for key, value in given.items() if key in family.line_options and key != "baud"}
     return LineSpec(name, "", emulator.baud, for_line), family, plant, emulator
+
+
+def _as_spoken(model: ServoModel, options: Mapping[str, float]) -> ServoModel:
+    """Return the model with the positions that options of the AI motor's URL make of its own."""
+    from drivers.aimotor.table import LOW_RESOLUTION_TICK_DEG, MOST_10BIT, TICK_DEG
+
+    coarse = LOW_RESOLUTION_TICK_DEG / TICK_DEG if options.get("low_resolution") else 1.0
+    low, high = model.positions
+    fine = high / MOST_10BIT if options.get("ten_bit") else 1.0
+    share = coarse * fine
+    ends = (low, round(high / fine))
+    return replace(model, tick_deg=model.tick_deg * share, positions=ends, gain_unit=model.gain_unit * share)
 
 
 def _emulated_model(family: BusFamily, servo: ServoAddress) -> ServoModel:
@@ -161,7 +178,10 @@ def family_of(url: str) -> str:
 
 
 def servos_of(config: str, family: str) -> dict[ServoAddress, str]:
-    """Return a configuration's servos of a family, each with its bus's name or nothing. Raises `NotFound`, `Refused`."""
+    """Return a configuration's servos of a family, each with its bus's name or nothing.
+
+    Raises `NotFound`, `Refused`.
+    """
     from drivers.factory import DEFAULT_FAMILY, find_family
     from drivers.servo import ServoAddress
     from nuc_engine.cli.errors import Refused

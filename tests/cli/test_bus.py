@@ -88,13 +88,19 @@ def test_scan_finds_ids_positions_and_currents(nuc: Nuc, bench: Bench) -> None:
     result = nuc("bus", "scan", URL)
     assert result.exit_code == 0
     rows = [line.split() for line in result.stdout.splitlines()[1:]]
-    assert rows == [["57600", "10", "100", "10"], ["57600", "11", "110", "10"]]
+    assert rows == [["57600", "10", "100", "65.4", "10"], ["57600", "11", "110", "71.9", "10"]]
     assert not shafts.commanded
     assert shafts.released == []
     data = json.loads(nuc("bus", "scan", URL, "--json").stdout)
     assert data["ok"] is True
     assert data["latency"] == "latency timer 1 ms"
-    assert data["found"][1] == {"baud": 57_600, "id": 11, "position_raw": 110, "current_raw": 10}
+    assert data["found"][1] == {
+        "baud": 57_600,
+        "id": 11,
+        "position_raw": 110,
+        "current_raw": 10,
+        "position_deg": 71.94,
+    }
 
 
 def test_scan_at_every_rate(nuc: Nuc, bench: Bench) -> None:

@@ -18,7 +18,9 @@ COMMANDS = [line.strip() for line in TEXT.splitlines() if line.strip().startswit
 
 def test_the_supply_table_has_every_model_with_its_numbers() -> None:
     section = TEXT.partition("## Supply")[2].partition("\n## ")[0]
-    rows = {cells[1]: cells[2:5] for line in section.splitlines() if len(cells := [c.strip() for c in line.split("|")]) > 5}
+    rows = {
+        cells[1]: cells[2:5] for line in section.splitlines() if len(cells := [c.strip() for c in line.split("|")]) > 5
+    }
     for family in ("aimotor", "dynamixel", "feetech"):
         for name, model in find_family(family).models.items():
             supply, current, torque = (float(cell) for cell in rows[name])

@@ -45,6 +45,7 @@ class Table:
         if path != "/dev/ttyUSB0":
             raise PortGoneError(f"{path}: no such device")
         self.opened.append(baud)
+        self.emulator.baud = baud
         return Device(self.emulator, baud)
 
 
@@ -398,9 +399,7 @@ def test_wrong_words_are_one_line_and_status_2(
     assert len(result.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["monitor", "budget", "move", "force", "characterise", "set-id", "set-baud"]
-)
+@pytest.mark.parametrize("name", ["monitor", "budget", "move", "force", "characterise", "set-id", "set-baud"])
 def test_help_of_every_command_teaches(nuc: Nuc, name: str) -> None:
     result = nuc("bus", name, "--help")
     assert result.exit_code == 0

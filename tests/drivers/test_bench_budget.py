@@ -34,11 +34,13 @@ TABLES = {
 
 
 def cells():
+    found = []
     for servos, text in TABLES.items():
         for line in text.strip().splitlines():
             family, name, count, *times = line.split()
             for baud, time_ms in zip(BAUDS, times, strict=True):
-                yield servos, family, name, int(count), baud, float(time_ms)
+                found.append((servos, family, name, int(count), baud, float(time_ms)))
+    return found
 
 
 def form(family, name):
@@ -78,12 +80,12 @@ def test_the_dissertations_loop():
 def test_turnarounds_and_timers():
     # Four single exchanges through a timer of 16 ms: each answer waits for its end.
     slow = predict(form("aimotor", "send"), 4, 57_600, turnaround_ns=230_000, adapter=ADAPTERS["ftdi16"])
-    assert slow.cycle_ns == 4 * 16_000_000
+    assert slow.cycle_ns == pytest.approx(4 * 16_000_000, abs=10)
     assert slow.limited_by == "adapter"
     eighteen = predict(form("aimotor", "send"), 18, 115_200, adapter=ADAPTERS["ftdi16"])
-    assert eighteen.cycle_ns == 288_000_000
+    assert eighteen.cycle_ns == pytest.approx(288_000_000, abs=40)
     quick = predict(form("aimotor", "send"), 4, 57_600, turnaround_ns=230_000, adapter=ADAPTERS["ftdi1"])
-    assert quick.cycle_ns == 4 * 2_000_000
+    assert quick.cycle_ns == pytest.approx(4 * 2_000_000, abs=10)
     # One request for all waits once.
     sync = predict(form("feetech", "sync"), 4, 1_000_000, turnaround_ns=20_000, adapter=ADAPTERS["ftdi1"])
     assert (sync.turn_ns, sync.cycle_ns) == (80_000, 1_000_000)

@@ -1,5 +1,7 @@
 """Turning servos at the bench, on the virtual clock: nothing blind, nothing too far, nothing for too long."""
 
+from itertools import pairwise
+
 import pytest
 
 from drivers.aimotor import FAMILY, AiMotorBus
@@ -29,9 +31,7 @@ class Rig:
 
     def move(self, targets, rate=40.0, lag=20.0, tolerance=3.0):
         count = len(targets)
-        return Move(
-            self.bus, self.pace, targets, [rate] * count, [lag] * count, [tolerance] * count, 10 * MS
-        )
+        return Move(self.bus, self.pace, targets, [rate] * count, [lag] * count, [tolerance] * count, 10 * MS)
 
     def push(self, delta, seconds=1.0, most=1000.0):
         return Push(self.bus, self.pace, delta, round(seconds * 1e9), most, MODEL.positions, 10 * MS)
@@ -61,7 +61,7 @@ def test_servos_go_to_their_places_no_faster_than_allowed():
     assert looks[-1].positions[1] == pytest.approx(107, abs=3)
     # 40 ticks away at 40 ticks per second.
     assert looks[-1].time_ns == pytest.approx(1.0e9, rel=0.1)
-    for before, later in zip(looks, looks[1:], strict=False):
+    for before, later in pairwise(looks):
         assert abs(later.goals[0] - before.goals[0]) <= 2
     # The first goal is where the shaft was, not where it is to go.
     assert abs(looks[0].goals[0] - 127) <= 1
@@ -70,10 +70,14 @@ def test_servos_go_to_their_places_no_faster_than_allowed():
 def test_a_move_that_is_told_to_stop_stops():
     rig = Rig(3)
     move = rig.move([200])
-    looks = list(move.run(after(10)))
+    looks = list(move.run(lambda: rig.pace.now_ns > 0.5e9))
     assert move.ending is Ending.STOPPED
-    assert len(looks) <= 10
-    assert max(looks[-1].goals) < 140
+    assert 127 < looks[-1].goals[0] < 127 + 0.5 * 40
+    # Asked while it is still held where it is, nothing moves.
+    rig = Rig(3)
+    move = rig.move([200])
+    assert list(move.run(after(5))) == []
+    assert (move.ending, rig.plant.sample(0)[0]) == (Ending.STOPPED, 127 * TICK)
 
 
 def test_a_goal_does_not_run_away_from_a_shaft_that_is_held():

@@ -40,8 +40,8 @@ def test_it_goes_where_it_is_driven_and_no_further_than_friction_lets_it():
     plant = BenchPlant([MODEL])
     plant.command(0, 120.0, 0)
     plant.advance(2000 * MS)
-    assert plant.motion(0).angle_deg == pytest.approx(120.0, abs=FRICTION_N_M / PER_DEG)
-    assert plant.motion(0).speed_deg_s == 0.0
+    assert plant.motion(0).angle_deg == pytest.approx(120.0, abs=1.001 * FRICTION_N_M / PER_DEG)
+    assert plant.motion(0).speed_deg_s == pytest.approx(0.0, abs=1e-6)
     plant.release(0)
     plant.advance(3000 * MS)
     assert plant.motion(0).torque_n_m == 0.0

@@ -47,11 +47,10 @@ def measured(deltas, *, level=0, held=True, dead_deg=0.0, most=100.0):
 def test_the_model_table_is_found_again_on_an_emulated_servo():
     rows = measured(plan_deltas(60, 10))
     assert all(found.stood and found.ending is Ending.DONE for found in rows)
-    # A count of the load is 18.4 mA: no reading can be nearer than half of it.
-    half = MODEL.load_n_m / 2
+    # A count of the load is 18.4 mA, and a reading the whole counts below.
     for found in rows:
-        assert found.torque_n_m == pytest.approx(found.true_n_m, abs=half * 1.01)
-    fit = fit_rows(rows)
+        assert 0 <= abs(found.true_n_m) - abs(found.torque_n_m) < MODEL.load_n_m
+    fit = fit_rows(rows, resolution_n_m=MODEL.load_n_m)
     assert fit.per_tick_n_m.low <= PER_TICK <= fit.per_tick_n_m.high
     assert fit.per_tick_n_m.value == pytest.approx(PER_TICK, rel=0.03)
     assert fit.saturation_n_m == pytest.approx(MODEL.stall_torque_n_m, abs=MODEL.load_n_m)
@@ -75,7 +74,7 @@ def test_what_speed_costs_is_found():
     turning = [found for found in rows if not found.stood]
     assert len(turning) >= 6
     fit = fit_rows(rows)
-    # N m per tick/s: the whole torque at the no-load speed; and the shaft turns on for about 10 ms until its goal comes.
+    # N m per tick/s: the whole torque at the no-load speed; the shaft turns on for about 10 ms until its goal comes.
     motor = MODEL.stall_torque_n_m / (math.degrees(MODEL.no_load_rad_s) / MODEL.tick_deg)
     delay = PER_TICK * 0.010
     assert fit.damping_n_m_s is not None
@@ -127,7 +126,7 @@ def test_what_rows_were_made_of_is_found_again(slope, dead, limit, noise, seed):
     ticks, torques = table_of(rows)
     assert list(ticks) == sorted(set(ticks))
     assert list(torques) == sorted(torques)
-    assert as_data(fit)["rows"] == len(rows)
+    assert as_data(fit)["points"] == 20
 
 
 def test_an_interval_covers_the_truth_about_as_often_as_it_says():
@@ -140,11 +139,11 @@ def test_an_interval_covers_the_truth_about_as_often_as_it_says():
 
 
 def test_rows_that_say_nothing_are_refused():
-    with pytest.raises(BusError, match="expected at least 3 different"):
+    with pytest.raises(BusError, match="expected at least 3"):
         fit_rows([row(ticks, 0.1, speed=50.0, stood=False) for ticks in (5, 10, 15, 20)])
     with pytest.raises(BusError, match="does not rise"):
         fit_rows([row(ticks, 0.0) for ticks in plan_deltas(20, 5)])
-    with pytest.raises(BusError, match="expected at least 3 different"):
+    with pytest.raises(BusError, match="expected at least 3"):
         fit_rows([row(5, 0.1), row(-5, -0.1), row(5, 0.1), row(10, 0.2)])
 
 
