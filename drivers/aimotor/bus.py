@@ -42,8 +42,8 @@ class AiMotorBus(Exchanges):
 
     At most one other form of exchange than the plain one, in which the reply to each send is the measurement:
 
-    - `sync`: one send for all, then a read of each. The ids must be 0, 1, 2... without a gap. A cycle in which not every
-      servo has a goal is made in the plain form.
+    - `sync`: one send for all, then a read of each. The ids must be 0, 1, 2... without a gap. A cycle in which not
+      every servo has a goal is made in the plain form.
     - `ten_bit`: a move and a read of each, for wCKs; raw goals and positions are 0 to 1023. No load comes back:
       `current_raw` stays 0.
     - `pipeline`: requests do not wait for the replies to those before them, on lines that carry both ways at once.

@@ -52,9 +52,9 @@ class Exchanges:
 
     __slots__ = (
         "_baud", "_burst_ns", "_byte_ns", "_dirty", "_done_ns", "_first_ns", "_heard", "_heard_ns", "_job", "_k",
-        "_limit_ns", "_limp", "_next_job", "_phase", "_pipe", "_port", "_preamble", "_quiet_ns", "_readings", "_reply_ns",
-        "_requests", "_sent_ns", "_shaky", "_spans", "_steps", "_ten_bits", "_timeout_ns", "_wire_ns", "found",
-        "stray_bytes", "wake_ns",
+        "_limit_ns", "_limp", "_next_job", "_phase", "_pipe", "_port", "_preamble", "_quiet_ns", "_readings",
+        "_reply_ns", "_requests", "_sent_ns", "_shaky", "_spans", "_steps", "_ten_bits", "_timeout_ns", "_wire_ns",
+        "found", "stray_bytes", "wake_ns",
     )  # fmt: skip
 
     def __init__(self, port: Port, readings: Readings, baud: int, timeout_ns: int) -> None:

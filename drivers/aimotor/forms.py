@@ -45,8 +45,8 @@ def check_gapless(servos: Sequence[ServoAddress]) -> None:
     ids = sorted(servo.bus_id for servo in servos)
     if ids != list(range(len(ids))):
         raise BusUrlError(
-            f"sync=1 with ids {', '.join(map(str, ids))}: a sync send names no ids, it gives targets to 0, 1, 2... in a "
-            f"row, and who is left out of the bus would be sent somewhere too; expected ids 0 to {len(ids) - 1}"
+            f"sync=1 with ids {', '.join(map(str, ids))}: a sync send names no ids, it gives targets to 0, 1, 2... in "
+            f"a row, and who is left out of the bus would be sent somewhere too; expected ids 0 to {len(ids) - 1}"
         )
 
 

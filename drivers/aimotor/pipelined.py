@@ -3,11 +3,10 @@
     host    |request 0|request 1|request 2|request 3|
     servos               |r 0|     |r 1|     |r 2|     |r 3|
 
-A cycle is 4 N + 2 bytes long instead of 6 N. But nothing in a reply says whose it is: order and time are all there is to
-tell by. A byte is expected one turnaround after its request, and taken only in its own window around that instant,
-from half a byte's time before to two bytes' time behind. Windows of neighbours do not overlap, so a servo that is late
-by a slot is not taken for its neighbour; nor may replies of servos whose turnarounds differ by more than two
-bytes' time, which would collide on the line.
+A cycle is 4 N + 2 bytes long instead of 6 N. But nothing in a reply says whose it is: order and time are all there is
+to tell by. A byte is expected one turnaround after its request, and taken only in a window around that instant, from
+half a byte's time before to two bytes' time behind. Windows of neighbours do not overlap, so a servo that is late by a
+slot is not taken for its neighbour. Nor do replies, as long as turnarounds differ by no more than two bytes' time.
 
 The turnaround is learned while exchanges are made one by one: `GOOD_CYCLES` of them in a row must have gone well, with
 delays that lie no further apart than two bytes' time. It includes what adapter and host add, so where these are uneven
@@ -15,8 +14,8 @@ there is no pipelining. Anything odd (a byte before its window, none in it, a re
 no more is sent, what is under way is thrown away, and servos whose replies were not believed by then are asked one by
 one, in the same cycle. That is counted in `fallbacks`; the next `GOOD_CYCLES` are made one by one again.
 
-A host that looks late does not know when bytes came. What it finds then is taken in its order, provided that at the end,
-when the last window is over, exactly two bytes per servo have come; and if not, taken back.
+A host that looks late does not know when bytes came. What it finds then is taken in its order, provided that at the
+end, when the last window is over, exactly two bytes per servo have come; and if not, taken back.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class Readings:
         return last < 0 or abs(position - last) <= _ROUNDING_TICKS + self._tick_per_ns * (at_ns - self.stamp_ns[k])
 
     def _outvotes(self, k: int, position: int, at_ns: int) -> bool:
-        """Whether the reply before this one was refused and agrees with it, against a belief of one reply, the first."""
+        """Whether the reply before this one was refused and agrees with it, against a first reply alone."""
         refused = self._doubtful[k]
         if refused is None or self.stamp_ns[k] != self._first_ns[k]:
             return False

@@ -1,7 +1,7 @@
 """A leg under servo delta control on a line that somebody tampers with, and what must hold whatever he does.
 
-The servos stand where the test puts them, and say so. The tamperer takes bytes away, puts bytes in at any instant, turns
-bits over, holds replies back, keeps requests from being heard. What comes of it is judged where it counts: at the
+The servos stand where the test puts them, and say so. The tamperer takes bytes away, puts bytes in at any instant,
+turns bits over, holds replies back, keeps requests from being heard. What comes of it is judged where it counts: at the
 positions from which the real motor action computes the goals that go out.
 """
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from emulated import EXCHANGE_NS, LISTEN_NS, MS, REPLY_NS, REQUEST_NS, TURN_NS, ScriptedPlant, wired
+from emulated import EXCHANGE_NS, LISTEN_NS, MS, REPLY_NS, TURN_NS, ScriptedPlant, wired
 from emulated import addresses as ai_motors
 
 from drivers.aimotor import AiMotorBus, codec
 from drivers.aimotor.emulator import AiMotorEmulator
-from drivers.aimotor.forms import TEN_BIT_STEPS, TenBitForm
+from drivers.aimotor.forms import TEN_BIT_STEPS
 from drivers.bus import LIMP
 from drivers.errors import BusUrlError, FrameError
 from drivers.faults import FaultLayer, LineFaults
