@@ -118,10 +118,12 @@ PROBE_GC = Probe(
 )
 
 
-# Ea: how much of the time the foot is in the air, against the drive that lifts the leg.
+# Ea: how much of the time the foot is in the air, against the tone that holds the levating femur back.
 
 (_EA,) = EXPERIMENT_EA.rows[0].bouts
-LIFTS, LIFT_DRIVE = 123, 0.25
+_TONE = 125
+_JUST_BEFORE_S = 29.95
+"""A value that changes gradually from 30 s on can be written before that only."""
 
 
 def measure_ea(seen: Observations) -> Numbers:
@@ -139,16 +141,16 @@ def measure_ea(seen: Observations) -> Numbers:
 
 
 def _ea(value: float) -> tuple[BoutPlan, ...]:
-    return (_edited(_EA, {(LIFTS, 30.0): value, (LIFTS, 40.0): LIFT_DRIVE}),)
+    return (_edited(_EA, {(_TONE, _JUST_BEFORE_S): value}),)
 
 
 PROBE_EA = Probe(
-    name="the lift",
-    question="Does the foot stay down, as the robot's did, when ThC1 lifts the leg with less drive from 30 to 40 s?",
-    quantity="HDSO 123, activation that lifts the leg, from 30 to 40 s",
-    levels=_levels((0.05, 0.1, 0.15, 0.2, 0.25), _ea),
+    name="tone against the levating femur",
+    question="Does the foot stay down, as the robot's did, when the femur levates against more tone of its depressor?",
+    quantity="HDSO 125 when the rules change; it goes over to 0.06 by 40 s as in the row",
+    levels=_levels((0.01, 0.06, 0.1, 0.15, 0.2, 0.3), _ea),
     measure=measure_ea,
-    as_is="0.25",
+    as_is="0.01",
 )
 
 
