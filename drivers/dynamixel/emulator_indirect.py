@@ -46,6 +46,8 @@ class Indirect:
 
     def runs(self, address: int, count: int) -> Sequence[tuple[int, int]]:
         """Return where `count` bytes from `address` on really are: stretches of first address and length."""
+        if address + count <= self._data or address >= self._data + self._count:
+            return [(address, count)] if count else []
         runs: list[tuple[int, int]] = []
         for at in range(address, address + count):
             k = at - self._data

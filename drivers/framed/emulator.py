@@ -25,7 +25,7 @@ import numpy as np
 
 from drivers.errors import BusError
 from drivers.faults import FaultLayer, LineFaults
-from drivers.framed.emulator_groups import FAST, READS, WRITES, Part, group_parts
+from drivers.framed.emulator_groups import FAST, WRITES, Part, group_parts
 from drivers.framed.emulator_servo import ACTION, REG_WRITE, Answer, FramedServo
 from drivers.framed.emulator_wire import ServosWire
 from drivers.framed.packet import BROADCAST, PING, READ, WRITE, Dialect, Packet
@@ -275,9 +275,10 @@ class FramedEmulator:
         else:
             for servo in everybody:
                 self._do(servo, packet, now_ns)
-        if instruction not in READS and instruction not in (PING, READ):
-            # Ids and rates may have been changed.
-            self._by_id = None
+        for servo in everybody:
+            if servo.memory.renamed:
+                servo.memory.renamed = False
+                self._by_id = None
 
     def _obey_one(self, packet: Packet, now_ns: int) -> None:
         statuses: list[bytes] = []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from drivers.framed.registers import Register, RegisterTable
+
+_WHO: Final = ("id", "baud_rate")
 
 
 class Change(NamedTuple):
@@ -15,37 +17,38 @@ class Change(NamedTuple):
     whole: bool
 
 
-class Memory:
-    """Registers by name; a value that a register can not hold is taken to the nearest it can."""
+class Memory(dict[str, int]):
+    """Registers by name; a value that a register can not hold is taken to the nearest it can.
 
-    __slots__ = ("_cells", "_kept", "_spans", "table")
+    A dictionary, since an emulated servo looks into dozens of registers for each request. `renamed` says that id or
+    rate have been set; whoever has seen it puts it back.
+    """
+
+    __slots__ = ("_cells", "_kept", "_spans", "_writing", "renamed", "table")
 
     def __init__(self, table: RegisterTable) -> None:
         """Start as from the factory."""
+        super().__init__()
         self.table = table
+        self.renamed = True
         self._cells = bytearray(table.end)
         # Registers that lie, at least in part, in a stretch of addresses asked for before.
         self._spans: dict[tuple[int, int], tuple[Register, ...]] = {}
+        self._writing = {register.name: (register, *_holds(register)) for register in table.all.values()}
         self._kept = {register.name: register.default for register in table.all.values() if register.access == "eeprom"}
         self.power_up()
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.table
-
-    def __getitem__(self, name: str) -> int:
-        register = self.table[name]
-        return register.decode(bytes(self._cells[register.address : register.address + register.size]))
-
     def __setitem__(self, name: str, value: int) -> None:
-        register = self.table[name]
-        least, most = _holds(register)
-        data = register.encode(min(max(value, least), most))
-        self._cells[register.address : register.address + register.size] = data
+        register, least, most = self._writing[name]
+        value = least if value < least else most if value > most else value
+        super().__setitem__(name, value)
+        self._cells[register.address : register.address + register.size] = register.encode(value)
+        if name in _WHO:
+            self.renamed = True
 
     def set_default(self, name: str) -> None:
-        """Put a register back to what the factory gave it; one the table does not have is no matter."""
-        if name in self.table:
-            self[name] = self.table[name].default
+        """Put a register back to what the factory gave it."""
+        self[name] = self.table[name].default
 
     def power_up(self) -> None:
         """Take the settings from what was kept, and everything else from the factory."""
@@ -72,20 +75,24 @@ class Memory:
 
     def touched(self, address: int, count: int) -> tuple[Register, ...]:
         """Return the registers that have a byte among these, in the order of their addresses."""
-        span = address, count
-        if span not in self._spans:
+        found = self._spans.get((address, count))
+        if found is None:
             rising = sorted(self.table.all.values(), key=lambda register: register.address)
             end = address + count
-            self._spans[span] = tuple(r for r in rising if r.address < end and r.address + r.size > address)
-        return self._spans[span]
+            found = tuple(r for r in rising if r.address < end and r.address + r.size > address)
+            self._spans[address, count] = found
+        return found
 
     def changes(self, address: int, data: bytes) -> list[Change]:
         """Return what writing `data` at `address` would make of each register it touches; nothing is written."""
+        touched = self.touched(address, len(data))
+        if len(touched) == 1 and touched[0].address == address and touched[0].size == len(data):
+            return [Change(touched[0], touched[0].decode(data), whole=True)]
         cells = bytearray(self._cells)
         end = min(address + len(data), len(cells))
         cells[address:end] = data[: max(end - address, 0)]
         found: list[Change] = []
-        for register in self.touched(address, len(data)):
+        for register in touched:
             first, last = register.address, register.address + register.size
             whole = first >= address and last <= address + len(data)
             found.append(Change(register, register.decode(bytes(cells[first:last])), whole))

@@ -55,6 +55,7 @@ class FramedServo(ABC):
 
     __slots__ = (
         "_bauds",
+        "_course",
         "_frozen",
         "_over_since_ns",
         "_pending",
@@ -66,6 +67,7 @@ class FramedServo(ABC):
         "number",
         "patience_ns",
         "plugged",
+        "_sensed",
         "senses",
         "wakes_ns",
     )
@@ -96,6 +98,10 @@ class FramedServo(ABC):
         self.senses: dict[str, Callable[[Sight], int]] = {}
         self._bauds, self._plant = bauds, plant
         self._frozen: Sight | None = None
+        # What the plant was told last: goal in degrees, stiffness, share of full drive; None for a free shaft.
+        self._course: tuple[float, float, float] | None = None
+        # What to bring up to date for a read of a stretch of addresses asked for before.
+        self._sensed: dict[tuple[int, int], tuple[tuple[str, Callable[[Sight], int]], ...]] = {}
         self._pending: tuple[int, bytes] | None = None
         self._over_since_ns = -1
         self.memory.restore({"id": address.bus_id, "baud_rate": codes[baud]})
@@ -177,6 +183,7 @@ class FramedServo(ABC):
         self.memory.power_up()
         self._pending = None
         self._over_since_ns = -1
+        self._course = None
         self._plant.release(self.number)
 
     @abstractmethod
@@ -220,11 +227,12 @@ class FramedServo(ABC):
 
     def steer(self) -> None:
         """Let the plant do what the registers say."""
-        if self.driving:
-            limit_n_m = self.limit_share * self.model.stall_torque_n_m
-            self._plant.drive(self.number, self.goal_deg, self.stiffness_n_m_deg, limit_n_m)
-        else:
+        if not self.driving:
+            self._course = None
             self._plant.release(self.number)
+            return
+        self._course = goal_deg, stiffness, share = self.goal_deg, self.stiffness_n_m_deg, self.limit_share
+        self._plant.drive(self.number, goal_deg, stiffness, share * self.model.stall_torque_n_m)
 
     def see(self, now_ns: int) -> Sight:
         """Look at the shaft, and see whether that has been too much for too long."""
@@ -234,11 +242,15 @@ class FramedServo(ABC):
 
     def sense(self, address: int, count: int, now_ns: int) -> None:
         """Bring the readings among these bytes up to date, all from one look."""
-        wanted = [register.name for register in self.memory.touched(address, count) if register.name in self.senses]
+        wanted = self._sensed.get((address, count))
+        if wanted is None:
+            names = [register.name for register in self.memory.touched(address, count)]
+            wanted = tuple((name, self.senses[name]) for name in names if name in self.senses)
+            self._sensed[address, count] = wanted
         if wanted:
             sight = self.see(now_ns)
-            for name in wanted:
-                self.memory[name] = self.senses[name](sight)
+            for name, sense in wanted:
+                self.memory[name] = sense(sight)
 
     @abstractmethod
     def overload(self) -> tuple[float, int] | None:
@@ -260,11 +272,11 @@ class FramedServo(ABC):
 
     def _look(self, now_ns: int) -> Sight:
         motion = self._plant.motion(self.number)
-        duty = 0.0
-        if self.driving:
-            share = self.stiffness_n_m_deg * (self.goal_deg - motion.angle_deg) / self.model.stall_torque_n_m
-            duty = min(max(share, -self.limit_share), self.limit_share)
-        return Sight(motion, duty, now_ns)
+        if self._course is None:
+            return Sight(motion, 0.0, now_ns)
+        goal_deg, stiffness, limit = self._course
+        share = stiffness * (goal_deg - motion.angle_deg) / self.model.stall_torque_n_m
+        return Sight(motion, min(max(share, -limit), limit), now_ns)
 
     def _watch_load(self, sight: Sight, now_ns: int) -> None:
         """Time what the servo itself sees: at its own exchanges, so a servo nobody reads does not protect itself."""
