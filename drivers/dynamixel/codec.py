@@ -162,6 +162,8 @@ class Parser:
     def feed(self, data: bytes) -> list[tuple[int, Packet]]:
         """Return each packet that `data` completes, with the index in `data` of its last byte."""
         buffer = self._buffer
+        if not buffer and (whole := self._whole(data)) is not None:
+            return [(len(data) - 1, whole)]
         known = len(buffer)
         buffer += data
         self._find_headers()
@@ -185,6 +187,15 @@ class Parser:
                 packets.append((end - 1 - known, packet))
         self._shorten(front)
         return packets
+
+    def _whole(self, data: bytes) -> Packet | None:
+        """Return the packet that `data` is, nothing more and nothing less; None where that is not sure at once."""
+        size = len(data)
+        if size < _PREFIX + self._least or not data.startswith(_HEADER) or data.find(_HEADER, 1) >= 0:
+            return None
+        if data[5] | data[6] << 8 != size - _PREFIX or (self._status != (data[_PREFIX] == STATUS)):
+            return None
+        return self._decode(data) if crc16(data[:-2]) == data[-2] | data[-1] << 8 else None
 
     def _find_headers(self) -> None:
         buffer, at = self._buffer, self._scanned

@@ -31,11 +31,6 @@ class Asker:
         # Requests made before, by address, length, ids and instruction.
         self._known: dict[tuple[int, int, tuple[int, ...], int], bytes] = {}
 
-    @property
-    def fast(self) -> bool:
-        """Whether many are asked to answer in one packet."""
-        return self._fast is not None
-
     def block(self, slots: Sequence[Slot], take: Callable[[int, Packet, int], None], prefix: bytes) -> Asking:
         """Ask for the layout's block, behind the requests in `prefix`; `take` gets each status as it comes."""
         address, length = self._layout.block

@@ -30,7 +30,7 @@ from drivers.framed import requests
 from drivers.framed.cycle import Cycle
 from drivers.framed.layout import GOAL, Layout
 from drivers.framed.readings import Readings
-from drivers.framed.slots import State, make_slots
+from drivers.framed.slots import Slot, State, make_slots
 from drivers.framed.talk import Talk
 from drivers.port import Port, wire_ns
 from drivers.servo import LEVEL_SHARE, ServoAddress
@@ -49,8 +49,8 @@ class FramedBus:
     """Servos with registers on one port (a `drivers.bus.Bus`); goals are raw positions of their models."""
 
     __slots__ = (
-        "_cycle", "_port", "_readings", "_slots", "_talk", "current_raw", "misses", "position_raw", "servos",
-        "stamp_ns", "status",
+        "_cycle", "_port", "_positions", "_readings", "_slots", "_talk", "current_raw", "misses", "position_raw",
+        "servos", "stamp_ns", "status",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +72,7 @@ class FramedBus:
         none. Raises `BusUrlError` for servos the family does not have.
         """
         self._slots = make_slots(servos, layout)
+        self._positions = [slot.kind.model.positions for slot in self._slots]
         self.servos = tuple(servos)
         readings = self._readings = Readings(len(self.servos), v_max_deg_s / layout.first.model.tick_deg)
         self.position_raw, self.current_raw = readings.position_raw, readings.current_raw
@@ -134,18 +135,18 @@ class FramedBus:
         self._check_idle()
         if len(goals) != len(self._slots):
             raise FrameError(f"goals {goals}: expected {len(self._slots)}")
-        both = list(zip(self._slots, goals, strict=True))
-        for slot, goal in both:
-            low, high = slot.kind.model.positions
+        for k, ((low, high), goal) in enumerate(zip(self._positions, goals, strict=True)):
             if not low <= goal <= high and goal not in (READ_ONLY, LIMP):
-                who = f"servo {slot.address.name!r}"
+                who = f"servo {self.servos[k].name!r}"
                 raise FrameError(f"goal {goal} of {who}: expected {low} to {high}, or -1 to read, -2 for torque off")
-        for slot, goal in both:
+        limp: list[Slot] = []
+        for slot, goal in zip(self._slots, goals, strict=True):
             if goal == LIMP:
                 slot.goal = READ_ONLY
-            elif goal != READ_ONLY and slot.state not in (State.REFUSED, State.FAULT):
+                limp.append(slot)
+            elif goal != READ_ONLY and slot.state is not State.REFUSED and slot.state is not State.FAULT:
                 slot.goal = goal
-        self._talk.begin(self._cycle.exchange([slot for slot, goal in both if goal == LIMP], now_ns), now_ns)
+        self._talk.begin(self._cycle.exchange(limp, now_ns), now_ns)
 
     def torque_off(self, now_ns: int) -> None:
         """Begin taking the torque off everybody on the line, after the exchange under way (its time-outs at most)."""

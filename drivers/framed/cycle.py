@@ -36,7 +36,7 @@ class Cycle:
 
     __slots__ = (
         "_asker", "_by_id", "_cap_rounds", "_cycles", "_dialect", "_goal", "_heard", "_layout", "_level",
-        "_position", "_position_at", "_readings", "_single", "_slots", "_spoken_ns", "_torque",
+        "_position", "_position_at", "_readings", "_settled", "_single", "_slots", "_spoken_ns", "_torque",
         "_watchdog_ns", "found", "found_models", "refusals", "trips",
     )  # fmt: skip
 
@@ -69,6 +69,8 @@ class Cycle:
         self._cycles = 0
         self._spoken_ns = 0
         self._heard: set[int] = set()
+        # Everybody is driven, and nothing has happened since that was seen: most of a cycle can be left out.
+        self._settled = False
 
     def set_level(self, level: int) -> None:
         """Bound the torque by `LEVEL_SHARE` from the next cycle on."""
@@ -80,21 +82,27 @@ class Cycle:
         """Send the slots' goals, take the torque off those in `limp`, read everybody, set up who needs it."""
         silent_ns, self._spoken_ns = now_ns - self._spoken_ns, now_ns
         yield from self._look(silent_ns)
-        yield from self._switch(limp)
+        if limp or not self._settled:
+            yield from self._switch(limp)
         self._heard.clear()
         if self._single:
             yield from self._one_by_one()
         else:
-            driven = [slot for slot in self._slots if self._driven(slot)]
+            waiting = [slot for slot in self._slots if slot.goal != READ_ONLY]
+            driven = waiting if self._settled else [slot for slot in waiting if slot.driven]
             prefix = self._caps_again() + self._goals(driven)
             for slot in driven:
                 slot.goal = READ_ONLY
             yield from self._asker.block(self._slots, self._take, prefix)
-        self._conclude(limp)
-        yield from self._set_up()
+        if limp or len(self._heard) < len(self._slots):
+            self._conclude(limp)
+        if not self._settled:
+            yield from self._set_up()
+            self._settled = all(slot.driven for slot in self._slots)
 
     def release(self) -> Script:
         """Take the torque off everybody on the line, whoever is there, and see that it is off."""
+        self._settled = False
         for slot in self._slots:
             slot.abandon()
             slot.torque = Torque.UNKNOWN
@@ -128,6 +136,9 @@ class Cycle:
         watch = self._cycles % WATCH_CYCLES == 0
         self._cycles += 1
         stale = bool(self._watchdog_ns) and 2 * silent_ns > self._watchdog_ns
+        if self._settled and not watch and not stale:
+            return
+        self._settled = False
         for slot in self._slots:
             if slot.state is State.READY and slot.doubt and not slot.gone and slot.torque is not Torque.ON:
                 # What it keeps while it is powered may be gone, and nothing shows it.
@@ -198,7 +209,7 @@ class Cycle:
         if not self._cap_rounds:
             return b""
         self._cap_rounds -= 1
-        return self._caps([slot for slot in self._slots if slot.torque is Torque.ON and slot.drivable])
+        return self._caps([slot for slot in self._slots if slot.driven])
 
     def _caps(self, slots: Sequence[Slot]) -> bytes:
         by_register: dict[Register, list[tuple[Slot, int]]] = {}
@@ -221,22 +232,19 @@ class Cycle:
             packets += requests.sync_write(self._dialect, register, part)
         return packets
 
-    def _driven(self, slot: Slot) -> bool:
-        return slot.goal != READ_ONLY and slot.torque is Torque.ON and slot.drivable
-
     def _one_by_one(self) -> Generator[Exchange, Answers, None]:
         """Write to and read every servo by itself; each write is answered."""
         prefix = self._caps_again()
         address, length = self._layout.block
         for slot in self._slots:
             ids = (slot.bus_id,)
-            if self._driven(slot):
+            if slot.goal != READ_ONLY and slot.driven:
                 request = requests.write(self._dialect, slot.bus_id, self._goal, _aim(slot))
                 packet = (yield Exchange(prefix + request, ids)).get(slot.bus_id)
                 prefix = b""
                 slot.goal = READ_ONLY
                 if packet is not None and packet.error & self._layout.refusal_mask:
-                    slot.doubt = True
+                    slot.doubt, self._settled = True, False
             request = requests.read(self._dialect, slot.bus_id, address, length)
             yield Exchange(prefix + request, ids, length, self._take)
             prefix = b""
@@ -260,7 +268,7 @@ class Cycle:
     def _note_alert(self, slot: Slot, alert: bool) -> None:
         if alert == slot.alert:
             return
-        slot.alert = alert
+        slot.alert, self._settled = alert, False
         if alert:
             slot.release = slot.torque is Torque.ON
             slot.restart()
@@ -269,7 +277,7 @@ class Cycle:
 
     def _conclude(self, limp: Sequence[Slot]) -> None:
         """Note who was not heard of in this cycle, and who did not go limp."""
-        readings = self._readings
+        readings, self._settled = self._readings, False
         for slot in self._slots:
             if slot.number not in self._heard:
                 readings.miss(slot.number)

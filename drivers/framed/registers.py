@@ -56,17 +56,18 @@ class Register:
 
     def decode(self, data: bytes) -> int:
         """Return the value of `size` bytes. Raises `FrameError` for another length."""
-        if len(data) != self.size:
-            raise FrameError(f"{self.name} of {len(data)} bytes: expected {self.size}")
+        size, sign_bit = self.size, self.sign_bit
+        if len(data) != size:
+            raise FrameError(f"{self.name} of {len(data)} bytes: expected {size}")
         raw = int.from_bytes(data, "little")
-        if self.twos_complement:
-            half = 1 << 8 * self.size - 1
+        if sign_bit < 0:
+            return raw
+        if sign_bit == 8 * size:
+            half = 1 << sign_bit - 1
             return raw - 2 * half if raw >= half else raw
-        if self.sign_bit >= 0:
-            # Bits above the sign mean something else on some registers and are left out.
-            magnitude = raw & (1 << self.sign_bit) - 1
-            return -magnitude if raw >> self.sign_bit & 1 else magnitude
-        return raw
+        # Bits above the sign mean something else on some registers and are left out.
+        magnitude = raw & (1 << sign_bit) - 1
+        return -magnitude if raw >> sign_bit & 1 else magnitude
 
 
 class RegisterTable:

@@ -49,6 +49,7 @@ class Slot:
     """
 
     number: int
+    bus_id: int
     address: ServoAddress
     kind: Kind
     state: State = State.NEW
@@ -66,11 +67,6 @@ class Slot:
     tries: int = 0
 
     @property
-    def bus_id(self) -> int:
-        """The id on the wire."""
-        return self.address.bus_id
-
-    @property
     def wants(self) -> bool:
         """Whether there is something to find out about it, or to set, before it can be driven."""
         new = self.state is State.NEW
@@ -80,6 +76,11 @@ class Slot:
     def drivable(self) -> bool:
         """Whether it is set up and there, as far as that is known."""
         return self.state is State.READY and not self.gone and not self.doubt
+
+    @property
+    def driven(self) -> bool:
+        """Whether all is as it should be, and its torque is on."""
+        return self.torque is Torque.ON and self.drivable and not self.alert
 
     def restart(self) -> None:
         """Forget how it is set: it has started anew, or something ails it."""
@@ -117,4 +118,6 @@ def make_slots(servos: Sequence[ServoAddress], layout: Layout) -> tuple[Slot, ..
             known = ", ".join(layout.kinds)
             raise BusUrlError(f"servo {servo.name!r} is of unknown model {servo.model!r}: expected {known}")
         seen[servo.bus_id] = servo.name
-    return tuple(Slot(k, servo, layout.kinds.get(servo.model, layout.first)) for k, servo in enumerate(servos))
+    return tuple(
+        Slot(k, servo.bus_id, servo, layout.kinds.get(servo.model, layout.first)) for k, servo in enumerate(servos)
+    )
