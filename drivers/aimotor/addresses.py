@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from drivers.aimotor.codec import MAX_ID
-from drivers.aimotor.models import MODELS, family_of
+from drivers.aimotor.models import IN_10_BITS, MODELS, family_of
 from drivers.aimotor.table import Family
 from drivers.errors import BusUrlError
 from drivers.servo import ServoAddress
@@ -40,3 +40,17 @@ def check_models(servos: Sequence[ServoAddress], *, wck: bool = False) -> Sequen
         if wck and family_of(servo.model, wck=True) is not Family.WCK:
             raise BusUrlError(f"servo {servo.name!r} is an AI motor ({servo.model}): wck and ten_bit are for wCKs only")
     return servos
+
+
+def check_scale(servos: Sequence[ServoAddress], *, ten_bit: bool) -> None:
+    """See that a bus counts positions as the models do. Raises `BusUrlError` for one that would go elsewhere."""
+    for servo in servos:
+        fine = servo.model.endswith(IN_10_BITS)
+        if fine and not ten_bit:
+            raise BusUrlError(f"servo {servo.name!r} counts in ten bits ({servo.model}): say ten_bit=1 in the URL")
+        if ten_bit and servo.model and not fine:
+            raise BusUrlError(
+                f"servo {servo.name!r} counts in eight bits ({servo.model}), the bus in ten: leave ten_bit=1 out, or"
+                f" make it a {servo.model}{IN_10_BITS}, calibrated in ticks of"
+                f" {MODELS[servo.model + IN_10_BITS].tick_deg:.4f} degrees"
+            )

@@ -14,7 +14,8 @@ from typing import Final
 from drivers.aimotor.answers import encode_10bit
 from drivers.aimotor.codec import MAX_ID, MAX_ID_10BIT, MAX_RAW, Op, Request
 from drivers.aimotor.memory import OVERLOAD_AFTER_NS, Memory
-from drivers.aimotor.table import ID_SET, MOST_10BIT, TICK_A, Family
+from drivers.aimotor.models import TICKS_PER_10BIT
+from drivers.aimotor.table import ID_SET, MOST_10BIT, TICK_A, TICK_DEG, Family
 from drivers.aimotor.troubles import Troubles
 from drivers.aimotor.wheels import Wheels, wheel_speed_deg_s
 from drivers.servo import LEVEL_SHARE, ServoAddress, ServoPlant
@@ -22,7 +23,6 @@ from drivers.servo import LEVEL_SHARE, ServoAddress, ServoPlant
 ROUND_OFF: Final = 1e-9
 """A current of whole ticks must not lose one to the last bit of a float."""
 
-_TICKS_PER_10BIT = MAX_RAW / MOST_10BIT
 _NO_ROTATIONS = b"\x00"
 
 
@@ -125,7 +125,7 @@ class Crew:
             self._drive_10bit(servo, request.value, request.payload[0])
         elif request.op is not Op.READ_10BIT:
             return None
-        position = int(angle_deg / (self._tick_deg * _TICKS_PER_10BIT) + 0.5)
+        position = int(angle_deg / (self._tick_deg * TICKS_PER_10BIT) + 0.5)
         return encode_10bit(min(max(position, 0), MOST_10BIT))
 
     def _set(self, servo: int, request: Request) -> bytes | None:
@@ -151,7 +151,7 @@ class Crew:
     def _drive_10bit(self, servo: int, target: int, torque: int) -> None:
         """Drive a shaft with a share of the stall torque: 254 is all of it (assumed)."""
         memory = self.memories[servo]
-        goal_deg = memory.within_bounds(target * _TICKS_PER_10BIT) * self._tick_deg
+        goal_deg = memory.within_bounds(target * TICKS_PER_10BIT) * self._tick_deg
         if servo in self.troubles.tripped:
             return
         self.wheels.stop(servo)
@@ -159,7 +159,8 @@ class Crew:
 
     def _stiffness(self, memory: Memory) -> float:
         """Return torque per degree of error (N m) at the P gain in force."""
-        return memory.model.tick_torque_n_m(memory["P"]) / self._tick_deg
+        model = memory.model
+        return model.tick_torque_n_m(memory["P"]) / model.tick_deg * (TICK_DEG / self._tick_deg)
 
     def _stall(self, memory: Memory) -> float:
         return memory.model.stall_torque_n_m

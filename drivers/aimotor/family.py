@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from drivers.aimotor.addresses import check_models, check_servos
+from drivers.aimotor.addresses import check_models, check_scale, check_servos
 from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.codec import MAX_ID
 from drivers.aimotor.ear import AiMotorEar
@@ -116,6 +116,7 @@ def build_bus(port: Port, servos: Sequence[ServoAddress], baud: int, options: Ma
     timeout_us = options.get("timeout_us")
     more: dict[str, bool] = {name: True for name in FORMS if options.get(name)}
     check_models(servos, wck=are_wcks(options))
+    check_scale(servos, ten_bit=bool(options.get("ten_bit")))
     return AiMotorBus(
         port,
         check_servos(servos),

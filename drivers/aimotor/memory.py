@@ -34,12 +34,11 @@ _DELIVERED: Final = {
 class Memory:
     """The registers of one servo. `family` and `model` are what it is; raw values by the fields of the set commands."""
 
-    __slots__ = ("_analogue", "_factory_gain", "_kept", "_now", "family", "model", "turns_wheel")
+    __slots__ = ("_analogue", "_factory_gain", "_kept", "_now", "family", "model")
 
     def __init__(self, model: str, baud: int, *, wck: bool = False) -> None:
         """Leave the factory, but for the rate. `wck` says what a servo is whose model is not known."""
         self.family = family_of(model, wck=wck)
-        self.turns_wheel = self.family is Family.WCK
         name = model or ANY_WCK
         self.model = MODELS[name]
         delivered = DELIVERED[name]
@@ -73,11 +72,6 @@ class Memory:
         """Whether its bounds are in force: the lower one below the upper, and not both at the ends (assumed)."""
         low, high = self._now["low"], self._now["high"]
         return low < high and (low, high) != (0, MAX_RAW)
-
-    @property
-    def stiffness_n_m_deg(self) -> float:
-        """Torque per degree of error, in N m, at the P gain that is in force."""
-        return self.model.tick_torque_n_m(self._now["P"]) / self.model.tick_deg
 
     @property
     def limit_a(self) -> float | None:

@@ -1,4 +1,4 @@
-"""The models of AI motor and wCK as data.
+"""The models of AI motor and wCK as data; a wCK twice, for its two scales.
 
 Stall torques follow from the models' names (701: 7 kgf cm) but for the wCK-1413; speeds, stall currents, supplies and
 the wCK's gains are assumed but for the wCK-1108's speed. Where a number is assumed, `ServoModel.source` says so.
@@ -6,11 +6,11 @@ the wCK's gains are assumed but for the wCK-1108's speed. Where a number is assu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from drivers.aimotor.codec import MAX_RAW
-from drivers.aimotor.table import TICK_A, TICK_DEG, Family
+from drivers.aimotor.table import MOST_10BIT, TICK_A, TICK_DEG, Family
 from drivers.servo import ServoModel
 
 FAMILY_NAME: Final = "aimotor"
@@ -62,17 +62,38 @@ _WCK = "supply: wCK manual 1.07; torque assumed from the name; the rest assumed,
 _1108 = f"no-load speed: maker; {_WCK}"
 _1413 = "stall torque: maker; supply: wCK manual 1.07; the rest assumed, current per count as of the AI motor"
 
-MODELS: Final = {
-    model.name: model
-    for model in (
-        _model("601", 6.0, 0.9, 5.8, 9.6, _AI, gain=5),
-        _model("701", 7.0, 1.0, 5.8, 9.6, _AI),
-        _model("1001", 10.0, 1.4, 5.0, 9.6, _AI),
-        _model("wCK-1108", 8.0, 1.1, 6.98, 7.4, _1108),
-        _model("wCK-1111", 11.0, 1.5, 5.0, 7.4, _WCK),
-        _model("wCK-1413", 13.0, 1.8, 5.0, 7.4, _1413),
+TICKS_PER_10BIT: Final = MAX_RAW / MOST_10BIT
+"""Eight-bit ticks per ten-bit tick: both scales have the same ends (assumed)."""
+
+IN_10_BITS: Final = "-10bit"
+"""What is added to the name of a wCK whose positions are counted in ten bits."""
+
+
+def _in_10_bits(model: ServoModel) -> ServoModel:
+    """Return the same servo as its ten-bit requests show it: finer positions, and no load."""
+    return replace(
+        model,
+        name=model.name + IN_10_BITS,
+        tick_deg=model.tick_deg * TICKS_PER_10BIT,
+        positions=(0, MOST_10BIT),
+        load_unit="nothing: ten-bit replies tell no load",
+        load_range=(0, 0),
+        load_n_m=0.0,
+        gain_unit=model.gain_unit * TICKS_PER_10BIT,
     )
-}
+
+
+_AI_MOTORS = (
+    _model("601", 6.0, 0.9, 5.8, 9.6, _AI, gain=5),
+    _model("701", 7.0, 1.0, 5.8, 9.6, _AI),
+    _model("1001", 10.0, 1.4, 5.0, 9.6, _AI),
+)
+_WCKS = (
+    _model("wCK-1108", 8.0, 1.1, 6.98, 7.4, _1108),
+    _model("wCK-1111", 11.0, 1.5, 5.0, 7.4, _WCK),
+    _model("wCK-1413", 13.0, 1.8, 5.0, 7.4, _1413),
+)
+MODELS: Final = {model.name: model for model in (*_AI_MOTORS, *_WCKS, *map(_in_10_bits, _WCKS))}
 """By the name configurations use. Gains are left alone on the wire: what a count of P does was never measured."""
 
 _WCK_FACTORY = Delivered(Family.WCK, 115_200, 10, 35)
@@ -80,9 +101,7 @@ DELIVERED: Final = {
     "601": Delivered(Family.AI_MOTOR, 115_200, 5, 35, position_bounds=False),
     "701": Delivered(Family.AI_MOTOR, 57_600, 10, 35),
     "1001": Delivered(Family.AI_MOTOR, 57_600, 10, 35),
-    "wCK-1108": _WCK_FACTORY,
-    "wCK-1111": _WCK_FACTORY,
-    "wCK-1413": _WCK_FACTORY,
+    **{name: _WCK_FACTORY for name in MODELS if name.startswith("wCK")},
 }
 """AI motors: AI MOTOR-701 manual and Tribotix FAQ. The wCK's rate: its manual; its gains are assumed to be those of the
 AI motor."""

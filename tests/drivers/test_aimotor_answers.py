@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.aimotor import answers
-from drivers.aimotor.addresses import check_models, check_servos
+from drivers.aimotor.addresses import check_models, check_scale, check_servos
 from drivers.aimotor.models import DELIVERED, MODELS, family_of
 from drivers.aimotor.table import (
     AI_MOTOR_COMMANDS,
@@ -191,16 +191,38 @@ def test_models_as_the_sheet_has_them():
     assert not DELIVERED["601"].position_bounds
     for name, model in MODELS.items():
         assert (model.name, model.family, model.number) == (name, "aimotor", -1)
-        assert (model.positions, model.load_range, model.load_signed) == ((0, 254), (0, 254), False)
+        assert not model.load_signed
         assert model.default_gain == DELIVERED[name].p_gain
         # Left alone: whatever stiffness is asked for.
         assert model.gain_for(1.0) == model.default_gain
+        assert "assumed" in model.source
+        if name.endswith("-10bit"):
+            continue
+        assert (model.positions, model.load_range) == ((0, 254), (0, 254))
         # Full load reading and full torque belong together.
         assert model.load_n_m * model.stall_current_a / TICK_A == pytest.approx(model.stall_torque_n_m)
-        assert "assumed" in model.source
     assert MODELS["wCK-1413"].stall_torque_n_m == pytest.approx(1.27, abs=0.01)
     assert MODELS["wCK-1108"].no_load_rad_s == pytest.approx(3.14159265 / 3 / 0.15, rel=0.01)
     assert MODELS["1001"].stall_torque_n_m == pytest.approx(0.981, abs=0.001)
+
+
+@pytest.mark.parametrize("name", ["wCK-1108", "wCK-1111", "wCK-1413"])
+def test_in_ten_bits_a_wck_is_the_same_servo_with_finer_ticks(name):
+    coarse, fine = MODELS[name], MODELS[f"{name}-10bit"]
+    assert (fine.positions, fine.load_range, fine.load_n_m) == ((0, 1023), (0, 0), 0.0)
+    assert fine.tick_deg * 1023 == pytest.approx(coarse.tick_deg * 254)
+    stiffness = [model.tick_torque_n_m(10) / model.tick_deg for model in (coarse, fine)]
+    assert stiffness[0] == pytest.approx(stiffness[1])
+    assert (fine.stall_torque_n_m, fine.no_load_rad_s) == (coarse.stall_torque_n_m, coarse.no_load_rad_s)
+
+
+def test_a_bus_counts_as_its_servos_do():
+    check_scale([ServoAddress(0, "a", "wCK-1108-10bit"), ServoAddress(1, "b")], ten_bit=True)
+    check_scale([ServoAddress(0, "a", "wCK-1108"), ServoAddress(1, "b"), ServoAddress(2, "c", "701")], ten_bit=False)
+    with pytest.raises(BusUrlError, match=r"'a' counts in ten bits.*ten_bit=1"):
+        check_scale([ServoAddress(0, "a", "wCK-1108-10bit")], ten_bit=False)
+    with pytest.raises(BusUrlError, match=r"make it a wCK-1108-10bit, calibrated in ticks of 0\.1624 degrees"):
+        check_scale([ServoAddress(0, "a", "wCK-1108")], ten_bit=True)
 
 
 def test_who_is_a_wck():

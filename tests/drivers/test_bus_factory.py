@@ -237,6 +237,10 @@ def test_forms_of_the_exchange_reach_the_bus_only_when_they_are_asked_for(monkey
     assert plain["tick_deg"] == 0.654
     for form in ("pipeline", "sync", "ten_bit"):
         assert built(monkeypatch, f"{form}=1") == plain | {form: True}
+    assert built(monkeypatch, "ten_bit=1", "wCK-1108-10bit") == plain | {"ten_bit": True}
+    for url, model in (("ten_bit=1", "wCK-1108"), ("wck=1", "wCK-1108-10bit")):
+        with pytest.raises(BusUrlError, match="counts in"):
+            built(monkeypatch, url, model)
     assert built(monkeypatch, "low_resolution=1")["tick_deg"] == 1.307
 
 
