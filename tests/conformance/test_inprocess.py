@@ -10,7 +10,7 @@ RIGS = {
     "AI-701, 115200": ("emulated:aimotor?baud=115200", "701"),
     "AI-1001, pipelined": ("emulated:aimotor?baud=115200&pipeline=1", "1001"),
     "AI-1001, sync": ("emulated:aimotor?sync=1", "1001"),
-    "wCK-1108, ten bits": ("emulated:aimotor?ten_bit=1&baud=115200", "wCK-1108"),
+    "wCK-1108, ten bits": ("emulated:aimotor?ten_bit=1&baud=115200", "wCK-1108-10bit"),
     "XL330": ("emulated:dynamixel", "XL330-M288"),
     "XL430": ("emulated:dynamixel?baud=1000000", "XL430-W250"),
     "XM430, fast": ("emulated:dynamixel?baud=1000000&fast=1", "XM430-W350"),
