@@ -6,8 +6,9 @@ restart takes 1.8 s and is not answered.
 
 Assumed, since no page says it: torque coming on takes the present position for the goal; a value out of a register's
 range, and a write to what can only be read, change nothing and are answered as if they had; goals are taken to the
-nearer end of `min_position` to `max_position`; an overload ends when `torque_enable` is written; a servo that tripped
-keeps its torque off until it is restarted; a factory reset without the lock open does nothing.
+nearer end of `min_position` to `max_position`; an overload lasts until a restart (clients of others report it on after
+they switched the torque off), and a servo that tripped keeps its torque off as long; a factory reset without the lock
+open does nothing.
 
 Not modelled: speeds and accelerations of the way to a goal, dead band, minimum start torque, D and I gain, turns, the
 reversals of `phase`. In modes 1 to 3 (speed, PWM, steps) and with `torque_enable` 2 (damping) the shaft is free.
@@ -188,7 +189,6 @@ class FeetechServo(FramedServo):
         if value == _HERE_IS_MIDDLE:
             self._call_here(_MIDDLE, now_ns)
         elif value in _SWITCH and not self._limp:
-            self._overloaded = False
             if value == _ON and self.memory["torque_enable"] != _ON:
                 self.memory["goal_position"] = self._position(self.see(now_ns).motion.angle_deg)
             self.memory["torque_enable"] = value

@@ -60,6 +60,7 @@ class FramedServo(ABC):
         "_over_since_ns",
         "_pending",
         "_plant",
+        "_sensed",
         "fed_ns",
         "limit_a",
         "memory",
@@ -67,7 +68,6 @@ class FramedServo(ABC):
         "number",
         "patience_ns",
         "plugged",
-        "_sensed",
         "senses",
         "wakes_ns",
     )

@@ -92,6 +92,7 @@ def test_statuses_are_those_of_the_makers_page(bus_id, error, params, frame):
 
 @pytest.mark.parametrize("bus_id", [-1, MAX_ID + 2, 256])
 def test_ids_the_wire_has_not_are_refused(bus_id):
+    assert (DIALECT.name, DIALECT.max_id, DIALECT.address_bytes) == ("feetech", 253, 1)
     with pytest.raises(FrameError, match="bus id"):
         DIALECT.instruction(bus_id, PING)
     with pytest.raises(FrameError, match="bus id"):
@@ -245,3 +246,23 @@ def test_garbage_costs_no_more_than_a_packets_length(garbage, good):
     assert [packet for _, packet in found][-len(good) :] == [
         packet for frame in good for _, packet in feed_all(frame, status=True)[0]
     ]
+
+
+def test_a_servo_obeys_what_ends_with_the_length_that_was_wrong():
+    first, second = DIALECT.instruction(1, WRITE, b"\x2a\x00\x08"), DIALECT.instruction(2, PING)
+    data = longer(first, len(second)) + second
+    found, _ = feed_all(data, status=False)
+    assert found == [(len(data) - 1, Packet(2, PING))]
+
+
+def test_strays_are_counted_anew_behind_what_was_forgotten():
+    parser = DIALECT.parser(status=True)
+    parser.feed(longer(DIALECT.status(1, 0, b"\x01"), 3) + b"\xff\xff\x02")
+    assert (parser.bad_checksums, parser.stray_bytes) == (1, 0)
+    parser.forget()
+    assert parser.stray_bytes == 0
+    parser.feed(b"\x01\x02")
+    assert parser.stray_bytes == 2
+    parser.feed(b"\xff\xff\x01")
+    parser.forget()
+    assert parser.stray_bytes == 5

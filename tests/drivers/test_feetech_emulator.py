@@ -306,9 +306,12 @@ def test_an_overload_leaves_what_holds():
     assert host.plant.taken() == [("drive", 0, 1102, pytest.approx(0.008 * STALL_N_M / (360 / 4096)), 0.2 * STALL_N_M)]
     assert host.read(1, reg("servo_status")) == 0x20
     assert host.read(1, reg("present_load")) == 200
-    host.write(1, reg("torque_enable"), 1)
+    for value in (0, 1):
+        assert host.write(1, reg("torque_enable"), value) == 0x20
+    assert host.plant.taken()[-1][-1] == pytest.approx(0.2 * STALL_N_M)
+    host.emulator.brown_out(0)
     assert host.read(1, reg("servo_status")) == 0
-    assert host.plant.taken()[-1][-1] == pytest.approx(STALL_N_M)
+    assert driven(host).read(1, reg("present_load")) == 0
 
 
 def test_a_load_that_falls_in_between_is_no_overload():
