@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import partial
 from statistics import median
 
+import numpy as np
+
 from nuc_engine.analysis.spread import spread, step_samples
 from nuc_engine.experiments.catalogue.gradual import (
     EXPERIMENT_EA,
@@ -21,8 +23,18 @@ from nuc_engine.experiments.catalogue.gradual import (
     criterion_ec,
     criterion_gc,
 )
-from nuc_engine.experiments.catalogue.muscles import LINEAR, PIECES, resolution_of
-from nuc_engine.experiments.catalogue.parts import BOUT, cycling, died_out_s, lift_offs, not_started, window, windows_of
+from nuc_engine.experiments.catalogue.muscles import LINEAR, NULL, PIECES, resolution_of
+from nuc_engine.experiments.catalogue.parts import (
+    BOUT,
+    cycling,
+    died_out_s,
+    lift_offs,
+    moving,
+    not_started,
+    window,
+    windows_of,
+)
+from nuc_engine.experiments.catalogue.restricted import HEIGHT
 from nuc_engine.experiments.catalogue.subsets import EXPERIMENT_FB
 from nuc_engine.experiments.catalogue.transitions import EXPERIMENT_D2
 from nuc_engine.experiments.catalogue.unloading import (
@@ -253,6 +265,43 @@ PROBE_NOISE = Probe(
 )
 
 
+# Sideways: both models with every value as printed, against the height of the body.
+
+_PRINTED = {"103": 115.0, "108": 0.2}
+"""The two thresholds in which the sideways configurations differ from print."""
+_SIDEWAYS_S = 60.0
+
+
+def measure_sideways(seen: Observations) -> Numbers:
+    """Whether null has come to a halt, and whether piecewise constant steps."""
+    null, pieces = seen[NULL], seen[PIECES]
+    stretched = float(np.min(null.leg.module("FTi").angle_deg[null.leg.t_sensor_s > _SIDEWAYS_S / 2]))
+    return {
+        "null has stopped (share)": float(not moving(null, "end")),
+        "piecewise constant steps sideways (share)": _is(pieces, "end", "sideways"),
+        "null: smallest FTi angle in the second half (deg)": stretched,
+    }
+
+
+def _high(height_cm: float) -> tuple[BoutPlan, ...]:
+    windows = (Window("end", _SIDEWAYS_S / 2, _SIDEWAYS_S, "final", 0.0),)
+    pairs = ((NULL, "restricted_null_stick"), (PIECES, "restricted_pc_stick"))
+    return tuple(
+        BoutPlan(label, config, None, _SIDEWAYS_S, windows, values=_PRINTED, plant={HEIGHT: height_cm})
+        for label, config in pairs
+    )
+
+
+PROBE_SIDEWAYS = Probe(
+    name="height of the body, values as printed",
+    question="Does the null leg stop where the foot has further to reach down, when all thresholds are as printed?",
+    quantity="height of the body (cm)",
+    levels=_levels((16, 18, 20, 22, 24, 26), _high),
+    measure=measure_sideways,
+    repetitions=5,
+)
+
+
 # Unloading: whether the leg would sense it if its thresholds were not at the change of sign.
 
 _LOADS = {101: 0.0, 102: 0.01, 106: 0.01, 108: 0.0}
@@ -298,6 +347,7 @@ PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = (
         ("Ea", "Ea"): (PROBE_EA,),
         ("Eb", "Eb"): (PROBE_EB,),
         ("Ec", "Ec"): (PROBE_EC,),
+        ("muscles-sideways", "muscles-sideways"): (PROBE_SIDEWAYS,),
         ("muscles-forward", "ten minutes"): (PROBE_NOISE,),
     }
     | {("dropout", kind): (_probe_unloading(EXPERIMENT_DROPOUT, kind, (0, 0.5, 1), 3),) for kind in PREDICTED}
