@@ -83,7 +83,8 @@ class RoundTrips:
 def measure(bus: Bus, pace: Pace, rounds: int) -> Iterator[tuple[RoundTrips, ...]]:
     """Read every servo `rounds` times; yield what is known after each round, in the order of the bus.
 
-    A good exchange that follows a bad one is left out, since the bus waited in between. Raises `PortError`.
+    A good exchange that follows a bad one is left out, since the bus waited in between; so is one that was made up for
+    after others. Raises `PortError`.
     """
     trips = tuple(RoundTrips(servo.bus_id) for servo in bus.servos)
     for _ in range(rounds):
@@ -91,7 +92,7 @@ def measure(bus: Bus, pace: Pace, rounds: int) -> Iterator[tuple[RoundTrips, ...
         bus.start(begin_ns, [READ_ONLY] * len(bus.servos))
         finish(bus, pace)
         for trip, status, stamp_ns in zip(trips, bus.status, bus.stamp_ns, strict=True):
-            if status == _OK and begin_ns is not None:
+            if status == _OK and begin_ns is not None and stamp_ns > begin_ns:
                 trip.times_ns.append(stamp_ns - begin_ns)
             trip.missed += status == int(ReplyStatus.MISSED)
             trip.implausible += status == int(ReplyStatus.IMPLAUSIBLE)

@@ -20,6 +20,9 @@ NS: Final = 1_000_000_000
 FTDI_PACKET_BYTES: Final = 62
 """An FTDI adapter hands over as many bytes at once without waiting for its timer."""
 
+AS_DELIVERED_NS: Final[Mapping[str, int]] = {"dynamixel": 500_000}
+"""How much longer servos hesitate as delivered: the return delay, which the bus sets to 0 before it drives."""
+
 WORTH_SAYING: Final = 1.1
 """Advice is given for what makes the loop at least this much faster."""
 
@@ -84,7 +87,7 @@ FORMS: Final = (
     Form(
         "aimotor",
         "pipeline",
-        "the same, the next request while the last reply comes in",
+        "position sends, each while the reply to the last comes in",
         *_grouped(Count(2, 4), Count(2, 4), Count(1, 0), Count(0, 2)),
         option="pipeline",
     ),
@@ -227,8 +230,8 @@ def advise(budget: Budget, bauds: Sequence[int], *, turnaround_ns: int, adapter:
     name = None if adapter is None else adapter.name
     tries: list[tuple[float, str]] = []
 
-    def weigh(words: str, form: Form, baud: int, through: Adapter | None, turn_ns: int = turnaround_ns) -> None:
-        other = predict(form, budget.servos, baud, turnaround_ns=turn_ns, adapter=through)
+    def weigh(words: str, form: Form, baud: int, through: Adapter | None) -> None:
+        other = predict(form, budget.servos, baud, turnaround_ns=turnaround_ns, adapter=through)
         if other.rate_hz >= WORTH_SAYING * budget.rate_hz:
             tries.append((other.rate_hz, f"{words}: {other.rate_hz:.0f} Hz instead of {budget.rate_hz:.0f}"))
 
@@ -242,8 +245,6 @@ def advise(budget: Budget, bauds: Sequence[int], *, turnaround_ns: int, adapter:
             weigh(f"{faster[-1]} bit/s, if the adapter does it", budget.form, faster[-1], adapter)
     if name == "ftdi16":
         weigh("the adapter's latency timer at 1 ms (nuc doctor says how)", budget.form, budget.baud, ADAPTERS["ftdi1"])
-    if turnaround_ns:
-        weigh("servos that answer at once (return delay 0, where there is one)", budget.form, budget.baud, adapter, 0)
     return [words for _, words in sorted(tries, key=lambda found: -found[0])]
 
 

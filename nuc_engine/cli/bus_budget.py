@@ -47,6 +47,7 @@ class Reached:
     cycle_ns: float
     missed: int | None
     predicted: Budget
+    hint: str = ""
 
     @property
     def of_wire(self) -> float:
@@ -204,7 +205,23 @@ def _measure(line: Line, config: str, motors: int, seconds: float, adapter: Adap
     form = form_for(line.family.name, line.options)
     expected = predict(form, len(servos), line.baud, turnaround_ns=line.turnaround_ns, adapter=adapter, reading=True)
     mean_ns = sum(times) / len(times) if times else float("nan")
-    return Reached("reading", len(times), mean_ns, missed, expected)
+    return Reached("reading", len(times), mean_ns, missed, expected, _hint(line, expected, mean_ns, adapter))
+
+
+def _hint(line: Line, expected: Budget, mean_ns: float, adapter: Adapter) -> str:
+    """Say so where the servos look as if they still hesitated as they do when delivered."""
+    from drivers.budget import AS_DELIVERED_NS, predict
+
+    late_ns = AS_DELIVERED_NS.get(line.family.name, 0)
+    form, servos = expected.form, expected.servos
+    slow_ns = line.turnaround_ns + late_ns
+    slow = predict(form, servos, line.baud, turnaround_ns=slow_ns, adapter=adapter, reading=True)
+    if not late_ns or mean_ns < (expected.cycle_ns + slow.cycle_ns) / 2:
+        return ""
+    return (
+        f"servos as delivered answer {late_ns / _MS:g} ms late (return delay): {slow.cycle_ns / _MS:.3f} ms a cycle;"
+        " the engine sets that to 0 before it drives, reading alone changes nothing"
+    )
 
 
 def _of_bout(folder: Path, budget: Budget) -> Reached:
@@ -249,6 +266,8 @@ def _print(line: Line, budget: Budget, adapter: Adapter, advice: Sequence[str], 
         say("- nothing here would make it a tenth faster")
     for found in reached:
         say(_words(found))
+        if found.hint:
+            say(found.hint)
 
 
 def _print_forms(line: Line, budget: Budget, adapter: Adapter) -> None:
@@ -301,6 +320,7 @@ def _as_data(
                 "of_prediction": found.of_prediction,
                 "wire_efficiency": found.of_wire,
                 "predicted": _budget_data(found.predicted),
+                "hint": found.hint,
             }
             for found in reached
         ],

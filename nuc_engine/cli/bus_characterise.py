@@ -118,6 +118,8 @@ def command(
     line = open_line(url, ids=(bus_id,), config=config, model=model)
     try:
         servo, known = only_servo(line, bus_id, model)
+        if not known.load_n_m and lever_cm is None:
+            raise click.UsageError(f"{known.name} tells no load: measure with a lever on scales, --lever-cm")
         deltas = plan_deltas(largest or _largest(known, servo, level), steps)
         bench = _Bench(line, servo, known, level=level, hold_s=hold, rest_s=rest, most_deg=most)
         ask = not (yes or line.emulated)

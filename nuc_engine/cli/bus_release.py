@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from drivers.bench import Releasing
     from drivers.servo import ServoAddress
 
+_SECONDS = 2.0
+_SILENT_S, _SILENT_BITS = 0.006, 400
+"""What an id costs that is not there: a time-out, a request, and the reply's place on the wire; more than enough."""
+
 _NAMED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)=(?P<url>[a-z][a-z0-9]*:.*)")
 
 
@@ -37,9 +41,15 @@ _NAMED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)=(?P<url>[a-z][a-z0-9]*:.*
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
 @click.option("--ids", type=Ids(), help="Only these servos; all of them must confirm, on every bus.")
 @click.option("--config", "-c", metavar="CONFIG", type=CONFIGURATION, help="Servos of this configuration must confirm.")
-@click.option("--seconds", type=click.FloatRange(0.1, 60), default=2.0, help="How long to try.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.1, 600),
+    help="How long to try.  [default: 2, or two rounds of all ids there can be]",
+)
 @as_json
-def command(urls: Sequence[str], ids: tuple[int, ...] | None, config: str | None, seconds: float, as_json: bool) -> int:
+def command(
+    urls: Sequence[str], ids: tuple[int, ...] | None, config: str | None, seconds: float | None, as_json: bool
+) -> int:
     """Take the torque off, again and again until every servo has confirmed.
 
     A URL may have the name in front that the configuration's motors call the bus by: NAME=URL. Without --ids everybody
@@ -54,7 +64,8 @@ def command(urls: Sequence[str], ids: tuple[int, ...] | None, config: str | None
     expected = {family: _by_bus(found) for family, found in servos.items()}
     lines, failures = _open(urls, ids, expected)
     pace = RealPace()
-    release_all(lines, pace, pace.now_ns + round(seconds * 1e9))
+    limit_s = seconds if seconds is not None else max([_SECONDS, *(_two_rounds_s(line) for line in lines)])
+    release_all(lines, pace, pace.now_ns + round(limit_s * 1e9))
     for line in lines:
         line.bus.close()
     failures |= {line.name: _why_not(line, names) for line in lines if not line.confirmed_all}
@@ -72,6 +83,17 @@ def command(urls: Sequence[str], ids: tuple[int, ...] | None, config: str | None
             who = ", ".join(map(str, sorted(line.confirmed))) or "none"
             say(f"{line.name}: torque is off, confirmed by {count(len(line.confirmed), 'servo')} (ids {who})")
     return BAD if failures else 0
+
+
+def _two_rounds_s(line: Releasing) -> float:
+    """Return how long it takes to ask every id of a family twice, when it is not known who is there."""
+    from drivers.bench import ROUNDS_WHEN_UNKNOWN
+    from drivers.factory import parse_line
+
+    if line.expected is not None:
+        return 0.0
+    each_s = _SILENT_S + _SILENT_BITS / parse_line(line.name).baud
+    return ROUNDS_WHEN_UNKNOWN * len(line.bus.servos) * each_s
 
 
 def split_name(text: str) -> tuple[str, str]:

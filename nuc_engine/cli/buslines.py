@@ -83,7 +83,7 @@ class BenchLine:
     @property
     def models(self) -> Mapping[str, ServoModel]:
         """What is known of the family's models, in the raw positions that this line speaks of."""
-        return {name: _as_spoken(model, self.spec.options) for name, model in self.family.models.items()}
+        return _spoken(self.family, self.spec.options)
 
     def named(self, ids: Sequence[int]) -> tuple[ServoAddress, ...]:
         """Return addresses of the family for ids that were found."""
@@ -117,28 +117,35 @@ def _emulated(url: str, servos: tuple[ServoAddress, ...]) -> tuple[LineSpec, Bus
     name = split_url(url)[1] or DEFAULT_FAMILY
     family = find_family(name)
     given = given_options(family, url)
-    plant = BenchPlant([_as_spoken(_emulated_model(family, servo), given) for servo in servos])
+    models = _spoken(family, given)
+    plant = BenchPlant([_emulated_model(family.name, models, servo) for servo in servos])
     emulator = family.emulator(url, servos, plant, 0)
     for_line = {key: value for key, value in given.items() if key in family.line_options and key != "baud"}
     return LineSpec(name, "", emulator.baud, for_line), family, plant, emulator
 
 
-def _as_spoken(model: ServoModel, options: Mapping[str, float]) -> ServoModel:
-    """Return the model with the positions that options of the AI motor's URL make of its own."""
-    from drivers.aimotor.table import LOW_RESOLUTION_TICK_DEG, MOST_10BIT, TICK_DEG
+def _spoken(family: BusFamily, options: Mapping[str, float]) -> dict[str, ServoModel]:
+    """Return a family's models that a line with these options speaks to, in the positions it speaks of."""
+    from drivers.factory import DEFAULT_FAMILY
 
+    if family.name != DEFAULT_FAMILY:
+        return dict(family.models)
+    from drivers.aimotor.models import IN_10_BITS
+    from drivers.aimotor.table import LOW_RESOLUTION_TICK_DEG, TICK_DEG
+
+    fine = bool(options.get("ten_bit"))
     coarse = LOW_RESOLUTION_TICK_DEG / TICK_DEG if options.get("low_resolution") else 1.0
-    low, high = model.positions
-    fine = high / MOST_10BIT if options.get("ten_bit") else 1.0
-    share = coarse * fine
-    ends = (low, round(high / fine))
-    return replace(model, tick_deg=model.tick_deg * share, positions=ends, gain_unit=model.gain_unit * share)
+    return {
+        name: replace(model, tick_deg=model.tick_deg * coarse, gain_unit=model.gain_unit * coarse)
+        for name, model in family.models.items()
+        if name.endswith(IN_10_BITS) == fine
+    }
 
 
-def _emulated_model(family: BusFamily, servo: ServoAddress) -> ServoModel:
-    if servo.model and servo.model not in family.models:
-        raise click.UsageError(f"{family.name} has no model {servo.model!r}: expected {', '.join(family.models)}")
-    return family.models.get(servo.model or _EMULATED_MODEL) or next(iter(family.models.values()))
+def _emulated_model(family: str, models: Mapping[str, ServoModel], servo: ServoAddress) -> ServoModel:
+    if servo.model and servo.model not in models:
+        raise click.UsageError(f"{family} has no model {servo.model!r} on such a line: expected {', '.join(models)}")
+    return models.get(servo.model or _EMULATED_MODEL) or next(iter(models.values()))
 
 
 def bench_lines(

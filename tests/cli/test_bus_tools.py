@@ -15,6 +15,7 @@ from drivers.aimotor import FAMILY
 from drivers.bench import VirtualPace
 from drivers.bench_plant import BenchPlant
 from drivers.errors import PortGoneError
+from drivers.factory import find_family
 from drivers.inprocess import InProcessPort
 from drivers.latency import Latency
 from drivers.servo import ServoAddress
@@ -33,11 +34,12 @@ class Device(InProcessPort):
 class Table:
     """One adapter with emulated servos on a bench; `baud` is the rate they understand."""
 
-    def __init__(self, *ids: int, model: str = "1001", baud: int = 57_600) -> None:
+    def __init__(self, *ids: int, model: str = "1001", baud: int = 57_600, family: str = "aimotor") -> None:
         servos = [ServoAddress(k, f"id {k}", model) for k in ids]
-        self.plant = BenchPlant([FAMILY.models[model]] * len(ids))
+        found = find_family(family)
+        self.plant = BenchPlant([found.models[model]] * len(ids))
         wck = "&wck=1" if model.startswith("wCK") else ""
-        self.emulator: Any = FAMILY.emulator(f"emulated:?baud={baud}{wck}", servos, self.plant, 0)
+        self.emulator: Any = found.emulator(f"emulated:{family}?baud={baud}{wck}", servos, self.plant, 0)
         self.pace = VirtualPace()
         self.opened: list[int] = []
 
@@ -254,6 +256,89 @@ def test_set_baud_opens_the_port_anew(nuc: Nuc, table: Callable[..., Table]) -> 
     assert nuc("bus", "set-baud", url, "--id", "1", "--to", "115200", "--yes").exit_code == 2
 
 
+# servos with registers
+
+FRAMED = [("dynamixel", "XM430-W350"), ("dynamixel", "XL330-M288"), ("feetech", "STS3215")]
+
+
+@pytest.mark.parametrize(("family", "model"), FRAMED)
+def test_scan_tells_the_models(nuc: Nuc, table: Callable[..., Table], family: str, model: str) -> None:
+    table(1, 7, model=model, family=family)
+    url = f"{family}:///dev/ttyUSB0?baud=57600"
+    result = nuc("bus", "scan", url)
+    assert result.exit_code == 0
+    found = data(nuc("bus", "scan", url, "--json"))["found"]
+    assert [row["id"] for row in found] == [1, 7]
+    # The maker gives both voltages of the STS3215 one number.
+    assert {row["model"] for row in found} == {model if family == "dynamixel" else "STS3215 or STS3215-12V"}
+    assert all(row["position_deg"] == pytest.approx(180.0, abs=0.1) for row in found)
+
+
+@pytest.mark.parametrize(("family", "model"), FRAMED)
+def test_move_and_force_know_the_model_by_asking(
+    nuc: Nuc, table: Callable[..., Table], family: str, model: str
+) -> None:
+    bench = table(1, 7, model=model, family=family, baud=1_000_000)
+    url = f"{family}:///dev/ttyUSB0?baud=1000000"
+    result = nuc("bus", "move", url, "--ids", "7", "--by", "-30deg", "--rate", "60", "--json")
+    assert result.exit_code == 0, result.output
+    assert bench.plant.motion(1).angle_deg == pytest.approx(150.0, abs=4.0)
+    assert bench.plant.motion(0).angle_deg == pytest.approx(180.0, abs=0.1)
+    assert bench.plant.motion(1).torque_n_m == 0.0
+    bench.plant.hold(1)
+    known = [] if family == "dynamixel" else ["--model", model]
+    result = nuc("bus", "force", url, "--id", "7", "--torque", "0.1", "--for", "0.5", "--json", *known)
+    assert result.exit_code == 0, result.output
+    row = data(result)["servo"]
+    # To the nearest tick, which is a lot on an XM430 at the gain it is delivered with.
+    assert row["delta_n_m"] == pytest.approx(0.1, abs=0.015)
+    assert row["load_n_m"] == pytest.approx(row["delta_n_m"], rel=0.3)
+    if not known:
+        return
+    result = nuc("bus", "force", url, "--id", "7", "--torque", "0.1")
+    assert (result.exit_code, "says it is STS3215 or STS3215-12V" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("family", "model"), FRAMED)
+def test_looking_changes_nothing(nuc: Nuc, table: Callable[..., Table], family: str, model: str) -> None:
+    bench = table(1, 7, model=model, family=family)
+    url = f"{family}:///dev/ttyUSB0?baud=57600"
+    before = [dict(servo.memory) for servo in bench.emulator.servos]
+    for words in (["scan"], ["ping", "--count", "5"], ["monitor", "-n", "5"]):
+        assert nuc("bus", words[0], url, *words[1:]).exit_code == 0
+    for servo, was in zip(bench.emulator.servos, before, strict=True):
+        changed = {name for name, value in servo.memory.items() if was[name] != value}
+        assert all(name.startswith("present_") or name in ("moving", "tick") for name in changed), changed
+
+
+@pytest.mark.parametrize(("family", "model"), FRAMED)
+def test_ids_and_rates_are_burnt_in(nuc: Nuc, table: Callable[..., Table], family: str, model: str) -> None:
+    table(1, 7, model=model, family=family)
+    url = f"{family}:///dev/ttyUSB0?baud=57600"
+    assert nuc("bus", "set-id", url, "--id", "1", "--to", "12", "--yes").exit_code == 0
+    result = nuc("bus", "set-id", url, "--id", "12", "--to", "7", "--yes")
+    assert (result.exit_code, "id 7 answers already" in result.stderr) == (1, True)
+    assert nuc("bus", "set-baud", url, "--id", "12", "--to", "1000000", "--yes").exit_code == 0
+    rows = data(nuc("bus", "scan", url, "--all-rates", "--json"))["found"]
+    assert [(row["baud"], row["id"]) for row in rows] == [(57_600, 7), (1_000_000, 12)]
+
+
+@pytest.mark.parametrize(("family", "model"), FRAMED)
+@pytest.mark.parametrize("baud", [57_600, 1_000_000])
+def test_whoever_is_there_is_released(
+    nuc: Nuc, table: Callable[..., Table], family: str, model: str, baud: int
+) -> None:
+    bench = table(1, 200, model=model, family=family, baud=baud)
+    url = f"{family}:///dev/ttyUSB0?baud={baud}"
+    assert nuc("bus", "move", url, "--ids", "200", "--by", "5deg").exit_code == 0
+    for words in ([], ["--ids", "1,200"]):
+        result = nuc("bus", "release", url, "--json", *words)
+        assert result.exit_code == 0, result.output
+        assert data(result)["confirmed"] == {url: [1, 200]}
+    bench.emulator.supply(on=False)
+    assert nuc("bus", "release", url).exit_code == 1
+
+
 # budget
 
 
@@ -285,6 +370,25 @@ def test_budget_measures_what_a_bus_does(nuc: Nuc) -> None:
         assert measured["cycle_ms"] == pytest.approx(found["cycle_ms"], rel=0.001)
         assert measured["of_prediction"] == pytest.approx(1.0, rel=0.001)
         assert measured["wire_efficiency"] == pytest.approx(found["wire_ms"] / found["cycle_ms"], rel=0.001)
+
+
+def test_budget_measures_every_form_as_it_is_predicted(nuc: Nuc) -> None:
+    forms = (
+        "aimotor?sync=1",
+        "aimotor?wck=1&ten_bit=1",
+        "dynamixel?single=1",
+        "dynamixel?fast=1",
+        "feetech?baud=115200",
+    )
+    for form in (*forms, "dynamixel?baud=1000000&latency_ms=16"):
+        # A servo as delivered answers 0.5 ms late: reading does not change that.
+        late = ["--turnaround-us", "540"] if form.startswith("dynamixel") else []
+        found = data(nuc("bus", "budget", "4", f"emulated:{form}", "--measure", "3", "--json", *late))
+        (measured,) = found["measured"]
+        assert measured["of_prediction"] == pytest.approx(1.0, abs=0.02), form
+    found = data(nuc("bus", "budget", "4", "emulated:dynamixel?baud=1000000", "--measure", "1", "--json"))
+    assert "answer 0.5 ms late" in found["measured"][0]["hint"]
+    assert found["measured"][0]["of_prediction"] < 0.5
 
 
 def test_budget_of_a_bout(nuc: Nuc, bout: Path) -> None:
@@ -337,6 +441,21 @@ def test_a_table_can_be_read_by_the_engine(nuc: Nuc, tmp_path: Path) -> None:
     assert table.points[0][1] == -table.points[-1][1] < 0
 
 
+@pytest.mark.parametrize(("family", "model"), FRAMED)
+def test_characterise_servos_with_registers(nuc: Nuc, family: str, model: str) -> None:
+    words = ["--id", "2", "--model", model, "--hold", "0.3", "--rest", "0", "--steps", "6", "--free", "--json"]
+    result = nuc("bus", "characterise", f"emulated:{family}?baud=1000000", *words)
+    assert result.exit_code == 0, result.output
+    found = data(result)
+    known = find_family(family).models[model]
+    fit = found["fit"]
+    assert fit["per_tick_n_m"]["value"] == pytest.approx(known.tick_torque_n_m(found["gain"]), rel=0.01)
+    assert fit["saturation_n_m"] == pytest.approx(0.32 * known.stall_torque_n_m, rel=0.02)
+    # A duty cycle does not tell what a turning motor gives.
+    assert (fit["damping_n_m_s"] is None) == (family == "feetech")
+    assert ("duty cycle" in result.stderr) == (family == "feetech")
+
+
 def test_characterise_by_joint_draws(nuc: Nuc, tmp_path: Path) -> None:
     figure = tmp_path / "knee.png"
     words = ["--config", "lin_roach", "--joint", "Femur-Tibia", "--hold", "0.3", "--figure", str(figure), "--json"]
@@ -367,6 +486,21 @@ def test_nobody_to_hold_the_horn(nuc: Nuc, table: Callable[..., Table]) -> None:
     assert result.exit_code == 2
     assert "say --yes" in result.stderr
     assert bench.plant.motion(0).torque_n_m == 0.0
+
+
+def test_servos_that_tell_no_load_need_scales(nuc: Nuc) -> None:
+    words = ["--id", "2", "--model", "wCK-1111-10bit"]
+    result = nuc("bus", "characterise", "emulated:?ten_bit=1&wck=1", *words)
+    assert (result.exit_code, "--lever-cm" in result.stderr) == (2, True)
+
+
+def test_degrees_are_those_of_the_scale_the_line_counts_in(nuc: Nuc) -> None:
+    for options, tick_deg in (("", 0.654), ("low_resolution=1", 1.307), ("ten_bit=1&wck=1", 0.654 * 254 / 1023)):
+        url = f"emulated:?{options}" if options else "emulated:"
+        (row,) = data(nuc("bus", "scan", url, "--ids", "3", "--json"))["found"]
+        assert row["position_deg"] == pytest.approx(row["position_raw"] * tick_deg, abs=0.01)
+        found = data(nuc("bus", "move", url, "--ids", "3", "--to", "90deg", "--level", "0", "--json"))["servos"][0]
+        assert found["raw"] * tick_deg == pytest.approx(90.0, abs=4.5)
 
 
 # words
