@@ -157,11 +157,15 @@ def _through_origin(points: Sequence[Point], floor: float) -> Estimate:
 
 
 def _damping(fit: Fit, turning: Sequence[Row], floor: float) -> Estimate | None:
-    """Return what is missing per speed, from rows that turned the way they were driven."""
+    """Return what is missing per speed, from rows that turned the way they were driven, short of the limit.
+
+    At the limit the delay costs nothing.
+    """
+    limit = math.inf if fit.saturation_n_m is None else fit.saturation_n_m
     points = [
         (row.speed_ticks_s, fit.torque_n_m(row.ticks) - row.torque_n_m)
         for row in turning
-        if row.speed_ticks_s * row.ticks > 0
+        if row.speed_ticks_s * row.ticks > 0 and abs(fit.torque_n_m(row.ticks)) < limit
     ]
     return _through_origin(points, floor) if len(points) >= FEWEST else None
 
