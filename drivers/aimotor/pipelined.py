@@ -8,9 +8,9 @@ to tell by. A byte is expected one turnaround after its request, and taken only 
 half a byte's time before to two bytes' time behind. Windows of neighbours do not overlap, so a servo that is late by a
 slot is not taken for its neighbour. Nor do replies, as long as turnarounds differ by no more than two bytes' time.
 
-The turnaround is learned while exchanges are made one by one: `GOOD_CYCLES` of them in a row must have gone well, with
-delays that lie no further apart than two bytes' time. It includes what adapter and host add, so where these are uneven
-there is no pipelining. Anything odd (a byte before its window, none in it, a reply that is not believed) ends it:
+The turnaround is learned while exchanges are made one by one: `GOOD_CYCLES` of them in a row must have gone well, and of
+their replies nine in ten have come no later than two bytes' time after the quickest. It includes what adapter and host
+add, so where these are uneven there is no pipelining. Anything odd (a byte before its window, none in it, a reply that is not believed) ends it:
 no more is sent, what is under way is thrown away, and servos whose replies were not believed by then are asked one by
 one, in the same cycle. That is counted in `fallbacks`; the next `GOOD_CYCLES` are made one by one again.
 
@@ -27,11 +27,13 @@ from drivers.aimotor.codec import HEADER, REPLY_BYTES, REQUEST_BYTES
 from drivers.aimotor.readings import Readings
 from drivers.port import NEVER, Port, wire_ns
 
-GOOD_CYCLES: Final = 16
+GOOD_CYCLES: Final = 8
 """Cycles one by one, all replies good and evenly delayed, before requests are sent without waiting."""
 
 SPREAD_BYTES: Final = 2
 """Delays may lie so many bytes' time apart: further, and one servo's reply could run into the next one's."""
+
+_LATE_SHARE: Final = 10
 
 _DRAIN_REPLIES: Final = 8
 _NOTHING_ODD: Final = -1
@@ -45,8 +47,8 @@ class Pipeline:
     """
 
     __slots__ = (
-        "_after_ns", "_before_ns", "_byte_ns", "_came", "_doubtful", "_good", "_heard", "_lead_ns", "_live",
-        "_longest_ns", "_looked_ns", "_odd_at", "_port", "_readings", "_reply_ns", "_request_ns", "_requests",
+        "_after_ns", "_before_ns", "_byte_ns", "_came", "_delays_ns", "_doubtful", "_good", "_heard",
+        "_lead_ns", "_live", "_odd_at", "_port", "_readings", "_reply_ns", "_request_ns", "_requests",
         "_sent_ns", "_shortest_ns", "_stopping", "_strays", "_timeout_ns", "believed", "fallbacks",
         "heard_ns", "wake_ns",
     )  # fmt: skip
@@ -65,12 +67,12 @@ class Pipeline:
         self._live = bool(port.filenos())
         self._lead_ns = self._request_ns if self._live else 0
         self._good = 0
-        self._shortest_ns, self._longest_ns = NEVER, -NEVER
+        self._delays_ns: list[int] = []
+        self._shortest_ns = 0
         self._requests: Sequence[bytes] = ()
         self._sent_ns: list[int] = []
         self._heard = b""
         self._strays = self._came = 0
-        self._looked_ns = 0
         self._stopping = False
         self._odd_at = _NOTHING_ODD
         # The first servo whose bytes were found too late to know when they came; as many as there are: none.
@@ -93,16 +95,18 @@ class Pipeline:
 
     def note_delay(self, delay_ns: int) -> None:
         """Take note of how much later than its wire time a reply was complete that came alone."""
-        self._shortest_ns = min(self._shortest_ns, delay_ns)
-        self._longest_ns = max(self._longest_ns, delay_ns)
+        self._delays_ns.append(delay_ns)
 
     def close_stretch(self, *, good: bool) -> None:
         """Take note of the end of a cycle made one by one, and whether all its replies were believed."""
-        even = self._longest_ns - self._shortest_ns <= SPREAD_BYTES * self._byte_ns
-        if good and even:
-            self._good += 1
-        else:
+        self._good += 1
+        if not good:
             self._forget()
+        elif self._good == GOOD_CYCLES:
+            self._shortest_ns = min(self._delays_ns)
+            latest_ns = self._shortest_ns + SPREAD_BYTES * self._byte_ns
+            if _LATE_SHARE * sum(delay_ns > latest_ns for delay_ns in self._delays_ns) > len(self._delays_ns):
+                self._forget()
 
     def begin(self, requests: Sequence[bytes], now_ns: int) -> None:
         """Begin a cycle with these requests, one per servo, when `ready`."""
@@ -113,7 +117,6 @@ class Pipeline:
         self._stopping = False
         self._odd_at = _NOTHING_ODD
         self._doubtful = len(requests)
-        self._looked_ns = now_ns
         self._write(now_ns)
         self._plan_wake()
 
@@ -139,7 +142,6 @@ class Pipeline:
             self._came += len(data)
         for byte in data:
             self._take(byte, at_ns)
-        self._looked_ns = at_ns
         if not self.odd and self.believed < self.written and at_ns >= self._window_ns()[1]:
             self._fail(self.believed, missed=not self._heard)
         if not self.odd and not self._stopping:
@@ -214,7 +216,7 @@ class Pipeline:
 
     def _forget(self) -> None:
         self._good = 0
-        self._shortest_ns, self._longest_ns = NEVER, -NEVER
+        self._delays_ns.clear()
 
     def _over(self, at_ns: int) -> bool:
         if self.odd:
