@@ -65,11 +65,7 @@ _REFUSALS: Final = {
 _ALERTS: Final = {0: "input voltage", 2: "overheating", 3: "encoder", 4: "electrical shock", 5: "overload"}
 
 # In the order they are set: a change of operating mode puts gains and profiles back.
-_ALWAYS: Final = (
-    ("status_level", 2),
-    ("return_delay", 0),
-    ("drive_mode", 0),
-)
+_ALWAYS: Final = (("status_level", 2), ("return_delay", 0))
 _AFTER: Final = (
     ("position_i_gain", 0),
     ("feedforward_2nd_gain", 0),

@@ -16,7 +16,6 @@ LONGEST_GROUP: Final = 64
 """Servos in one packet at most: where the length is one byte, more do not fit."""
 
 _FAST_FAILURES: Final = 3
-_MANY: Final = 256
 
 
 class Asker:
@@ -28,8 +27,8 @@ class Asker:
         self._layout = layout
         self._fast = layout.fast if fast else None
         self._failures = 0
-        # Requests made before, by address, length, ids and instruction.
-        self._known: dict[tuple[int, int, tuple[int, ...], int], bytes] = {}
+        # The last request of each sort, and of whom: by address, length and instruction.
+        self._known: dict[tuple[int, int, int], tuple[tuple[int, ...], bytes]] = {}
 
     def block(self, slots: Sequence[Slot], take: Callable[[int, Packet, int], None], prefix: bytes) -> Asking:
         """Ask for the layout's block, behind the requests in `prefix`; `take` gets each status as it comes."""
@@ -37,10 +36,13 @@ class Asker:
         return (yield from self._ask(slots, address, length, take, prefix, fast=True))
 
     def values(
-        self, slots: Sequence[Slot], register: Register, prefix: bytes = b""
+        self, slots: Sequence[Slot], register: Register, prefix: bytes = b"", *, again: bytes = b""
     ) -> Generator[Exchange, Answers, dict[int, int]]:
-        """Ask for one register; return its values by the slots' numbers, of those that gave one."""
-        answers = yield from self._ask(slots, register.address, register.size, None, prefix)
+        """Ask for one register, behind the requests in `prefix`; each that is asked by itself is sent `again` before.
+
+        Return its values by the slots' numbers, of those that gave one.
+        """
+        answers = yield from self._ask(slots, register.address, register.size, None, prefix, again=again)
         values: dict[int, int] = {}
         for slot in slots:
             packet = answers.get(slot.bus_id)
@@ -56,12 +58,13 @@ class Asker:
         take: Callable[[int, Packet, int], None] | None,
         prefix: bytes,
         *,
+        again: bytes = b"",
         fast: bool = False,
     ) -> Asking:
         here = [slot for slot in slots if not slot.gone]
         gone = [slot for slot in slots if slot.gone]
         answers: dict[int, Packet] = {}
-        again: list[Slot] = []
+        hidden: list[Slot] = []
         for at in range(0, len(here), LONGEST_GROUP):
             group = here[at : at + LONGEST_GROUP]
             form = self._fast if fast else None
@@ -71,31 +74,29 @@ class Asker:
             prefix = b""
             answers |= got
             if len(got) < len(ids):
-                again += group if form is not None else _hidden(group, got)
+                hidden += group if form is not None else _hidden(group, got)
         if prefix:
             yield Exchange(prefix)
-        for slot in again + gone:
+        for slot in hidden + gone:
             request = requests.read(self._layout.dialect, slot.bus_id, address, length)
-            answers |= yield Exchange(request, (slot.bus_id,), length, take)
+            answers |= yield Exchange(again + request, (slot.bus_id,), length, take)
         if fast and self._fast is not None:
-            self._judge_fast(again, answers)
+            self._judge_fast(hidden, answers)
         return answers
 
     def _request(self, address: int, length: int, ids: tuple[int, ...], instruction: int) -> bytes:
-        key = address, length, ids, instruction
-        request = self._known.get(key)
-        if request is None:
-            if len(self._known) > _MANY:
-                self._known.clear()
+        key = address, length, instruction
+        known_ids, request = self._known.get(key, ((), b""))
+        if known_ids != ids:
             request = requests.sync_read(self._layout.dialect, ids, address, length, instruction)
-            self._known[key] = request
+            self._known[key] = ids, request
         return request
 
-    def _judge_fast(self, again: Sequence[Slot], answers: Answers) -> None:
+    def _judge_fast(self, hidden: Sequence[Slot], answers: Answers) -> None:
         """Count how often in a row servos that are there did not answer together; at the third time, ask otherwise."""
-        if not again:
+        if not hidden:
             self._failures = 0
-        elif any(slot.bus_id in answers for slot in again):
+        elif any(slot.bus_id in answers for slot in hidden):
             self._failures += 1
             if self._failures >= _FAST_FAILURES:
                 self._fast = None

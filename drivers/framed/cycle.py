@@ -107,7 +107,8 @@ class Cycle:
             slot.abandon()
             slot.torque = Torque.UNKNOWN
         off = requests.write(self._dialect, BROADCAST, self._torque, 0)
-        values = yield from self._asker.values(self._slots, self._torque, off)
+        # Said again before each who is asked by himself: the first time may have met what servos were still saying.
+        values = yield from self._asker.values(self._slots, self._torque, off, again=off)
         for slot in self._slots:
             if values.get(slot.number, 0):
                 yield Exchange(requests.write(self._dialect, slot.bus_id, self._torque, 0), (slot.bus_id,))
@@ -327,14 +328,14 @@ class Cycle:
             return
         answer = _answer(ask, packet)
         if answer is None and ask.value is None:
-            slot.lose()
+            slot.start_over()
             return
         slot.tries = 0
         try:
             slot.ask = procedure.send(answer)
             slot.procedure = procedure
         except NobodyAnswered:
-            slot.lose()
+            slot.start_over()
         except StopIteration as stop:
             self._settle(slot, stop.value)
 

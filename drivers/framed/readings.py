@@ -8,13 +8,17 @@ from drivers.servo import ReplyStatus
 
 _OK, _MISSED, _IMPLAUSIBLE = int(ReplyStatus.OK), int(ReplyStatus.MISSED), int(ReplyStatus.IMPLAUSIBLE)
 _ROUNDING_TICKS: Final = 1
+DOUBT_NS: Final = 5_000_000
+"""How much longer than the stamps say two readings may lie apart: a servo looks before it answers, an adapter hands
+over in frames of a millisecond, a host is late. Cycles of these families are short, so that matters."""
 
 
 class Readings:
     """One element per servo in each list, which are changed in place; `missed` and `implausible` count in all.
 
-    A checksum of eight bits lets one wrong status of 256 through, so position and age are weighed: further than
-    `ticks_per_s` and one tick of rounding allow is refused, and believed when a second reading agrees with it.
+    A checksum of eight bits lets one wrong status of 256 through, so position and age are weighed: what is further away
+    than `ticks_per_s` and one tick of rounding allow, in that time and `DOUBT_NS`, is refused, and believed when a
+    second reading agrees with it.
     """
 
     __slots__ = (
@@ -69,4 +73,4 @@ class Readings:
         self._doubtful[k] = None
 
     def _near(self, position: int, other: int, age_ns: int) -> bool:
-        return abs(position - other) <= _ROUNDING_TICKS + self._tick_per_ns * age_ns
+        return abs(position - other) <= _ROUNDING_TICKS + self._tick_per_ns * (age_ns + DOUBT_NS)

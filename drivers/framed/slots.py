@@ -74,13 +74,13 @@ class Slot:
 
     @property
     def drivable(self) -> bool:
-        """Whether it is set up and there, as far as that is known."""
-        return self.state is State.READY and not self.gone and not self.doubt
+        """Whether it is set up, there, and well, as far as that is known."""
+        return self.state is State.READY and not (self.gone or self.doubt or self.alert)
 
     @property
     def driven(self) -> bool:
         """Whether all is as it should be, and its torque is on."""
-        return self.torque is Torque.ON and self.drivable and not self.alert
+        return self.torque is Torque.ON and self.drivable
 
     def restart(self) -> None:
         """Forget how it is set: it has started anew, or something ails it."""
@@ -92,6 +92,11 @@ class Slot:
     def abandon(self) -> None:
         """Drop the goal that waits, and a set-up that is half done."""
         self.goal = READ_ONLY
+        self.procedure = None
+
+    def start_over(self) -> None:
+        """Begin anew to find out about it and to set it up, for the goal that waits."""
+        self.state = State.NEW
         self.procedure = None
 
     def lose(self) -> None:
