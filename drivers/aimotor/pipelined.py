@@ -8,11 +8,12 @@ to tell by. A byte is expected one turnaround after its request, and taken only 
 half a byte's time before to two bytes' time behind. Windows of neighbours do not overlap, so a servo that is late by a
 slot is not taken for its neighbour. Nor do replies, as long as turnarounds differ by no more than two bytes' time.
 
-The turnaround is learned while exchanges are made one by one: `GOOD_CYCLES` of them in a row must have gone well, and of
-their replies nine in ten have come no later than two bytes' time after the quickest. It includes what adapter and host
-add, so where these are uneven there is no pipelining. Anything odd (a byte before its window, none in it, a reply that is not believed) ends it:
-no more is sent, what is under way is thrown away, and servos whose replies were not believed by then are asked one by
-one, in the same cycle. That is counted in `fallbacks`; the next `GOOD_CYCLES` are made one by one again.
+The turnaround is learned while exchanges are made one by one: `GOOD_CYCLES` of them in a row must have gone well, and
+of their replies nine in ten have come no later than two bytes' time after the quickest. It includes what adapter and
+host add, so where these are uneven there is no pipelining. Anything odd (a byte before its window, none in it, a reply
+that is not believed) ends it: no more is sent, what is under way is thrown away, and servos whose replies were not
+believed by then are asked one by one, in the same cycle. That is counted in `fallbacks`; the next `GOOD_CYCLES` are
+made one by one again.
 
 A host that looks late does not know when bytes came. What it finds then is taken in its order, provided that at the
 end, when the last window is over, exactly two bytes per servo have come; and if not, taken back.
