@@ -11,9 +11,9 @@ import click
 
 from nuc_engine.cli.bus_params import NS, Counter
 from nuc_engine.cli.bus_release import split_name
-from nuc_engine.cli.buslines import Stop, family_of, open_line, servos_of
+from nuc_engine.cli.buslines import Stop, family_of, open_line, plan_for
 from nuc_engine.cli.errors import BAD, Refused
-from nuc_engine.cli.output import count, faint, heading, say, say_json
+from nuc_engine.cli.output import count, heading, say, say_json
 from nuc_engine.cli.params import CONFIGURATION, Command, as_json
 
 if TYPE_CHECKING:
@@ -47,17 +47,18 @@ class Reached:
     cycle_ns: float
     missed: int | None
     predicted: Budget
+    pause_ns: int = 0
     hint: str = ""
 
     @property
     def of_wire(self) -> float:
         """Share of the wire limit."""
-        return self.predicted.wire_ns / self.cycle_ns
+        return self.predicted.wire_ns / (self.cycle_ns - self.pause_ns)
 
     @property
     def of_prediction(self) -> float:
         """Share of what was predicted."""
-        return self.predicted.cycle_ns / self.cycle_ns
+        return (self.predicted.cycle_ns + self.pause_ns) / self.cycle_ns
 
 
 @click.command(
@@ -114,7 +115,7 @@ def command(
 
     name, url = split_name(url)
     line = _line(url, turnaround_us)
-    motors = _motors(config, line.family.name, name)
+    motors, pause_ns = _motors(config, line.family.name, name)
     through = ADAPTERS[adapter] if adapter else _adapter_of(line)
     form = form_for(line.family.name, line.options)
     budget = predict(form, motors, line.baud, turnaround_ns=line.turnaround_ns, adapter=through)
@@ -123,12 +124,12 @@ def command(
     if seconds is not None:
         reached.append(_measure(line, config, motors, seconds, through))
     if bout is not None:
-        reached.append(_of_bout(bout, budget))
+        reached.append(_of_bout(bout, budget, pause_ns))
     silent = any(found.cycles == 0 for found in reached)
     if as_json:
-        say_json(_as_data(line, budget, through, advice, reached, ok=not silent))
+        say_json(_as_data(line, budget, pause_ns, through, advice, reached, ok=not silent))
     else:
-        _print(line, budget, through, advice, reached)
+        _print(line, budget, pause_ns, through, advice, reached)
     return BAD if silent else 0
 
 
@@ -148,17 +149,19 @@ def _line(url: str, turnaround_us: float | None) -> Line:
     return Line(url, family, baud, options, round(hesitation_us * 1000))
 
 
-def _motors(config: str, family: str, bus: str) -> int:
-    """Return how many servos of a configuration hang on the bus of that name (the only one where it has none)."""
+def _motors(config: str, family: str, bus: str) -> tuple[int, int]:
+    """Return how many servos of a configuration hang on the bus of that name, and its pause between cycles (ns)."""
     if config.isdecimal():
         if not int(config):
             raise click.UsageError("0 servos: expected at least one")
-        return int(config)
-    names = list(servos_of(config, family).values())
+        return int(config), 0
+    plan = plan_for(config, family)
+    names = [motor.bus for motor in plan.motors]
     number = sum(name == bus for name in names) if bus else len(names)
     if not number:
         raise click.UsageError(f"{config}: no motor names the bus {bus!r}; there are {', '.join(sorted({*names}))}")
-    return number
+    pauses = [int(write.values[0]) for write in plan.initial if write.hdso == plan.motor_control_delay]
+    return number, pauses[-1] if pauses else 0
 
 
 def _adapter_of(line: Line) -> Adapter:
@@ -205,7 +208,7 @@ def _measure(line: Line, config: str, motors: int, seconds: float, adapter: Adap
     form = form_for(line.family.name, line.options)
     expected = predict(form, len(servos), line.baud, turnaround_ns=line.turnaround_ns, adapter=adapter, reading=True)
     mean_ns = sum(times) / len(times) if times else float("nan")
-    return Reached("reading", len(times), mean_ns, missed, expected, _hint(line, expected, mean_ns, adapter))
+    return Reached("reading", len(times), mean_ns, missed, expected, hint=_hint(line, expected, mean_ns, adapter))
 
 
 def _hint(line: Line, expected: Budget, mean_ns: float, adapter: Adapter) -> str:
@@ -224,8 +227,8 @@ def _hint(line: Line, expected: Budget, mean_ns: float, adapter: Adapter) -> str
     )
 
 
-def _of_bout(folder: Path, budget: Budget) -> Reached:
-    """Return what the cycles of a finished bout took, in the middle: stops and starts are not counted."""
+def _of_bout(folder: Path, budget: Budget, pause_ns: int) -> Reached:
+    """Return what the cycles of a finished bout took: their median, since stops and starts do not count."""
     from itertools import pairwise
     from statistics import median
 
@@ -235,10 +238,12 @@ def _of_bout(folder: Path, budget: Budget) -> Reached:
     steps = [later - earlier for earlier, later in pairwise(times_s)]
     if not steps:
         return Reached(str(folder), 0, float("nan"), None, budget)
-    return Reached(str(folder), len(steps), median(steps) * NS, None, budget)
+    return Reached(str(folder), len(steps), median(steps) * NS, None, budget, pause_ns)
 
 
-def _print(line: Line, budget: Budget, adapter: Adapter, advice: Sequence[str], reached: Sequence[Reached]) -> None:
+def _print(
+    line: Line, budget: Budget, pause_ns: int, adapter: Adapter, advice: Sequence[str], reached: Sequence[Reached]
+) -> None:
     form = budget.form
     what = f"{count(budget.servos, 'servo')} of family {line.family.name} at {line.baud} bit/s"
     say(f"{what}: {form.title}; {adapter.title}")
@@ -252,6 +257,10 @@ def _print(line: Line, budget: Budget, adapter: Adapter, advice: Sequence[str], 
     say(heading(f"{'part':<8}  {'ms':>8}  {'share':>6}  {'':<40}"))
     for name, part_ns, words in parts:
         say(f"{name:<8}  {part_ns / _MS:>8.3f}  {part_ns / budget.cycle_ns:>6.0%}  {words}")
+    if pause_ns:
+        loop_ns = budget.cycle_ns + pause_ns
+        say(f"{'pause':<8}  {pause_ns / _MS:>8.3f}  {'':>6}  motor_control_delay_ns of the configuration")
+        say(f"{'loop':<8}  {loop_ns / _MS:>8.3f}  {'':>6}  {NS / loop_ns:.1f} Hz")
     say()
     _print_forms(line, budget, adapter)
     say()
@@ -283,7 +292,6 @@ def _print_forms(line: Line, budget: Budget, adapter: Adapter) -> None:
             cells.append(click.style(text, bold=True) if form == budget.form and baud == budget.baud else text)
         option = f" ({form.option}=1)" if form.option else ""
         say(f"{form.name + option:<34}  {form.drive.bytes.of(budget.servos):>5}  {'  '.join(cells)}")
-    say(faint("A pause between cycles (motor_control_delay_ns) comes on top."))
 
 
 def _words(found: Reached) -> str:
@@ -299,7 +307,14 @@ def _words(found: Reached) -> str:
 
 
 def _as_data(
-    line: Line, budget: Budget, adapter: Adapter, advice: Sequence[str], reached: Sequence[Reached], *, ok: bool
+    line: Line,
+    budget: Budget,
+    pause_ns: int,
+    adapter: Adapter,
+    advice: Sequence[str],
+    reached: Sequence[Reached],
+    *,
+    ok: bool,
 ) -> dict[str, Any]:
     return {
         "ok": ok,
@@ -309,6 +324,8 @@ def _as_data(
         "adapter": adapter.name,
         "turnaround_us": line.turnaround_ns / 1000,
         **_budget_data(budget),
+        "pause_ms": pause_ns / _MS,
+        "loop_hz": NS / (budget.cycle_ns + pause_ns),
         "advice": list(advice),
         "measured": [
             {

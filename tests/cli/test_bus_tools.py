@@ -398,6 +398,25 @@ def test_budget_of_a_bout(nuc: Nuc, bout: Path) -> None:
     assert 0.9 < measured["of_prediction"] < 1.1
 
 
+def test_a_pause_between_cycles_is_no_fault_of_the_bus(nuc: Nuc, roach: Path) -> None:
+    parameters = roach / "parameters.xml"
+    text = parameters.read_text()
+    at = text.index("<initial_data>", text.index("motor_control_delay_ns")) + len("<initial_data>")
+    parameters.write_text(text[:at] + "4000000" + text[text.index("</initial_data>", at) :])
+    assert (
+        nuc("run", str(roach), "--duration", "1", "--bus", "emulated:?turnaround_us=230", "--out", "bout").exit_code
+        == 0
+    )
+    found = data(nuc("bus", "budget", str(roach), "emulated:?turnaround_us=230", "--bout", "bout", "--json"))
+    assert found["pause_ms"] == 4.0
+    assert found["loop_hz"] == pytest.approx(1000 / (found["cycle_ms"] + 4.0))
+    (measured,) = found["measured"]
+    assert measured["cycle_ms"] == pytest.approx(found["cycle_ms"] + 4.0, rel=0.01)
+    assert measured["of_prediction"] == pytest.approx(1.0, abs=0.01)
+    assert measured["wire_efficiency"] == pytest.approx(found["wire_ms"] / found["cycle_ms"], abs=0.01)
+    assert "motor_control_delay_ns" in nuc("bus", "budget", str(roach), "emulated:").stdout
+
+
 def test_budget_of_a_bus_by_name(nuc: Nuc, roach: Path) -> None:
     joints = roach / "joints.xml"
     head, *motors = joints.read_text().split("<aimotor ")
