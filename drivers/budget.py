@@ -230,19 +230,20 @@ def advise(budget: Budget, bauds: Sequence[int], *, turnaround_ns: int, adapter:
     name = None if adapter is None else adapter.name
     tries: list[tuple[float, str]] = []
 
-    def weigh(words: str, form: Form, baud: int, through: Adapter | None) -> None:
+    def weigh(words: str, form: Form, baud: int, through: Adapter | None, than_hz: float = budget.rate_hz) -> float:
         other = predict(form, budget.servos, baud, turnaround_ns=turnaround_ns, adapter=through)
-        if other.rate_hz >= WORTH_SAYING * budget.rate_hz:
+        if other.rate_hz >= WORTH_SAYING * than_hz:
             tries.append((other.rate_hz, f"{words}: {other.rate_hz:.0f} Hz instead of {budget.rate_hz:.0f}"))
+        return other.rate_hz
 
     for form in forms_of(budget.form.family):
         if form != budget.form:
             how = f"{form.option}=1 in the URL" if form.option else f"without {budget.form.option}=1 in the URL"
             weigh(f"{how} ({form.title})", form, budget.baud, adapter)
     if faster := [baud for baud in bauds if baud > budget.baud]:
-        weigh(f"{faster[0]} bit/s (nuc bus set-baud)", budget.form, faster[0], adapter)
-        if len(faster) > 1:
-            weigh(f"{faster[-1]} bit/s, if the adapter does it", budget.form, faster[-1], adapter)
+        next_hz = weigh(f"{faster[0]} bit/s (nuc bus set-baud)", budget.form, faster[0], adapter)
+        best_hz = max(next_hz, budget.rate_hz)
+        weigh(f"{faster[-1]} bit/s, if adapter and servos do it", budget.form, faster[-1], adapter, best_hz)
     if name == "ftdi16":
         weigh("the adapter's latency timer at 1 ms (nuc doctor says how)", budget.form, budget.baud, ADAPTERS["ftdi1"])
     return [words for _, words in sorted(tries, key=lambda found: -found[0])]

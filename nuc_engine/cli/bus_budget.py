@@ -254,7 +254,7 @@ def _print(
         ("adapter", budget.host_ns, adapter.title),
         ("cycle", budget.cycle_ns, f"{budget.rate_hz:.1f} Hz; the wire alone would allow {budget.limit_hz:.1f} Hz"),
     )
-    say(heading(f"{'part':<8}  {'ms':>8}  {'share':>6}  {'':<40}"))
+    say(heading(f"{'part':<8}  {'ms':>8}  {'share':>6}"))
     for name, part_ns, words in parts:
         say(f"{name:<8}  {part_ns / _MS:>8.3f}  {part_ns / budget.cycle_ns:>6.0%}  {words}")
     if pause_ns:

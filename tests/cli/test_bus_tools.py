@@ -299,6 +299,17 @@ def test_move_and_force_know_the_model_by_asking(
     assert (result.exit_code, "says it is STS3215 or STS3215-12V" in result.stderr) == (2, True)
 
 
+def test_another_model_than_was_said_is_not_driven(nuc: Nuc, table: Callable[..., Table]) -> None:
+    bench = table(7, model="XM430-W350", family="dynamixel")
+    url = "dynamixel:///dev/ttyUSB0"
+    for words in (["move", "--ids", "7", "--by", "30deg"], ["force", "--id", "7", "--ticks", "30"]):
+        result = nuc("bus", words[0], url, *words[1:], "--model", "XL430-W250")
+        assert result.exit_code == 1, result.output
+        assert "expected XL430-W250" in result.stderr
+        assert bench.plant.motion(0).angle_deg == pytest.approx(180.0, abs=0.1)
+    assert nuc("bus", "move", url, "--ids", "7", "--by", "30deg").exit_code == 0
+
+
 @pytest.mark.parametrize(("family", "model"), FRAMED)
 def test_looking_changes_nothing(nuc: Nuc, table: Callable[..., Table], family: str, model: str) -> None:
     bench = table(1, 7, model=model, family=family)
