@@ -148,7 +148,7 @@ def _damaged(right: bytes, piece: bytes) -> bytes:
 
 
 def fuzz(decoder: Decoder, inputs: int) -> Counter[str]:
-    """Feed `inputs` inputs; return what became of them. Whatever is no `BusError` comes out, with hypothesis's report."""
+    """Feed `inputs` inputs; return what became of them. What is no `BusError` comes out."""
     became: Counter[str] = Counter()
 
     @settings(
@@ -190,9 +190,9 @@ def main() -> None:
 _HEAD = (
     "# Decoders fed rubbish",
     "",
-    "Made by `python -m benchmarks.fuzz`, part of `make nightly`. Half of the inputs are random bytes, half are packets "
-    "that were right once, cut, doubled and overwritten in places; hypothesis chooses. Ears keep what they have half "
-    "heard from one input to the next, and hear each input whole and byte by byte. *Refused* is an error of the "
+    "Made by `python -m benchmarks.fuzz`, part of `make nightly`. Half of the inputs are random bytes, half are "
+    "packets that were right once, cut, doubled and overwritten in places; hypothesis chooses. Ears keep what they have "
+    "half heard from one input to the next, and hear each input whole and byte by byte. *Refused* is an error of the "
     "package's own; any other exception ends the run.",
     "",
     "| decoder | inputs | understood something | nothing in it | refused | other exceptions | seconds |",

@@ -75,7 +75,7 @@ FORMS = (
 )
 
 
-def share_wanted(form: Form, baud: int) -> float:
+def share_wanted(baud: int) -> float:
     """Return the share of the bare loop's rate that is promised."""
     return 0.95 if baud <= 115_200 else 0.85
 
@@ -83,11 +83,11 @@ def share_wanted(form: Form, baud: int) -> float:
 class _Recording:
     """A port that notes what passes through it: what was written, and how many bytes came back since the last write."""
 
-    def __init__(self, port) -> None:  # noqa: ANN001
+    def __init__(self, port) -> None:
         self._port = port
         self.trace: list[tuple[bytes, int]] = []
 
-    def __getattr__(self, name: str):  # noqa: ANN204
+    def __getattr__(self, name: str):
         return getattr(self._port, name)
 
     def write(self, data: bytes, now_ns: int) -> None:
@@ -123,9 +123,9 @@ def wire(windows: int, seconds: float, only: Sequence[str] = ()) -> list[str]:
     return [
         f"## Wire efficiency: {windows} alternating windows of {seconds:g} s",
         "",
-        f"Cycles with all N servos per second, medians of the windows. Wire limit: the bytes of a cycle, and a turnaround "
-        f"of {TURNAROUND_US} us per reply (pipelined: baud / (40 N + 20), in which turnarounds are hidden). The bare loop "
-        "writes the same bytes and waits for as many; same process, same emulator, same priority.",
+        "Cycles with all N servos per second, medians of the windows. Wire limit: the bytes of a cycle, and a "
+        f"turnaround of {TURNAROUND_US} us per reply (pipelined: baud / (40 N + 20), in which turnarounds are hidden). "
+        "The bare loop writes the same bytes and waits for as many; same process, same emulator, same priority.",
         "",
         *table(head, rows),
     ]
@@ -222,7 +222,7 @@ def _row(form: Form, baud: int, count: int, rates: Rates) -> list[object]:
     limit = form.limit_hz(baud, count)
     bare, ours = median(rates.bare, float), median(rates.bus, float)
     ratio = median(zip(rates.bus, rates.bare, strict=True), lambda pair: pair[0] / pair[1])
-    wanted = share_wanted(form, baud)
+    wanted = share_wanted(baud)
     promise = f"{wanted:.0%} of bare: {verdict(ratio >= wanted)}"
     if form.pipelined and baud == AI[0]:
         promise += f"; {PIPELINED_SHARE:.0%} of the limit: {verdict(ours / limit >= PIPELINED_SHARE)}"

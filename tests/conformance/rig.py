@@ -164,13 +164,17 @@ def torque_off(rig: Rig, most: int = 20, servos: Sequence[int] = range(COUNT)) -
     raise AssertionError(f"no confirmation after {most} rounds: {rig.bus.status}")
 
 
-def at_rest(rig: Rig) -> list[bool]:
-    """Say which servos, only read, stay where they are once a shaft that was let go has had time to coast to rest."""
+def moving(rig: Rig) -> dict[int, tuple[int, int]]:
+    """Return which servos, only read, still move once a shaft that was let go has had time to coast to rest.
+
+    By number: from where to where.
+    """
     _read_for(rig, COAST_NS)
     before = rig.bus.position_raw[:]
     _read_for(rig, COAST_NS // 3)
     tick = max(1, round(0.654 / rig.model.tick_deg))
-    return [abs(at - was) <= tick for at, was in zip(rig.bus.position_raw, before, strict=True)]
+    both = enumerate(zip(before, rig.bus.position_raw, strict=True))
+    return {k: (was, at) for k, (was, at) in both if abs(at - was) > tick}
 
 
 def _read_for(rig: Rig, time_ns: int) -> None:
@@ -180,6 +184,22 @@ def _read_for(rig: Rig, time_ns: int) -> None:
 
 
 __all__ = [
-    "COUNT", "IMPLAUSIBLE", "LIMP", "MISSED", "OK", "READ_ONLY", "InProcess", "Rig", "addresses", "cycle", "go",
-    "at_rest", "middle", "others", "plan_of", "read", "settle", "torque_off",
+    "COUNT",
+    "IMPLAUSIBLE",
+    "LIMP",
+    "MISSED",
+    "OK",
+    "READ_ONLY",
+    "InProcess",
+    "Rig",
+    "addresses",
+    "cycle",
+    "go",
+    "middle",
+    "moving",
+    "others",
+    "plan_of",
+    "read",
+    "settle",
+    "torque_off",
 ]  # fmt: skip

@@ -17,10 +17,10 @@ from tests.conformance.rig import (
     MISSED,
     OK,
     Rig,
-    at_rest,
     cycle,
     go,
     middle,
+    moving,
     others,
     read,
     settle,
@@ -89,7 +89,7 @@ def test_limp_takes_one_servos_torque_off_and_a_goal_brings_it_back(rig: Rig) ->
     assert rig.bus.current_raw[1] == 0
     for _ in range(30):
         assert cycle(rig, others(rig, 1, READ_ONLY, middle(rig, 10))) == [OK] * COUNT
-    assert at_rest(rig)[1]
+    assert 1 not in moving(rig)
     go(rig, [middle(rig, -10)] * COUNT)
 
 
@@ -97,7 +97,7 @@ def test_torque_off_is_confirmed_by_all_and_nothing_drives_until_a_goal_comes(ri
     settle(rig)
     cycle(rig, [middle(rig, 40)] * COUNT)
     torque_off(rig)
-    assert all(at_rest(rig))
+    assert not moving(rig)
     assert max(rig.bus.position_raw) < middle(rig, 38)
     go(rig, [middle(rig, -5)] * COUNT)
 
@@ -108,7 +108,7 @@ def test_torque_off_gets_in_while_a_cycle_is_under_way(rig: Rig) -> None:
     rig.bus.torque_off(rig.pace.now_ns)
     finish(rig.bus, rig.pace)
     torque_off(rig)
-    assert all(at_rest(rig))
+    assert not moving(rig)
 
 
 def test_torque_goes_off_where_nothing_was_said_before(rig: Rig) -> None:
@@ -134,7 +134,7 @@ def test_a_servo_that_comes_back_is_limp_until_it_gets_a_goal(rig: Rig) -> None:
     read(rig)
     rig.tell("plug", servo=2)
     settle(rig)
-    assert at_rest(rig)[2]
+    assert 2 not in moving(rig)
     go(rig, [middle(rig, -10)] * COUNT)
 
 
@@ -146,7 +146,7 @@ def test_a_supply_that_was_lost_leaves_everybody_limp(rig: Rig) -> None:
         assert read(rig) == [MISSED] * COUNT
     rig.tell("supply", on=True)
     settle(rig)
-    assert all(at_rest(rig))
+    assert not moving(rig)
     assert max(rig.bus.position_raw) < middle(rig, 58)
 
 
@@ -200,7 +200,7 @@ def test_a_servo_that_never_stops_talking_is_survived_and_obeys_torque_off(rig: 
     finish(rig.bus, rig.pace)
     rig.tell("babble", servo=0, on=False)
     settle(rig)
-    assert all(at_rest(rig))
+    assert not moving(rig)
     assert max(rig.bus.position_raw) < middle(rig, 48)
 
 

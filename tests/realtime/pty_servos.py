@@ -10,8 +10,10 @@ from tests.realtime.daemon import Leg
 IDS = (0, 1, 2, 3)
 
 
-def configuration(model: str, folder: Path) -> Path:
+def configuration(family: str, model: str, folder: Path) -> Path:
     """Return a configuration whose four motors are of `model`, with ids 0 to 3."""
+    if family == "aimotor":
+        return Path("lin_roach")
     place = folder / f"roach_{model.lower().replace('-', '_')}"
     if not place.exists():
         write_adapted(adapt("lin_roach", model, IDS), place)
@@ -26,7 +28,7 @@ class Servos(Leg):
         words = ["--family", family, "--baud", str(baud)]
         for name, value in line.items():
             words += ["--option", f"{name}={value:g}"]
-        super().__init__(folder, str(configuration(model, folder)), *words, plant=plant)
+        super().__init__(folder, str(configuration(family, model, folder)), *words, plant=plant)
 
     @property
     def url(self) -> str:
