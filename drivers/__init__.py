@@ -9,6 +9,8 @@
     family.py       what a family of servos brings with it
     factory.py      a bus from its URL
     bench.py        who is there, round trips, torque off until all confirm
+    bench_*.py      turning servos at the bench, what torque they give, and a bench for emulated ones
+    budget.py       how often a bus can be exchanged with, and what limits it
     faults.py       what an emulator does to a line
     errors.py       everything a driver raises
     aimotor/        AI motor and wCK: codec, tables, bus, emulator
