@@ -38,7 +38,7 @@ _BEYOND = 1.4
             "against a stop, by its load",
         ),
         (
-            "nuc bus characterise dynamixel:///dev/ttyUSB0 -c my_leg --joint Femur-Tibia --free --figure knee.png",
+            "nuc bus characterise dynamixel:///dev/ttyUSB0 -c my_leg --joint Femur-Tibia --free",
             "set up as the engine sets it up; then also free, for what speed costs",
         ),
         (

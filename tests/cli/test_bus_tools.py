@@ -569,6 +569,7 @@ def test_help_of_every_command_teaches(nuc: Nuc, name: str) -> None:
     assert result.exit_code == 0
     assert result.stdout.count(f"nuc bus {name} ") >= 2
     assert "Output:" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
 
 
 def test_the_group_names_them_all(nuc: Nuc) -> None:
