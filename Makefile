@@ -13,7 +13,8 @@ help:
 	@echo "make check   lint, types, import contracts, tests: what CI runs"
 	@echo "make bench   speed table into benchmarks/"
 	@echo "make bench-daemon  the daemon in real time beside what the machine can do (15 min), table into benchmarks/"
-	@echo "make nightly every configuration over 20 judging seeds, the daemon for 30 min under load; tables into benchmarks/"
+	@echo "make nightly every configuration over 20 judging seeds, a million inputs into every decoder, wire efficiency of all"
+	@echo "             servos, the daemon for 30 min under load; tables into benchmarks/ and docs/fuzz.md"
 	@echo "make clean   remove .venv and caches (never data/)"
 
 $(VENV)/.sim: pyproject.toml
@@ -60,9 +61,10 @@ imports: $(VENV)/.dev
 
 check: lint types imports test
 
-nightly: $(VENV)/.sim
+nightly: $(VENV)/.test
 	$(BIN)/python -m benchmarks.stepping
-	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup endurance --minutes 30
+	$(BIN)/python -m benchmarks.fuzz
+	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup wire endurance --minutes 30
 
 bench-daemon: $(VENV)/.sim
 	$(BIN)/python -m benchmarks.realtime

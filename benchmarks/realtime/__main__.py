@@ -20,20 +20,21 @@ from benchmarks.realtime.report import machine
 from benchmarks.realtime.roundtrip import roundtrip
 from benchmarks.realtime.startup import startup
 from benchmarks.realtime.wakeup import wakeup
+from benchmarks.realtime.wire import wire
 
 SHORT = ("wakeup", "exchange", "roundtrip", "startup")
-ALL = (*SHORT, "endurance")
+ALL = (*SHORT, "wire", "endurance")
 _MARK = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
 _WORDS = (
-    "`make bench-daemon` measures all but the endurance, which `make nightly` adds. A machine may be shared and its "
-    "speed may drift: compare what was measured in alternating windows of one run.",
+    "`make bench-daemon` measures all but the wire of every family of servos and the endurance, which `make nightly` "
+    "adds. A machine may be shared and its speed may drift: compare what was measured in alternating windows of one run.",
 )
 
 
 def main() -> None:
     """Measure the parts asked for and write the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(ALL)} (default: all but the last)")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(ALL)} (default: {', '.join(SHORT)})")
     parser.add_argument("--quick", action="store_true", help="few short windows: to see that it works, not to quote")
     parser.add_argument("--minutes", type=float, default=30.0, help="how long endurance lasts (default: 30)")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "DAEMON.md")
@@ -47,6 +48,7 @@ def main() -> None:
         "exchange": lambda: exchange(3 if quick else 10, 1 if quick else 2),
         "roundtrip": lambda: roundtrip(3 if quick else 10, 100 if quick else 500),
         "startup": lambda: startup(3 if quick else 10),
+        "wire": lambda: wire(3 if quick else 5, 0.3 if quick else 1),
         "endurance": lambda: endurance(arguments.minutes),
     }
     for part in arguments.parts or SHORT:
