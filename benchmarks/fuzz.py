@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from drivers.aimotor import codec as aimotor
 from drivers.dynamixel import codec as dynamixel
 from drivers.errors import BusError
-from drivers.factory import find_family, parse_line
+from drivers.factory import find_family
 from drivers.feetech import codec as feetech
 from drivers.framed.packet import BROADCAST, PING, READ, SYNC_READ, SYNC_WRITE, WRITE, Dialect, Packet
 
@@ -83,9 +83,14 @@ def _split_fast(data: bytes) -> str:
     return "understood" if dynamixel.split_fast(packet, 4, max(1, len(data) // 8)) else "nothing"
 
 
-def _url(data: bytes) -> str:
-    parse_line(data.decode("latin-1"))
-    return "understood"
+def _url_of(family: str) -> Decode:
+    parse_line = find_family(family).parse_line
+
+    def parse(data: bytes) -> str:
+        parse_line(data.decode("latin-1"))
+        return "understood"
+
+    return parse
 
 
 def _ear_of(family: str) -> Decode:
@@ -115,7 +120,9 @@ def decoders() -> Sequence[Decoder]:
         Decoder("AI motor / wCK requests", _Ear(aimotor.RequestParser().feed), requests),
         Decoder("AI motor / wCK replies", _decode_reply, [b"\x10\x7f", b"\x00\x00"]),
         Decoder("Dynamixel fast replies", _split_fast, [bytes(16), bytes(24)]),
-        Decoder("bus URLs", _url, [b"aimotor:///dev/ttyUSB0?baud=115200", b"dynamixel:///dev/ttyACM0?fast=1"]),
+        Decoder(
+            "bus URLs", _url_of("dynamixel"), [b"dynamixel:///dev/ttyUSB0?baud=115200", b"dynamixel:///dev/x?fast=1"]
+        ),
     ]
     for dialect in (dynamixel.DIALECT, feetech.DIALECT):
         name = dialect.name.capitalize()
@@ -191,8 +198,8 @@ _HEAD = (
     "# Decoders fed rubbish",
     "",
     "Made by `python -m benchmarks.fuzz`, part of `make nightly`. Half of the inputs are random bytes, half are "
-    "packets that were right once, cut, doubled and overwritten in places; hypothesis chooses. Ears keep what they have "
-    "half heard from one input to the next, and hear each input whole and byte by byte. *Refused* is an error of the "
+    "packets that were right once, cut, doubled and overwritten in places; hypothesis chooses. Ears keep what they "
+    "have half heard from one input to the next, and hear each input whole and byte by byte. *Refused* is an error of the "
     "package's own; any other exception ends the run.",
     "",
     "| decoder | inputs | understood something | nothing in it | refused | other exceptions | seconds |",

@@ -27,7 +27,8 @@ ALL = (*SHORT, "wire", "endurance")
 _MARK = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
 _WORDS = (
     "`make bench-daemon` measures all but the wire of every family of servos and the endurance, which `make nightly` "
-    "adds. A machine may be shared and its speed may drift: compare what was measured in alternating windows of one run.",
+    "adds. A machine may be shared and its speed may drift: compare what was measured in alternating windows of one "
+    "run.",
 )
 
 
