@@ -66,5 +66,5 @@ def command() -> None:
 
     A URL is FAMILY:///dev/...[?baud=RATE&timeout_us=TIME...] for servos on a serial port, which no other program may
     hold meanwhile, or emulated:[FAMILY][?options] for trying the commands out. Families: aimotor, dynamixel, feetech,
-    and whatever else is installed.
+    and whatever else is installed. Where a configuration's motors name their buses, NAME=URL says which one it is.
     """

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli.bus_params import NS, Counter
-from nuc_engine.cli.bus_release import split_name
-from nuc_engine.cli.buslines import Stop, family_of, open_line, plan_for
+from nuc_engine.cli.buslines import Stop, family_of, open_line, plan_for, split_name
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import count, heading, say, say_json
 from nuc_engine.cli.params import CONFIGURATION, Command, as_json

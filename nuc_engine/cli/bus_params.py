@@ -72,7 +72,7 @@ class _Place(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 
 
 PLACE = _Place()
-url_argument = click.argument("url", metavar="URL")
+url_argument = click.argument("url", metavar="[NAME=]URL")
 ids_option = click.option("--ids", type=Ids(), help="Servos by their ids on the bus, such as 10,11 or 0-3.")
 config_option = click.option(
     "--config", "-c", metavar="CONFIG", type=CONFIGURATION, help="The servos of a configuration."

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from nuc_engine.cli.bus_params import Ids
-from nuc_engine.cli.buslines import RealPace, family_of, servos_of
+from nuc_engine.cli.buslines import RealPace, family_of, servos_of, split_name
 from nuc_engine.cli.errors import BAD
 from nuc_engine.cli.output import count, note, say, say_json
 from nuc_engine.cli.params import CONFIGURATION, Command, as_json
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 _SECONDS = 2.0
 _SILENT_S, _SILENT_BITS = 0.006, 400
 """What an id costs that is not there: a time-out, a request, and the reply's place on the wire; more than enough."""
-
-_NAMED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)=(?P<url>[a-z][a-z0-9]*:.*)")
 
 
 @click.command(
@@ -58,7 +55,7 @@ def command(
     """
     from drivers.bench import release as release_all
 
-    families = dict.fromkeys(family_of(split_name(text)[1]) for text in urls)
+    families = dict.fromkeys(family_of(text) for text in urls)
     servos = {family: _expected_servos(config, family) if ids is None else {} for family in families}
     names = {servo.bus_id: servo.name for found in servos.values() for servo in found}
     expected = {family: _by_bus(found) for family, found in servos.items()}
@@ -94,12 +91,6 @@ def _two_rounds_s(line: Releasing) -> float:
         return 0.0
     each_s = _SILENT_S + _SILENT_BITS / parse_line(line.name).baud
     return ROUNDS_WHEN_UNKNOWN * len(line.bus.servos) * each_s
-
-
-def split_name(text: str) -> tuple[str, str]:
-    """Return name and URL of `NAME=URL`, an empty name for a URL alone."""
-    found = _NAMED.fullmatch(text)
-    return ("", text) if found is None else (found["name"], found["url"])
 
 
 def _open(

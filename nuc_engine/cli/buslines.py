@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import select
 import signal
 import time
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sccils_schemas.documents import Motor
     from sccils_schemas.model import Model
 
+_NAMED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)=(?P<url>[a-z][a-z0-9]*:.*)")
 _EMULATED_MODEL = "1001"
 """What emulated AI motors are when nobody says otherwise: the leg's proximal ones."""
 
@@ -151,13 +153,17 @@ def _emulated_model(family: str, models: Mapping[str, ServoModel], servo: ServoA
 def bench_lines(
     url: str, *, ids: tuple[int, ...] | None, config: str | None, all_rates: bool = False, model: str | None = None
 ) -> Iterator[BenchLine]:
-    """Yield the bus at the rate of its URL, or one after the other at every rate of its family."""
+    """Yield the bus at the rate of its URL, or one after the other at every rate of its family.
+
+    In front of the URL may stand the name that motors of the configuration call the bus by: NAME=URL.
+    """
     from drivers.factory import find_family, is_emulated, parse_line
     from drivers.servo import ServoAddress
 
+    name, url = split_name(url)
     servos = tuple(ServoAddress(bus_id, f"id {bus_id}", model or "") for bus_id in ids or ())
     if config is not None:
-        known = planned_servos(config, family_of(url))
+        known = planned_servos(config, family_of(url), name)
         servos = tuple(servo for servo in known if ids is None or servo.bus_id in ids)
         if ids is not None and (unknown := set(ids) - {servo.bus_id for servo in servos}):
             raise click.UsageError(f"{config} has no servo of id {', '.join(map(str, sorted(unknown)))}")
@@ -175,13 +181,19 @@ def open_line(
     return next(bench_lines(url, ids=ids, config=config, model=model))
 
 
+def split_name(text: str) -> tuple[str, str]:
+    """Return name and URL of `NAME=URL`, an empty name for a URL alone."""
+    found = _NAMED.fullmatch(text)
+    return ("", text) if found is None else (found["name"], found["url"])
+
+
 def family_of(url: str) -> str:
-    """Return the name of the family of a URL. Raises `BusUrlError`."""
-    from drivers.factory import DEFAULT_FAMILY, is_emulated
+    """Return the name of the family of a URL, or of NAME=URL. Raises `BusUrlError`."""
+    from drivers.factory import DEFAULT_FAMILY, EMULATED
     from drivers.url import split_url
 
-    scheme, rest, _ = split_url(url)
-    return (rest or DEFAULT_FAMILY) if is_emulated(url) else scheme
+    scheme, rest, _ = split_url(split_name(url)[1])
+    return (rest or DEFAULT_FAMILY) if scheme == EMULATED else scheme
 
 
 def servos_of(config: str, family: str) -> dict[ServoAddress, str]:
@@ -219,11 +231,19 @@ def _load(config: str) -> tuple[Path, Model]:
     return folder, model
 
 
-def planned_servos(config: str, family: str) -> tuple[ServoAddress, ...]:
-    """Return a configuration's servos of a family, set up as the engine sets them up. Raises `NotFound`, `Refused`."""
+def planned_servos(config: str, family: str, bus: str = "") -> tuple[ServoAddress, ...]:
+    """Return a configuration's servos of a family, set up as the engine sets them up.
+
+    With `bus`, those that call their bus so. Raises `NotFound`, `Refused`, UsageError where nobody does.
+    """
     from nuc_engine.motors import addresses_of
 
-    return addresses_of(plan_for(config, family).motors)
+    motors = plan_for(config, family).motors
+    found = [motor for motor in motors if not bus or motor.bus == bus]
+    if not found:
+        names = ", ".join(sorted({motor.bus for motor in motors}))
+        raise click.UsageError(f"{config}: no motor names the bus {bus!r}; there are {names}")
+    return addresses_of(found)
 
 
 def plan_for(config: str, family: str) -> Plan:

@@ -433,6 +433,9 @@ def test_budget_of_a_bus_by_name(nuc: Nuc, roach: Path) -> None:
     head, *motors = joints.read_text().split("<aimotor ")
     motors = [f'bus="{"left" if k < 1 else "right"}" {text}' for k, text in enumerate(motors)]
     joints.write_text("<aimotor ".join([head, *motors]))
+    seen = data(nuc("bus", "scan", "right=emulated:", "-c", str(roach), "--json"))["found"]
+    assert [row["id"] for row in seen] == [1, 2, 3]
+    assert nuc("bus", "scan", "up=emulated:", "-c", str(roach)).exit_code == 2
     for name, number in (("left", 1), ("right", 3)):
         assert data(nuc("bus", "budget", str(roach), f"{name}={URL}", "--json"))["servos"] == number
     result = nuc("bus", "budget", str(roach), f"middle={URL}")
