@@ -121,7 +121,8 @@ def command(
     advice = advise(budget, line.family.bauds, turnaround_ns=line.turnaround_ns, adapter=through)
     reached: list[Reached] = []
     if seconds is not None:
-        reached.append(_measure(line, config, motors, seconds, through))
+        named = f"{name}={url}" if name else url
+        reached.append(_measure(line, named, config, motors, seconds, through))
     if bout is not None:
         reached.append(_of_bout(bout, budget, pause_ns))
     silent = any(found.cycles == 0 for found in reached)
@@ -176,15 +177,15 @@ def _adapter_of(line: Line) -> Adapter:
     return ADAPTERS[next((adapter for part, adapter in _BY_DEVICE if part in line.url), "ftdi1")]
 
 
-def _measure(line: Line, config: str, motors: int, seconds: float, adapter: Adapter) -> Reached:
+def _measure(line: Line, url: str, config: str, motors: int, seconds: float, adapter: Adapter) -> Reached:
     """Read everybody for a while. Without a configuration, the first servos that answer."""
     from drivers.bench import discover
     from drivers.bench_motion import watch
     from drivers.budget import form_for, predict
 
     number = config.isdecimal()
-    bench = open_line(line.url, ids=tuple(range(motors)) if number and line.url.startswith("emulated:") else None,
-                      config=None if number else config)  # fmt: skip
+    ids = tuple(range(motors)) if number and url.startswith("emulated:") else None
+    bench = open_line(url, ids=ids, config=None if number else config)
     try:
         servos = bench.servos or bench.named(discover(bench.bus(()), bench.pace))[:motors]
         if not servos:

@@ -438,6 +438,8 @@ def test_budget_of_a_bus_by_name(nuc: Nuc, roach: Path) -> None:
     assert nuc("bus", "scan", "up=emulated:", "-c", str(roach)).exit_code == 2
     for name, number in (("left", 1), ("right", 3)):
         assert data(nuc("bus", "budget", str(roach), f"{name}={URL}", "--json"))["servos"] == number
+        found = data(nuc("bus", "budget", str(roach), f"{name}=emulated:", "--measure", "1", "--json"))
+        assert found["measured"][0]["predicted"]["servos"] == number
     result = nuc("bus", "budget", str(roach), f"middle={URL}")
     assert (result.exit_code, "there are left, right" in result.stderr) == (2, True)
 

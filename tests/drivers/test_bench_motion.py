@@ -152,6 +152,8 @@ def test_a_shaft_that_runs_away_is_stopped_at_once():
     assert push.begun_raw == 127
     # One cycle of 10 ms at the speed it has, and no more.
     assert 20 < looks[-1].positions[0] - 127 < 30
+    # Limp already, before anybody has come to release it.
+    assert rig.plant.motion(0).torque_n_m == 0.0
 
 
 def test_a_push_ends_at_the_end_of_the_scale():
