@@ -103,4 +103,7 @@ LAYOUT: Final = Layout(
     watchdog="bus_watchdog",
     watchdog_step_ns=WATCHDOG_STEP_NS,
     fast=FastRead(FAST_SYNC_READ, FAST_HEAD_BYTES, FAST_EACH_BYTES, split_fast),
+    # Model and firmware; the patience is that of the maker's SDK.
+    ping_data=3,
+    ping_slot_ns=3_000_000,
 )

@@ -6,6 +6,7 @@
     requests.py    requests, to bytes
     talk.py        exchanges on a half-duplex line, one after the other
     asker.py       the same registers of several servos
+    search.py      who is there
     setup.py       what is asked and set before a servo is driven
     slots.py       what a bus knows of each servo; readings.py: what it believes of where they are
     cycle.py       what is said in a cycle

@@ -80,7 +80,14 @@ class FramedBus:
         if watchdog_ns is None:
             watchdog_ns = max(DEFAULT_WATCHDOG_NS, _SLOW_CYCLES * len(self.servos) * _exchange_ns(layout, baud))
         self._cycle = Cycle(
-            layout, self._slots, readings, level=DEFAULT_LEVEL, single=single, fast=fast, watchdog_ns=watchdog_ns
+            layout,
+            self._slots,
+            readings,
+            baud=baud,
+            level=DEFAULT_LEVEL,
+            single=single,
+            fast=fast,
+            watchdog_ns=watchdog_ns,
         )
         self._port = port
         self._talk = Talk(port, layout.dialect, baud=baud, timeout_ns=timeout_ns)
@@ -156,7 +163,7 @@ class FramedBus:
             self._talk.begin(self._cycle.release(), now_ns)
 
     def discover(self, now_ns: int) -> None:
-        """Begin asking every id whether it is there, one by one; absent ones cost their time-out."""
+        """Begin asking every id whether it is there: all at once, or one by one at the cost of a time-out for each."""
         self._check_idle()
         self._talk.begin(self._cycle.discover(), now_ns)
 

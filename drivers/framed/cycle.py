@@ -8,10 +8,11 @@ from typing import Final
 from drivers.bus import READ_ONLY
 from drivers.framed import requests
 from drivers.framed.asker import LONGEST_GROUP, Asker
-from drivers.framed.layout import GAIN, GOAL, MODEL, POSITION, TORQUE, Layout
+from drivers.framed.layout import GAIN, GOAL, POSITION, TORQUE, Layout
 from drivers.framed.packet import BROADCAST, Packet
 from drivers.framed.readings import Readings
 from drivers.framed.registers import Register
+from drivers.framed.search import NO_MODEL, search
 from drivers.framed.setup import Answer, Ask, Identity, NobodyAnswered, Setup, configure, identify
 from drivers.framed.slots import Procedure, Slot, State, Torque
 from drivers.framed.talk import Answers, Exchange, Script
@@ -35,7 +36,7 @@ class Cycle:
     """Gives the scripts of one bus; the lists in `readings`, and what is public here, change as they run."""
 
     __slots__ = (
-        "_asker", "_by_id", "_cap_rounds", "_cycles", "_dialect", "_goal", "_heard", "_layout", "_level",
+        "_asker", "_baud", "_by_id", "_cap_rounds", "_cycles", "_dialect", "_goal", "_heard", "_layout", "_level",
         "_position", "_position_at", "_readings", "_settled", "_single", "_slots", "_spoken_ns", "_torque",
         "_watchdog_ns", "found", "found_models", "refusals", "trips",
     )  # fmt: skip
@@ -46,6 +47,7 @@ class Cycle:
         slots: Sequence[Slot],
         readings: Readings,
         *,
+        baud: int,
         level: int,
         single: bool,
         fast: bool,
@@ -59,7 +61,7 @@ class Cycle:
         self._layout, self._dialect, self._slots, self._readings = layout, layout.dialect, slots, readings
         self._by_id = {slot.bus_id: slot for slot in slots}
         self._asker = Asker(layout, fast=fast)
-        self._single = single
+        self._baud, self._single = baud, single
         self._watchdog_ns = watchdog_ns if layout.watchdog else 0
         self._goal, self._torque, self._position = (layout.register(name) for name in (GOAL, TORQUE, POSITION))
         self._position_at = self._position.address - layout.block[0]
@@ -118,19 +120,10 @@ class Cycle:
             self._conclude_release(slot, values.get(slot.number))
 
     def discover(self) -> Script:
-        """Ask every id whether it is there, and those that are for their model."""
-        found: list[int] = []
-        models: dict[int, int] = {}
-        register = self._layout.register(MODEL)
-        for bus_id in range(self._dialect.max_id + 1):
-            if bus_id not in (yield Exchange(requests.ping(self._dialect, bus_id), (bus_id,))):
-                continue
-            found.append(bus_id)
-            request = requests.read(self._dialect, bus_id, register.address, register.size)
-            packet = (yield Exchange(request, (bus_id,), register.size)).get(bus_id)
-            if packet is not None and len(packet.params) == register.size:
-                models[bus_id] = register.decode(packet.params)
-        self.found, self.found_models = tuple(found), models
+        """Ask who is there, and of which model."""
+        models = yield from search(self._layout, self._baud, self._by_id)
+        self.found = tuple(models)
+        self.found_models = {bus_id: number for bus_id, number in models.items() if number != NO_MODEL}
 
     def _look(self, silent_ns: int) -> Generator[Exchange, Answers, None]:
         """See whether servos still are as they were left: those that were missed, and all of them now and then."""

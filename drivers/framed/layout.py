@@ -66,6 +66,9 @@ class Layout:
     `watchdog` is the register of the silence after which a servo stops, in `watchdog_step_ns`, with -1 for one that
     did; "" where there is none. `lock` is the register that must be 0 for settings to be kept, and is 1 otherwise; ""
     where settings are kept as soon as torque is off.
+
+    `ping_data` is how many bytes of data a ping is answered with, `ping_slot_ns` how long each id has at most, beside
+    the time of its status, to answer a ping for all; 0 where such a ping is of no use.
     """
 
     family: str
@@ -82,6 +85,8 @@ class Layout:
     watchdog_step_ns: int = 1
     lock: str = ""
     fast: FastRead | None = None
+    ping_data: int = 0
+    ping_slot_ns: int = 0
 
     @property
     def first(self) -> Kind:

@@ -28,7 +28,8 @@ class Exchange:
     """One request, and who answers it in this order with `length` bytes of data each.
 
     Without `ids` nobody answers, and the next request may follow at once. `take` is called for each answer as it comes,
-    with id, status and the instant it was complete. With `fast` they answer in one packet.
+    with id, status and the instant it was complete. With `fast` they answer in one packet. `patience_ns` is waited for
+    answers after the request, however few come.
     """
 
     request: bytes
@@ -36,6 +37,7 @@ class Exchange:
     length: int = 0
     take: Callable[[int, Packet, int], None] | None = None
     fast: FastRead | None = None
+    patience_ns: int = 0
 
 
 Script: TypeAlias = Generator[Exchange, Answers, None]
@@ -178,7 +180,7 @@ class Talk:
         self._reply_ns = wire_ns(self._reply_bytes + length // 3, self._baud)
         shortest = self._dialect.status_bytes(0)
         self._earliest_ns = sent_ns + wire_ns(shortest, self._baud)
-        self._deadline_ns = self.wake_ns = sent_ns + self._reply_ns + self._timeout_ns
+        self._deadline_ns = self.wake_ns = sent_ns + max(self._reply_ns + self._timeout_ns, exchange.patience_ns)
 
     def _plan_wake(self) -> None:
         # What is whole at the end of a reply is taken at its own time; half a packet, as it comes.
@@ -201,6 +203,6 @@ class Talk:
             return
         del self._open[bus_id]
         self._answers[bus_id] = packet
-        self._deadline_ns = at_ns + self._reply_ns + self._timeout_ns
+        self._deadline_ns = max(at_ns + self._reply_ns + self._timeout_ns, self._deadline_ns)
         if exchange.take is not None:
             exchange.take(bus_id, packet, at_ns)

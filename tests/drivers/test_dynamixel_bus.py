@@ -199,6 +199,34 @@ def test_a_servo_that_answers_reads_only_is_set_to_answer_all():
     assert leg.memory(1)["status_level"] == 2
 
 
+# --- who is there ---
+
+
+def test_everybody_is_asked_at_once_and_the_expected_once_more():
+    leg = Leg(ids=(3, 40, 252))
+    leg.addresses = leg.addresses[:2]
+    leg.bus = leg.another()
+    leg.bus.discover(0)
+    leg.now_ns = leg.bus.run_until(FAR)
+    assert leg.bus.found == (3, 40, 252)
+    assert [(p.instruction, p.bus_id) for p in leg.requests()] == [(1, 0xFE), (2, 3), (2, 40), (2, 252)]
+    # The request for all is lost: those that should be there are found all the same.
+    leg.port.lose = 1
+    leg.bus.discover(leg.now_ns)
+    leg.now_ns = leg.bus.run_until(FAR)
+    assert leg.bus.found == (3, 40)
+    assert leg.bus.found_models == {3: 1200, 40: 1200}
+
+
+@pytest.mark.parametrize("baud", [57_600, 1_000_000])
+def test_who_is_there_is_known_after_what_the_makers_sdk_waits(baud):
+    leg = Leg(ids=(0, 252), baud=baud)
+    leg.bus.discover(0)
+    end = leg.bus.run_until(FAR)
+    assert leg.bus.found == (0, 252)
+    assert end <= 253 * (wire_ns(14, baud) + 3 * MS) + 20 * MS
+
+
 # --- URLs ---
 
 

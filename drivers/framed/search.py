@@ -1,0 +1,44 @@
+"""Who is there: all ids asked at once, where servos answer that one after the other, or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator
+from typing import Final
+
+from drivers.framed import requests
+from drivers.framed.layout import MODEL, Layout
+from drivers.framed.packet import BROADCAST
+from drivers.framed.talk import Answers, Asking, Exchange
+from drivers.port import wire_ns
+
+NO_MODEL: Final = -1
+"""In place of a model number that was asked for and not answered."""
+
+
+def search(layout: Layout, baud: int, known: Collection[int]) -> Generator[Exchange, Answers, dict[int, int]]:
+    """Return the model numbers of all servos that answer, by bus id, rising.
+
+    Where all are asked at once, those that should be there (`known`) and were not heard are asked once more.
+    """
+    dialect, found = layout.dialect, set[int]()
+    asked: Collection[int] = range(dialect.max_id + 1)
+    if layout.ping_slot_ns:
+        found.update((yield from _ping_all(layout, baud)))
+        asked = sorted(set(known) - found)
+    for bus_id in asked:
+        found.update((yield Exchange(requests.ping(dialect, bus_id), (bus_id,), layout.ping_data)))
+    models: dict[int, int] = {}
+    register = layout.register(MODEL)
+    for bus_id in sorted(found):
+        request = requests.read(dialect, bus_id, register.address, register.size)
+        packet = (yield Exchange(request, (bus_id,), register.size)).get(bus_id)
+        whole = packet is not None and len(packet.params) == register.size
+        models[bus_id] = register.decode(packet.params) if packet is not None and whole else NO_MODEL
+    return models
+
+
+def _ping_all(layout: Layout, baud: int) -> Asking:
+    ids = tuple(range(layout.dialect.max_id + 1))
+    status_ns = wire_ns(layout.dialect.status_bytes(layout.ping_data), baud)
+    patience_ns = len(ids) * (status_ns + layout.ping_slot_ns)
+    return (yield Exchange(requests.ping(layout.dialect, BROADCAST), ids, layout.ping_data, patience_ns=patience_ns))
