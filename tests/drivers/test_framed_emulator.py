@@ -387,3 +387,15 @@ def test_a_part_for_everybody_is_for_nobody():
     host.sync_write(TORQUE, {BROADCAST: 1})
     assert host.plant.taken() == []
     assert host.sync_read((BROADCAST, 1), TORQUE) == {}
+
+
+def test_a_message_a_reply_breaks_into_is_lost():
+    host = feetech(1, 2)
+    host.write(1, STS3215["return_delay"], 50)
+    host.port.write(DIALECT.instruction(1, PING), host.now_ns)
+    # The reply begins 140 us after the request, in the middle of this.
+    host.port.write(DIALECT.instruction(2, 0x03, b"\x28\x01"), host.now_ns + 150_000)
+    host.now_ns += 20 * MS
+    assert host.port.read(host.now_ns) == DIALECT.status(1, 0)
+    assert host.emulator.collisions == 1
+    assert host.read(2, TORQUE) == 0
