@@ -7,7 +7,7 @@ emulated line: one wire for both directions, on which whoever talks at the same 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from drivers.inprocess import PacedLine
 from drivers.port import Port, PortAround, wire_ns
@@ -15,67 +15,90 @@ from drivers.port import Port, PortAround, wire_ns
 if TYPE_CHECKING:
     from drivers.family import Emulator
 
-_SLACK: int = 1
-"""By how many bytes a spoilt echo may be longer than what was sent."""
+_MOST_OWED: Final = 32
+"""For so many messages an echo is waited for at once: there are adapters that do not echo after all."""
+
+_PATIENCE_NS: Final = 1_000_000_000
+"""For so long an echo is waited for."""
 
 
 class EchoPort(PortAround):
     """Takes exactly the bytes that were sent out of what comes in, comparing them.
 
-    An echo that differs is counted in `echo_errors` and handed on, as far as it came: to the bus it is stray. The
-    echoes of other messages are still taken out. Where an echo is missing altogether, nothing of a reply is lost.
+    What comes in place of an echo is handed on: to the bus it is stray, or the late reply to what it asked before. The
+    echo is looked for until it comes, or that of a later message does, or a second is over, because one that reached the
+    bus could be taken for a reply (requests and replies of Feetech servos look alike). `echo_errors` counts messages
+    whose echo never came as it was sent.
     """
 
-    __slots__ = ("_held", "_owed", "_slack", "echo_errors")
+    __slots__ = ("_held", "_owed", "echo_errors")
 
     def __init__(self, port: Port) -> None:
         """Stand before `port`, on which nothing is under way."""
         super().__init__(port)
         self.echo_errors = 0
-        # Messages whose echo has not come, and what came and may be the beginning of the first one's.
-        self._owed: deque[bytes] = deque()
+        # Messages whose echo has not come, with when they were sent, and what may be the beginning of one of theirs.
+        self._owed: deque[tuple[bytes, int]] = deque()
         self._held = b""
-        # How many bytes of an echo that was spoilt may still come before the next one begins.
-        self._slack = 0
 
     def write(self, data: bytes, now_ns: int) -> None:
         """Send `data`, and expect it back. Raises `PortError`."""
         self._port.write(data, now_ns)
         if data:
-            self._owed.append(data)
+            self._owed.append((data, now_ns))
+            if len(self._owed) > _MOST_OWED:
+                self._forget(1)
 
     def read(self, now_ns: int) -> bytes:
         """Return every unread byte that has completely arrived by `now_ns` and is no echo."""
         data = self._port.read(now_ns)
-        return self._sift(data) if self._owed and data else data
+        if not self._owed:
+            return data
+        if data:
+            data = self._sift(self._held + data)
+        while self._owed and self._owed[0][1] < now_ns - _PATIENCE_NS:
+            self._forget(1)
+        if self._held and not self._owed:
+            data, self._held = data + self._held, b""
+        return data
 
     def ready_ns(self, expected: int) -> int:
         """Return when `expected` bytes that are no echo will have arrived; `NEVER` if not known."""
-        return self._port.ready_ns(expected + sum(map(len, self._owed)) - len(self._held))
+        return self._port.ready_ns(expected + sum(len(echo) for echo, _ in self._owed) - len(self._held))
 
-    def _sift(self, data: bytes) -> bytes:
-        """Return what of the bytes held back and of `data` is no echo, and can not become one."""
-        held, strange = self._held + data, bytearray()
-        while held and self._owed:
-            echo = self._owed[0]
-            if held.startswith(echo):
-                held = held[len(echo) :]
-                self._owed.popleft()
-                self._slack = 0
-            elif echo.startswith(held):
-                self._held = held
-                return bytes(strange)
-            elif self._slack:
-                strange.append(held[0])
-                held = held[1:]
-                self._slack -= 1
-            else:
-                self.echo_errors += 1
-                self._slack = len(self._owed.popleft()) + _SLACK
-        if not self._owed:
-            self._slack = 0
+    def _sift(self, came: bytes) -> bytes:
+        """Return what is no echo, and can not become one."""
+        strange = bytearray()
+        while self._owed:
+            at, number = self._find(came)
+            if at < 0:
+                at = len(came) - self._beginning(came)
+                self._held = came[at:]
+                return bytes(strange) + came[:at]
+            strange += came[:at]
+            self._forget(number)
+            came = came[at + len(self._owed.popleft()[0]) :]
         self._held = b""
-        return bytes(strange) + held
+        return bytes(strange) + came
+
+    def _find(self, came: bytes) -> tuple[int, int]:
+        """Return where the first echo begins, -1 for nowhere, and the number of its message."""
+        if came.startswith(self._owed[0][0]):
+            return 0, 0
+        places = [(at, number) for number, (echo, _) in enumerate(self._owed) if (at := came.find(echo)) >= 0]
+        return min(places, default=(-1, -1))
+
+    def _beginning(self, came: bytes) -> int:
+        """Return how many of the last bytes may be the beginning of an echo."""
+        echoes = [echo for echo, _ in self._owed]
+        ends = range(min(len(came), max(map(len, echoes)) - 1), 0, -1)
+        return next((size for size in ends if any(echo.startswith(came[-size:]) for echo in echoes)), 0)
+
+    def _forget(self, count: int) -> None:
+        """Expect the echoes of the first `count` messages no longer."""
+        for _ in range(count):
+            self._owed.popleft()
+        self.echo_errors += count
 
 
 class EchoingLine:
