@@ -9,9 +9,8 @@ import pytest
 
 from nuc_engine.experiments.catalogue import EXPERIMENTS
 from nuc_engine.experiments.catalogue.evidence import (
+    PROBE_E,
     PROBE_EA,
-    PROBE_EB,
-    PROBE_EC,
     PROBE_FB,
     PROBE_GC,
     PROBES,
@@ -63,7 +62,7 @@ def test_the_row_s_own_level_changes_nothing() -> None:
     from nuc_engine.bout import prepare_bout
     from nuc_engine.experiments.edits import edited
 
-    for probe in (PROBE_FB, PROBE_GC, PROBE_EB, PROBE_EC):
+    for probe in (PROBE_FB, PROBE_GC, PROBE_E):
         (level,) = [level for level in probe.levels if level.label == probe.as_is]
         for plan in level.bouts:
             script = prepare_bout(plan.config, plan.script).script

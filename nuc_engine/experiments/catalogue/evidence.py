@@ -36,7 +36,7 @@ from nuc_engine.experiments.catalogue.parts import (
 )
 from nuc_engine.experiments.catalogue.restricted import HEIGHT
 from nuc_engine.experiments.catalogue.subsets import EXPERIMENT_FB
-from nuc_engine.experiments.catalogue.transitions import EXPERIMENT_D2
+from nuc_engine.experiments.catalogue.transitions import EXPERIMENT_D1, EXPERIMENT_D2, criterion_d1
 from nuc_engine.experiments.catalogue.unloading import (
     EXPERIMENT_DROPOUT,
     EXPERIMENT_MAGNET,
@@ -166,59 +166,45 @@ PROBE_EA = Probe(
 )
 
 
-# Eb and Ec: each of the four activations left where it was; and one of them changed by less.
+# Eb, Ec and D1: three rows that the activations of ITB decide, on the way from its set to another one.
 
 (_EB,) = EXPERIMENT_EB.rows[0].bouts
 (_EC,) = EXPERIMENT_EC.rows[0].bouts
-_ACTIVATIONS = (122, 124, 125, 126)
-_AGAINST_LIFT = 124
+(_D1,) = EXPERIMENT_D1.rows[0].bouts
+_ITB = {122: 0.33, 124: 0.18, 125: 0.06, 126: 0.9}
+_OTHER = {122: 0.299, 124: 0.126, 125: 0.134, 126: 0.905}
 
 
-def measure_e(first: str, seen: Observations) -> Numbers:
-    """Both experiments; those of `first` come first."""
-    eb, ec = seen["Eb"], seen["Ec"]
-    if not_started([eb, ec], "ITF"):
+def measure_e(seen: Observations) -> Numbers:
+    """Which of the three rows come out as seen, and what Eb and Ec are judged by."""
+    eb, ec, d1 = (seen[name] for name in ("Eb", "Ec", "D1"))
+    if not_started([eb, ec], "ITF") or not_started([d1], "FWD"):
         return {}
-    found_b, found_c = criterion_eb({BOUT: eb}), criterion_ec({BOUT: ec})
-    numbers = {
-        "Eb": {
-            "Eb: variation of the step period, 30.5 to 35 s (sd/mean)": eb.outcomes["early"].measures.period_cv,
-            "Eb as seen (share)": float(found_b.ok),
-        },
-        "Ec": {
-            "Ec: longest time without a ThC cycle (s)": found_c.numbers["longest time without a ThC cycle (s)"],
-            "Ec: inward travel left (part)": found_c.numbers["inward travel left at the end of the change (share)"],
-            "Ec as seen (share)": float(found_c.ok),
-        },
+    found = criterion_ec({BOUT: ec})
+    return {
+        "Eb as seen (share)": float(criterion_eb({BOUT: eb}).ok),
+        "Ec as seen (share)": float(found.ok),
+        "D1 as seen (share)": float(criterion_d1({BOUT: d1}).ok),
+        "Eb: variation of the step period, 30.5 to 35 s (sd/mean)": eb.outcomes["early"].measures.period_cv,
+        "Ec: longest time without a ThC cycle (s)": found.numbers["longest time without a ThC cycle (s)"],
     }
-    other = "Ec" if first == "Eb" else "Eb"
-    return numbers[first] | {f"{other} as seen (share)": numbers[other][f"{other} as seen (share)"]}
 
 
-def _e(edits: Edits) -> tuple[BoutPlan, ...]:
-    return _edited(_EB, edits, "Eb"), _edited(_EC, edits, "Ec")
+def _e(share: float) -> tuple[BoutPlan, ...]:
+    values = {number: round(own + share * (_OTHER[number] - own), 4) for number, own in _ITB.items()}
+    gradual = {(number, 30.0): value for number, value in values.items()}
+    first = {(number, 20.0): value for number, value in values.items()}
+    return _edited(_EB, gradual, "Eb"), _edited(_EC, gradual, "Ec"), _edited(_D1, first, "D1")
 
 
-def _without(number: int) -> Level:
-    return Level(f"not {number}", _e({(number, 30.0): None}))
-
-
-PROBE_EB = Probe(
-    name="one activation left out",
-    question="Which of the four activations makes the steps unequal before the rules change?",
-    quantity="activations that change",
-    levels=(Level("all four", _e({})), *(_without(number) for number in _ACTIVATIONS)),
-    measure=partial(measure_e, "Eb"),
-    as_is="all four",
-)
-
-PROBE_EC = Probe(
-    name="HDSO 124",
-    question="Is there a size of the change, of the tone against the lift, with which both Eb and Ec come out as seen?",
-    quantity="HDSO 124 of ITB, activation against the lift (0.05 in ITF)",
-    levels=_levels((0.05, 0.08, 0.11, 0.145, 0.18), lambda value: _e({(_AGAINST_LIFT, 30.0): value})),
-    measure=partial(measure_e, "Ec"),
-    as_is="0.18",
+PROBE_E = Probe(
+    name="another set of activations",
+    question="Can the activations of ITB be chosen so that Eb and Ec come out as seen, and D1 still does?",
+    quantity="activations of ITB: share of the way from those of the scripts to another set",
+    levels=_levels((0, 0.25, 0.5, 0.75, 1), _e),
+    measure=measure_e,
+    as_is="0",
+    repetitions=5,
 )
 
 
@@ -345,11 +331,11 @@ PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = (
         ("Fb", "Fb"): (PROBE_FB,),
         ("Gc", "Gc"): (PROBE_GC,),
         ("Ea", "Ea"): (PROBE_EA,),
-        ("Eb", "Eb"): (PROBE_EB,),
-        ("Ec", "Ec"): (PROBE_EC,),
+        ("Eb", "Eb"): (PROBE_E,),
+        ("Ec", "Ec"): (PROBE_E,),
         ("muscles-sideways", "muscles-sideways"): (PROBE_SIDEWAYS,),
         ("muscles-forward", "ten minutes"): (PROBE_NOISE,),
     }
-    | {("dropout", kind): (_probe_unloading(EXPERIMENT_DROPOUT, kind, (0, 0.5, 1), 3),) for kind in PREDICTED}
-    | {("magnet", kind): (_probe_unloading(EXPERIMENT_MAGNET, kind, (0, 0.5), 3),) for kind in PREDICTED}
+    | {("dropout", kind): (_probe_unloading(EXPERIMENT_DROPOUT, kind, (0, 0.5, 1), 2),) for kind in PREDICTED}
+    | {("magnet", kind): (_probe_unloading(EXPERIMENT_MAGNET, kind, (0, 0.5), 2),) for kind in PREDICTED}
 )

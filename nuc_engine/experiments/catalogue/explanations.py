@@ -52,14 +52,6 @@ When the rules change before the activations, the leg does walk backward, but it
 in the air for 42 to 100 % of the time with every set of thresholds that was tried. What lifts the leg and what
 presses it down are still the printed activations of forward stepping, and on this plant they are strong enough to
 lift it.""",
-    ("Eb", "Eb"): """\
-Until the rules change the leg goes on turning, but with steps of unequal length (coefficient of variation 0.3 to
-0.5 in the window, allowed 0.25): the activations that lift and press the leg (HDSO 122, 124) have come half way,
-and ITF is sensitive to them on this plant. With smaller changes of 124 and 125 it stays regular; then Ec never
-becomes useless.""",
-    ("Ec", "Ec"): """\
-The turn falls apart during the last part of the change: pauses of more than two seconds come before the rules
-change, where the robot's leg went on with sweeping arcs.""",
     ("muscles-sideways", "muscles-sideways"): """\
 With the printed activations the emulated leg detects the ground with either model. What stopped the robot, a tibia
 that overextends before the very small rise of the load at touch-down is noticed (7.2.1), seldom happens here.""",
