@@ -199,8 +199,8 @@ _HEAD = (
     "",
     "Made by `python -m benchmarks.fuzz`, part of `make nightly`. Half of the inputs are random bytes, half are "
     "packets that were right once, cut, doubled and overwritten in places; hypothesis chooses. Ears keep what they "
-    "have half heard from one input to the next, and hear each input whole and byte by byte. *Refused* is an error of the "
-    "package's own; any other exception ends the run.",
+    "have half heard from one input to the next, and hear each input whole and byte by byte. *Refused* is an error of "
+    "the package's own; any other exception ends the run.",
     "",
     "| decoder | inputs | understood something | nothing in it | refused | other exceptions | seconds |",
     "|---|---|---|---|---|---|---|",
