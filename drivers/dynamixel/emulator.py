@@ -46,7 +46,7 @@ from drivers.framed.registers import Register
 from drivers.port import NEVER
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
 
-RESULT, INSTRUCTION, RANGE, LENGTH, LIMIT, ACCESS = 1, 2, 4, 5, 6, 7
+INSTRUCTION, RANGE, LENGTH, LIMIT, ACCESS = 2, 4, 5, 6, 7
 """Error numbers of a status."""
 
 ALERT: Final = 0x80
@@ -106,7 +106,7 @@ class DynamixelServo(FramedServo):
         self.senses = {
             "present_position": lambda sight: self._raw(sight.motion.angle_deg),
             "present_velocity": lambda sight: self._sign * nearest(sight.motion.speed_deg_s / _SPEED_DEG_S),
-            "present_current": lambda sight: self._sign * nearest(sight.motion.current_a / unit_a),
+            "present_current": lambda sight: self._sign * nearest(self._current_a(sight) / unit_a),
             "present_load": lambda sight: self._sign * nearest(sight.duty * 1000),
             "present_pwm": lambda sight: self._sign * nearest(sight.duty * FULL_PWM),
             "present_voltage": lambda _: nearest(self.model.supply_v * 10),
@@ -115,6 +115,12 @@ class DynamixelServo(FramedServo):
             "moving": lambda sight: int(abs(sight.motion.speed_deg_s) > _MOVING_DEG_S),
             "registered_instruction": lambda _: self.action_pending,
         }
+
+    def _current_a(self, sight: Sight) -> float:
+        """Return the current: what the loop asks for where it regulates it, else what flows in the winding."""
+        if self.memory["operating_mode"] in _CURRENT_MODES:
+            return sight.duty * self.model.stall_current_a
+        return sight.motion.current_a
 
     # --- the watchdog ---
 
@@ -298,7 +304,7 @@ class DynamixelServo(FramedServo):
 
     def _reset_goals(self) -> None:
         for name, limit in _LIMITED.items():
-            if name in self.memory and limit in self.memory:
+            if name in self.memory:
                 self.memory[name] = self.memory[limit]
 
     def _reset(self, what: int) -> None:

@@ -200,6 +200,10 @@ def test_reading_ends_with_the_table():
         assert (status.error, status.params) == (ACCESS, b"")
 
 
+def test_error_numbers_are_the_protocols():
+    assert (INSTRUCTION, RANGE, LENGTH, LIMIT, ACCESS, ALERT) == (2, 4, 5, 6, 7, 0x80)
+
+
 def test_an_instruction_nobody_knows_is_said_to_be_one():
     (status,) = dynamixel(1).ask(1, 0x77)
     assert status.error == INSTRUCTION
@@ -323,6 +327,7 @@ def test_a_goal_may_turn_the_torque_on():
 def test_silence_stops_a_servo_and_goals_are_refused_until_it_is_told_0():
     host = driven(dynamixel(1, 2))
     host.write(1, reg("goal_position"), 2000)
+    host.write(1, reg("profile_velocity"), 7)
     host.write(1, reg("bus_watchdog"), 5)
     heard = host.emulator.servos[0].fed_ns
     host.plant.taken()
@@ -335,6 +340,7 @@ def test_silence_stops_a_servo_and_goals_are_refused_until_it_is_told_0():
     host.now_ns = heard + 150 * MS
     assert host.read(1, reg("bus_watchdog")) == -1
     assert host.read(1, reg("torque_enable")) == 1
+    assert host.read(1, reg("profile_velocity")) == 0
     goals = ("goal_pwm", "goal_current", "goal_velocity", "goal_position")
     assert {host.write(1, reg(name), 1) for name in goals} == {RANGE}
     assert host.write(1, reg("bus_watchdog"), 5) == RANGE
