@@ -67,24 +67,30 @@ def read_all(bus: Bus, pace: Pace) -> None:
 
 @dataclass(slots=True)
 class RoundTrips:
-    """Exchanges with one servo: how long the good ones took (ns), and how many were not good."""
+    """Exchanges with one servo: how long the good ones took (ns), how many more were good, and how many were not."""
 
     bus_id: int
     times_ns: list[int] = field(default_factory=list[int])
+    untimed: int = 0
     missed: int = 0
     implausible: int = 0
 
     @property
     def exchanges(self) -> int:
         """How many there were in all."""
-        return len(self.times_ns) + self.missed + self.implausible
+        return len(self.times_ns) + self.untimed + self.missed + self.implausible
+
+    @property
+    def answered(self) -> bool:
+        """Whether there was a good one."""
+        return bool(self.times_ns) or self.untimed > 0
 
 
 def measure(bus: Bus, pace: Pace, rounds: int) -> Iterator[tuple[RoundTrips, ...]]:
     """Read every servo `rounds` times; yield what is known after each round, in the order of the bus.
 
-    A good exchange that follows a bad one is left out, since the bus waited in between; so is one that was made up for
-    after others. Raises `PortError`.
+    A good exchange that follows a bad one is not timed, since the bus waited in between; nor is one that was made up
+    for after others. Raises `PortError`.
     """
     trips = tuple(RoundTrips(servo.bus_id) for servo in bus.servos)
     for _ in range(rounds):
@@ -94,6 +100,8 @@ def measure(bus: Bus, pace: Pace, rounds: int) -> Iterator[tuple[RoundTrips, ...
         for trip, status, stamp_ns in zip(trips, bus.status, bus.stamp_ns, strict=True):
             if status == _OK and begin_ns is not None and stamp_ns > begin_ns:
                 trip.times_ns.append(stamp_ns - begin_ns)
+            else:
+                trip.untimed += status == _OK
             trip.missed += status == int(ReplyStatus.MISSED)
             trip.implausible += status == int(ReplyStatus.IMPLAUSIBLE)
             begin_ns = stamp_ns if status == _OK else None

@@ -68,7 +68,7 @@ def command(url: str, rounds: int, ids: tuple[int, ...] | None, config: str | No
 
 def _report(url: str, remark: str, trips: Sequence[RoundTrips], cycle_ms: float, *, as_json: bool) -> int:
     rows = [_row(trip) for trip in trips]
-    silent = [trip.bus_id for trip in trips if not trip.times_ns]
+    silent = [trip.bus_id for trip in trips if not trip.answered]
     errors = [f"id {bus_id} never answered" for bus_id in silent]
     for error in errors:
         note(f"{url}: {error}")

@@ -35,6 +35,7 @@ def test_round_trips_are_from_request_to_whole_reply():
     trips = list(measure(bus, pace, 3))[-1]
     # What follows a miss is believed after a pause: its time says nothing.
     assert [(trip.missed, len(trip.times_ns)) for trip in trips] == [(3, 0), (0, 0)]
+    assert [(trip.exchanges, trip.answered) for trip in trips] == [(3, False), (3, True)]
     assert [trip.bus_id for trip in trips] == [3, 17]
 
 

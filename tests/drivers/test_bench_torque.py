@@ -121,6 +121,7 @@ def test_what_rows_were_made_of_is_found_again(slope, dead, limit, noise, seed):
     fit = fit_rows(rows)
     assert fit.per_tick_n_m.value == pytest.approx(slope, rel=0.02 + 6 * noise)
     assert fit.dead_ticks == pytest.approx(dead, abs=0.3 + 150 * noise)
+    assert fit.dead_ticks >= 0.0
     if saturation is not None:
         assert fit.saturation_n_m == pytest.approx(saturation, rel=0.02 + 6 * noise)
     ticks, torques = table_of(rows)
@@ -136,6 +137,35 @@ def test_an_interval_covers_the_truth_about_as_often_as_it_says():
         fit = fit_rows([row(ticks, 0.01 * ticks + 0.01 * chance.standard_normal()) for ticks in plan_deltas(20, 10)])
         hits += fit.per_tick_n_m.low <= 0.01 <= fit.per_tick_n_m.high
     assert 160 <= hits <= 200
+
+
+def test_noise_is_seldom_taken_for_a_saturation():
+    found = 0
+    for seed in range(200):
+        chance = np.random.default_rng(seed)
+        fit = fit_rows([row(ticks, 0.01 * ticks + 0.002 * chance.standard_normal()) for ticks in plan_deltas(20, 10)])
+        found += fit.saturation_n_m is not None
+    assert found < 50
+
+
+def test_a_goal_at_the_end_of_the_scale_is_no_delta():
+    servo = ServoAddress(7, "id 7", "1001")
+    plant = BenchPlant([MODEL])
+    plant.drive(0, 1000.0, 0.04, 1.0)
+    plant.advance(2000 * MS)
+    plant.release(0)
+    plant.hold(0)
+    emulator = FAMILY.emulator("emulated:", [servo], plant, 0)
+    bus = AiMotorBus(InProcessPort(emulator, emulator.baud), [servo])
+    bus.set_level(0)
+    for ticks, good in ((20, False), (-20, True)):
+        hold = Hold(Push(bus, VirtualPace(), ticks, 300 * MS, 50.0, MODEL.positions, 10 * MS), ticks, MODEL)
+        assert list(hold.run(lambda: False))
+        if good:
+            assert hold.row().torque_n_m == pytest.approx(-20 * PER_TICK, abs=0.05)
+        else:
+            with pytest.raises(BusError, match="middle of the scale"):
+                hold.row()
 
 
 def test_rows_that_say_nothing_are_refused():
