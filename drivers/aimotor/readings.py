@@ -1,9 +1,10 @@
 """What the servos are believed to have said: a reply is taken only where the shaft can have gone.
 
-That is within `v_max T + 1 tick` of the last believed position, T being the time since. What lies beyond is refused,
-however often it is said: two servos with one id say the same wrong thing again and again. It is believed once the shaft
-can have got there. Only a first reply that nothing has borne out yet gives way to two in a row that agree with each
-other: those are two against one.
+That is within `v_max T + 1 tick` of the last believed position, T being the time since. A shaft that is pushed may be
+faster: up to `OVERSPEED` times that is believed of a second reply in a row that agrees with the first. What lies beyond
+is refused, however often it is said: two servos with one id say the same wrong thing again and again. It is believed
+once the shaft can have got there. Only a first reply that nothing has borne out yet gives way to any two in a row that
+agree with each other: those are two against one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from drivers.servo import ReplyStatus
 _OK, _MISSED, _IMPLAUSIBLE = int(ReplyStatus.OK), int(ReplyStatus.MISSED), int(ReplyStatus.IMPLAUSIBLE)
 _ROUNDING_TICKS: Final = 1
 _ODD_PASSIVES: Final = 3
+
+OVERSPEED: Final = 1.5
+"""How many times faster than assumed a shaft may turn if two replies say so. Assumed."""
 
 
 class Readings:
@@ -60,7 +64,7 @@ class Readings:
 
     def take(self, k: int, current: int | None, position: int, at_ns: int) -> bool:
         """Believe or refuse a reply of servo `k`; a `current` of None leaves the last one in force."""
-        if not (self.reachable(k, position, at_ns) or self._outvotes(k, position, at_ns)):
+        if not (self.reachable(k, position, at_ns) or self._confirms(k, position, at_ns)):
             self.refuse(k)
             self._doubtful[k] = (position, at_ns)
             return False
@@ -121,9 +125,14 @@ class Readings:
         last = self.position_raw[k]
         return last < 0 or abs(position - last) <= _ROUNDING_TICKS + self._tick_per_ns * (at_ns - self.stamp_ns[k])
 
-    def _outvotes(self, k: int, position: int, at_ns: int) -> bool:
-        """Whether the reply before this one was refused and agrees with it, against a first reply alone."""
+    def _confirms(self, k: int, position: int, at_ns: int) -> bool:
+        """Whether the reply before this one was refused and agrees with it, and what they say is possible at all."""
         refused = self._doubtful[k]
-        if refused is None or self.stamp_ns[k] != self._first_ns[k]:
+        if refused is None or not self._at_most(position - refused[0], at_ns - refused[1]):
             return False
-        return abs(position - refused[0]) <= _ROUNDING_TICKS + self._tick_per_ns * (at_ns - refused[1])
+        stamp_ns = self.stamp_ns[k]
+        return stamp_ns == self._first_ns[k] or self._at_most(position - self.position_raw[k], at_ns - stamp_ns)
+
+    def _at_most(self, ticks: int, time_ns: int) -> bool:
+        """Whether even a fast shaft can turn by so many ticks in this time."""
+        return abs(ticks) <= _ROUNDING_TICKS + OVERSPEED * self._tick_per_ns * time_ns
