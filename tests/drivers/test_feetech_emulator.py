@@ -372,3 +372,17 @@ def test_a_byte_of_two_may_be_written_alone():
 def test_a_read_of_more_than_a_packet_holds_is_cut():
     (status,) = feetech(1).ask(1, READ, bytes((0, 255)))
     assert len(status.params) == 253
+
+
+def test_settings_gone_back_to_count_at_once():
+    host = feetech(1)
+    host.write(1, reg("eprom_lock"), 0)
+    host.write(1, reg("position_p_gain"), 8)
+    driven(host)
+    host.ask(1, RECOVER)
+    assert host.plant.taken()[-1][3] == pytest.approx(0.008 * STALL_N_M / (360 / 4096))
+
+
+def test_models_differ_in_their_supply():
+    found = [feetech(1, model=model).read(1, reg("present_voltage")) for model in ("", "STS3215", "STS3215-12V")]
+    assert found == [74, 74, 120]
