@@ -11,6 +11,7 @@ from drivers.aimotor.emulator import AiMotorEmulator
 from drivers.aimotor.pipelined import GOOD_CYCLES
 from drivers.bus import LIMP
 from drivers.errors import BusUrlError
+from drivers.factory import open_bus, parse_line
 from drivers.faults import FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort
 from drivers.port import NEVER, wire_ns
@@ -79,6 +80,14 @@ def test_only_one_form_at_a_time():
     for forms in ({"sync": True}, {"ten_bit": True}):
         with pytest.raises(BusUrlError, match="one at most"):
             rig(bus_options={**PIPELINE, **forms})
+
+
+def test_not_on_one_wire():
+    for url in ("emulated:?pipeline=1&echo=1", "emulated:?pipeline=1&sync=1"):
+        with pytest.raises(BusUrlError, match="pipeline"):
+            open_bus(url, addresses(0, 1), ScriptedPlant(2), seed=0)
+    with pytest.raises(BusUrlError, match="one wire"):
+        parse_line("aimotor:///dev/ttyUSB0?pipeline=1&echo=1")
 
 
 def wiggle(servo, now_ns):
