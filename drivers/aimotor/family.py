@@ -147,7 +147,7 @@ def check_options(values: Mapping[str, float]) -> None:
         if values.get(name, 0.0) not in (0.0, 1.0):
             raise BusUrlError(f"{name}={values[name]:g}: expected 0 or 1")
     if values.get("pipeline") and values.get("echo"):
-        raise BusUrlError("pipeline=1 with echo=1: on one wire a reply would meet the next request; expected one of them")
+        raise BusUrlError("pipeline=1 with echo=1: on one wire a reply would meet the next request; expected only one")
     check_line(values)
 
 

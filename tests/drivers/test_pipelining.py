@@ -389,6 +389,47 @@ def test_a_request_that_one_servo_missed_and_a_burst_that_looks_like_its_reply()
     assert bus.fallbacks == 1
 
 
+class Turnarounds:
+    """Stands for a generator: what is to be added to the turnarounds, one after the other."""
+
+    def __init__(self, *jitters):
+        self._jitters = jitters
+
+    def integers(self, low, high, size, endpoint):
+        return np.array((*[0] * size, *reversed(self._jitters)))
+
+
+@pytest.mark.parametrize(
+    ("jitter_ns", "wait_ns", "said", "collisions"),
+    [
+        # Evenly; and the first so late that its second byte meets the first of the other, or both meet both.
+        (0, 0, [10, 0x6D, 10, 0x5B], 0),
+        (4 * BYTE_NS - 2 * BYTE_NS, 0, [10, 0x6D, 10, 0x5B], 0),
+        (3 * BYTE_NS, 0, [10, 0x6D & 10, 0x5B], 1),
+        (4 * BYTE_NS, 0, [10, 0x6D & 0x5B], 1),
+        # To a host that waited long enough for the first they come one after the other.
+        (4 * BYTE_NS, 7 * BYTE_NS + TURN_NS, [10, 0x6D, 10, 0x5B], 0),
+    ],
+)
+def test_emulated_replies_spoil_each_other_where_the_host_did_not_wait(jitter_ns, wait_ns, said, collisions):
+    plant = ScriptedPlant(2)
+    plant.angles = [0x6D * 0.654, 0x5B * 0.654]
+    rng = Turnarounds(jitter_ns, 0)
+    emulator = AiMotorEmulator(addresses(0, 1), plant, jitter_ns=2 * MS, rng=rng)
+    port = InProcessPort(emulator, BAUD)
+    port.write(codec.encode_read(0), 0)
+    port.write(codec.encode_read(1), REQUEST_NS + wait_ns)
+    assert list(port.read(FAR)) == said
+    assert emulator.collisions == collisions
+    # The same for frames that are known already.
+    later = 100 * MS
+    emulator._jitters = [0, jitter_ns]
+    port.write(codec.encode_read(0), later)
+    port.write(codec.encode_read(1), later + REQUEST_NS + wait_ns)
+    assert list(port.read(FAR)) == said
+    assert emulator.collisions == 2 * collisions
+
+
 lateness = st.integers(-2 * BYTE_NS, 9 * BYTE_NS)
 noise = st.binary(min_size=1, max_size=4)
 answers = st.one_of(
