@@ -35,8 +35,9 @@ _TEXTS: Mapping[tuple[str, str], str] = {
 No part of the interim is stepping (the number stands in the table), but the criterion also asks for no other cycle.
 The foot stays down, fully loaded, with the femur at 11 degrees; both rules of ThC1 hold there, so that it switches
 at every evaluation, and the tibia, still under the rules of forward stepping, runs to and fro between 60 and 90
-degrees, 0.46 s each. This ends only where the tibia's upper turning point lies clearly above HDSO 103: with 84
-instead of 108 degrees, four interims of four had no cycle.""",
+degrees, 0.46 s each. Where the tibia turns back is a matter of HDSO 103. At 84 degrees and below there is no cycle,
+as on the robot. But the turn is lost with it: ITF came in the end reliably with 108 degrees only, which is why the
+scripts have that.""",
     ("Gb", "Gb"): """\
 After the rules have changed at 15 s the thresholds are still half way. Until they have arrived some legs go on with
 the tibia alone, the foot in the air, and put it down some seconds later than on the robot. The overlap of the
@@ -44,22 +45,27 @@ tibia's own thresholds (HDSO 107 and 109), which ends that, comes only with the 
     ("Gc", "Gc"): """\
 Forward stepping survives the thresholds of the turn. In it the tibia moves between 67 and 142 degrees and the leg
 is lifted by the femur's angle; HDSO 103 and 105 go from 60 and 120 to 108 and 115 degrees, which is within this
-range, so walking goes on with shorter steps. It dies half way (15.9 to 18.1 s) where 105 leaves the tibia's range,
-as with 164 degrees, since the leg is then never lowered again; but then the femur alone ends stance in the turns,
-and D in its literal order no longer ends in ITB.""",
+range, so walking goes on with shorter steps. The experiment below moves 105 out of the tibia's range, where the leg is
+never lowered again. Then walking dies out, the earlier the further it moves, at 164 degrees half way through the
+change, as on the robot. But the femur alone has to end stance in the turns then: ITF is reached less often, and
+experiment D in its literal order does not end in ITB any more.""",
     ("Ea", "Ea"): """\
-When the rules change before the activations, the leg does walk backward, but it does not drag its foot: the foot is
-in the air for 42 to 100 % of the time with every set of thresholds that was tried. What lifts the leg and what
-presses it down are still the printed activations of forward stepping, and on this plant they are strong enough to
-lift it.""",
+When the rules change before the activations, the load at once makes the femur levate, and it throws the foot up: the
+leg makes the movements of walking backward or of ITB, but with the foot in the air for most of the time. What
+holds the levating femur back, the tone of its antagonist (HDSO 125), is still that of forward stepping, 0.01. The
+experiment below changes this tone alone when the rules change. From 0.2 on the foot stays on the ground, and the leg
+drags it through the robot's backward cycle, and ends in ITB, in every repetition. The robot's femur met such a
+resistance, it seems; on this plant it can not be put into forward stepping, which breaks down with 0.15 (two bouts of
+two, tuning seeds).""",
     ("muscles-sideways", "muscles-sideways"): """\
 With the printed activations the emulated leg detects the ground with either model. What stopped the robot, a tibia
 that overextends before the very small rise of the load at touch-down is noticed (7.2.1), seldom happens here.""",
     ("muscles-forward", "ten minutes"): """\
-Both models walk for ten minutes and lift off within a degree of the step before, which is hardly more than what one
-tick of the servo's meter (0.65 degrees) and the 25 ms between evaluations of the rules would give equal steps
-(noise level in the table). There is little left for a muscle model to narrow. The robot's leg had a large amount of
-flexibility (7.1.2), which this one has not.""",
+Both models walk for ten minutes, and over all repetitions the linear one narrows the step durations as on the robot
+(ratio and interval in the table). It does not narrow the differences of successive minima. With either model they
+are less than two ticks of the servo's meter wide, two thirds of which the ticks and the 25 ms between evaluations of the
+rules alone would make. There is little to narrow. The experiment below gives the legs more: as the noise of the meter
+grows, both spreads do, and the ratio falls from above 1 to below it. At the noise of this plant it is about 1.""",
 } | {(name, row): _LOAD for name in ("dropout", "magnet") for row in ("FWD", "ITF", "ITB")}
 
 
