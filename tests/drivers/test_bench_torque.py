@@ -182,3 +182,15 @@ def test_a_table_averages_neighbours_in_the_wrong_order():
     ticks, torques = table_of(rows)
     assert ticks == (0.0, 5.0, 10.0, 20.0, 30.0)
     assert torques == pytest.approx((0.0, 0.135, 0.135, 0.4, 0.4))
+
+
+def test_at_the_limit_nothing_is_learnt_of_what_speed_costs():
+    standing = [row(ticks, math.copysign(min(0.01 * abs(ticks), 0.2), ticks)) for ticks in plan_deltas(40, 10)]
+    turning = [row(ticks, 0.01 * ticks - 0.001 * 5 * ticks, speed=5.0 * ticks, stood=False) for ticks in (4, 8, 12, 16)]
+    at_limit = [row(ticks, 0.19, speed=150.0, stood=False) for ticks in (28, 32, 36, 40)]
+    found = fit_rows(standing + turning + at_limit).damping_n_m_s
+    assert found is not None
+    assert found.value == pytest.approx(0.001)
+    # The wrong way round, as when something else turns the shaft, tells nothing either.
+    dragged = [row(ticks, 0.3, speed=-5.0 * ticks, stood=False) for ticks in (4, 8, 12, 16)]
+    assert fit_rows(standing + dragged).damping_n_m_s is None
