@@ -116,6 +116,7 @@ class AiMotorBus(Exchanges):
             wanted = f"expected {self._n} of 0 to {self._most}, or -1 to read, -2 for torque off"
             raise FrameError(f"goals {goals}: {wanted}")
         self._limp = [goal == LIMP for goal in goals] if lowest == LIMP else None
+        self._preamble = b""
         if self._ten_bit is not None:
             self._steps = self._ten_bit.steps(goals)
             self._requests = [step.request for step in self._steps]

@@ -12,6 +12,7 @@ they are. Bytes that come before the next reply can begin belong to the reply be
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from enum import Enum
 from typing import Final
 
@@ -44,7 +45,7 @@ class Phase(Enum):
     LISTEN = 2
 
 
-class Exchanges:
+class Exchanges(ABC):
     """The requests of one cycle, each sent when the reply to the one before it was judged.
 
     Request k is for servo k, and its reply is current and position, unless there are `_steps` that say otherwise.
@@ -89,9 +90,13 @@ class Exchanges:
         # The last exchange failed; and this one follows one that did.
         self._dirty = self._shaky = False
 
+    @abstractmethod
     def _start_torque_off(self, now_ns: int) -> None:
         """Begin taking the torque off."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def _reads(self, servos: range) -> list[bytes]:
+        """Return requests that ask these servos where they are."""
 
     def _begin(self, job: Job, now_ns: int) -> None:
         # A caller that let the cycle run ahead of its own clock may ask for the next one in the past of the wire.
@@ -214,10 +219,6 @@ class Exchanges:
             # Who was sent to a goal already is asked where it is now; the others have not heard theirs.
             self._requests[pipe.believed : pipe.written] = self._reads(range(pipe.believed, pipe.written))
             self._transmit_when_quiet(now_ns)
-
-    def _reads(self, servos: range) -> list[bytes]:
-        """Return requests that ask these servos where they are."""
-        raise NotImplementedError
 
     def _sift(self, heard: bytes, at_ns: int) -> bytes:
         """Return what is left of the bytes heard without those that came before a reply could."""

@@ -9,7 +9,7 @@ from drivers.aimotor import AiMotorBus, codec
 from drivers.aimotor.emulator import AiMotorEmulator
 from drivers.aimotor.forms import TEN_BIT_STEPS
 from drivers.bus import LIMP
-from drivers.errors import BusUrlError, FrameError
+from drivers.errors import BusUrlError, FrameError, PortGoneError
 from drivers.faults import FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort
 from drivers.port import wire_ns
@@ -125,6 +125,24 @@ def test_a_torque_off_before_the_send_keeps_it_from_being_sent():
     said.clear()
     cycle(bus, 100 * MS, [-1] * 4)
     assert len(said) == 4
+
+
+def test_a_send_that_could_not_be_made_is_not_made_up_for_with_older_goals():
+    bus, _, plant, said = sync_rig()
+    now = cycle(bus, 0, [-1] * 4)
+    write, bus._port.write = bus._port.write, gone
+    with pytest.raises(PortGoneError):
+        bus.start(now, [10, 20, 30, 40])
+    bus._port.write = write
+    bus.run_until(FAR)
+    said.clear()
+    plant.calls.clear()
+    cycle(bus, 100 * MS, [LIMP] * 4)
+    assert plant.commands() == [("release", k) for k in range(4)]
+
+
+def gone(data, now_ns):
+    raise PortGoneError("unplugged")
 
 
 def test_after_a_lost_reply_a_sync_cycle_finds_back():
