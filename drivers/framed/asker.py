@@ -81,7 +81,7 @@ class Asker:
             request = requests.read(self._layout.dialect, slot.bus_id, address, length)
             answers |= yield Exchange(again + request, (slot.bus_id,), length, take)
         if fast and self._fast is not None:
-            self._judge_fast(hidden, answers)
+            self._judge_fast(hidden)
         return answers
 
     def _request(self, address: int, length: int, ids: tuple[int, ...], instruction: int) -> bytes:
@@ -92,14 +92,11 @@ class Asker:
             self._known[key] = ids, request
         return request
 
-    def _judge_fast(self, hidden: Sequence[Slot], answers: Answers) -> None:
-        """Count how often in a row servos that are there did not answer together; at the third time, ask otherwise."""
-        if not hidden:
-            self._failures = 0
-        elif any(slot.bus_id in answers for slot in hidden):
-            self._failures += 1
-            if self._failures >= _FAST_FAILURES:
-                self._fast = None
+    def _judge_fast(self, hidden: Sequence[Slot]) -> None:
+        """Count how often in a row servos that were there did not answer together; at the third time, ask otherwise."""
+        self._failures = self._failures + 1 if hidden else 0
+        if self._failures >= _FAST_FAILURES:
+            self._fast = None
 
 
 def _hidden(group: Sequence[Slot], answers: Answers) -> Sequence[Slot]:

@@ -28,13 +28,16 @@ FAMILIES = {"dynamixel": (DYNAMIXEL, dynamixel_emulator), "feetech": (FEETECH, f
 
 
 class Spy:
-    """A port that keeps what is written: `lose` of the next writes get lost, `change` is done to the others."""
+    """A port that keeps what is written: `lose` of the next writes get lost, `change` is done to the others.
+
+    `hear` is done to what is read.
+    """
 
     def __init__(self, port):
         self._port = port
         self.written = b""
         self.lose = 0
-        self.change = None
+        self.change = self.hear = None
 
     def __getattr__(self, name):
         return getattr(self._port, name)
@@ -45,6 +48,10 @@ class Spy:
             self.lose -= 1
         else:
             self._port.write(data if self.change is None else self.change(data), now_ns)
+
+    def read(self, now_ns):
+        data = self._port.read(now_ns)
+        return data if self.hear is None else self.hear(data)
 
 
 class Leg:

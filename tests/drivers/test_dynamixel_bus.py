@@ -1,10 +1,10 @@
 """What only Dynamixel servos have on the framed bus: watchdog, fast replies, modes; and their URLs."""
 
 import pytest
-from framed_rig import FAR, MISSED, OK, START, Leg
+from framed_rig import FAR, IMPLAUSIBLE, MISSED, OK, START, Leg
 from framed_servos import MS
 
-from drivers.bus import READ_ONLY
+from drivers.bus import LIMP, READ_ONLY
 from drivers.dynamixel import FAMILY
 from drivers.dynamixel.codec import FAST_SYNC_READ
 from drivers.dynamixel.layout import LAYOUT
@@ -127,6 +127,43 @@ def test_the_watchdog_is_as_told(watchdog_ns, steps):
     assert leg.bus.trips == (4 if watchdog_ns else 0)
 
 
+def test_a_watchdog_that_has_stopped_a_servo_is_cleared_before_its_torque_comes_on():
+    leg = Leg()
+    leg.go(START)
+    leg.cycle([LIMP, START, START, START])
+    leg.emulator.servos[0].expire(leg.now_ns)
+    assert leg.memory(0)["bus_watchdog"] == -1
+    assert leg.go(START + 5) == 1
+    assert leg.memory(0)["bus_watchdog"] == 5
+
+
+def test_a_servo_that_something_ails_is_released_even_where_it_does_not_shut_down():
+    leg = Leg()
+    leg.go(START)
+    leg.memory(1)["hardware_error"] = 1
+    assert leg.cycle(START)[1] == IMPLAUSIBLE
+    for _ in range(3):
+        leg.cycle(START)
+    assert sorted(leg.driven()) == [0, 2, 3]
+    assert "input voltage" in leg.bus.refusals[0]
+
+
+# --- stuffing ---
+
+
+def test_a_reply_with_stuffing_is_taken_when_it_is_whole():
+    leg = Leg(turnaround_ns=40_000)
+    for _ in range(3):
+        leg.cycle()
+    plain = leg.bus.stamp_ns[1] - leg.bus.stamp_ns[0]
+    # -1 mA and 253 counts of speed: FF FF FD.
+    leg.plant.put(1, deg_s=253 * 0.229 * 6, a=-0.001)
+    assert leg.cycle() == [OK] * 4
+    assert leg.bus.current_raw[1] == -1
+    assert leg.bus.stamp_ns[1] - leg.bus.stamp_ns[0] == plain + wire_ns(1, leg.baud)
+    assert leg.bus.stray_bytes == 0
+
+
 # --- fast replies ---
 
 
@@ -165,6 +202,19 @@ def test_servos_that_do_not_answer_together_are_asked_separately_in_the_end():
     leg.requests()
     leg.cycle()
     assert [packet.instruction for packet in leg.requests()] == [SYNC_READ]
+
+
+def test_two_failures_in_a_row_are_forgiven():
+    leg = Leg(fast=True)
+    for _ in range(3):
+        leg.port.change = lambda data: bytes(len(data)) if data[7] == FAST_SYNC_READ else data
+        for _ in range(2):
+            assert leg.cycle() == [OK] * 4
+        leg.port.change = None
+        leg.cycle()
+    leg.requests()
+    leg.cycle()
+    assert leg.requests()[0].instruction == FAST_SYNC_READ
 
 
 def test_a_line_that_is_dead_for_a_while_does_not_end_fast_replies():

@@ -95,6 +95,19 @@ def test_run_until_stops_at_the_horizon_and_goes_on(family):
     assert leg.bus.proceed(FAR)
 
 
+@both
+def test_a_cycle_begun_in_the_past_of_the_wire_begins_when_the_last_one_is_over(family):
+    leg = Leg(family)
+    leg.cycle()
+    leg.cycle()
+    end = leg.now_ns
+    whole = end - leg.bus.stamp_ns[0]
+    leg.now_ns -= whole
+    leg.cycle()
+    assert leg.bus.stamp_ns[0] > end
+    assert leg.bus.status == [OK] * 4
+
+
 # --- reading ---
 
 
@@ -430,6 +443,23 @@ def test_a_servo_that_comes_back_is_limp_until_a_goal_and_set_up_before(family):
 
 
 @both
+def test_setting_one_up_takes_the_others_one_exchange_per_cycle(family):
+    leg = Leg(family)
+    leg.go(START)
+    leg.emulator.unplug(1)
+    leg.cycle(START)
+    leg.emulator.plug(1)
+    for _ in range(4):
+        leg.cycle(START)
+    leg.requests()
+    for _ in range(10):
+        leg.cycle(START)
+        singles = [packet for packet in leg.requests() if packet.instruction in (READ, WRITE)]
+        assert len(singles) == 1
+    leg.go(START + 1)
+
+
+@both
 def test_a_lost_reply_drops_nobody(family):
     leg = Leg(family)
     leg.go(START)
@@ -506,10 +536,14 @@ def test_a_tripped_servo_confirms_that_it_is_limp(family):
 def test_limp_is_confirmed_and_its_load_is_nothing(family):
     leg = Leg(family)
     leg.go(START)
-    leg.plant.put(1, a=0.5)
+    leg.turn(1, START - 30, a=0.5)
+    leg.emulator.stick(1)
+    leg.cycle(START)
+    assert leg.bus.current_raw[1] != 0
     assert leg.cycle([START, LIMP, START, START]) == [OK] * 4
     assert sorted(leg.driven()) == [0, 2, 3]
     assert leg.bus.current_raw[1] == 0
+    leg.emulator.stick(1, stuck=False)
     leg.requests()
     leg.cycle([READ_ONLY, LIMP, READ_ONLY, READ_ONLY])
     assert leg.reads_only()
@@ -714,6 +748,36 @@ def test_statuses_of_others_and_second_ones_are_not_believed(family):
     assert leg.bus.status == [OK, MISSED]
     assert leg.bus.position_raw == [START] * 2
     assert leg.bus.stray_bytes - before == 2 * dialect.status_bytes(length)
+
+
+@both
+def test_a_status_that_comes_too_early_is_one_of_before(family):
+    leg = Leg(family, (1,))
+    leg.cycle()
+    late = leg.layout.dialect.status(1, 0, bytes(leg.layout.block[1]))
+    before = leg.bus.stray_bytes
+    reads, _, reply = sizes(leg)
+    # Whole just before the request and the shortest status can have crossed the wire.
+    earliest = wire_ns(reads, leg.baud) + wire_ns(leg.layout.dialect.status_bytes(0), leg.baud)
+    leg.port.deliver(late, leg.now_ns + earliest - wire_ns(reply, leg.baud) - 2000)
+    assert leg.cycle() == [OK]
+    assert leg.bus.position_raw == [START]
+    assert leg.bus.stray_bytes == before + len(late)
+
+
+@both
+def test_a_garbled_status_costs_no_time_when_those_behind_it_come(family):
+    leg = Leg(family)
+    for _ in range(3):
+        leg.cycle()
+    whole = leg.bus.stamp_ns[3] - leg.bus.stamp_ns[0]
+    second = leg.layout.dialect.status(2, 0)[: 5 if family == "dynamixel" else 3]
+    leg.port.hear = lambda data: data[:-1] + bytes((data[-1] ^ 1,)) if data.startswith(second) else data
+    begun = leg.now_ns
+    assert leg.cycle() == [OK, MISSED, OK, OK]
+    assert leg.now_ns - begun < 2 * whole
+    leg.port.hear = None
+    assert leg.cycle() == [OK] * 4
 
 
 @both
