@@ -1,13 +1,16 @@
 """A configuration for servos of another model: a copy whose joints have a motor of that model beside the one they have.
 
 What the copy keeps is what the leg does: the middle of the new servo's range is put where the middle of the old one's
-was, a degree stays a degree, and a unit of muscle output stays as much torque. Torques come from plant.toml where there
-is one, since that is what an emulated leg is made of, else from the family's tables. Where horns really sit, and what a
-servo really gives, has to be measured: the numbers are a start.
+was, a degree stays a degree, and joints turn as fast as they did. A servo that is turned brakes, by its own voltage,
+with stall torque over no-load speed: a stronger servo brakes more, so that a unit of muscle output has to be as many
+times as much torque (its strength). Loads are brought to what the old motor's meter would show. Torques and speeds come
+from plant.toml where there is one, since that is what an emulated leg is made of, else from the family's tables. Where
+horns really sit, and what a servo really gives, has to be measured: the numbers are a start.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +19,11 @@ from typing import Final
 from drivers.factory import DEFAULT_FAMILY, family_names, find_family
 from drivers.servo import ServoModel
 from nuc_engine.locations import find_configuration
-from nuc_engine.motors import AI_TICK_DEG, ai_tick_torque_n_m
+from nuc_engine.motors import AI_MODEL, AI_TICK_DEG, ai_tick_torque_n_m
 from nuc_engine.plan import PlanError
 from nuc_engine.planning import build_plan, table_names
 from nuc_engine.plants.spec import PlantSpec, load_spec, spec_file
-from sccils_schemas.documents import AiMotor, Hdso, HdsoList, HdsoMod, Joint, JointList, Motor, Servo
+from sccils_schemas.documents import CurrentSign, Hdso, HdsoList, HdsoMod, Joint, JointList, Motor, Servo
 from sccils_schemas.model import MODEL_FILES, Model, check_model, load_model
 from sccils_schemas.names import did_you_mean
 from sccils_schemas.servos import label_of, model_of
@@ -31,6 +34,8 @@ PLANT_FILE: Final = "plant.toml"
 _AI_POSITIONS = (0, 254)
 _REACHED = 0.1
 """How far the stiffness a servo can be set to may be from the one that is wanted, as a share, without being told."""
+_STRONG, _STRONGEST = 1.5, 100.0
+"""Times the old torque above which it is told, and above which it is a slip."""
 
 
 class AdaptError(Exception):
@@ -41,13 +46,14 @@ class AdaptError(Exception):
 class AdaptedMotor:
     """One joint's new motor.
 
-    A unit of muscle output is `delta_ticks` of its ticks; its P gain becomes `gain`, which makes it as stiff as
-    `stiffness_n_m_deg`.
+    It is `strength` times as strong as the old one: a unit of muscle output is `delta_ticks` of its ticks, and its P
+    gain becomes `gain`, which makes it as stiff as `stiffness_n_m_deg`.
     """
 
     joint: str
     source: str
     motor: Motor
+    strength: float
     gain: int
     stiffness_n_m_deg: float
     delta_ticks: float
@@ -66,21 +72,34 @@ class Adapted:
 
 @dataclass(frozen=True, slots=True)
 class _Old:
-    """The motor a joint has, in units: its tick, positions, and what a unit of muscle output and of load stand for."""
+    """The motor a joint has, in units.
+
+    Its tick and positions; torque of a unit of muscle output, stiffness, and where its torque ends; stall torque over
+    no-load speed (N m s); and of its load reading: sensor units per N m and per deg/s, those its meter does not show,
+    and whether it has the sign of the drive.
+    """
 
     servo: Servo
     tick_deg: float
     positions: tuple[int, int]
     unit_n_m: float
-    stall_n_m: float
+    stiffness_n_m_deg: float
+    limit_n_m: float
+    braking: float
     load_per_n_m: float
+    load_per_deg_s: float = 0.0
+    load_dead: float = 0.0
+    load_sign: CurrentSign = "reading"
 
 
-def adapt(config: str, model_name: str, ids: Sequence[int] | None = None) -> Adapted:
+def adapt(config: str, model_name: str, ids: Sequence[int] | None = None, strength: float | None = None) -> Adapted:
     """Return a configuration with motors of a model; `ids` are their bus ids in the joints' order, or as they were.
 
-    Raises AdaptError, NotFound or PlantSpecError.
+    With `strength` a unit of muscle output is so many times as much torque as before, else as many times as the new
+    servo brakes more when it is turned. Raises AdaptError, NotFound or PlantSpecError.
     """
+    if strength is not None and not 0.0 < strength <= _STRONGEST:
+        raise AdaptError(f"strength {strength:g}; expected more than 0, and {_STRONGEST:g} at most")
     folder = find_configuration(config)
     model, problems = load_model(folder)
     if model is None:
@@ -91,7 +110,8 @@ def adapt(config: str, model_name: str, ids: Sequence[int] | None = None) -> Ada
     joints = [joint for joint in model.jointlist.joints if joint.servos and not joint.endpoint]
     ids = _check_ids(ids, joints, target)
     motors = {
-        joint.id_num: _adapted_motor(joint, target, spec, bus_id) for joint, bus_id in zip(joints, ids, strict=True)
+        joint.id_num: _adapted_motor(_old(joint, spec), joint.name, target, bus_id, strength)
+        for joint, bus_id in zip(joints, ids, strict=True)
     }
     documents = _documents(model, motors, target)
     _check(documents, model, target)
@@ -143,33 +163,62 @@ def _check_ids(ids: Sequence[int] | None, joints: Sequence[Joint], target: Servo
 def _old(joint: Joint, spec: PlantSpec | None) -> _Old:
     """Return the motor a joint has: its AI motor, or else its first."""
     servo = joint.servos[0]
-    if isinstance(servo, Motor):
-        known = _find_model(servo.model)
-        unit = servo.delta_torque_n_m if servo.delta_torque_n_m is not None else ai_tick_torque_n_m()
-        limit = servo.torque_limit_n_m or known.stall_torque_n_m
-        per_n_m = (servo.current_scale or 1.0) / known.load_n_m if known.load_n_m > 0 else 0.0
-        return _Old(servo, known.tick_deg, known.positions, unit, limit, per_n_m)
+    return _old_motor(servo) if isinstance(servo, Motor) else _old_aimotor(servo, spec)
+
+
+def _old_aimotor(servo: Servo, spec: PlantSpec | None) -> _Old:
+    table = find_family(DEFAULT_FAMILY).models
+    known = table.get(model_of(servo), table[AI_MODEL])
+    stall, stall_a, omega = known.stall_torque_n_m, known.stall_current_a, known.no_load_rad_s
+    unit, tick_a, dead = known.tick_torque_n_m(known.default_gain), known.load_n_m / stall * stall_a, 0.0
     kind = None if spec is None else spec.motors.get(model_of(servo))
     if spec is not None and kind is not None:
-        stall = kind.stall_torque_n_m
-        unit, per_n_m = stall / spec.servo.saturation_ticks, kind.stall_current_a / stall / spec.servo.current_tick_a
-        return _Old(servo, AI_TICK_DEG, _AI_POSITIONS, unit, stall * spec.servo.torque_cap_by_level[0], per_n_m)
-    table = find_family(DEFAULT_FAMILY).models
-    known = table.get(model_of(servo), table["1001"])
-    unit = known.tick_torque_n_m(known.default_gain)
-    return _Old(servo, AI_TICK_DEG, _AI_POSITIONS, unit, known.stall_torque_n_m, 1.0 / known.load_n_m)
+        stall, stall_a, omega = kind.stall_torque_n_m, kind.stall_current_a, kind.omega0_rad_s
+        unit, tick_a, dead = stall / spec.servo.saturation_ticks, spec.servo.current_tick_a, spec.servo.dead_ticks
+    return _Old(
+        servo,
+        AI_TICK_DEG,
+        _AI_POSITIONS,
+        unit_n_m=unit,
+        stiffness_n_m_deg=unit / AI_TICK_DEG,
+        limit_n_m=stall,
+        braking=stall / omega,
+        load_per_n_m=stall_a / tick_a / stall,
+        load_per_deg_s=stall_a / tick_a / math.degrees(omega),
+        load_dead=dead,
+        load_sign="drive",
+    )
 
 
-def _adapted_motor(joint: Joint, target: ServoModel, spec: PlantSpec | None, bus_id: int) -> AdaptedMotor:
-    old = _old(joint, spec)
+def _old_motor(servo: Motor) -> _Old:
+    known = _find_model(servo.model)
+    ai_n_m = ai_tick_torque_n_m()
+    return _Old(
+        servo,
+        known.tick_deg,
+        known.positions,
+        unit_n_m=ai_n_m if servo.delta_torque_n_m is None else servo.delta_torque_n_m,
+        stiffness_n_m_deg=ai_n_m / AI_TICK_DEG if servo.stiffness_n_m_deg is None else servo.stiffness_n_m_deg,
+        limit_n_m=servo.torque_limit_n_m or known.stall_torque_n_m,
+        braking=known.stall_torque_n_m / known.no_load_rad_s,
+        load_per_n_m=(servo.current_scale or 1.0) / known.load_n_m if known.load_n_m > 0 else 0.0,
+        load_per_deg_s=servo.current_per_speed or 0.0,
+        load_dead=servo.current_dead or 0.0,
+        load_sign=servo.current_sign,
+    )
+
+
+def _adapted_motor(old: _Old, joint: str, target: ServoModel, bus_id: int, strength: float | None) -> AdaptedMotor:
     servo, slope = old.servo, old.tick_deg / target.tick_deg
     middle, old_middle = sum(target.positions) / 2, sum(old.positions) / 2
+    if strength is None:
+        strength = target.stall_torque_n_m / target.no_load_rad_s / old.braking
 
     def turned(raw: float) -> float:
         return middle + slope * (raw - old_middle)
 
-    stiffness = old.unit_n_m / old.tick_deg if isinstance(servo, AiMotor) else _stiffness_of(servo)
-    scale = old.load_per_n_m * target.load_n_m
+    unit, stiffness = strength * old.unit_n_m, strength * old.stiffness_n_m_deg
+    scale = old.load_per_n_m * target.load_n_m / strength
     motor = Motor(
         id_num=servo.id_num,
         name=servo.name,
@@ -180,26 +229,25 @@ def _adapted_motor(joint: Joint, target: ServoModel, spec: PlantSpec | None, bus
         bus=servo.bus,
         force_command=servo.force_command,
         position_command=_turned_command(servo.position_command, turned, target),
-        fullname=servo.fullname,
         description=(
             f"Made from {label_of(servo)}, bus id {servo.serial_id}: the middle of its range on the middle of that "
-            "one's, degrees as degrees. Where the horn really sits has to be measured."
+            f"one's, degrees as degrees, {strength:.2f} times as strong. Where the horn really sits has to be measured."
         ),
         model=target.name,
-        delta_torque_n_m=_short(old.unit_n_m),
+        delta_torque_n_m=_short(unit),
         stiffness_n_m_deg=_short(stiffness),
-        torque_limit_n_m=_short(old.stall_n_m),
+        torque_limit_n_m=_short(strength * old.limit_n_m),
         current_scale=_short(scale) if scale > 0 else None,
+        current_per_speed=_short(old.load_per_deg_s) if old.load_per_deg_s else None,
+        current_dead=_short(old.load_dead) if old.load_dead else None,
+        current_sign=old.load_sign,
+        position_min=max(round(turned(old.positions[0])), target.positions[0]),
+        position_max=min(round(turned(old.positions[1])), target.positions[1]),
     )
     gain = target.gain_for(stiffness)
     tick_n_m = target.tick_torque_n_m(gain)
-    delta_ticks = old.unit_n_m / tick_n_m if tick_n_m > 0 else 0.0
-    return AdaptedMotor(joint.name, label_of(servo), motor, gain, tick_n_m / target.tick_deg, delta_ticks)
-
-
-def _stiffness_of(servo: Servo) -> float:
-    given = servo.stiffness_n_m_deg if isinstance(servo, Motor) else None
-    return given if given is not None else ai_tick_torque_n_m() / AI_TICK_DEG
+    delta_ticks = unit / tick_n_m if tick_n_m > 0 else 0.0
+    return AdaptedMotor(joint, label_of(servo), motor, strength, gain, tick_n_m / target.tick_deg, delta_ticks)
 
 
 def _turned_command(mod: HdsoMod | None, turned: Callable[[float], float], target: ServoModel) -> HdsoMod | None:
@@ -222,9 +270,7 @@ def _documents(
         else replace(joint, motors=(*_others(joint, others), motors[joint.id_num].motor))
         for joint in model.jointlist.joints
     )
-    commanded = {
-        mod.ref for found in motors.values() if (mod := found.motor.position_command) is not None
-    }
+    commanded = {mod.ref for found in motors.values() if (mod := found.motor.position_command) is not None}
     parameters = tuple(
         _with_room(hdso, target) if hdso.id_num in commanded or hdso.name in commanded else hdso
         for hdso in model.parameters.hdsos
@@ -276,6 +322,11 @@ def _warnings(motors: Sequence[AdaptedMotor], target: ServoModel, spec: PlantSpe
         " (`nuc bus monitor`), and correct angleCal1 where a horn sits elsewhere",
         f"torques of the {target.name} are from: {target.source}; `nuc bus characterise` measures them",
     ]
+    if (most := max(made.strength for made in motors)) > _STRONG:
+        found.append(
+            f"a unit of muscle output is up to {most:.1f} times as much torque as before, since a {target.name} brakes"
+            " as much more: begin on a real leg with a small --strength and at the weakest level (motor_speed 4)"
+        )
     for made in motors:
         motor, wanted = made.motor, made.motor.stiffness_n_m_deg or 0.0
         if abs(made.stiffness_n_m_deg - wanted) > _REACHED * wanted:
@@ -285,7 +336,7 @@ def _warnings(motors: Sequence[AdaptedMotor], target: ServoModel, spec: PlantSpe
         if (motor.torque_limit_n_m or 0.0) > target.stall_torque_n_m:
             found.append(
                 f"{made.joint}: a {target.name} gives {target.stall_torque_n_m:.3g} N m at most, "
-                f"the {made.source} {motor.torque_limit_n_m:.3g}"
+                f"and {motor.torque_limit_n_m:.3g} are wanted"
             )
         if not target.load_n_m:
             found.append(f"{made.joint}: what a count of its load reading stands for is not known; rules may read it")

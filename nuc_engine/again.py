@@ -153,7 +153,7 @@ def _find_plant(folder: Path, configuration: str) -> Path:
 
 
 def _emulated(record: manifest.Witness) -> str:
-    """Return the bus of the same servos, emulated. Raises ReplayRefused where a bout's buses were of several families."""
+    """Return the bus of the same servos, emulated. Raises ReplayRefused where there were several families."""
     families = sorted(set(record.families.values()))
     if len(families) > 1:
         raise ReplayRefused(f"its buses were of the families {' and '.join(families)}; choose one with --bus")

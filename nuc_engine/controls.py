@@ -96,11 +96,11 @@ def refusal(control: Control, plan: Plan) -> str:
 
 def _range(what: str, motor: MotorPlan) -> tuple[float, float, str]:
     if what == "tweak":
-        span = motor.positions[1] - motor.positions[0]
+        span = motor.goals[1] - motor.goals[0]
         return -span, span, "ticks of its servo"
     if what == "rate":
         return _SLOWEST_DEG_S, _FASTEST_DEG_S, "deg/s"
-    ends = sorted((raw - motor.cal1) / motor.cal2 for raw in motor.positions)
+    ends = sorted((raw - motor.cal1) / motor.cal2 for raw in motor.goals)
     return ends[0], ends[1], "deg, where its servo can turn to"
 
 

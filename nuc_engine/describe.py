@@ -161,7 +161,7 @@ class _Describer:
             return None
         plan = next(item for item in self.plan.motors if item.id_num == joint.servos[0].id_num)
         motor = next(servo for servo in joint.servos if is_driven(servo, plan))
-        ends = sorted((raw - plan.cal1) / plan.cal2 for raw in plan.positions)
+        ends = sorted((raw - plan.cal1) / plan.cal2 for raw in plan.goals)
         commands = {"position_command": plan.position_command, "force_command": plan.force_command}
         return {
             "id": motor.id_num,
@@ -298,6 +298,7 @@ def _units(motor: Motor, plan: MotorPlan) -> Data:
         "family": plan.family,
         "tick_deg": plan.tick_deg,
         "positions": list(plan.positions),
+        "goals": list(plan.goals),
         "delta_torque_n_m": plan.delta_torque_n_m,
         "delta_ticks": plan.delta_ticks,
         "torque_table": motor.torque_table,

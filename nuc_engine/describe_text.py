@@ -145,7 +145,7 @@ def _motor(motor: Data, ink: Ink) -> Iterator[str]:
 
 
 def _units(motor: Data) -> Iterator[str]:
-    low, high = motor["positions"]
+    low, high = motor["goals"]
     table = f" by {motor['torque_table']}" if motor["torque_table"] else f" = {motor['delta_ticks']:.3g} ticks"
     limit = f", at most {motor['torque_limit_n_m']:.3g} N m" if motor["torque_limit_n_m"] else ""
     yield f"    {motor['family']}: raw {low} to {high} in ticks of {motor['tick_deg']:.3g} deg"

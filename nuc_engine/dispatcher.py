@@ -135,7 +135,7 @@ class Dispatcher:
         self._hinted: set[str] = set()
         self.rulebook = Rulebook(plan, self.store)
         self.guard = Guard(
-            limits if limits is not None else [None] * len(plan.motors), [motor.positions for motor in plan.motors]
+            limits if limits is not None else [None] * len(plan.motors), [motor.goals for motor in plan.motors]
         )
         self._bus, self._recorder = bus, recorder
         self._motor_action = MotorAction(plan, self.store, self.board, bus, self.guard)

@@ -23,6 +23,9 @@ LOOPBACK: Final = "loopback"
 AI_TICK_DEG: Final = 0.654
 """What a unit of muscle output was on the AI motors these controllers were made on (section 6.3.2)."""
 
+SAMPLE_NS: Final = 5_076_000
+"""Between two samples of the AI motors that the load filter was printed for: 197 cycles a second (section 6.2.1.2)."""
+
 AI_MODEL: Final = "1001"
 """The AI motor a unit of muscle output is as strong as on servos of other families, where nothing else is said."""
 
@@ -40,9 +43,7 @@ def families_of(buses: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def addresses_of(motors: Sequence[MotorPlan]) -> tuple[ServoAddress, ...]:
     """Return what a bus needs to know of these motors, in their order."""
-    return tuple(
-        ServoAddress(m.bus_id, m.name, m.model, m.stiffness_n_m_deg, m.torque_limit_n_m) for m in motors
-    )
+    return tuple(ServoAddress(m.bus_id, m.name, m.model, m.stiffness_n_m_deg, m.torque_limit_n_m) for m in motors)
 
 
 def pick_motor(joint: Joint, families: Mapping[str, str] | None) -> tuple[Servo, str] | None:
@@ -125,19 +126,34 @@ def motor_units(servo: Servo, family: str, tables: Mapping[str, TorqueTable]) ->
         "model": servo.model,
         "tick_deg": model.tick_deg,
         "positions": model.positions,
+        "goals": _goals(servo, model),
         "delta_torque_n_m": unit_n_m,
         "delta_ticks": unit_n_m / tick_n_m if tick_n_m > 0.0 else 1.0,
         "torque_table": () if table is None else table.points,
         "load_range": model.load_range,
         "load_scale": 1.0 if servo.current_scale is None else servo.current_scale,
+        "load_per_deg_s": servo.current_per_speed or 0.0,
+        "load_dead": servo.current_dead or 0.0,
+        "load_with_drive": servo.current_sign == "drive",
+        "sample_ns": SAMPLE_NS,
         "stiffness_n_m_deg": stiffness,
         "torque_limit_n_m": servo.torque_limit_n_m or 0.0,
     }
 
 
-def _fitting_table(
-    servo: Motor, model: ServoModel, gain: int, tables: Mapping[str, TorqueTable]
-) -> TorqueTable:
+def _goals(servo: Motor, model: ServoModel) -> tuple[int, int]:
+    """Return the lowest and the highest position a motor is sent to. Raises PlanError when its model has no such."""
+    low, high = model.positions
+    low_goal = low if servo.position_min is None else servo.position_min
+    high_goal = high if servo.position_max is None else servo.position_max
+    if not low <= low_goal < high_goal <= high:
+        raise PlanError(
+            f"motor {servo.name}: sent to {low_goal} to {high_goal}; a {model.name} can be sent to {low} to {high}"
+        )
+    return low_goal, high_goal
+
+
+def _fitting_table(servo: Motor, model: ServoModel, gain: int, tables: Mapping[str, TorqueTable]) -> TorqueTable:
     name = servo.torque_table or ""
     if name not in tables:
         raise PlanError(f"motor {servo.name}: its torqueTable {name!r} is not there; expected it beside joints.xml")

@@ -53,11 +53,16 @@ class MotorPlan:
     """One servo: raw = cal1 + cal2 * angle_deg; `dir` turns servo deltas into raw direction (readings B16, B19).
 
     `family` and `model` say what it is; `tick_deg` is a raw position in degrees of its shaft, `positions` what it can
-    be sent to (lowest, highest). A unit of muscle output is `delta_torque_n_m` at the shaft and `delta_ticks` raw ticks
-    of goal minus position; where `torque_table` is not empty, it says instead how many ticks (first) give which torque
-    in N m (second), rising. A count of the load reading, in `load_range`, is `load_scale` units of the current sensor;
-    a reading whose range has no negatives has no direction. `stiffness_n_m_deg` and `torque_limit_n_m` are what the
+    report (lowest, highest), `goals` what it may be sent to. `stiffness_n_m_deg` and `torque_limit_n_m` are what the
     servo itself is set to, 0 for leaving it.
+
+    A unit of muscle output is `delta_torque_n_m` at the shaft and `delta_ticks` raw ticks of goal minus position; where
+    `torque_table` is not empty, it says instead how many ticks (first) give which torque in N m (second), rising.
+
+    A count of the load reading, in `load_range`, is `load_scale` units of the current sensor; a reading whose range has
+    no negatives has no direction. `load_per_deg_s` is taken off it for every deg/s that the shaft turns;
+    `load_with_drive` makes it a magnitude with the sign of the drive, less `load_dead`, as an AI motor's is. It is
+    filtered once a sample, or, where `sample_ns` is not 0, as if samples came at that interval.
     """
 
     index: int
@@ -78,11 +83,16 @@ class MotorPlan:
     family: str = "aimotor"
     tick_deg: float = 0.654
     positions: tuple[int, int] = (0, 254)
+    goals: tuple[int, int] = (0, 254)
     delta_torque_n_m: float = 0.0
     delta_ticks: float = 1.0
     torque_table: tuple[tuple[float, float], ...] = ()
     load_range: tuple[int, int] = (0, 254)
     load_scale: float = 1.0
+    load_per_deg_s: float = 0.0
+    load_dead: float = 0.0
+    load_with_drive: bool = False
+    sample_ns: int = 0
     stiffness_n_m_deg: float = 0.0
     torque_limit_n_m: float = 0.0
 

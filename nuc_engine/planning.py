@@ -57,9 +57,7 @@ def table_names(model: Model) -> tuple[str, ...]:
 
 
 class _Planner:
-    def __init__(
-        self, model: Model, families: Mapping[str, str] | None, tables: Mapping[str, bytes] | None
-    ) -> None:
+    def __init__(self, model: Model, families: Mapping[str, str] | None, tables: Mapping[str, bytes] | None) -> None:
         self.model = model
         self.tables = _tables(model, tables)
         self.hdsos = _lay_out(model)
@@ -146,11 +144,11 @@ class _Planner:
         if motor.position_command < 0:
             return
         hdso = self.hdsos[motor.position_command]
-        low, high = INTEGER_RANGE.get(hdso.datatype, motor.positions)
-        if not low <= motor.positions[0] <= motor.positions[1] <= high:
+        low, high = INTEGER_RANGE.get(hdso.datatype, motor.goals)
+        if not low <= motor.goals[0] <= motor.goals[1] <= high:
             raise PlanError(
                 f"{self.model.name}: HDSO {hdso.id_num} ({hdso.name}), the position command of {motor.name}, is a "
-                f"{hdso.datatype}; expected one that holds {motor.positions[0]} to {motor.positions[1]}"
+                f"{hdso.datatype}; expected one that holds {motor.goals[0]} to {motor.goals[1]}"
             )
 
     def _command(self, mod: HdsoMod | None) -> int:

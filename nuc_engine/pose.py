@@ -96,7 +96,7 @@ def _joint_pose(plan: Plan, joint: JointPlan, angle_deg: float, position: Point)
         return JointPose(joint.name, angle_deg, None, True, position)
     motor = plan.motors[joint.motor]
     raw = motor.cal1 + motor.cal2 * angle_deg
-    low, high = motor.positions
+    low, high = motor.goals
     return JointPose(joint.name, angle_deg, raw, low <= raw <= high, position)
 
 

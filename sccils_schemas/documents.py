@@ -20,6 +20,7 @@ ControlMode = Literal["position", "force", "muscle", "none"]
 ActivationFunction = Literal["constant", "linear", "bilinear"]
 FunctionType = Literal["constant", "linear", "parabolic", "hyperbolic", "other"]
 FunctionUse = Literal["passive_stiffness", "force-length", "force-velocity"]
+CurrentSign = Literal["reading", "drive"]
 RangeType = Literal["suggested", "valid", "normal", "invalid"]
 
 HDSO_ALL, HDSO_NONE, HDSO_BLANK, HDSO_INVALID = -1, -2, -3, -4
@@ -238,10 +239,7 @@ class SensorSpec:
 
 @dataclass(frozen=True, slots=True)
 class Servo:
-    """What every motor element says: raw = angle_cal1 + angle_cal2 * angle_deg; `dir` is the sign of torque.
-
-    `bus` names the bus it hangs on, where there are several; an attribute that SCCILS 0.1 does not have.
-    """
+    """What all motors say: raw = angle_cal1 + angle_cal2 * angle_deg, sign of torque, bus (not in SCCILS 0.1)."""
 
     id_num: int
     name: str
@@ -269,10 +267,7 @@ class AiMotor(Servo):
 class Motor(Servo):
     """`motor`: a servo of any family, by its model. An addition to SCCILS 0.1, of the kind section 9.7 asks for.
 
-    Raw positions are the model's own. A unit of muscle output is `delta_torque_n_m` at the shaft (None: as much as a
-    tick of an AI-1001), or what `torque_table`, a file beside the documents, says of it. `stiffness_n_m_deg` is how
-    stiff the servo's own loop is made, `torque_limit_n_m` where its torque ends at level 0 (None: where the servo's
-    does), and a count of its load reading is `current_scale` units of the current sensor (None: 1).
+    Raw positions are the model's own. docs/servos.md says what each attribute means, and what is meant without it.
     """
 
     model: str = field(kw_only=True)
@@ -280,6 +275,11 @@ class Motor(Servo):
     stiffness_n_m_deg: float | None = None
     torque_limit_n_m: float | None = None
     current_scale: float | None = None
+    current_per_speed: float | None = None
+    current_dead: float | None = None
+    current_sign: CurrentSign = "reading"
+    position_min: int | None = None
+    position_max: int | None = None
     torque_table: str | None = None
 
 

@@ -8,6 +8,7 @@ from sccils_schemas.documents import (
     ActivationFunction,
     AiMotor,
     ControlMode,
+    CurrentSign,
     FunctionSpec,
     FunctionType,
     FunctionUse,
@@ -32,6 +33,7 @@ USES: tuple[FunctionUse, ...] = ("passive_stiffness", "force-length", "force-vel
 
 FUNCTION_TYPES: tuple[FunctionType, ...] = ("constant", "linear", "parabolic", "hyperbolic", "other")
 ACTIVATIONS: tuple[ActivationFunction, ...] = ("constant", "linear", "bilinear")
+SIGNS: tuple[CurrentSign, ...] = ("reading", "drive")
 MODES: tuple[ControlMode, ...] = ("muscle", "position", "force", "none")
 
 
@@ -184,6 +186,11 @@ def _general_motor(node: Node, reader: Reader) -> Motor:
         stiffness_n_m_deg=_quantity(node, "stiffness", reader),
         torque_limit_n_m=_quantity(node, "torqueLimit", reader),
         current_scale=_quantity(node, "currentScale", reader),
+        current_per_speed=_quantity(node, "currentPerSpeed", reader),
+        current_dead=_quantity(node, "currentDead", reader),
+        current_sign=reader.word(node, "currentSign", SIGNS),
+        position_min=_position(node, "positionMin", reader),
+        position_max=_position(node, "positionMax", reader),
         torque_table=reader.optional(node, "torqueTable"),
     )
 
@@ -213,3 +220,7 @@ def _servo(node: Node, reader: Reader) -> dict[str, Any]:
 def _quantity(node: Node, name: str, reader: Reader) -> float | None:
     """Return a number that may be left out; one that the grammar refused is as good as left out."""
     return reader.number(node, name) if name in node.attributes else None
+
+
+def _position(node: Node, name: str, reader: Reader) -> int | None:
+    return reader.integer(node, name) if name in node.attributes else None

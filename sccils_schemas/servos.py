@@ -45,5 +45,10 @@ def attributes_of(servo: Servo) -> dict[str, str | int | float | None]:
         "stiffness": servo.stiffness_n_m_deg,
         "torqueLimit": servo.torque_limit_n_m,
         "currentScale": servo.current_scale,
+        "currentPerSpeed": servo.current_per_speed,
+        "currentDead": servo.current_dead,
+        "currentSign": None if servo.current_sign == "reading" else servo.current_sign,
+        "positionMin": servo.position_min,
+        "positionMax": servo.position_max,
         "torqueTable": servo.torque_table,
     }

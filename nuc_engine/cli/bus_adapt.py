@@ -36,19 +36,30 @@ if TYPE_CHECKING:
 @click.argument("model", metavar="MODEL")
 @click.option("--out", "-o", metavar="NAME", required=True, help="Name of the new configuration, or a folder.")
 @click.option("--ids", type=Ids(), help="Bus ids of the new motors, in the joints' order.  [default: as they were]")
+@click.option(
+    "--strength",
+    metavar="TIMES",
+    type=click.FloatRange(0, 100, min_open=True),
+    help="Torque of a unit of muscle output, times what it was.  [default: by how much more MODEL brakes]",
+)
 @as_json
-def command(config: str, model: str, out: str, ids: tuple[int, ...] | None, as_json: bool) -> int:
+def command(
+    config: str, model: str, out: str, ids: tuple[int, ...] | None, strength: float | None, as_json: bool
+) -> int:
     """Write a copy of CONFIG whose joints have a motor of MODEL too, beside the motors they have.
 
-    The new motors turn the joints as the old ones did: degrees as degrees, a unit of muscle output as much torque,
-    loads in the same units. The bus that is chosen later decides which motors are driven. How horns sit on a real leg no
-    program knows: the calibration has to be looked at before anything moves.
+    The new motors turn the joints as the old ones did: degrees as degrees, at the same speeds, loads in the same units.
+    A servo that is turned brakes by itself, and a strong one more: a unit of muscle output is made as many times as
+    much torque, so that the leg moves as before and pushes harder; --strength says another factor.
+
+    The bus that is chosen later decides which motors are driven. How horns sit on a real leg no program knows: the
+    calibration has to be looked at before anything moves.
     """
     from nuc_engine.adapt import AdaptError, adapt, write_adapted
 
     folder = Path(out) if Path(out).name != out else Path("configs") / out
     try:
-        adapted = adapt(config, model, ids)
+        adapted = adapt(config, model, ids, strength)
         write_adapted(adapted, folder)
     except AdaptError as error:
         raise Refused(*str(error).splitlines()) from error
@@ -72,6 +83,7 @@ def _row(made: AdaptedMotor) -> dict[str, Any]:
         "id": motor.serial_id,
         "angle_cal1": motor.angle_cal1,
         "angle_cal2": motor.angle_cal2,
+        "strength": made.strength,
         "delta_torque_n_m": motor.delta_torque_n_m,
         "delta_ticks": made.delta_ticks,
         "gain": made.gain,
@@ -82,9 +94,9 @@ def _row(made: AdaptedMotor) -> dict[str, Any]:
 
 
 def _print(folder: Path, adapted: Adapted) -> None:
-    say(f"{folder}: {adapted.model} ({adapted.family}), a unit of muscle output as much torque as before")
+    say(f"{folder}: {adapted.model} ({adapted.family})")
     width = max(len(made.joint) for made in adapted.motors)
-    columns = ("id", "raw at 0 deg", "per deg", "N m per unit", "ticks", "P gain", "at most")
+    columns = ("id", "raw at 0 deg", "per deg", "times", "N m per unit", "ticks", "P gain", "at most")
     say(heading(f"{'joint':<{width}}  " + _line(columns)))
     for made in adapted.motors:
         motor = made.motor
@@ -92,6 +104,7 @@ def _print(folder: Path, adapted: Adapted) -> None:
             str(motor.serial_id),
             f"{motor.angle_cal1:.1f}",
             f"{motor.angle_cal2:+.3f}",
+            f"{made.strength:.2f}",
             f"{motor.delta_torque_n_m:.5f}",
             f"{made.delta_ticks:.2f}",
             str(made.gain),
@@ -103,5 +116,5 @@ def _print(folder: Path, adapted: Adapted) -> None:
 
 
 def _line(words: Sequence[str]) -> str:
-    widths = (3, 12, 8, 12, 6, 6, 10)
+    widths = (3, 12, 8, 5, 12, 6, 6, 10)
     return "  ".join(f"{word:>{width}}" for word, width in zip(words, widths, strict=True))

@@ -64,8 +64,8 @@ _HIGHEST = 89
     multiple=True,
     default=("emulated:",),
     show_default=True,
-    help="FAMILY:///dev/...[?baud=N&timeout_us=N] or emulated:[FAMILY][?...], of servos the configuration has motors for;"
-    " repeatable, with names that motors refer to.",
+    help="FAMILY:///dev/...[?baud=N&timeout_us=N] or emulated:[FAMILY][?...], of servos that the configuration has"
+    " motors for; repeatable, with names that motors refer to.",
 )
 @option("--data", metavar="DIR", type=click.Path(path_type=Path), default=Path("data"), show_default=True)
 @option(

@@ -161,7 +161,7 @@ def joint_mode(joint: Ref, mode: Literal["muscle", "force", "position", "hold", 
 
 
 def tweak(joint: Ref, ticks: float) -> Call[Acknowledgement]:
-    """Add a torque to what a joint's muscles ask for, in servo ticks; 0 ends it. Logged."""
+    """Add a torque to what a joint's muscles ask for, in raw ticks of its servo; 0 ends it. Logged."""
     return Call("tweak", Acknowledgement.read, {"joint": joint, "ticks": ticks}, at_least_s=_EDIT_S)
 
 

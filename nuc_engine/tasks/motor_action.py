@@ -113,12 +113,12 @@ class MotorAction:
                 continue
             position = measured[k]
             if drive is _MUSCLE:
-                delta, scale = deltas[k], scales[k]
-                if scale is not None:
-                    delta = scale.ticks(delta)
-                else:
-                    # A delta that is no number reaches the guard as it is; round() would raise.
-                    delta = round(delta) if delta - delta == 0.0 else delta
+                delta = deltas[k]
+                if scales[k] is not None:
+                    delta = scales[k].ticks(delta)
+                # A delta that is no number reaches the guard as it is; round() would raise.
+                elif delta - delta == 0.0:
+                    delta = round(delta)
                 command = position + self._dirs[k] * (delta + tweaks[k])
             else:
                 command = self._other(k, drive, position)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from drivers.servo import ReplyStatus
 from nuc_engine.plan import HdsoPlan, MotorPlan, Plan, Slot
@@ -14,13 +13,16 @@ _OK = int(ReplyStatus.OK)
 NEW, OLD = 0.05, 0.95
 """Weights of the filter of equation 6-4, applied once per sample."""
 
+SPEED_TAU_NS = 20_000_000
+"""Time constant of the speed that loads are corrected by."""
+
 
 class MotorConversion:
     """Converts the replies of the cycle that has just ended; a motor without a good reply is skipped.
 
     angle_deg = (raw - angleCal1) / angleCal2. The current takes the sign of the raw delta that was commanded where the
     motor reports a magnitude only, is counted in units of its sensor, and passes filt = 0.05 new + 0.95 old; the first
-    sample initialises it.
+    sample initialises it. Where a motor says for which interval these weights are, they follow the time that passed.
     Joint velocity, for force-velocity functions, is the filtered difference of successive angles.
     """
 
@@ -48,9 +50,12 @@ class MotorConversion:
                     position = channel.unwrap(position)
             angle = (position - channel.cal1) / channel.cal2
             load = channel.load
-            filtered = sign[k] * current[k] if load is None else load(current[k], sign[k])
+            filtered = sign[k] * current[k] if load is None else load(raw[k], current[k], sign[k], board.stamp_ns[k])
             if channel.started:
-                filtered = NEW * filtered + OLD * channel.filtered
+                if channel.sample_ns:
+                    filtered = channel.blend(filtered, board.stamp_ns[k])
+                else:
+                    filtered = NEW * filtered + OLD * channel.filtered
                 if self._velocity:
                     channel.differentiate(angle, board, k)
             else:
@@ -70,7 +75,11 @@ class _Channel:
         self.angle_index, self.current_index = motor.angle, motor.current
         self.angle_view, self.angle_at = store.locate(Slot(motor.angle))
         self.current_view, self.current_at = store.locate(Slot(motor.current))
-        self.load = _load(motor)
+        self.load = None if _is_plain(motor) else self.converted
+        self.motor = motor
+        self.speed_raw = self.speed_ns = 0
+        self.speed_deg_s = 0.0
+        self.sample_ns, self.kept_ns = motor.sample_ns, 0
         self.span = _span(plan.hdsos[motor.angle]) if motor.overflow_correction else 0
         self.half_span = self.span // 2
         self.started = self.consecutive = False
@@ -82,7 +91,34 @@ class _Channel:
         """Take the first sample: both sensors have a value from now on."""
         self.started = True
         flags[self.angle_index] = flags[self.current_index] = 1
+        self.kept_ns = stamp_ns
         self.last_angle, self.last_ns = angle, stamp_ns
+
+    def speed(self, raw: int, stamp_ns: int) -> float:
+        """Return how fast the shaft turns in the direction of rising raw positions, in deg/s."""
+        if self.speed_ns:
+            elapsed = stamp_ns - self.speed_ns
+            if elapsed > 0:
+                now = (raw - self.speed_raw) * self.motor.tick_deg * 1e9 / elapsed
+                self.speed_deg_s += (now - self.speed_deg_s) * elapsed / (elapsed + SPEED_TAU_NS)
+        self.speed_raw, self.speed_ns = raw, stamp_ns
+        return self.speed_deg_s
+
+    def converted(self, raw: int, reading: int, sign: int, stamp_ns: int) -> float:
+        """Return a load in units of its sensor, from the reading and the sign of the drive."""
+        motor = self.motor
+        load = motor.load_scale * reading
+        if motor.load_per_deg_s:
+            load -= motor.load_per_deg_s * self.speed(raw, stamp_ns)
+        if motor.load_with_drive:
+            return sign * max(0.0, abs(load) - motor.load_dead)
+        return load if motor.load_range[0] < 0 else sign * load
+
+    def blend(self, load: float, stamp_ns: int) -> float:
+        """Filter a load as often as samples would have come in the time that has passed."""
+        elapsed, self.kept_ns = stamp_ns - self.kept_ns, stamp_ns
+        old = OLD ** (elapsed / self.sample_ns)
+        return (1.0 - old) * load + old * self.filtered
 
     def unwrap(self, raw: int) -> int:
         """Follow the raw value over the end of its range: a jump of more than half the range is a wrap (B15).
@@ -108,12 +144,10 @@ class _Channel:
         self.last_angle, self.last_ns = angle, stamp_ns
 
 
-def _load(motor: MotorPlan) -> Callable[[int, int], float] | None:
-    """Return what makes a load of a reading and the sign of the drive; None where it is a magnitude in ticks."""
-    scale = motor.load_scale
-    if motor.load_range[0] < 0:
-        return lambda reading, _: scale * reading
-    return None if scale == 1.0 else lambda reading, sign: scale * sign * reading
+def _is_plain(motor: MotorPlan) -> bool:
+    """Say whether a load reading is a magnitude in units of its sensor, as an AI motor's is."""
+    units = (motor.load_scale, motor.load_per_deg_s, motor.load_dead, motor.load_with_drive)
+    return motor.load_range[0] >= 0 and units == (1.0, 0.0, 0.0, False)
 
 
 def _span(hdso: HdsoPlan) -> int:

@@ -128,6 +128,11 @@ def _check_quantities(motor: Motor, label: str, scope: Scope) -> None:
     if motor.current_scale == 0:
         hint = "negative where the servo counts its load the other way round"
         scope.error(motor.line, f"currentScale of {label} is 0", "units of the current sensor per count", hint)
+    if motor.current_dead is not None and motor.current_dead < 0:
+        scope.error(motor.line, f"currentDead='{motor.current_dead:g}' of {label}", "0 or more units of the sensor")
+    if motor.position_min is not None and motor.position_max is not None and motor.position_min >= motor.position_max:
+        what = f"positionMin='{motor.position_min}' and positionMax='{motor.position_max}' of {label}"
+        scope.error(motor.line, what, "the lowest and the highest raw position it is sent to")
     table = motor.torque_table
     if table is not None and (not _TABLE_NAME.fullmatch(table) or len(table) > MAX_TABLE_NAME):
         what = f"torqueTable='{table[:MAX_TABLE_NAME]}' of {label}"

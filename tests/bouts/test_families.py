@@ -94,7 +94,7 @@ def test_a_torque_table_goes_with_the_bout_and_its_end_is_told(legs, tmp_path):
 # --- gravity -----------------------------------------------------------------------------------------------------
 
 
-IN_THE_AIR = {"world.base_height_cm": 60.0, "variation.start_pose_deg": 0.0, "servo.frictionloss_n_m": 0.002}
+IN_THE_AIR = {"world.base_height_cm": 60.0, "variation.start_pose_deg": 0.0}
 MUSCLES = ("Thorax-Coxa1", "Coxa-Trochanter", "Femur-Tibia")
 
 

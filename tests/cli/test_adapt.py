@@ -64,7 +64,7 @@ def test_show_says_what_a_motor_is_and_what_others_there_are(nuc: Nuc) -> None:
     path.write_text(text)
     shown = nuc("show", "xl")
     assert shown.exit_code == 0, shown.stderr
-    assert "dynamixel: raw 0 to 4095 in ticks of 0.0879 deg" in shown.stdout
+    assert "dynamixel: raw 1102 to 2993 in ticks of 0.0879 deg" in shown.stdout
     assert "a unit of muscle output is" in shown.stdout
     data = json.loads(nuc("show", "xl", "--json").stdout)
     assert data["joints"][0]["motor"]["model"] == "XL430-W250"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from pathlib import Path
 
@@ -18,8 +19,8 @@ MODELS = [("XL330-M288", "dynamixel"), ("XL430-W250", "dynamixel"), ("XM430-W350
 
 @pytest.fixture
 def adapted(tmp_path):
-    def make(config="lin_roach", model="XL430-W250", ids=None):
-        found = adapt(config, model, ids)
+    def make(config="lin_roach", model="XL430-W250", ids=None, strength=None):
+        found = adapt(config, model, ids, strength)
         write_adapted(found, tmp_path / "made")
         made, problems = load_model(tmp_path / "made")
         assert made is not None, problems
@@ -46,25 +47,54 @@ def test_the_same_shaft_angles_are_reached_by_both_motors(adapted, model, family
             assert (after.cal1 + after.cal2 * angle - middle) * known.tick_deg == pytest.approx(shaft, abs=0.05)
 
 
-def test_a_unit_of_muscle_output_is_as_much_torque_as_on_the_leg_it_was_tuned_on(adapted):
-    found, made = adapted()
+@pytest.mark.parametrize("strength", [1.0, 2.5])
+def test_a_unit_of_muscle_output_is_so_many_times_the_torque_of_the_leg_it_was_tuned_on(adapted, strength):
+    found, made = adapted(strength=strength)
     spec = load_spec(Path("configs/lin_roach/plant.toml"))
     for motor, old in zip(build_plan(made, {"": "dynamixel"}).motors, build_plan(made).motors, strict=True):
         kind = spec.motors[old.model]
-        assert motor.delta_torque_n_m == pytest.approx(kind.stall_torque_n_m / spec.servo.saturation_ticks, rel=1e-5)
+        unit = strength * kind.stall_torque_n_m / spec.servo.saturation_ticks
+        assert motor.delta_torque_n_m == pytest.approx(unit, rel=1e-5)
         assert motor.stiffness_n_m_deg == pytest.approx(motor.delta_torque_n_m / 0.654, rel=1e-5)
-        assert motor.torque_limit_n_m == pytest.approx(kind.stall_torque_n_m, rel=1e-5)
+        assert motor.torque_limit_n_m == pytest.approx(strength * kind.stall_torque_n_m, rel=1e-5)
     assert all(made.delta_ticks == pytest.approx(7.4, rel=0.05) for made in found.motors)
 
 
+def test_a_servo_is_made_as_many_times_as_strong_as_it_brakes_more():
+    spec, known = load_spec(Path("configs/lin_roach/plant.toml")), find_family("dynamixel").models["XL430-W250"]
+    found = adapt("lin_roach", "XL430-W250")
+    for made in found.motors:
+        kind = spec.motors[made.source.removeprefix("aimotor ")]
+        brakes = kind.stall_torque_n_m / kind.omega0_rad_s
+        assert made.strength == pytest.approx(known.stall_torque_n_m / known.no_load_rad_s / brakes)
+    assert "times as much torque as before" in "\n".join(found.warnings)
+    assert "times as much torque as before" not in "\n".join(adapt("lin_roach", "XL430-W250", strength=1.0).warnings)
+
+
 @pytest.mark.parametrize(("model", "family"), MODELS)
-def test_the_load_of_a_torque_reads_the_same(adapted, model, family):
-    _, made = adapted(model=model)
+@pytest.mark.parametrize("strength", [1.0, None])
+def test_loads_read_as_on_the_old_servo_at_standstill_and_turning(adapted, model, family, strength):
+    found, made = adapted(model=model, strength=strength)
     spec, known = load_spec(Path("configs/lin_roach/plant.toml")), find_family(family).models[model]
-    for motor, old in zip(build_plan(made, {"": family}).motors, build_plan(made).motors, strict=True):
+    plans = (build_plan(made, {"": family}).motors, build_plan(made).motors)
+    for motor, old, told in zip(*plans, found.motors, strict=True):
         kind = spec.motors[old.model]
-        ai_ticks = 0.1 / kind.stall_torque_n_m * kind.stall_current_a / spec.servo.current_tick_a
-        assert 0.1 / known.load_n_m * motor.load_scale == pytest.approx(ai_ticks, rel=1e-4)
+        for ai_n_m, deg_s in ((0.1, 0.0), (0.1, 120.0), (0.0, 120.0)):
+            duty, turning = ai_n_m / kind.stall_torque_n_m, math.radians(deg_s) / kind.omega0_rad_s
+            ai_ticks = (duty - turning) * kind.stall_current_a / spec.servo.current_tick_a
+            reading = told.strength * ai_n_m / known.load_n_m
+            assert reading * motor.load_scale - deg_s * motor.load_per_deg_s == pytest.approx(ai_ticks, abs=0.01)
+        assert motor.load_with_drive
+        assert motor.load_dead == spec.servo.dead_ticks
+
+
+@pytest.mark.parametrize(("model", "family"), MODELS)
+def test_a_joint_is_sent_no_further_than_before(adapted, model, family):
+    _, made = adapted(model=model)
+    for after, before in zip(build_plan(made, {"": family}).motors, build_plan(made).motors, strict=True):
+        for end in (0, 254):
+            angle = (end - before.cal1) / before.cal2
+            assert after.cal1 + after.cal2 * angle == pytest.approx(after.goals[0 if end == 0 else 1], abs=1)
 
 
 def test_a_held_joint_is_held_where_it_was(adapted):
@@ -98,14 +128,15 @@ def test_adapting_again_replaces_the_motor_of_the_family_and_keeps_others(adapte
     assert made is not None, problems
     assert [motor.model for motor in made.jointlist.joints[0].motors] == ["XM430-W350", "STS3215"]
     # Made from the AI motor each time, not from what was made before.
-    assert build_plan(made, {"": "dynamixel"}).motors[0].delta_torque_n_m == pytest.approx(0.981 / 41.4, rel=1e-4)
+    first = adapt("lin_roach", "XM430-W350").motors[0].motor
+    assert made.jointlist.joints[0].motors[0] == first
 
 
 def test_without_a_plant_the_tables_say_how_strong_the_old_servos_are(tmp_path):
     shutil.copytree("configs/lin_roach", tmp_path / "bare")
     (tmp_path / "bare" / "plant.toml").unlink()
     found = adapt(str(tmp_path / "bare"), "XL430-W250")
-    assert found.motors[0].motor.delta_torque_n_m == pytest.approx(0.981 / 41.4, rel=1e-3)
+    assert found.motors[0].motor.delta_torque_n_m == pytest.approx(found.motors[0].strength * 0.981 / 41.4, rel=1e-3)
     assert "plant.toml" not in dict(found.files)
     assert any("no plant.toml" in warning for warning in found.warnings)
 
@@ -115,10 +146,10 @@ def test_a_shared_plant_is_written_in_full():
 
 
 def test_it_says_that_horns_have_to_be_looked_at_and_what_a_weak_servo_can_not_give():
-    warnings = "\n".join(adapt("lin_roach", "XL330-M288").warnings)
+    warnings = "\n".join(adapt("lin_roach", "XL330-M288", strength=1.0).warnings)
     assert "calibration is nominal" in warnings
     assert "N m at most" in warnings
-    assert "N m at most" not in "\n".join(adapt("lin_roach", "XM430-W350").warnings)
+    assert "N m at most" not in "\n".join(adapt("lin_roach", "XM430-W350", strength=1.0).warnings)
 
 
 def test_ids_can_be_given(adapted):

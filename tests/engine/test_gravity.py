@@ -106,7 +106,7 @@ def test_a_share_is_from_none_to_all(share):
 
 
 def test_without_masses_there_is_no_compensation():
-    with pytest.raises(PlanError, match="needs the masses in plant.toml"):
+    with pytest.raises(PlanError, match=r"needs the masses in plant\.toml"):
         compensated(PLANS["lin_roach"], Path("nowhere") / "plant.toml", 0.5)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 
@@ -110,7 +111,5 @@ def test_what_is_no_table_is_refused(name):
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_table_or_refused(data):
-    try:
-        read_table(data, "t.json")
-    except PlanError as error:
-        assert "t.json" in str(error)
+    with contextlib.suppress(PlanError):
+        assert read_table(data, "t.json").points

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from drivers.bus import READ_ONLY
-from nuc_engine.controls import Controls, refusal
 from nuc_engine.changes import Control
+from nuc_engine.controls import Controls, refusal
 from nuc_engine.guard import Guard
 from nuc_engine.rulecheck import free_ranges
 from nuc_engine.tasks.board import Drive
@@ -17,12 +17,19 @@ from nuc_engine.tasks.motor_conversion import MotorConversion
 from tests.engine.models import ScriptedBus
 from tests.engine.test_tasks import Bench, act, convert
 
-FINE = {"family": "dynamixel", "tick_deg": 0.088, "positions": (0, 4095), "cal1": 2048.0, "cal2": 11.36}
+FINE = {
+    "family": "dynamixel",
+    "tick_deg": 0.088,
+    "positions": (0, 4095),
+    "goals": (0, 4095),
+    "cal1": 2048.0,
+    "cal2": 11.36,
+}
 """A servo of 4096 positions a turn."""
 
 
 def guard_of(bench):
-    return Guard([None], [motor.positions for motor in bench.plan.motors])
+    return Guard([None], [motor.goals for motor in bench.plan.motors])
 
 
 def fine(**more):
@@ -88,9 +95,8 @@ def test_in_muscle_mode_the_force_command_tells_muscle_output():
 
 
 def test_an_ai_motors_delta_is_its_ticks():
-    bench = Bench()
-    action = MotorAction(bench.plan, bench.store, bench.board, ScriptedBus(lambda now, goals: [(100, 0)]), Guard([None]))
-    assert action.scales == [None]
+    bench, bus = Bench(), ScriptedBus(lambda now, goals: [(100, 0)])
+    assert MotorAction(bench.plan, bench.store, bench.board, bus, Guard([None])).scales == [None]
 
 
 @pytest.mark.parametrize(
@@ -137,6 +143,36 @@ def test_loads_without_a_sign_take_that_of_the_drive_and_the_scale():
     conversion = MotorConversion(bench.plan, bench.store, bench.board)
     convert(bench, conversion, 2048, current=40, sign=-1)
     assert bench.value(302) == -10.0
+
+
+def test_what_turning_costs_of_a_reading_is_made_up_for():
+    bench = fine(load_range=(-1000, 1000), load_scale=0.1, load_per_deg_s=0.2)
+    conversion = MotorConversion(bench.plan, bench.store, bench.board)
+    for k in range(200):
+        convert(bench, conversion, 2048 + 10 * k, current=300, stamp=(k + 1) * 5_000_000)
+    # 10 ticks of 0.088 degrees every 5 ms are 176 degrees a second.
+    assert bench.value(302) == pytest.approx(0.1 * 300 - 0.2 * 176, rel=1e-3)
+    for k in range(200):
+        convert(bench, conversion, 4038, current=300, stamp=(k + 201) * 5_000_000)
+    assert bench.value(302) == pytest.approx(30.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(("reading", "sign", "load"), [(100, 1, 5.5), (-100, 1, 5.5), (100, -1, -5.5), (30, 1, 0.0)])
+def test_a_load_as_an_ai_motor_shows_it(reading, sign, load):
+    bench = fine(load_range=(-1000, 1000), load_scale=0.1, load_dead=4.5, load_with_drive=True)
+    conversion = MotorConversion(bench.plan, bench.store, bench.board)
+    convert(bench, conversion, 2048, current=reading, sign=sign)
+    assert bench.value(302) == pytest.approx(load)
+
+
+@pytest.mark.parametrize("every_ns", [1_000_000, 5_000_000, 25_000_000])
+def test_a_filter_for_an_interval_is_as_slow_whatever_the_rate_of_the_bus(every_ns):
+    bench = fine(load_range=(-1000, 1000), sample_ns=5_000_000)
+    conversion = MotorConversion(bench.plan, bench.store, bench.board)
+    convert(bench, conversion, 2048, current=0, stamp=1)
+    for k in range(100_000_000 // every_ns):
+        convert(bench, conversion, 2048, current=100, stamp=1 + (k + 1) * every_ns)
+    assert bench.value(302) == pytest.approx(100 * (1 - 0.95**20), rel=1e-5)
 
 
 def test_what_sensors_can_be_follows_from_the_motor():

@@ -202,6 +202,11 @@ motors = st.builds(
     stiffness_n_m_deg=st.none() | doubles,
     torque_limit_n_m=st.none() | doubles,
     current_scale=st.none() | doubles,
+    current_per_speed=st.none() | doubles,
+    current_dead=st.none() | doubles,
+    current_sign=st.sampled_from(["reading", "drive"]),
+    position_min=st.none() | st.integers(-999, 2**31 - 1),
+    position_max=st.none() | st.integers(-999, 2**31 - 1),
     torque_table=labels,
     **servos,
 )

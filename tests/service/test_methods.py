@@ -367,7 +367,7 @@ def test_every_method_refuses_parameters_it_does_not_know(b):
         ("log", {"start_s": 5.0, "stop_s": 4.0}),
         ("hello", {"name": 5}),
         ("subscribe", {"names": ["gap"], "rate_hz": 0}),
-        ("tweak", {"joint": "Coxa", "ticks": 300}),
+        ("tweak", {"joint": "Coxa", "ticks": 70_000}),
     ],
 )
 def test_parameters_are_checked(b, method, params):

@@ -241,7 +241,10 @@ def _register_joints(group: Group) -> None:
     @click.argument("ticks", type=float)
     @as_json
     def tweak(target: Target, joint: str, ticks: float, as_json: bool) -> int:
-        """Add a torque to what a joint's muscles ask for, in servo ticks. Logged, so that analysis knows of it."""
+        """Add a torque to what a joint's muscles ask for, in raw ticks of its servo. Logged: analysis knows of it.
+
+        A tick is 0.654 degrees of delta on an AI motor, 0.088 degrees on most others: what it is worth differs.
+        """
         with daemon(target) as leg:
             return told(as_json, f"{joint} tweak {ticks:g}", act(leg, target, calls.tweak(joint, ticks)))
 
