@@ -44,10 +44,9 @@ class EchoPort(PortAround):
     def write(self, data: bytes, now_ns: int) -> None:
         """Send `data`, and expect it back. Raises `PortError`."""
         self._port.write(data, now_ns)
-        if data:
-            self._owed.append((data, now_ns))
-            if len(self._owed) > _MOST_OWED:
-                self._forget(1)
+        self._owed.append((data, now_ns))
+        if len(self._owed) > _MOST_OWED:
+            self._forget(1)
 
     def read(self, now_ns: int) -> bytes:
         """Return every unread byte that has completely arrived by `now_ns` and is no echo."""

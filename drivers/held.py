@@ -32,59 +32,43 @@ class Source(Protocol):
 class LatencyTimer:
     """An adapter between a line and its host; instants must be asked for in their order."""
 
-    __slots__ = ("_buffer", "_period_ns", "_source", "_tick_ns")
+    __slots__ = ("_period_ns", "_source", "_tick_ns")
 
     def __init__(self, source: Source, period_ns: int) -> None:
         """Let the timer of `source`'s adapter take `period_ns`, from instant 0 on."""
         self._source = source
         self._period_ns = period_ns
         self._tick_ns = period_ns
-        self._buffer = b""
 
     def take(self, now_ns: int) -> bytes:
         """Return what the host was given up to `now_ns` and has not taken yet."""
         given = bytearray()
-        while True:
-            tick_ns = self._next_tick(self._tick_ns, self._arrival_ns(1))
-            full_ns = self._arrival_ns(PACKET)
-            at_ns = min(full_ns, tick_ns)
-            if at_ns > now_ns or at_ns == NEVER:
-                return bytes(given)
-            self._buffer += self._source.read(at_ns)
-            count = PACKET if full_ns <= tick_ns else len(self._buffer)
-            given += self._buffer[:count]
-            self._buffer = self._buffer[count:]
+        while (at_ns := self._next_ns(0, self._tick_ns)) <= now_ns and at_ns != NEVER:
+            given += self._source.read(at_ns)
             self._tick_ns = at_ns + self._period_ns
+        return bytes(given)
 
     def ready_ns(self, count: int) -> int:
         """Return when the host will have been given `count` more bytes; `NEVER` if they are not on the way."""
-        if self._arrival_ns(count) == NEVER:
+        if self._source.ready_ns(count) == NEVER:
             return NEVER
         given, tick_ns = 0, self._tick_ns
         while True:
-            tick_ns = self._next_tick(tick_ns, self._arrival_ns(given + 1))
-            at_ns = min(self._arrival_ns(given + PACKET), tick_ns)
-            if at_ns < tick_ns:
-                given += PACKET
-            else:
-                most = given + PACKET
-                while given < most and self._arrival_ns(given + 1) <= at_ns:
-                    given += 1
+            at_ns = self._next_ns(given, tick_ns)
+            while given < count and self._source.ready_ns(given + 1) <= at_ns:
+                given += 1
             if given >= count:
                 return at_ns
             tick_ns = at_ns + self._period_ns
 
-    def _arrival_ns(self, count: int) -> int:
-        """Return when `count` bytes that the host has not been given will have reached the adapter."""
-        waiting = len(self._buffer)
-        return 0 if count <= waiting else self._source.ready_ns(count - waiting)
-
-    def _next_tick(self, tick_ns: int, first_ns: int) -> int:
-        """Return when the timer ends for the first time with something to give, the first byte being there then."""
+    def _next_ns(self, given: int, tick_ns: int) -> int:
+        """Return when something is given over next, `given` bytes having been so before, and the timer ending then."""
+        first_ns = self._source.ready_ns(given + 1)
         if first_ns == NEVER:
             return NEVER
         missing_ns = max(0, first_ns - tick_ns)
-        return tick_ns + -(-missing_ns // self._period_ns) * self._period_ns
+        tick_ns += -(-missing_ns // self._period_ns) * self._period_ns
+        return min(self._source.ready_ns(given + PACKET), tick_ns)
 
 
 class HeldPort(PortAround):
