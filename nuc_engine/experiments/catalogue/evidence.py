@@ -282,7 +282,7 @@ PROBE_SIDEWAYS = Probe(
     name="height of the body, values as printed",
     question="Does the null leg stop where the foot has further to reach down, when all thresholds are as printed?",
     quantity="height of the body (cm)",
-    levels=_levels((16, 18, 20, 22, 24, 26), _high),
+    levels=_levels((16, 18, 20, 22, 24, 25, 26), _high),
     measure=measure_sideways,
     repetitions=5,
 )

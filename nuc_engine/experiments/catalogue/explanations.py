@@ -58,8 +58,13 @@ drags it through the robot's backward cycle, and ends in ITB, in every repetitio
 resistance, it seems; on this plant it can not be put into forward stepping, which breaks down with 0.15 (two bouts of
 two, tuning seeds).""",
     ("muscles-sideways", "muscles-sideways"): """\
-With the printed activations the emulated leg detects the ground with either model. What stopped the robot, a tibia
-that overextends before the very small rise of the load at touch-down is noticed (7.2.1), seldom happens here.""",
+At 16 cm the null leg finds the ground in time, whatever the thresholds: with 36 combinations of HDSO 103, 105 and
+108, two bouts each with tuning seeds, it never stopped. What stopped the robot, a tibia that overextends before the
+very small rise of the load at touch-down is noticed (7.2.1), is there on this leg too, but further up, where the foot
+has a longer way down. With all thresholds as printed (experiment below) the tibia turns back at 48 degrees at 16 cm; at
+24 cm it extends to half of that in some repetitions, and the leg stands stretched out, as in Figure 7-8, while the
+piecewise constant one steps. The height at which this begins is a matter of the leg's geometry, and 16 cm is printed; so
+the criterion asks for it there.""",
     ("muscles-forward", "ten minutes"): """\
 Both models walk for ten minutes, and over all repetitions the linear one narrows the step durations as on the robot
 (ratio and interval in the table). It does not narrow the differences of successive minima. With either model they
