@@ -113,9 +113,9 @@ class MotorAction:
                 continue
             position = measured[k]
             if drive is _MUSCLE:
-                delta = deltas[k]
-                if scales[k] is not None:
-                    delta = scales[k].ticks(delta)
+                delta, scale = deltas[k], scales[k]
+                if scale is not None:
+                    delta = scale.ticks(delta)
                 # A delta that is no number reaches the guard as it is; round() would raise.
                 elif delta - delta == 0.0:
                     delta = round(delta)

@@ -62,7 +62,7 @@ _WORDS = {Joint: "joint", Muscle: "muscle", State: "state", SenseOrgan: "sense o
 
 
 def _word(element: Labelled) -> str:
-    return _WORDS.get(type(element), "motor")
+    return next((word for kind, word in _WORDS.items() if isinstance(element, kind)), "motor")
 
 
 def _labelled(jointlist: JointList) -> Iterator[Labelled]:
