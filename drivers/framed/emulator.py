@@ -125,7 +125,6 @@ class FramedEmulator:
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes whose first bit starts at `now_ns`, or when the line is free. Raises `PlantFault`."""
         wire, baud = self._wire, self.baud
-        self._follow_rate()
         start_ns = max(now_ns, self._rx_free_ns)
         if start_ns - self._rx_free_ns > FORGET_NS:
             self._parser.forget()

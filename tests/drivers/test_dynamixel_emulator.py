@@ -108,6 +108,14 @@ def test_a_ping_for_all_is_answered_in_the_order_of_ids():
     host = dynamixel(20, 3, 9)
     statuses = host.ask(BROADCAST, PING, wait_ns=1000 * MS)
     assert [status.bus_id for status in statuses] == [3, 9, 20]
+    now = host.now_ns
+    host.port.write(DIALECT.instruction(BROADCAST, PING), now)
+    slot = wire_ns(14, 1_000_000) + 508_000
+    begins = now + wire_ns(10, 1_000_000) + 500_000 + DEFAULT_TURNAROUND_NS
+    assert host.port.ready_ns(14) == begins + 3 * slot + wire_ns(14, 1_000_000)
+    assert host.port.ready_ns(42) == begins + 20 * slot + wire_ns(14, 1_000_000)
+    host.now_ns += 1000 * MS
+    host.port.read(host.now_ns)
     host.emulator.answer_as(0, 3)
     reply = host.send(DIALECT.instruction(BROADCAST, PING), 1000 * MS)
     assert [packet.bus_id for _, packet in DIALECT.parser(status=True).feed(reply)] == [3, 9]

@@ -141,6 +141,12 @@ def test_an_id_the_wire_has_not_is_refused(bus_id):
         feetech(1).emulator.answer_as(0, bus_id)
 
 
+def test_id_0_is_one_like_others():
+    host = feetech(1)
+    host.emulator.answer_as(0, 0)
+    assert len(host.ping(0)) == 1
+
+
 def test_what_was_said_to_servos_off_the_line_is_not_heard():
     host = feetech(1)
     host.write(1, TORQUE, 1)
@@ -284,6 +290,13 @@ def test_a_request_right_behind_another_is_lost_when_the_first_is_answered_meanw
     host = feetech(1, 2, turnaround_ns=100_000)
     assert host.send(ping + write) == DIALECT.status(1, 0) + DIALECT.status(2, 0)
     assert host.emulator.collisions == 0
+
+
+@pytest.mark.parametrize(("turnaround_ns", "lost"), [(79_999, 1), (80_000, 0)])
+def test_a_request_that_is_over_when_the_answer_begins_is_heard(turnaround_ns, lost):
+    host = feetech(1, 2, turnaround_ns=turnaround_ns)
+    host.send(DIALECT.instruction(1, PING) + DIALECT.instruction(2, 0x03, b"\x28\x01"))
+    assert host.emulator.collisions == lost
 
 
 def test_a_request_as_soon_as_the_answer_is_over_is_heard():
