@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.aimotor.codec import encode_break, encode_passive, encode_position, encode_read, encode_sync
+from drivers.aimotor.codec import encode_break, encode_passive, encode_position, encode_read, encode_sync, encode_wheel
 from drivers.port import wire_ns
 from nuc_engine.emulation.bytelog import Beyond, commands_beyond, last_drive_ns, read, torque_off_ns
 from nuc_engine.emulation.errors import ByteLogError
@@ -252,3 +252,18 @@ def test_a_goal_is_measured_against_the_last_reply_the_host_had(path):
 def test_a_goal_before_any_reply_is_beyond_every_limit(path):
     log, _ = logged(path, [drive(AT, 0, 100), drive(AT + 300 * US, 0, 100), drive(AT + 10 * MS, 0, 100)])
     assert [beyond[1:] for beyond in commands_beyond(log, {0: 254})] == [(0, 100, -1)] * 2
+
+
+def test_after_a_request_with_a_wrong_checksum_one_begins_where_its_piece_does(path):
+    spoilt = encode_read(0)[:3] + b"\x00"
+    log, _ = logged(path, [(AT, spoilt + encode_read(1))])
+    assert log.bad_checksums == 1
+    assert log.frames[0].start_ns == pytest.approx(AT, abs=2 * US)
+    assert log.frames[0].end_ns == pytest.approx(AT + 2 * WIRE, abs=2 * US)
+
+
+def test_a_servo_that_turns_like_a_wheel_is_driven_without_a_goal(path):
+    log, _ = logged(path, [off(AT, 0), (AT + 5 * MS, encode_wheel(0, clockwise=True, speed=3))])
+    assert log.frames[1].goals() == {}
+    assert last_drive_ns(log) == log.frames[1].end_ns
+    assert torque_off_ns(log, [0]) == {0: None}

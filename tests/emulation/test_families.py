@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from drivers.aimotor.codec import encode_read
 from drivers.bench import discover, finish, read_all
 from drivers.bus import READ_ONLY, Bus
 from drivers.factory import bus_on_port
-from drivers.port import NEVER
+from drivers.port import NEVER, wire_ns
 from drivers.servo import ReplyStatus
 from drivers.url import LineSpec
 from nuc_engine.adapt import adapt, write_adapted
@@ -18,6 +21,7 @@ from nuc_engine.emulation.bytelog import ByteLog, commands_beyond, last_drive_ns
 from nuc_engine.emulation.commands import Commands
 from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.loop import EmulatorLoop
+from nuc_engine.emulation.process import EmulatorProcess, Places
 from nuc_engine.emulation.rawlog import Event, Kind, LogHeader, RawLog, read_records
 from nuc_engine.emulation.terminal import Terminal
 from tests.cli.conftest import CONFIGS
@@ -254,10 +258,17 @@ def test_a_long_request_is_heard_in_pieces_so_that_the_plant_is_not_far_ahead(
         ahead.append(now_ns + process.leg.start_ns - process.world.now_ns),
         advance(now_ns),
     )[1]
-    for _ in range(5):
+    for _ in range(20):
         process.send(*process.bus.position_raw)
     assert process.bus.status == OK
     assert max(ahead) < 3 * MS
+    log = process.read_log()
+    spans = [frame.end_ns - frame.start_ns for frame in log.frames if frame.kind == "sync write" and frame.goals()]
+    assert spans
+    assert all(span == pytest.approx(wire_ns(34, 57_600), abs=10) for span in spans), "each byte has its own time"
+    assert min(b.start_ns - a.end_ns for a, b in pairwise(log.frames)) >= -10
+    process.terminal.unplug()
+    process.log.close()
 
 
 def test_a_configuration_for_one_family_is_no_leg_of_another(configs: dict[str, str]) -> None:
@@ -265,6 +276,34 @@ def test_a_configuration_for_one_family_is_no_leg_of_another(configs: dict[str, 
 
     with pytest.raises(BoutRefused, match="no motor of the family dynamixel"):
         Leg(LegSpec(configs["aimotor"], "dynamixel"))
+
+
+def test_the_buses_of_one_leg_may_be_of_different_families(tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    write_adapted(adapt(ROACH, "STS3215"), folder)
+    text = (folder / "joints.xml").read_text()
+    blocks = re.split(r"(?=<joint )", text)
+    for k, block in enumerate(blocks[1:5]):
+        # The first two joints have AI motors on the left, the other two Feetech servos on the right.
+        gone = r"<motor .*?</motor>|<motor [^>]*/>" if k < 2 else r"<aimotor .*?</aimotor>|<aimotor [^>]*/>"
+        kept = re.sub(gone, "", block, flags=re.DOTALL)
+        blocks[k + 1] = re.sub(r'serialID="\d+"', f'serialID="{k}" bus="{"left" if k < 2 else "right"}"', kept)
+    (folder / "joints.xml").write_text("".join(blocks))
+    left = Leg(LegSpec(str(folder), "aimotor", plant="loopback", bus="left"))
+    right = Leg(LegSpec(str(folder), "feetech", plant="loopback", bus="right"))
+    assert [servo.model for servo in left.servos] == ["1001", "701"]
+    assert [servo.model for servo in right.servos] == ["STS3215"] * 2
+
+
+def test_the_whole_process_hears_where_requests_end(tmp_path: Path) -> None:
+    world = World(now_ns=20 * MS)
+    spec = LegSpec(ROACH, options={"baud": 460_800.0}, plant="loopback")
+    with EmulatorProcess(Leg(spec), Places(tmp_path / "leg"), world.now, world.wait) as process:
+        process.loop._tty = world
+        world.script = [(30 * MS, encode_read(0) + encode_read(1) + encode_read(2))]
+        while world.now_ns < 40 * MS:
+            process.loop.turn()
+        assert process.loop.exchanges == 3
 
 
 def test_read_only_moves_nothing(process: Process) -> None:

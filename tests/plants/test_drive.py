@@ -155,6 +155,7 @@ def test_stiffness_and_limit_can_change_and_levels_and_release_end_them() -> Non
         lambda: plant.command(0, goal, 0),
         lambda: plant.drive(0, goal, 1.0, 0.05),
         lambda: plant.release(0),
+        lambda: plant.drive(0, goal, 1.0, 0.05),
     ):
         do()
         at = round(len(forces) + 1) * MS
@@ -162,7 +163,7 @@ def test_stiffness_and_limit_can_change_and_levels_and_release_end_them() -> Non
         forces.append(plant.motion(0).torque_n_m)
     assert forces[:4] == pytest.approx([0.05, 0.08, 0.0, 0.0], abs=1e-9)
     assert forces[4] > 0.5
-    assert forces[5:] == pytest.approx([0.05, 0.0], abs=1e-9)
+    assert forces[5:] == pytest.approx([0.05, 0.0, 0.05], abs=1e-9)
 
 
 @pytest.mark.parametrize("sense", [1, -1])
@@ -175,6 +176,23 @@ def test_speed_has_the_sign_of_rising_angles(sense: int) -> None:
     seen = plant.motion(0)
     assert seen.speed_deg_s > 5.0
     assert seen.angle_deg - before == pytest.approx(seen.speed_deg_s * 0.001, rel=0.1)
+
+
+@pytest.mark.parametrize("sense", [1, -1])
+def test_a_motor_that_is_turned_faster_than_it_drives_is_a_generator(sense: int) -> None:
+    plant = pendulum(sense, servo={"frictionloss_n_m": 0.0})
+    goal = shaft_deg(plant, 90.0, sense) + 1000.0
+    plant.drive(0, goal, 1.0, 0.3)
+    plant.advance(MS)
+    assert plant.motion(0).current_a > 0.0
+    plant.advance(10 * MS)
+    plant.drive(0, goal, 1.0, 0.01)
+    plant.advance(11 * MS)
+    seen = plant.motion(0)
+    assert seen.speed_deg_s > 0.0
+    assert seen.torque_n_m == pytest.approx(0.01)
+    assert seen.current_a == pytest.approx(3.0 * (0.005 - math.radians(seen.speed_deg_s) / 8.0), rel=1e-6)
+    assert seen.current_a < 0.0
 
 
 def test_motion_draws_the_noise_that_sample_draws() -> None:
@@ -269,7 +287,19 @@ def test_a_free_shafts_motion_is_its_sample_with_signs() -> None:
     assert (plant.motion(0).angle_deg, abs(plant.motion(0).current_a)) == pytest.approx(plant.sample(0))
     plant.release(0)
     assert plant.motion(0)[2:] == (0.0, 0.0)
-    plant.drive(0, middle, 0.02, 1.0)
-    plant.command(0, middle + 40.0, 4)
+
+
+def test_a_level_or_a_release_ends_what_a_free_shaft_was_told_of_its_stiffness() -> None:
+    plant = LoopbackPlant(ROACH)
+    middle = plant.sample(0)[0]
+    plant.drive(0, middle, 0.02, 1e-4)
+    plant.command(0, middle + 10.0, 4)
+    plant.advance(100 * MS)
+    # w = 10/s, t = 0.1 s, as if it had never been driven otherwise
+    assert plant.sample(0)[0] == pytest.approx(middle + 10.0 - 7.357588823428847)
+    plant.drive(0, middle + 100.0, 0.02, 1.0)
+    plant.advance(120 * MS)
+    at, speed = plant.sample(0)[0], plant.motion(0).speed_deg_s
+    plant.release(0)
     plant.advance(3000 * MS)
-    assert plant.sample(0)[0] == pytest.approx(middle + 40.0)
+    assert plant.sample(0)[0] == pytest.approx(at + speed / 20.0)
