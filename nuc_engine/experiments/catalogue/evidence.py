@@ -39,13 +39,12 @@ from nuc_engine.experiments.catalogue.subsets import EXPERIMENT_FB
 from nuc_engine.experiments.catalogue.transitions import EXPERIMENT_D1, EXPERIMENT_D2, criterion_d1
 from nuc_engine.experiments.catalogue.unloading import (
     EXPERIMENT_DROPOUT,
-    EXPERIMENT_MAGNET,
     PREDICTED,
     SCHEDULES,
     gains,
     unaided,
 )
-from nuc_engine.experiments.protocol import BoutPlan, Experiment, Level, Observation, Observations, Probe, Window
+from nuc_engine.experiments.protocol import BoutPlan, Level, Observation, Observations, Probe, Window
 
 Numbers = Mapping[str, float]
 Edits = Mapping[tuple[int, float], float | None]
@@ -313,29 +312,25 @@ def _raised(plan: BoutPlan, value: float) -> tuple[BoutPlan, ...]:
     return (_edited(plan, {(number, 0.0): value + gap for number, gap in _LOADS.items()}),)
 
 
-def _probe_unloading(experiment: Experiment, kind: str, levels: tuple[float, ...], repetitions: int) -> Probe:
-    (plan,) = next(row for row in experiment.rows if row.name == kind).bouts
+def _probe_unloading(kind: str) -> Probe:
+    (plan,) = next(row for row in EXPERIMENT_DROPOUT.rows if row.name == kind).bouts
     return Probe(
         name="threshold of the load",
-        question="Would the leg notice while it presses down that it is unloaded, if the thresholds were higher?",
+        question="Would the leg notice while it presses down that the ground is gone, if the thresholds were higher?",
         quantity="HDSO 101 and 108, load below which the leg counts as unloaded (ticks)",
-        levels=_levels(levels, partial(_raised, plan)),
+        levels=_levels((0, 0.5, 1), partial(_raised, plan)),
         measure=partial(measure_unloading, kind),
         as_is="0",
-        repetitions=repetitions,
+        repetitions=2,
     )
 
 
-PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = (
-    {
-        ("Fb", "Fb"): (PROBE_FB,),
-        ("Gc", "Gc"): (PROBE_GC,),
-        ("Ea", "Ea"): (PROBE_EA,),
-        ("Eb", "Eb"): (PROBE_E,),
-        ("Ec", "Ec"): (PROBE_E,),
-        ("muscles-sideways", "muscles-sideways"): (PROBE_SIDEWAYS,),
-        ("muscles-forward", "ten minutes"): (PROBE_NOISE,),
-    }
-    | {("dropout", kind): (_probe_unloading(EXPERIMENT_DROPOUT, kind, (0, 0.5, 1), 2),) for kind in PREDICTED}
-    | {("magnet", kind): (_probe_unloading(EXPERIMENT_MAGNET, kind, (0, 0.5), 2),) for kind in PREDICTED}
-)
+PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = {
+    ("Fb", "Fb"): (PROBE_FB,),
+    ("Gc", "Gc"): (PROBE_GC,),
+    ("Ea", "Ea"): (PROBE_EA,),
+    ("Eb", "Eb"): (PROBE_E,),
+    ("Ec", "Ec"): (PROBE_E,),
+    ("muscles-sideways", "muscles-sideways"): (PROBE_SIDEWAYS,),
+    ("muscles-forward", "ten minutes"): (PROBE_NOISE,),
+} | {(name, kind): (_probe_unloading(kind),) for name in ("dropout", "magnet") for kind in PREDICTED}
