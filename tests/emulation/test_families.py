@@ -278,6 +278,17 @@ def test_a_configuration_for_one_family_is_no_leg_of_another(configs: dict[str, 
         Leg(LegSpec(configs["aimotor"], "dynamixel"))
 
 
+def test_a_request_of_many_records_has_its_time_on_the_wire(tmp_path: Path, configs: dict[str, str]) -> None:
+    process = Process(tmp_path, configs["dynamixel"], "dynamixel")
+    process.settle()
+    for _ in range(20):
+        process.send(*process.bus.position_raw)
+    frames = [frame for frame in process.read_log().frames if frame.kind == "sync write" and frame.goals()]
+    assert {frame.end_ns - frame.start_ns for frame in frames} == {wire_ns(34, 1_000_000)}
+    process.terminal.unplug()
+    process.log.close()
+
+
 def test_the_buses_of_one_leg_may_be_of_different_families(tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
     write_adapted(adapt(ROACH, "STS3215"), folder)
