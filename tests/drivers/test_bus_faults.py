@@ -170,6 +170,16 @@ def test_discover_takes_no_noise_for_a_servo():
     assert bus.found == (4,)
 
 
+def test_discover_takes_back_whom_a_third_byte_makes_doubtful():
+    replies = [b""] * 31
+    replies[4], replies[9] = b"\x0a\x64\x07", b"\x0a\x64"
+    bus = AiMotorBus(InProcessPort(Mouth(*replies), 57_600), addresses(0))
+    bus.discover(0)
+    bus.run_until(FAR)
+    assert bus.found == (9,)
+    assert bus.stray_bytes == 1
+
+
 def test_noise_between_cycles_is_thrown_away_and_the_line_must_fall_silent_first():
     port, _, _plant = wired(0)
     bus = AiMotorBus(port, addresses(0))
