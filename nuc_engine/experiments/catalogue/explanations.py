@@ -63,7 +63,8 @@ Until the rules change the leg goes on turning, but with steps of unequal length
 does not print, and three rows hang on them. The experiment below takes them over to another set, with which Eb and
 Ec come out as seen. But with this set D1, where it comes before the forward-type changeset, makes steps more often.
 26 sets were tried in all (tuning seeds, HDSO 104 between 125 and 165 degrees): one other made Eb regular and left D1
-at rest, but lost Ec; none had all three. The scripts keep the set with which D1 comes out.""",
+at rest, but lost Ec; none had all three. The scripts keep the set with which D1 comes out. The few backward steps after
+the change of rules are there as on the robot (table).""",
     ("Ec", "Ec"): """\
 The turn falls apart during the last part of the change: pauses of two to three and a half seconds come before the
 rules change, where the robot's leg went on with sweeping arcs. How far it falls apart is a matter of the activations
