@@ -99,6 +99,12 @@ def test_fast_replies_come_back_as_they_were_said_without_stuffing(parts):
     assert split_fast(packet, 3, len(parts)) == statuses
 
 
+def test_what_looks_like_stuffing_in_a_fast_reply_is_left_as_it_is():
+    statuses = [Packet(1, -1, b"\xff\xff\xfd\xfd", 0), Packet(2, -1, b"\xff\xff\xfd\x00", 0)]
+    ((_, packet),) = feed_all(fast_status(statuses), status=True)[0]
+    assert split_fast(packet, 4, 2) == statuses
+
+
 def test_a_fast_reply_that_was_stuffed_is_understood_too():
     statuses = [Packet(1, -1, b"\xff\xff\xfd\x07", 0), Packet(2, -1, bytes(4), 0)]
     plain = fast_status(statuses)
@@ -181,6 +187,15 @@ def test_a_packet_whose_sender_did_not_stuff_is_understood(params):
     assert parser.idle
 
 
+def test_a_packet_within_one_that_was_not_stuffed_comes_first():
+    inner = DIALECT.instruction(2, PING)
+    frame = unstuffed(1, WRITE, b"\x74\x00" + inner)
+    for cuts in ((), range(1, len(frame))):
+        found, parser = feed_all(frame, status=False, cuts=cuts)
+        assert [packet for _, packet in found] == [Packet(2, PING)]
+        assert parser.stray_bytes == len(frame) - len(inner)
+
+
 def test_a_packet_with_a_wrong_crc_is_thrown_away_and_counted():
     frame = bytearray(DIALECT.status(1, 0, b"abcd"))
     frame[-3] ^= 1
@@ -194,8 +209,10 @@ def test_a_bad_packet_does_not_take_the_next_one_with_it():
     for cut in range(1, 15):
         # A status that lost its end: its length reaches into the next one.
         data = DIALECT.status(1, 0, b"abcd")[:-cut] + good
-        found, _ = feed_all(data, status=True)
+        found, parser = feed_all(data, status=True)
         assert found == [(len(data) - 1, Packet(2, -1, b"abcd", 0))], cut
+        # The bytes of the bad one are strays, unless it ended in a whole frame that was wrong.
+        assert parser.stray_bytes == len(data) - len(good) or (parser.bad_checksums == 1 and parser.stray_bytes == 0)
 
 
 def test_a_damaged_length_swallows_nothing():

@@ -558,6 +558,26 @@ def test_limp_needs_no_set_up(family):
 
 
 @both
+def test_a_limp_servo_that_was_missed_is_told_again(family):
+    leg = Leg(family)
+    for _ in range(2):
+        leg.cycle(LIMP)
+    leg.emulator.unplug(1)
+    leg.cycle(LIMP)
+    leg.emulator.plug(1)
+    leg.cycle(LIMP)
+    assert leg.cycle(LIMP) == [OK] * 4
+    leg.requests()
+    leg.cycle(LIMP)
+    assert leg.reads_only()
+    leg.emulator.unplug(1)
+    leg.cycle(LIMP)
+    leg.requests()
+    leg.cycle(LIMP)
+    assert {bus_id for bus_id, _, _ in leg.writes()} == {2}
+
+
+@both
 def test_limp_that_was_not_confirmed_is_not_ok_and_said_again(family):
     leg = Leg(family)
     leg.go(START)
