@@ -26,8 +26,8 @@ class EchoPort(PortAround):
     """Takes exactly the bytes that were sent out of what comes in, comparing them.
 
     What comes in place of an echo is handed on: to the bus it is stray, or the late reply to what it asked before. The
-    echo is looked for until it comes, or that of a later message does, or a second is over, because one that reached the
-    bus could be taken for a reply (requests and replies of Feetech servos look alike). `echo_errors` counts messages
+    echo is looked for until it comes, or that of a later message does, or a second is over: one that reached the bus
+    could be taken for a reply (requests and replies of Feetech servos look alike). `echo_errors` counts messages
     whose echo never came as it was sent.
     """
 

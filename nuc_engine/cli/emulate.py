@@ -59,8 +59,8 @@ _PRIORITY = 60
         " flip, insert, truncate, delay, babble, delay_us; what is not named is 0); unplug and plug (the adapter, or"
         " one servo); stick and unstick (servo); supply (on); brown_out (servo); babble and trip (servo, on); wrong_id"
         " (servo, id); overload (limit_a, after_ms); stall (ms); kick (force_n: [forward, left, up], duration_ms; what"
-        " is not named is drawn from the seed); load (down_n, duration_ms); disconnect (joint, duration_ms) and reconnect"
-        " (duration_ms); ground (present); height (height_cm); quit. Each is answered with a line.",
+        " is not named is drawn from the seed); load (down_n, duration_ms); disconnect (joint, duration_ms) and"
+        " reconnect (duration_ms); ground (present); height (height_cm); quit. Each is answered with a line.",
         "The byte log holds every byte in either direction with its instants; nuc_engine.emulation.bytelog reads it.",
     ),
 )
