@@ -36,7 +36,6 @@ SPREAD_BYTES: Final = 2
 
 _LATE_SHARE: Final = 10
 
-_DRAIN_REPLIES: Final = 8
 _NOTHING_ODD: Final = -1
 
 
@@ -233,12 +232,9 @@ class Pipeline:
         return self._sent_ns[-1] + self._request_ns + self._reply_ns + self._shortest_ns + self._after_ns
 
     def _drained_ns(self) -> int:
-        """Return until when replies under way are waited for: all of them, or the last one's timeout; then silence."""
-        last_ns = self._sent_ns[-1] + self._timeout_ns
-        silent_ns = self.heard_ns + self._reply_ns
-        if self._came >= REPLY_BYTES * self.written:
-            return min(silent_ns, last_ns + _DRAIN_REPLIES * self._reply_ns)
-        return min(max(silent_ns, last_ns), last_ns + _DRAIN_REPLIES * self._reply_ns)
+        """Return until when replies under way are waited for: all of them, or the last one's timeout."""
+        all_came = self._came >= REPLY_BYTES * self.written
+        return self.heard_ns if all_came else self._sent_ns[-1] + self._timeout_ns
 
     def _plan_wake(self) -> None:
         wake_ns = self._port.ready_ns(1)

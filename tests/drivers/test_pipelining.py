@@ -165,6 +165,7 @@ def test_uneven_turnarounds_keep_it_from_beginning():
             lengths.append(end - now)
             now = end
         assert (min(lengths) < 3.6 * MS) is begins
+        assert bus.fallbacks == 0
         assert bus.status == [OK] * 4
 
 
@@ -270,6 +271,29 @@ def test_torque_off_does_not_wait_until_what_went_wrong_has_passed():
     assert bus.run_until(FAR) < now + 2 * MS + 4 * (REQUEST_NS + REPLY_NS + 4 * MS + 1 * MS)
     assert plant.commands() == [("release", k) for k in (1, 2, 3)]
     assert bus.status[0] == MISSED
+
+
+def test_nor_does_it_when_that_goes_wrong_after_it_was_asked_for():
+    bus, emulator, plant, _ = faulty_rig()
+    now = warm_up(bus)
+    emulator.unplug(0)
+    bus.start(now, [50, 95, 145, 215])
+    bus.torque_off(now + MS // 2)
+    # Overdue at 1.45 ms; then servo 0 has its 5 ms to confirm, and the second torque-off is heard at 7.2 ms.
+    bus.run_until(now + 8 * MS)
+    assert plant.commands()[-1] == ("release", 1)
+    bus.run_until(FAR)
+    assert [call for call in plant.commands() if call[0] == "release"][-3:] == [("release", k) for k in (1, 2, 3)]
+
+
+def test_a_load_of_255_is_no_reply():
+    bus, servos, _ = crowd()
+    now = warm_up(bus)
+    servos.plan[servos.count + 2] = lambda reply: (0, b"\xff" + reply[1:])
+    cycle(bus, now)
+    assert bus.fallbacks == 1
+    assert bus.implausible == 1
+    assert bus.current_raw == [10] * 4
 
 
 def test_limp_goals_are_exchanged_one_by_one():
