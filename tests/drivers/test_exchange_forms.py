@@ -305,6 +305,14 @@ def test_bytes_that_are_no_ten_bit_position_are_refused():
         assert (bus.status, bus.position_raw) == ([OK], [400])
 
 
+def test_what_a_move_is_answered_with_is_not_taken_for_where_the_shaft_is():
+    where, sent_to = bytes((3, 16)), bytes((3, 116))
+    bus = AiMotorBus(InProcessPort(Voice(where, sent_to, where), BAUD), wcks(0), ten_bit=True)
+    now = cycle(bus, 0, [-1])
+    cycle(bus, now, [500])
+    assert (bus.status, bus.position_raw, bus.implausible) == ([OK], [400], 0)
+
+
 def test_how_far_a_shaft_can_get_is_counted_in_ten_bit_ticks():
     # 600 deg/s in 1.62 ms are 0.97 degrees: 5.98 ticks of 0.1624, and one for rounding.
     step = wire_ns(6, BAUD) + TURN_NS + REPLY_NS

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from emulated import EXCHANGE_NS, MS, REPLY_NS, REQUEST_NS, TURN_NS, Polled, ScriptedPlant, addresses, rig
+from emulated import EXCHANGE_NS, LISTEN_NS, MS, REPLY_NS, REQUEST_NS, TURN_NS, Polled, ScriptedPlant, addresses, rig
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -452,6 +452,15 @@ def test_emulated_replies_spoil_each_other_where_the_host_did_not_wait(jitter_ns
     port.write(codec.encode_read(1), later + REQUEST_NS + wait_ns)
     assert list(port.read(FAR)) == said
     assert emulator.collisions == 2 * collisions
+
+
+def test_after_it_went_wrong_the_next_reply_counts_once_nothing_followed_it():
+    bus, servos, _ = crowd()
+    now = warm_up(bus)
+    servos.plan[servos.count + 1] = lambda reply: (0, b"")
+    cycle(bus, now)
+    first, second = (begin_ns for begin_ns, _ in servos.asked[-3:-1])
+    assert second - first == EXCHANGE_NS + LISTEN_NS
 
 
 lateness = st.integers(-2 * BYTE_NS, 9 * BYTE_NS)
