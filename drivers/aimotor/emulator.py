@@ -342,8 +342,6 @@ class AiMotorEmulator:
             heard_ns = start_ns + wire_ns(index + 1, self._baud)
             if reply := self._crew.obey(request, heard_ns):
                 self._send(reply, heard_ns, asked_early=now_ns < self._answered_ns)
-            if request.op is Op.SET:
-                self._known.clear()
         if self._faults is not None:
             meant, sent, delay_ns = self._last
             self.record.note(asked=data, heard=heard, meant=meant, sent=sent, delay_ns=delay_ns)
