@@ -9,6 +9,7 @@ written); FTDI application note AN232B-04 for the timer and the 62 bytes. What i
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -58,7 +59,8 @@ class Form:
     """One way a family's servos can be exchanged with.
 
     `option` is the option of the bus's URL that asks for it, empty for the usual form. `drive` is the cost of a cycle
-    with goals, `read` of one that only asks.
+    with goals, `read` of one that only asks. `held_as` is the form it becomes where an adapter holds replies back, so
+    that nobody can tell when they came; empty where that does not matter.
     """
 
     family: str
@@ -67,6 +69,7 @@ class Form:
     drive: Cost
     read: Cost
     option: str = ""
+    held_as: str = ""
 
 
 def _one_by_one(drive: int, read: int, answer: int, exchanges: int = 1) -> tuple[Cost, Cost]:
@@ -90,6 +93,7 @@ FORMS: Final = (
         "position sends, each while the reply to the last comes in",
         *_grouped(Count(2, 4), Count(2, 4), Count(1, 0), Count(0, 2)),
         option="pipeline",
+        held_as="send",
     ),
     Form(
         "aimotor",
@@ -208,13 +212,13 @@ def predict(
     """
     if servos < 1 or baud < 1:
         raise BusUrlError(f"{servos} servos at {baud} bit/s: expected at least one servo, and a rate")
-    cost = form.read if reading else form.drive
+    way = form
+    if form.held_as and adapter is not None and adapter.timer_ns:
+        way = next(other for other in forms_of(form.family) if other.name == form.held_as)
+    cost = way.read if reading else way.drive
     count = cost.bytes.of(servos)
     on_wire_ns, turn_ns = wire_ns(count, baud), cost.turns.of(servos) * turnaround_ns
-    trips = cost.trips.of(servos)
-    host_ns = (
-        0 if adapter is None else _held_ns(adapter, (on_wire_ns + turn_ns) // trips, cost.reply.of(servos)) * trips
-    )
+    host_ns = 0 if adapter is None else _held_ns(adapter, cost, servos, baud, turn_ns)
     return Budget(form, servos, baud, count, on_wire_ns, turn_ns, host_ns)
 
 
@@ -249,12 +253,27 @@ def advise(budget: Budget, bauds: Sequence[int], *, turnaround_ns: int, adapter:
     return [words for _, words in sorted(tries, key=lambda found: -found[0])]
 
 
-def _held_ns(adapter: Adapter, busy_ns: int, reply_bytes: int) -> int:
-    """Return how long after its last byte an answer reaches the host, `busy_ns` after the last answer did."""
-    timer_ns = adapter.timer_ns
-    if not timer_ns:
-        return adapter.trip_ns
-    if reply_bytes >= FTDI_PACKET_BYTES:
-        # What was handed over full has started the timer anew; how far it is when the rest arrives nobody knows.
-        return adapter.trip_ns + (timer_ns if reply_bytes % FTDI_PACKET_BYTES else 0)
-    return adapter.trip_ns + -busy_ns % timer_ns
+def _held_ns(adapter: Adapter, cost: Cost, servos: int, baud: int, turn_ns: int) -> int:
+    """Return how long a cycle's answers are held back after their last bytes."""
+    trips, count = cost.trips.of(servos), cost.reply.of(servos)
+    if not adapter.timer_ns:
+        return trips * adapter.trip_ns
+    busy_ns = (wire_ns(cost.bytes.of(servos), baud) + turn_ns) // trips
+    # Servos hesitate one after the other, so that the bytes of an answer come over all that time.
+    byte_ns = (wire_ns(count, baud) + turn_ns // trips) // count
+    arrivals = [busy_ns - byte_ns * (count - 1 - k) for k in range(count)]
+    return trips * (adapter.trip_ns + _last_handed_ns(arrivals, adapter.timer_ns) - busy_ns)
+
+
+def _last_handed_ns(arrivals: Sequence[int], timer_ns: int) -> int:
+    """Return when the last byte is handed over: with a full packet, or at an end of the timer.
+
+    The timer begins anew each time. All times are since the last answer was handed over.
+    """
+    since_ns = taken = 0
+    while taken < len(arrivals):
+        full = taken + FTDI_PACKET_BYTES - 1
+        full_ns = arrivals[full] if full < len(arrivals) else since_ns + timer_ns
+        since_ns = min(since_ns + timer_ns, full_ns)
+        taken = max(taken, bisect_right(arrivals, since_ns))
+    return since_ns

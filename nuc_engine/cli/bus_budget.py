@@ -23,6 +23,9 @@ _ADAPTERS = ("none", "pty", "cdc", "ftdi1", "ftdi16")
 _BY_DEVICE = (("ttyUSB", "ftdi1"), ("ttyACM", "cdc"), ("pts/", "pty"), ("ttyAMA", "none"), ("ttyS", "none"))
 """What a device is taken for by its name; the engine sets the timer of an FTDI adapter to 1 ms."""
 
+_FIRST_CYCLES = 2
+"""In them servos are asked who they are."""
+
 _MS = 1e6
 
 
@@ -191,11 +194,11 @@ def _measure(line: Line, url: str, config: str, motors: int, seconds: float, ada
         if not servos:
             raise Refused(f"{line.url}: nobody answered; `nuc bus scan {line.url}` tells who is there")
         times: list[int] = []
-        missed, counter, before_ns = 0, Counter(), 0
+        missed, cycles, counter, before_ns = 0, 0, Counter(), 0
         with Stop() as stop:
             for look in watch(bench.bus(servos), bench.pace, 0, stop):
-                # What servos are set up with first, and what follows a miss, is no cycle of the loop.
-                if look.good:
+                cycles += 1
+                if look.good and cycles > _FIRST_CYCLES:
                     times.append(look.time_ns - before_ns)
                 missed += sum(status != 1 for status in look.statuses)
                 before_ns = look.time_ns

@@ -227,7 +227,7 @@ def test_set_id_is_refused_on_ai_motors_and_without_anybody_to_confirm(nuc: Nuc,
     assert [row["id"] for row in data(nuc("bus", "scan", URL, "--json"))["found"]] == [1, 4]
     bench.emulator.unplug(0)
     result = nuc("bus", "set-id", WCK, "--id", "1", "--to", "12", "--yes")
-    assert (result.exit_code, "id 1 does not answer" in result.stderr) == (1, True)
+    assert (result.exit_code, "id 1 does not answer at 57600 bit/s: nothing was changed" in result.stderr) == (1, True)
     bench.emulator.plug(0)
     result = nuc("bus", "set-id", WCK, "--id", "1", "--to", "4", "--yes", "--json")
     assert result.exit_code == 1
@@ -391,7 +391,8 @@ def test_budget_measures_every_form_as_it_is_predicted(nuc: Nuc) -> None:
         "dynamixel?fast=1",
         "feetech?baud=115200",
     )
-    for form in (*forms, "dynamixel?baud=1000000&latency_ms=16"):
+    held = ("dynamixel?baud=1000000&latency_ms=16", "feetech?latency_ms=1", "aimotor?latency_ms=4")
+    for form in (*forms, *held):
         # A servo as delivered answers 0.5 ms late: reading does not change that.
         late = ["--turnaround-us", "540"] if form.startswith("dynamixel") else []
         found = data(nuc("bus", "budget", "4", f"emulated:{form}", "--measure", "3", "--json", *late))
@@ -513,6 +514,37 @@ def test_characterise_with_scales(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     found = json.loads(result.stdout[result.stdout.index("{") :])
     assert found["fit"]["per_tick_n_m"]["value"] == pytest.approx(20e-3 * 9.80665 * 0.1)
     assert found["method"] == "scales under a lever of 10 cm"
+
+
+def test_the_torque_is_off_between_deltas(
+    nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = table(3)
+    bench.plant.hold(0)
+    torques: list[float] = []
+    plain = bench.plant.release
+
+    def release(servo: int) -> None:
+        torques.append(bench.plant.motion(servo).torque_n_m)
+        plain(servo)
+
+    monkeypatch.setattr(bench.plant, "release", release)
+    words = ["--id", "3", "--model", "1001", "--steps", "4", "--hold", "0.2", "--yes"]
+    assert nuc("bus", "characterise", URL, *words).exit_code == 0
+    assert sum(torque != 0.0 for torque in torques) == 8
+    # Whatever it is that goes wrong in the middle of it.
+    wait = bench.pace.wait
+
+    def broken(until_ns: int, filenos: Any) -> None:
+        wait(until_ns, filenos)
+        if bench.plant.motion(0).torque_n_m > 0.1:
+            monkeypatch.setattr(bench.pace, "wait", wait)
+            raise RuntimeError("in the middle of it")
+
+    monkeypatch.setattr(bench.pace, "wait", broken)
+    with pytest.raises(RuntimeError):
+        nuc("bus", "characterise", URL, *words)
+    assert bench.plant.motion(0).torque_n_m == 0.0
 
 
 def test_nobody_to_hold_the_horn(nuc: Nuc, table: Callable[..., Table]) -> None:

@@ -5,7 +5,11 @@ from emulated import EXCHANGE_NS, MS, addresses, rig, wired
 
 from drivers.aimotor import FAMILY, AiMotorBus
 from drivers.bench import Releasing, VirtualPace, discover, measure, read_all, release
+from drivers.bench_plant import BenchPlant
 from drivers.errors import PortGoneError
+from drivers.factory import find_family
+from drivers.lineoptions import open_on_emulator
+from drivers.servo import ServoAddress
 
 
 def everybody(*ids):
@@ -37,6 +41,21 @@ def test_round_trips_are_from_request_to_whole_reply():
     assert [(trip.missed, len(trip.times_ns)) for trip in trips] == [(3, 0), (0, 0)]
     assert [(trip.exchanges, trip.answered) for trip in trips] == [(3, False), (3, True)]
     assert [trip.bus_id for trip in trips] == [3, 17]
+
+
+def test_a_reply_that_was_asked_for_again_is_not_timed_backwards():
+    servos = [ServoAddress(bus_id, f"id {bus_id}", "XM430-W350") for bus_id in (1, 2, 3)]
+    family = find_family("dynamixel")
+    url = "emulated:dynamixel?baud=1000000"
+    emulator = family.emulator(url, servos, BenchPlant([family.models["XM430-W350"]] * 3), 0)
+    bus, pace = open_on_emulator(family, url, emulator, servos), VirtualPace()
+    emulator.unplug(1)
+    read_all(bus, pace)
+    emulator.plug(1)
+    # The one that was missed is asked after the others, by itself.
+    (trips,) = list(measure(bus, pace, 1))
+    assert [trip.answered for trip in trips] == [True] * 3
+    assert all(time_ns > 0 for trip in trips for time_ns in trip.times_ns)
 
 
 def test_release_ends_when_everybody_has_confirmed_who_must():

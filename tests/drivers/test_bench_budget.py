@@ -1,5 +1,7 @@
 """How often a bus can be exchanged with, held against the makers' packet sizes cell by cell."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,9 +91,19 @@ def test_turnarounds_and_timers():
     # One request for all waits once.
     sync = predict(form("feetech", "sync"), 4, 1_000_000, turnaround_ns=20_000, adapter=ADAPTERS["ftdi1"])
     assert (sync.turn_ns, sync.cycle_ns) == (80_000, 1_000_000)
-    # An answer of more than 62 bytes starts the timer anew when its first part is handed over.
-    long = predict(form("dynamixel", "sync"), 4, 1_000_000, adapter=ADAPTERS["ftdi1"])
-    assert long.host_ns == 1_000_000
+    # An answer of more than 62 bytes starts the timer anew when its first part is handed over: 84 bytes leave 22.
+    long = predict(form("dynamixel", "sync"), 4, 1_000_000, adapter=ADAPTERS["ftdi16"])
+    assert long.host_ns == 16_000_000 - 22 * 10_000
+    exact = predict(form("feetech", "sync"), 31, 1_000_000, adapter=ADAPTERS["ftdi16"])
+    assert (31 * 12 % 62, exact.host_ns) == (0, 0)
+    # Where 62 bytes take longer than the timer, its ends come first: 6.94 ms take two of 4 ms.
+    slow = predict(form("feetech", "sync"), 4, 115_200, adapter=replace(ADAPTERS["ftdi1"], timer_ns=4_000_000))
+    assert slow.cycle_ns == 8_000_000
+    # Nobody can tell whose reply it is when they come in a heap.
+    heap = predict(form("aimotor", "pipeline"), 4, 57_600, turnaround_ns=230_000, adapter=ADAPTERS["ftdi1"])
+    assert heap.cycle_ns == quick.cycle_ns
+    apart = predict(form("aimotor", "pipeline"), 4, 57_600, turnaround_ns=230_000, adapter=ADAPTERS["cdc"])
+    assert apart.cycle_ns < heap.cycle_ns
     assert predict(form("dynamixel", "single"), 3, 1_000_000, turnaround_ns=500_000).turn_ns == 6 * 500_000
 
 
