@@ -21,7 +21,7 @@ from nuc_engine.analysis.judge import judge
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.bout import BoutSpec, run_bout
 
-DURATION_S = 30.0
+DURATION_S = 20.0
 CONFIG = "lin_roach"
 
 

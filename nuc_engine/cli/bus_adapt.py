@@ -16,6 +16,8 @@ from nuc_engine.cli.params import Command, as_json, configuration
 if TYPE_CHECKING:
     from nuc_engine.adapt import Adapted, AdaptedMotor
 
+_FAST_BAUD = 1_000_000
+
 
 @click.command(
     cls=Command,
@@ -112,7 +114,16 @@ def _print(folder: Path, adapted: Adapted) -> None:
         )
         say(f"{made.joint:<{width}}  " + _line(numbers))
     name = folder.name if folder.parent == Path("configs") else folder
-    say(f"nuc run {name} --bus emulated:{adapted.family}")
+    say(f"nuc run {name} --bus '{_bus(adapted.family)}'")
+
+
+def _bus(family: str) -> str:
+    """Return an emulated bus of a family, at a rate that is fast enough for a leg."""
+    from drivers.factory import find_family
+
+    known = find_family(family)
+    slow = known.line_options["baud"] < _FAST_BAUD in known.bauds
+    return f"emulated:{family}" + (f"?baud={_FAST_BAUD}" if slow else "")
 
 
 def _line(words: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ def test_a_name_is_a_configuration_that_the_other_commands_find(nuc: Nuc) -> Non
     assert result.exit_code == 0, result.output
     assert Path("configs/xl/joints.xml").exists()
     assert "Femur-Tibia" in result.stdout
-    assert "nuc run xl --bus emulated:dynamixel" in result.stdout
+    assert "nuc run xl --bus 'emulated:dynamixel?baud=1000000'" in result.stdout
     assert "calibration is nominal" in result.stderr
     validated = nuc("validate", "xl")
     assert validated.exit_code == 0, validated.stdout
