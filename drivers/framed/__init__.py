@@ -8,10 +8,13 @@
     asker.py       the same registers of several servos
     search.py      who is there
     setup.py       what is asked and set before a servo is driven
-    slots.py       what a bus knows of each servo; readings.py: what it believes of where they are
+    slots.py       what a bus knows of each servo
+    readings.py    what it believes of where they are
     cycle.py       what is said in a cycle
     bus.py         the bus
     ear.py         what hosts say, for byte logs
     burning.py     another id or rate for good
     emulator*.py   the servos' side, in front of a plant
+
+A family adds its codec, its tables, a `Layout`, and what its emulated servos do with their registers.
 """

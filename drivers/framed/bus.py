@@ -30,7 +30,7 @@ from drivers.framed import requests
 from drivers.framed.cycle import Cycle
 from drivers.framed.layout import GOAL, Layout
 from drivers.framed.readings import Readings
-from drivers.framed.slots import Slot, State, make_slots
+from drivers.framed.slots import Slot, make_slots
 from drivers.framed.talk import Talk
 from drivers.port import Port, wire_ns
 from drivers.servo import LEVEL_SHARE, ServoAddress
@@ -151,7 +151,7 @@ class FramedBus:
             if goal == LIMP:
                 slot.goal = READ_ONLY
                 limp.append(slot)
-            elif goal != READ_ONLY and slot.state is not State.REFUSED and slot.state is not State.FAULT:
+            elif goal != READ_ONLY:
                 slot.goal = goal
         self._talk.begin(self._cycle.exchange(limp, now_ns), now_ns)
 

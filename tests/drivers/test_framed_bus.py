@@ -1141,3 +1141,36 @@ def test_registers_take_what_fits_and_nothing_else(family):
         for value in (1 << 8 * register.size, -(1 << 8 * register.size)):
             with pytest.raises(FrameError):
                 register.encode(value)
+
+
+@both
+def test_a_goal_for_an_ailing_servo_is_not_kept_until_it_is_well(family):
+    leg = Leg(family)
+    leg.go(START)
+    leg.emulator.trip(2)
+    for _ in range(10):
+        leg.cycle(START + 3)
+    leg.emulator.trip(2, tripped=False)
+    for _ in range(40):
+        leg.cycle()
+    assert leg.bus.status == [OK] * 4
+    assert sorted(leg.driven()) == [0, 1, 3]
+    leg.go(START + 4)
+
+
+@both
+def test_a_servo_that_hears_no_write_is_set_up_when_it_does(family):
+    leg = Leg(family, (1, 2))
+    leg.cycle()
+
+    def deaf(data):
+        packets = [packet for _, packet in leg.layout.dialect.parser(status=False).feed(data)]
+        return bytes(len(data)) if any(p.bus_id == 2 and p.instruction == WRITE for p in packets) else data
+
+    leg.port.change = deaf
+    for _ in range(20):
+        assert leg.cycle(START) == [OK] * 2
+    assert (leg.driven(), leg.bus.refusals) == ({}, ())
+    leg.port.change = None
+    leg.go(START)
+    assert leg.bus.filenos() == ()
