@@ -12,13 +12,16 @@ import sys
 import time  # noqa: TID251  benchmarks are about real time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from drivers.aimotor import answers
 from drivers.aimotor import codec as aimotor
+from drivers.aimotor.table import SET_COMMANDS
 from drivers.dynamixel import codec as dynamixel
 from drivers.errors import BusError
 from drivers.factory import find_family
@@ -73,9 +76,21 @@ def _statuses(dialect: Dialect) -> Sequence[bytes]:
     )
 
 
-def _decode_reply(data: bytes) -> str:
-    aimotor.decode_reply(data)
-    return "understood"
+def _decode_answer(data: bytes) -> str:
+    understood = False
+    readings: Sequence[Callable[[bytes], object]] = (
+        aimotor.decode_reply,
+        answers.decode_passive,
+        answers.decode_wheel,
+        answers.decode_break,
+        answers.decode_10bit,
+        *(lambda one, row=row: answers.decode_set(row, one) for row in SET_COMMANDS.values()),
+    )
+    for read in readings:
+        with suppress(BusError):
+            read(data)
+            understood = True
+    return "understood" if understood else "nothing"
 
 
 def _split_fast(data: bytes) -> str:
@@ -118,7 +133,7 @@ def decoders() -> Sequence[Decoder]:
     ]
     found = [
         Decoder("AI motor / wCK requests", _Ear(aimotor.RequestParser().feed), requests),
-        Decoder("AI motor / wCK replies", _decode_reply, [b"\x10\x7f", b"\x00\x00"]),
+        Decoder("AI motor / wCK replies", _decode_answer, [b"\x10\x7f", b"\x00\x00"]),
         Decoder("Dynamixel fast replies", _split_fast, [bytes(16), bytes(24)]),
         Decoder(
             "bus URLs", _url_of("dynamixel"), [b"dynamixel:///dev/ttyUSB0?baud=115200", b"dynamixel:///dev/x?fast=1"]
