@@ -10,6 +10,7 @@
     parts         what criteria have in common
     pictures      figures over all repetitions
     explanations  why a row comes out otherwise
+    evidence      the experiments that bear it out
 
 Criteria were written from the dissertation's words before any result was seen. They are not changed by results; a row
 that comes out otherwise gets an explanation.
