@@ -321,7 +321,7 @@ def _probe_unloading(kind: str) -> Probe:
         levels=_levels((0, 0.5, 1), partial(_raised, plan)),
         measure=partial(measure_unloading, kind),
         as_is="0",
-        repetitions=2,
+        repetitions=4,
     )
 
 
