@@ -41,6 +41,7 @@ CASES = (
     Case("XL430-W250", "emulated:dynamixel"),
     Case("XL430-W250", "emulated:dynamixel?baud=1000000", 1.0),
     Case("XM430-W350", "emulated:dynamixel?baud=1000000"),
+    Case("XM430-W350", "emulated:dynamixel?baud=115200"),
     Case("XM430-W350", "emulated:dynamixel?baud=1000000", 1.0),
     Case("XL330-M288", "emulated:dynamixel?baud=1000000"),
     Case("XL330-M288", "emulated:dynamixel?baud=1000000", 1.0),

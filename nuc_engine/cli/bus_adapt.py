@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +17,8 @@ from nuc_engine.cli.params import Command, as_json, configuration
 if TYPE_CHECKING:
     from nuc_engine.adapt import Adapted, AdaptedMotor
 
-_FAST_BAUD = 1_000_000
+_RATES: Mapping[str, int] = MappingProxyType({"dynamixel": 1_000_000, "feetech": 115_200})
+"""Rates at which the emulated cockroach leg steps (docs/servos.md)."""
 
 
 @click.command(
@@ -118,12 +120,8 @@ def _print(folder: Path, adapted: Adapted) -> None:
 
 
 def _bus(family: str) -> str:
-    """Return an emulated bus of a family, at a rate that is fast enough for a leg."""
-    from drivers.factory import find_family
-
-    known = find_family(family)
-    slow = known.line_options["baud"] < _FAST_BAUD in known.bauds
-    return f"emulated:{family}" + (f"?baud={_FAST_BAUD}" if slow else "")
+    """Return an emulated bus of a family, at a rate at which a leg steps."""
+    return f"emulated:{family}" + (f"?baud={_RATES[family]}" if family in _RATES else "")
 
 
 def _line(words: Sequence[str]) -> str:

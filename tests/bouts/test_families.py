@@ -14,7 +14,7 @@ from nuc_engine.bout import BoutRefused, BoutSpec, run_bout
 from nuc_engine.replay import replay_bout, replay_inputs
 
 DXL = "emulated:dynamixel?baud=1000000"
-STS = "emulated:feetech"
+STS = "emulated:feetech?baud=115200"
 
 
 @pytest.fixture(scope="module")
