@@ -153,8 +153,8 @@ def _sts3215(
         gain_unit=0.25 / FULL_DRIVE,
         gains=(1, _BYTE),
         source=(
-            "12 V: the figures articles give as the maker's, 7.4 V: a reseller's; not measured; drive per tick assumed to be"
-            " P/4 of 0.1 %, stall current assumed"
+            "12 V: figures articles give as the maker's, 7.4 V: a reseller's; not measured; drive per tick assumed to"
+            " be P/4 of 0.1 %, stall current assumed"
         ),
     )
 

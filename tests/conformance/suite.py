@@ -160,6 +160,7 @@ def test_a_servo_whose_supply_dipped_is_driven_again_by_the_next_goals(rig: Rig)
 def test_a_servo_that_reports_the_same_for_ever_is_read_as_it_says(rig: Rig) -> None:
     settle(rig)
     rig.tell("stick", servo=0)
+    read(rig)
     at = rig.bus.position_raw[0]
     for _ in range(40):
         cycle(rig, [middle(rig, 20)] * COUNT)

@@ -23,8 +23,10 @@ LINES = {
     "XM430": ("dynamixel", "XM430-W350", 1_000_000),
     "STS3215": ("feetech", "STS3215", 1_000_000),
 }
-PATIENCE = "timeout_us=60000"
+PATIENCE = "timeout_us=15000"
 """A machine that stands still for a while is not what is tested."""
+
+STILL_CYCLES = 50
 
 
 class OverPty:
@@ -54,11 +56,15 @@ def as_it_was(servos: Servos) -> None:
     rig = OverPty(servos)
     middle = round(sum(rig.model.positions) / 2)
     tick = max(1, round(0.654 / rig.model.tick_deg))
-    for cycle in range(1000):
+    at_rest = 0
+    for cycle in range(3000):
         known = all(status == ReplyStatus.OK for status in rig.bus.status)
+        before = rig.bus.position_raw[:]
         rig.bus.start(rig.pace.now_ns, [middle if known and cycle > 5 else READ_ONLY] * len(IDS))
         finish(rig.bus, rig.pace)
-        if cycle > 20 and all(abs(at - middle) <= tick // 2 for at in rig.bus.position_raw):
+        there = all(abs(at - middle) <= max(1, tick // 2) for at in rig.bus.position_raw)
+        at_rest = at_rest + 1 if there and rig.bus.position_raw == before else 0
+        if at_rest > STILL_CYCLES:
             break
     for _ in range(3):
         rig.bus.start(rig.pace.now_ns, [LIMP] * len(IDS))
