@@ -15,8 +15,9 @@ A servo that was missed under torque is looked at before it is driven again, and
 torque is off has started anew, and is set up again. So is one whose bus watchdog has stopped it. One that says that
 something ails it is released; its exchanges are not good ones until that is over.
 
-Positions beyond the model's scale are reported as its end. Goals beyond the positions a servo itself is set to take are
-sent as the nearest it takes.
+Positions beyond the model's scale are reported as its end; a servo that stands further beyond it than noise and play
+can take it (a Dynamixel that was turned on by hand) answers, but not well, so that nobody drives it. Goals beyond the
+positions a servo itself is set to take are sent as the nearest it takes.
 """
 
 from __future__ import annotations

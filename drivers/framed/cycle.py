@@ -27,6 +27,10 @@ IDLE_STEPS: Final = 16
 ARMINGS: Final = 10
 """How often in a row a servo may fail to turn its torque on before it is refused."""
 
+BEYOND_TICKS: Final = 32
+"""How far beyond the scale a shaft may stand and still be driven: one that was turned on by hand counts on into the
+next turn, and would be driven back all the way."""
+
 _TRIES: Final = 3
 _CAP_ROUNDS: Final = 2
 _ON: Final = 1
@@ -257,7 +261,9 @@ class Cycle:
         low, high = slot.kind.model.positions
         position = self._position.decode(data[self._position_at : self._position_at + self._position.size])
         reading = load.decode(data[load.address - start : load.address - start + load.size])
-        self._readings.take(slot.number, min(max(position, low), high), reading, at_ns, alarm=slot.alert)
+        slot.beyond = not low - BEYOND_TICKS <= position <= high + BEYOND_TICKS
+        alarm = slot.alert or slot.beyond
+        self._readings.take(slot.number, min(max(position, low), high), reading, at_ns, alarm=alarm)
 
     def _note_alert(self, slot: Slot, alert: bool) -> None:
         if alert == slot.alert:
@@ -282,7 +288,7 @@ class Cycle:
             readings.current_raw[slot.number] = 0
             if slot.torque is not Torque.OFF:
                 readings.miss(slot.number)
-            elif slot.alert:
+            elif slot.alert or slot.beyond:
                 readings.settle(slot.number)
 
     def _conclude_release(self, slot: Slot, value: int | None) -> None:
@@ -316,7 +322,9 @@ class Cycle:
         slot.procedure = None
         packet = (yield self._exchange_of(slot, ask)).get(slot.bus_id)
         slot.tries += 1
-        if packet is None and slot.tries < _TRIES:
+        # What is burnt in is looked at before it is burnt in again: its answer may have been lost.
+        burns = ask.value is not None and ask.register.access == "eeprom"
+        if packet is None and slot.tries < _TRIES and not burns:
             slot.procedure, slot.ask = procedure, ask
             return
         answer = _answer(ask, packet)

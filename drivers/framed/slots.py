@@ -44,8 +44,8 @@ class Slot:
     """One servo.
 
     `goal` is what it is to be sent, `READ_ONLY` when there is nothing to send. `gone` says that it was missed last
-    time, `doubt` that it was and has not been looked at since. `alert` is what its last status said of itself.
-    `release` asks for its torque to be taken off when it is asked who it is.
+    time, `doubt` that it was and has not been looked at since. `alert` is what its last status said of itself, `beyond`
+    that it stands beyond its scale. `release` asks for its torque to be taken off when it is asked who it is.
     """
 
     number: int
@@ -58,6 +58,7 @@ class Slot:
     gone: bool = False
     doubt: bool = False
     alert: bool = False
+    beyond: bool = False
     release: bool = False
     why: str = ""
     setup: Setup = field(default_factory=Setup)

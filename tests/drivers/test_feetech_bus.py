@@ -65,6 +65,16 @@ def test_what_lasts_is_written_once_in_a_servos_life():
     assert all(STS3215[name].access == "ram" for name in written)
 
 
+def test_what_lasts_is_written_once_though_the_servo_answers_no_writes():
+    leg = leg_of()
+    for k in range(4):
+        leg.memory(k)["status_level"] = 0
+    leg.go(START)
+    lasting = [(bus_id, name) for bus_id, name, _ in leg.writes() if STS3215[name].access == "eeprom"]
+    assert (1, "status_level") in lasting
+    assert len(lasting) == len(set(lasting))
+
+
 def test_an_overload_is_said_and_ends_nothing_else():
     leg = leg_of()
     leg.bus.set_level(0)

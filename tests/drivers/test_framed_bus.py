@@ -10,7 +10,7 @@ from framed_servos import MS
 from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import BusError, BusUrlError, FrameError, PortError
 from drivers.faults import FaultLayer, LineFaults
-from drivers.framed.cycle import ARMINGS, WATCH_CYCLES
+from drivers.framed.cycle import ARMINGS, BEYOND_TICKS, WATCH_CYCLES
 from drivers.framed.packet import READ, SYNC_READ, SYNC_WRITE, WRITE
 from drivers.framed.readings import DOUBT_NS
 from drivers.framed.setup import Answer, Ask, NobodyAnswered, configure, identify
@@ -132,6 +132,25 @@ def test_a_position_beyond_the_scale_is_its_end():
     leg.turn(1, 4100)
     leg.cycle()
     assert leg.bus.position_raw[:2] == [0, 4095]
+    assert leg.bus.status == [OK] * 4
+
+
+def test_a_servo_in_another_turn_of_its_shaft_is_none_to_drive():
+    leg = Leg("dynamixel")
+    leg.turn(0, 4095 + BEYOND_TICKS)
+    leg.turn(1, 4095 + BEYOND_TICKS + 1)
+    leg.turn(2, -BEYOND_TICKS)
+    leg.turn(3, -BEYOND_TICKS - 1)
+    for _ in range(3):
+        leg.cycle()
+        assert leg.bus.position_raw == [4095, 4095, 0, 0]
+        assert leg.bus.status == [OK, IMPLAUSIBLE, OK, IMPLAUSIBLE]
+    assert leg.bus.misses == [0, 3, 0, 3]
+    leg.cycle(LIMP)
+    assert leg.bus.status == [OK] * 4
+    leg.turn(1, 4080)
+    leg.turn(3, 10)
+    leg.cycle()
     assert leg.bus.status == [OK] * 4
 
 
