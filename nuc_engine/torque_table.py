@@ -101,10 +101,8 @@ class Inverse:
         if torque_n_m == 0.0 or math.isnan(torque_n_m):
             return torque_n_m
         ticks, torques = self._ticks, self._torques
-        if torque_n_m > 0.0:
-            after = bisect_left(torques, torque_n_m)
-        else:
-            after = bisect_right(torques, torque_n_m)
+        find = bisect_left if torque_n_m > 0.0 else bisect_right
+        after = find(torques, torque_n_m)
         if after == 0:
             return ticks[0]
         if after == len(torques):

@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "export": "a bout for other programs: Parquet, CSV, MCAP",
         "recover": "mend bouts that were cut off by a power cut",
         "diff": "named differences between configurations, scripts or bouts",
-        "bus": "servo buses at the bench: who is there, how fast they answer, torque off",
+        "bus": "servo buses at the bench: find, watch, move, measure, set up, torque off",
         "doctor": "is this machine fit for real time",
         "keys": "keys of daemon and clients, and who may do what",
         "completion": "let the shell complete commands and names",
