@@ -2,7 +2,7 @@
 
 The bare loop writes the very bytes the bus writes and waits for as many as the bus gets, knowing nothing of them. Both
 run in one process, in alternating windows, against the same emulated servos (an emulator without physics, at a
-turnaround of 100 us). The sheet of what a cycle costs in bytes is `drivers.budget`.
+turnaround of 100 us). What a cycle costs in bytes is in `drivers.budget`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from benchmarks.realtime.children import Child, python, until
 from benchmarks.realtime.report import median, table, verdict
+from drivers.budget import FORMS, Form, predict
 from drivers.bus import READ_ONLY, Bus
 from drivers.errors import BusError
 from drivers.factory import bus_on_port, parse_line
@@ -30,49 +31,31 @@ TURNAROUND_US = 100
 SPIN_NS = 60_000
 """The bus is not waited for in the kernel when its next deed is as near as this."""
 
-PIPELINED_SHARE = 0.85
+PIPELINED_SHARE, PIPELINED_BAUD = 0.85, 57_600
 _SETTLED = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """One way to exchange with all servos: its URL options, the rates it is measured at, its bytes per cycle.
-
-    `fixed` and `each` are the sheet's bytes on the wire per cycle: fixed + each * N. `turns` says how often per servo
-    the turnaround is waited for.
-    """
-
-    name: str
-    family: str
-    options: str
-    bauds: tuple[int, ...]
-    fixed: int
-    each: int
-    turns: int = 1
-    pipelined: bool = False
-
-    def limit_hz(self, baud: int, count: int) -> float:
-        """Return cycles per second of a wire that is idle for nothing but the servos' turnaround."""
-        if self.pipelined:
-            return baud / (40 * count + 20)
-        wire_s = 10 * (self.fixed + self.each * count) / baud
-        return 1 / (wire_s + self.turns * count * TURNAROUND_US * 1e-6)
+BAUDS = {
+    "aimotor": (57_600, 115_200, 460_800),
+    "dynamixel": (57_600, 115_200, 1_000_000, 3_000_000),
+    "feetech": (57_600, 115_200, 1_000_000),
+}
+"""Rates of the families' servos: the slow ones, which are the wire's, and the fast ones, which are the host's."""
 
 
-AI = (57_600, 115_200, 460_800)
-DXL = (57_600, 115_200, 1_000_000, 3_000_000)
-STS = (57_600, 115_200, 1_000_000)
-FORMS = (
-    Form("AI/wCK position send", "aimotor", "", AI, 0, 6),
-    Form("AI/wCK position send, pipelined", "aimotor", "pipeline=1", AI[:2], 2, 4, pipelined=True),
-    Form("AI/wCK sync send + reads", "aimotor", "sync=1", AI, 4, 7),
-    Form("wCK 10-bit move + read", "aimotor", "ten_bit=1", AI, 0, 18, turns=2),
-    Form("Dynamixel read + write", "dynamixel", "single=1", DXL, 0, 62, turns=2),
-    Form("Dynamixel sync write + sync read", "dynamixel", "", DXL, 28, 27),
-    Form("Dynamixel sync write + fast sync read", "dynamixel", "fast=1", DXL, 36, 20),
-    Form("Feetech STS read + write", "feetech", "single=1", STS, 0, 35, turns=2),
-    Form("Feetech STS sync write + sync read", "feetech", "", STS, 16, 16),
-)
+def limit_hz(form: Form, baud: int, count: int) -> float:
+    """Return cycles per second of a wire that is idle for nothing but the servos' turnaround."""
+    if _pipelined(form):
+        return baud / (40 * count + 20)
+    return predict(form, count, baud, turnaround_ns=TURNAROUND_US * 1000).rate_hz
+
+
+def _pipelined(form: Form) -> bool:
+    return form.option == "pipeline"
+
+
+def _option(form: Form) -> str:
+    return f"{form.option}=1" if form.option else ""
 
 
 def share_wanted(baud: int) -> float:
@@ -117,8 +100,9 @@ def wire(windows: int, seconds: float, only: Sequence[str] = ()) -> list[str]:
     for form in FORMS:
         if only and form.family not in only:
             continue
+        bauds = BAUDS[form.family]
         for count in COUNTS:
-            rows += [_row(form, baud, count, _measure(form, baud, count, windows, seconds)) for baud in form.bauds]
+            rows += [_row(form, baud, count, _measure(form, baud, count, windows, seconds)) for baud in bauds]
     head = ["exchange", "N", "baud", "wire limit Hz", "bare loop Hz", "bus Hz", "of bare", "of wire", "bad", "promise"]
     return [
         f"## Wire efficiency: {windows} alternating windows of {seconds:g} s",
@@ -135,18 +119,18 @@ def _measure(form: Form, baud: int, count: int, windows: int, seconds: float) ->
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pty = folder / "servos"
-        options = "&".join(part for part in (f"baud={baud}", f"turnaround_us={TURNAROUND_US}", form.options) if part)
+        options = "&".join(part for part in (f"baud={baud}", f"turnaround_us={TURNAROUND_US}", _option(form)) if part)
         words = python("benchmarks.realtime.servos", pty, f"emulated:{form.family}?{options}", str(count))
         with Child(words, folder / "servos.out") as child:
             until(pty.exists, "servos", 20, child)
-            options = "&".join(part for part in (f"baud={baud}", form.options) if part)
+            options = "&".join(part for part in (f"baud={baud}", _option(form)) if part)
             spec = parse_line(f"{form.family}://{pty}?{options}")
             servos = tuple(ServoAddress(k, f"servo {k}") for k in range(count))
             port = _Recording(open_port(str(pty), baud))
             bus = bus_on_port(spec, port, servos)
             rights = acquire(RealtimePolicy())
             try:
-                return _windows(bus, port, windows, seconds, pipelined=form.pipelined)
+                return _windows(bus, port, windows, seconds, pipelined=_pipelined(form))
             finally:
                 rights.close()
                 bus.close()
@@ -219,12 +203,20 @@ def _bare(descriptor: int, trace: Sequence[tuple[bytes, int]], seconds: float, *
 
 
 def _row(form: Form, baud: int, count: int, rates: Rates) -> list[object]:
-    limit = form.limit_hz(baud, count)
+    limit = limit_hz(form, baud, count)
     bare, ours = median(rates.bare, float), median(rates.bus, float)
     ratio = median(zip(rates.bus, rates.bare, strict=True), lambda pair: pair[0] / pair[1])
     wanted = share_wanted(baud)
     promise = f"{wanted:.0%} of bare: {verdict(ratio >= wanted)}"
-    if form.pipelined and baud == AI[0]:
+    if _pipelined(form) and baud == PIPELINED_BAUD:
         promise += f"; {PIPELINED_SHARE:.0%} of the limit: {verdict(ours / limit >= PIPELINED_SHARE)}"
-    cells = [form.name, count, f"{baud:,}", f"{limit:.0f}", f"{bare:.0f}", f"{ours:.0f}", f"{ratio:.1%}"]
+    cells = [
+        f"{form.family}: {form.title}",
+        count,
+        f"{baud:,}",
+        f"{limit:.0f}",
+        f"{bare:.0f}",
+        f"{ours:.0f}",
+        f"{ratio:.1%}",
+    ]
     return [*cells, f"{ours / limit:.1%}", rates.bad, promise]
