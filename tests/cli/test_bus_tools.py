@@ -615,3 +615,20 @@ def test_the_group_names_them_all(nuc: Nuc) -> None:
     text = nuc("bus", "--help").stdout
     assert all(name in text for name in COMMANDS)
     assert buslines.family_of("emulated:") == "aimotor"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "force emulated:dynamixel --id 1 --ticks 30 --most nan",
+        "force emulated:dynamixel --id 1 --torque nan",
+        "force emulated:dynamixel --id 1 --ticks 30 --for nan",
+        "move emulated:dynamixel --ids 1 --by 10deg --rate nan",
+        "monitor emulated:dynamixel --ids 1 --for inf",
+    ],
+)
+def test_what_is_no_number_bounds_nothing_and_is_refused(nuc: Nuc, words: str) -> None:
+    result = nuc("bus", *words.split())
+    assert result.exit_code == 2
+    assert "is no number to go by" in result.stderr
+    assert result.stdout == ""
