@@ -47,7 +47,7 @@ _PRIORITY = 60
         ),
         (
             "nuc emulate my_roach --pty leg --family dynamixel --baud 1000000 --option latency_ms=16",
-            "servos of another family, for a configuration that has motors of it; an adapter that holds replies back",
+            "servos of another family, which the configuration has; an adapter that holds replies back",
         ),
         ("nuc emulate null_roach --pty leg --plant loopback", "servos without a leg"),
     ),
