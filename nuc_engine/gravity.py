@@ -8,6 +8,7 @@ turns them into torques while the leg moves is `nuc_engine.tasks.weight`.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -82,6 +83,11 @@ def _link(plan: Plan, joint: JointPlan, spec: PlantSpec) -> LinkPlan:
 
 
 def _unit_n_m(motor: MotorPlan, spec: PlantSpec) -> float:
+    """Return the torque of a unit of muscle output, towards rising angles: raw positions may fall with them."""
+    return math.copysign(_amount_n_m(motor, spec), motor.dir * motor.cal2)
+
+
+def _amount_n_m(motor: MotorPlan, spec: PlantSpec) -> float:
     if motor.delta_torque_n_m > 0.0:
         return motor.delta_torque_n_m
     # On an AI motor a unit is a tick, and the plant knows after how many the servo gives all it has.

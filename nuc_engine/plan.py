@@ -179,7 +179,8 @@ class LinkPlan:
 
     `frame` is the joint's own frame in that of the link before it at angle 0, 12 numbers (3 x 4, row-major, metres);
     `mass_kg` and `centre_m` are the link's, the latter in its own frame. `angle` is the HDSO of the joint's angle,
-    `motor` its motor where muscles drive it, else -1, and `unit_n_m` the torque of a unit of muscle output there.
+    `motor` its motor where muscles drive it, else -1, and `unit_n_m` the torque of a unit of muscle output there
+    (negative where that turns the joint towards falling angles).
     """
 
     frame: tuple[float, ...]

@@ -79,6 +79,18 @@ def test_the_share_is_added_to_muscles_in_ticks_where_a_tick_is_the_unit():
     assert np.count_nonzero(added) == 3
 
 
+@pytest.mark.parametrize(("direction", "slope", "sign"), [(1, 1, 1), (-1, -1, 1), (-1, 1, -1), (1, -1, -1)])
+def test_weight_is_carried_where_deltas_and_angles_turn_in_opposite_ways_too(direction, slope, sign):
+    plan, angles = PLANS["lin_roach"], (20.0, 2.3, 60.0, 80.0)
+    as_it_is = deltas(plan, 1.0, angles) - deltas(plan, 0.0, angles)
+    motors = [*plan.motors]
+    motors[2] = replace(motors[2], dir=direction, cal2=slope * abs(motors[2].cal2))
+    turned = replace(plan, motors=tuple(motors))
+    added = deltas(turned, 1.0, angles) - deltas(turned, 0.0, angles)
+    assert abs(as_it_is[2]) > 0.1
+    assert added == pytest.approx(as_it_is * [1, 1, sign, 1], abs=1e-6)
+
+
 def test_where_a_unit_is_a_torque_it_is_that_torque():
     plan = PLANS["lin_roach"]
     motors = tuple(replace(motor, delta_torque_n_m=1.0) for motor in plan.motors)
