@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import math
 import subprocess
 import tempfile
 from pathlib import Path
@@ -20,6 +21,8 @@ Film = NDArray[np.uint8]
 
 FILM_BOX, PAPER_GREY = (960, 720), 225
 """Width and height films are fitted into, and the grey of what they leave free."""
+TIMES_S, LEAD_S = 0.001, 2.0
+"""How coarse the times in a film may be (mkv counts ms), and how long before a moment decoding starts."""
 FRAME_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 
 
@@ -48,7 +51,7 @@ def open_camera(path: Path, begin_s: float, rate: float, folder_fps: float) -> C
         raise AnalysisError(f"{path}: no such camera file, expected a film (mp4, avi, gif, ...) or a folder of frames")
     if path.suffix.lower() == ".gif":
         return _Gif(path)
-    return _Video(path, max(begin_s, 0.0), rate)
+    return _Video(path, begin_s, rate)
 
 
 class _Folder:
@@ -102,9 +105,14 @@ class _Video:
 
     def __init__(self, path: Path, begin_s: float, rate: float) -> None:
         width, height = FILM_BOX
-        fit = f"fps={rate:.6f},scale={width}:{height}:force_original_aspect_ratio=decrease"
+        begin_s += max(0, math.ceil(-begin_s * rate - 1e-3)) / rate
+        # Rounded up, and with the frames before it, so that each moment gets the last frame that had begun by then.
+        counted = f"settb=AVTB,setpts=PTS-{max(begin_s, 0.0) + TIMES_S:.6f}/TB"
+        timed = f"{counted},fps={rate:.6f}:start_time=0:round=up"
+        fit = f"{timed},scale={width}:{height}:force_original_aspect_ratio=decrease"
         paper = f"pad={width}:{height}:(ow-iw)/2:(oh-ih)/2:0x{PAPER_GREY:02x}{PAPER_GREY:02x}{PAPER_GREY:02x}"
-        source = ("-ss", f"{begin_s:.6f}", "-i", str(path))
+        sought = ("-noaccurate_seek", "-ss", f"{begin_s - LEAD_S:.6f}") if begin_s > LEAD_S else ()
+        source = (*sought, "-copyts", "-start_at_zero", "-i", str(path))
         raw = ("-vf", f"{fit},{paper}", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
         words = [ffmpeg_program(), "-v", "error", "-nostdin", *source, *raw]
         self._begin_s, self._rate, self._path = begin_s, rate, path

@@ -68,7 +68,9 @@ def _write_video(path: Path, pictures: Iterator[Picture], size: tuple[int, int],
     program = ffmpeg_program()
     path.touch()  # Says at once, and in plain words, when the folder is not there or may not be written to.
     raw = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:.6f}", "-i", "-")
-    words = [program, "-v", "error", "-y", *raw, *_QUALITY, str(path)]
+    # An avi has no times of its own: frames that depend on later ones would be shown late.
+    ordered = ("-bf", "0") if path.suffix == ".avi" else ()
+    words = [program, "-v", "error", "-y", *raw, *_QUALITY, *ordered, str(path)]
     with tempfile.TemporaryFile() as errors:
         # In a session of its own: Ctrl-C reaches this program alone, which then ends the other.
         with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=errors, start_new_session=True) as encoder:

@@ -235,6 +235,30 @@ def test_a_video_keeps_in_step_from_wherever_it_is_looked_at(tmp_path, begin):
     camera.close()
 
 
+@pytest.mark.parametrize("ending", ["mp4", "mkv", "avi"])
+@pytest.mark.parametrize("rate", [6.0, 40.0])
+@pytest.mark.parametrize("begin", [-0.313, 1.19, 2.333])
+def test_each_moment_gets_the_last_frame_that_had_begun_by_then(films, ending, begin, rate):
+    camera = open_camera(films / f"film.{ending}", begin, rate, 25.0)
+    for k in range(int(1.1 * rate)):
+        time = begin + k / rate
+        film = camera.at(time)
+        frame = int(np.floor(time * 15 + 0.015))  # Times in a film are rounded; a millisecond early is in time.
+        found = None if film is None else round(middle(film)[0] / 20)
+        assert found == (frame % 12 if 0 <= frame < 48 else None), time
+    camera.close()
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory):
+    """Films of 48 frames, 15 a second, brighter by one step in each of twelve."""
+    folder = tmp_path_factory.mktemp("films")
+    for ending in ("mp4", "mkv", "avi"):
+        pictures = (plain((20 * (k % 12),) * 3) for k in range(48))
+        write_movie(folder / f"film.{ending}", pictures, (64, 48), 15.0)
+    return folder
+
+
 def test_the_film_runs_beside_the_leg_with_its_offset(walking, tmp_path):
     frames = tmp_path / "frames"
     frames.mkdir()
