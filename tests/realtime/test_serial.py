@@ -183,12 +183,21 @@ def test_an_idle_bus_is_told_of_a_hangup_by_its_descriptor(bus: AiMotorBus, leg:
             bus.proceed(pace.now_ns)
 
 
-def test_two_ports_as_one_group(tmp_path: Path) -> None:
-    legs, buses = [], []
-    for name in ("left", "right"):
-        (tmp_path / name).mkdir()
-        legs.append(Leg(tmp_path / name))
-        buses.append(open_bus(f"{legs[-1].url}?timeout_us=100000", SERVOS, None, seed=0))
+@pytest.fixture
+def two_legs(tmp_path: Path) -> Iterator[list[Leg]]:
+    legs: list[Leg] = []
+    try:
+        for name in ("left", "right"):
+            (tmp_path / name).mkdir()
+            legs.append(Leg(tmp_path / name))
+        yield legs
+    finally:
+        for leg in legs:
+            leg.end()
+
+
+def test_two_ports_as_one_group(two_legs: list[Leg]) -> None:
+    buses = [open_bus(f"{leg.url}?timeout_us=100000", SERVOS, None, seed=0) for leg in two_legs]
     group = BusGroup(buses, [(b, k) for k in range(4) for b in range(2)])
     pace = RealPace()
     assert len(group.filenos()) == 2
@@ -199,8 +208,6 @@ def test_two_ports_as_one_group(tmp_path: Path) -> None:
     finish(group, pace)
     assert group.status == [OK] * 8
     group.close()
-    for leg in legs:
-        leg.end()
 
 
 def test_scan_ping_and_release_of_a_port(leg: Leg) -> None:
