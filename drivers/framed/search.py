@@ -12,7 +12,10 @@ from drivers.framed.talk import Answers, Asking, Exchange
 from drivers.port import wire_ns
 
 NO_MODEL: Final = -1
-"""In place of a model number that was asked for and not answered."""
+"""In place of a model number where the answer has none."""
+
+_TRIES: Final = 3
+"""How often one is asked for its model: who answers a ping and no read is the ping's own echo, or of no use."""
 
 
 def search(layout: Layout, baud: int, known: Collection[int]) -> Generator[Exchange, Answers, dict[int, int]]:
@@ -31,9 +34,12 @@ def search(layout: Layout, baud: int, known: Collection[int]) -> Generator[Excha
     register = layout.register(MODEL)
     for bus_id in sorted(found):
         request = requests.read(dialect, bus_id, register.address, register.size)
-        packet = (yield Exchange(request, (bus_id,), register.size)).get(bus_id)
-        whole = packet is not None and len(packet.params) == register.size
-        models[bus_id] = register.decode(packet.params) if packet is not None and whole else NO_MODEL
+        for _ in range(_TRIES):
+            packet = (yield Exchange(request, (bus_id,), register.size)).get(bus_id)
+            if packet is not None:
+                whole = len(packet.params) == register.size
+                models[bus_id] = register.decode(packet.params) if whole else NO_MODEL
+                break
     return models
 
 

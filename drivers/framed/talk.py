@@ -3,10 +3,11 @@
 What is said is a script: a generator that yields `Exchange`s and gets the statuses that came for each, by id. `Talk`
 runs it on a port, virtual or real, and knows when there is something to do next.
 
-A status is believed to be the answer when it is whole, its id was asked and has not answered yet, and it did not come
-before its own bytes could have crossed the wire. What else comes is counted as stray bytes. A status that comes later
-than its time-out and within the next exchange with the same servo is taken for that one's: it is then older than it
-seems by at most that time-out, and the one it stands for is thrown away.
+A status is believed to be the answer when it is whole, its id was asked and has not answered yet, it did not come
+before its own bytes could have crossed the wire, and it is not the request itself come back (a ping's can not be told).
+What else comes is counted as stray bytes. A status that comes later than its time-out and within the next exchange with
+the same servo is taken for that one's: it is then older than it seems by at most that time-out, and the one it stands
+for is thrown away.
 """
 
 from __future__ import annotations
@@ -198,7 +199,7 @@ class Talk:
 
     def _take(self, packet: Packet, at_ns: int) -> None:
         bus_id, exchange = packet.bus_id, self._exchange
-        if bus_id not in self._open or at_ns < self._earliest_ns:
+        if bus_id not in self._open or at_ns < self._earliest_ns or (packet.error and self._is_echo(packet)):
             self._stray += self._dialect.status_bytes(len(packet.params))
             return
         del self._open[bus_id]
@@ -206,3 +207,13 @@ class Talk:
         self._deadline_ns = max(at_ns + self._reply_ns + self._timeout_ns, self._deadline_ns)
         if exchange.take is not None:
             exchange.take(bus_id, packet, at_ns)
+
+    def _is_echo(self, packet: Packet) -> bool:
+        """Whether a status is the request itself, come back late: Feetech's requests and statuses look alike.
+
+        That of a ping is also what a servo says whose voltage is wrong.
+        """
+        if not packet.params:
+            return False
+        said = self._dialect.instruction(packet.bus_id, packet.error, packet.params)
+        return self._exchange.request.endswith(said)

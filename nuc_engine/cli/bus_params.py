@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from nuc_engine.cli.buslines import BenchLine
 
 NS = 1_000_000_000
-NOBODY = "nobody answered: is the supply on, the rate right (--all-rates), the adapter the right one?"
+NOBODY = (
+    "nobody answered: is the supply on, the rate right (--all-rates), the adapter the right one? Does it hear itself"
+    " (echo=1 in the URL)?"
+)
 RELEASE_S = 2.0
 """How long servos are told to go limp at the end of what moved them."""
 

@@ -1,7 +1,7 @@
 """What only Feetech servos have on the framed bus: the lock, settings that last, the overload; and their URLs."""
 
 import pytest
-from framed_rig import OK, START, Leg
+from framed_rig import FAR, OK, START, Leg
 from framed_servos import MS, StillPlant
 
 from drivers.bus import READ_ONLY
@@ -73,6 +73,22 @@ def test_what_lasts_is_written_once_though_the_servo_answers_no_writes():
     lasting = [(bus_id, name) for bus_id, name, _ in leg.writes() if STS3215[name].access == "eeprom"]
     assert (1, "status_level") in lasting
     assert len(lasting) == len(set(lasting))
+
+
+def test_a_late_echo_that_nobody_told_of_is_no_servo():
+    leg = leg_of()
+    heard = 0
+
+    def echo(data):
+        nonlocal heard
+        said, heard = leg.port.written[heard:], len(leg.port.written)
+        return said + data
+
+    leg.port.hear = echo
+    leg.bus.discover(leg.now_ns)
+    leg.bus.run_until(FAR)
+    assert leg.bus.found == leg.ids
+    assert set(leg.bus.found_models.values()) == {leg.model.number}
 
 
 def test_an_overload_is_said_and_ends_nothing_else():
