@@ -29,8 +29,8 @@ PARTS = ".parts"
 class SweepResult:
     """What became of a sweep: rows in the file, how many of them were there before, and what was seen.
 
-    `states` counts bouts by state, `outcomes` by window and outcome; both leave out what was there when the file was
-    complete already.
+    `states` counts bouts by state, `outcomes` by window and outcome, `engines` by the version that ran them; all are
+    empty when the file was complete already.
     """
 
     path: Path
@@ -38,6 +38,7 @@ class SweepResult:
     before: int
     states: Mapping[str, int] = field(default_factory=Counter[str])
     outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Counter[str]])
+    engines: Mapping[str, int] = field(default_factory=Counter[str])
 
 
 def run_sweep(
@@ -72,10 +73,10 @@ def run_sweep(
         told = None if done is None else partial(_told, done, before, total)
         for index, row in _run_missing(missing, jobs, cluster, told):
             journal.add({RUN: missing.runs[index], "engine": engine, **row})
-        states, outcomes = _count(plan, journal)
+        states, outcomes, engines = _count(plan, journal)
         write_table(out, columns_of(plan), _rows(plan, journal), description)
         journal.remove()
-    return SweepResult(out, total, before, states, outcomes)
+    return SweepResult(out, total, before, states, outcomes, engines)
 
 
 def engine_used() -> str:
@@ -133,14 +134,16 @@ def _rows(plan: SweepPlan, journal: Journal) -> Iterator[dict[str, Cell]]:
         yield {**row, SEED: seed}
 
 
-def _count(plan: SweepPlan, journal: Journal) -> tuple[Counter[str], dict[str, Counter[str]]]:
+def _count(plan: SweepPlan, journal: Journal) -> tuple[Counter[str], dict[str, Counter[str]], Counter[str]]:
     states: Counter[str] = Counter()
+    engines: Counter[str] = Counter()
     outcomes: dict[str, Counter[str]] = {window.name: Counter() for window in plan.windows}
     for row in journal.read():
         states[str(row["state"])] += 1
+        engines[str(row["engine"])] += 1
         for name, seen in outcomes.items():
             seen[str(row.get(f"{name}.outcome") or NOT_JUDGED)] += 1
-    return states, outcomes
+    return states, outcomes, engines
 
 
 def _told(done: Done, before: int, total: int, finished: int, _: int) -> None:

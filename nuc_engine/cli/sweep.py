@@ -193,6 +193,8 @@ def _report(result: SweepResult, wall_s: float, *, as_json: bool) -> None:
     for name, number in sorted(result.states.items()):
         if name != "complete":
             say(f"  {number} bouts ended as: {name}")
+    if len(result.engines) > 1:
+        say(f"  by {len(result.engines)} versions of the engine: see the column engine")
     for window, outcomes in result.outcomes.items():
         ordered = sorted(outcomes.items(), key=lambda item: (-item[1], item[0]))
         say(f"  {window:<10}{', '.join(f'{name} {number}' for name, number in ordered)}")

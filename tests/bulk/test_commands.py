@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
 
+from nuc_engine.bulk.journal import RUN, Journal
+from nuc_engine.bulk.plan import SweepRequest, make_plan
 from nuc_engine.cli.app import app
 from nuc_engine.cli.many import ManyProgress
 
@@ -50,6 +52,15 @@ def test_sweep_says_what_was_seen_and_when_there_is_nothing_to_do(nuc: Nuc, tmp_
     assert sorted(int((friction - 0.05) / 0.075) for friction in frictions) == [0, 1]
     again = nuc(*words)
     assert "complete already, 2 rows; nothing was run" in again.stdout
+
+
+def test_sweep_says_when_its_rows_are_of_several_versions_of_the_engine(nuc: Nuc, tmp_path: Path) -> None:
+    plan = make_plan(SweepRequest("lin_roach", duration_s=2.0, seeds=(0, 1)))
+    with Journal(tmp_path / "a.parquet.parts", plan.describe()) as journal:
+        journal.add({RUN: 0, "engine": "0.0.9 (older)", "state": "complete"})
+    words = ("sweep", "lin_roach", "-d", "2", "--seeds", "0,1", "--jobs", "1")
+    assert "by 2 versions of the engine" in nuc(*words, "-o", "a.parquet").stdout
+    assert "versions" not in nuc(*words, "-o", "b.parquet").stdout
 
 
 def test_options_go_before_the_file(nuc: Nuc, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from nuc_engine.bulk.axes import Sampling, parse_axis
 from nuc_engine.bulk.errors import BulkRefused
-from nuc_engine.bulk.journal import ROWS_FILE
+from nuc_engine.bulk.journal import ROWS_FILE, RUN, Journal
 from nuc_engine.bulk.plan import SweepPlan, SweepRequest, make_plan
 from nuc_engine.bulk.sweep import PARTS, run_sweep
 from nuc_engine.bulk.task import BoutTask, WatchWindow, see
@@ -86,6 +86,16 @@ def test_a_sweep_that_was_killed_goes_on_and_repeats_nothing(tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("here")
+def test_rows_of_two_versions_of_the_engine_are_told_of(tmp_path: Path) -> None:
+    out = tmp_path / "two.parquet"
+    plan = plan_of(seeds=(0, 1))
+    with Journal(tmp_path / (out.name + PARTS), plan.describe()) as journal:
+        journal.add({RUN: 0, "engine": "0.0.9 (older)", "state": "complete"})
+    result = run_sweep(plan, out, jobs=1)
+    assert sorted(result.engines.values()) == [1, 1]
+    assert result.engines["0.0.9 (older)"] == 1
+
+
 def test_what_is_there_of_another_sweep_is_left_alone(tmp_path: Path) -> None:
     out = tmp_path / "sweep.parquet"
     run_sweep(plan_of(seeds=(1,)), out, jobs=1)
