@@ -83,11 +83,16 @@ def _sensor_columns(model: Model, plan: Plan) -> list[dict[str, Any]]:
             if index == motor.angle:
                 column |= {"frame": f"joint {plan.joints[motor.joint].name}, calibrated", "motor": motor.name}
             elif index == motor.current:
-                whose = "that of the reading" if motor.load_range[0] < 0 else "sign of the commanded raw delta"
-                sign = f"{whose}; filtered 0.05 new + 0.95 old per cycle"
-                column |= {"sign": sign, "motor": motor.name}
+                column |= {"sign": _sensor_sign(motor), "motor": motor.name}
         columns.append(column)
     return columns
+
+
+def _sensor_sign(motor: MotorPlan) -> str:
+    own = motor.load_range[0] < 0 and not motor.load_with_drive
+    whose = "that of the reading" if own else "sign of the commanded raw delta"
+    every = f"{motor.sample_ns / 1e6:g} ms" if motor.sample_ns else "cycle"
+    return f"{whose}; filtered 0.05 new + 0.95 old per {every}"
 
 
 def _state_columns(plan: Plan) -> list[dict[str, Any]]:

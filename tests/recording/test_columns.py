@@ -128,6 +128,24 @@ def test_calibration_frame_and_sign_stand_with_their_columns(model):
     assert "commanded" in columns["TC1_current"]["sign"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "sign"),
+    [
+        ({}, "sign of the commanded raw delta; filtered 0.05 new + 0.95 old per cycle"),
+        ({"load_range": (-9, 9)}, "that of the reading; filtered 0.05 new + 0.95 old per cycle"),
+        (
+            {"load_range": (-9, 9), "load_with_drive": True, "sample_ns": 5_076_000},
+            "sign of the commanded raw delta; filtered 0.05 new + 0.95 old per 5.076 ms",
+        ),
+    ],
+)
+def test_the_current_sensor_says_whose_sign_it_has_and_how_slow_it_is(model, changes, sign):
+    plan = build_plan(model)
+    found = describe_columns(model, replace(plan, motors=tuple(replace(motor, **changes) for motor in plan.motors)))
+    columns = {column["name"]: column for column in found["files"]["SensData.txt"]["columns"]}
+    assert columns["TC1_current"]["sign"] == sign
+
+
 def test_motor_rows_are_current_and_position_then_sent_and_age(tmp_path):
     plan = one_joint()
     plan = replace(plan, motors=(plan.motors[0], replace(plan.motors[0], index=1, name="second")))
