@@ -192,13 +192,6 @@ class Push:
         return Ending.DONE if passed_ns >= self._duration_ns else None
 
 
-def raw_of_degrees(model: ServoModel, angle_deg: float) -> int:
-    """Return the raw position at an angle of the servo's own scale. Raises `BusError` outside of it."""
-    raw = round(angle_deg / model.tick_deg)
-    check_raw(model, raw)
-    return raw
-
-
 def check_raw(model: ServoModel, raw: int) -> None:
     """Raise `BusError` for a position that the model can not be sent to."""
     low, high = model.positions

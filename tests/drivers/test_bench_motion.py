@@ -6,7 +6,7 @@ import pytest
 
 from drivers.aimotor import FAMILY, AiMotorBus
 from drivers.bench import VirtualPace, answers
-from drivers.bench_motion import Ending, Move, Push, check_raw, raw_of_degrees, read_first, watch
+from drivers.bench_motion import Ending, Move, Push, check_raw, read_first, watch
 from drivers.bench_plant import BenchPlant
 from drivers.bus import READ_ONLY
 from drivers.errors import BusError
@@ -183,11 +183,8 @@ def test_who_answers():
 
 
 def test_places_outside_the_scale_are_refused():
-    assert raw_of_degrees(MODEL, 90.0) == round(90 / TICK)
     check_raw(MODEL, 0)
     check_raw(MODEL, 254)
     for raw in (-1, 255):
         with pytest.raises(BusError, match=r"0 to 254, 0\.0 to 166\.1 degrees"):
             check_raw(MODEL, raw)
-    with pytest.raises(BusError, match="no position"):
-        raw_of_degrees(MODEL, 170.0)
