@@ -15,7 +15,7 @@ from pathlib import Path
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.canvas import house_style
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.movie_camera import Camera, open_camera
+from nuc_engine.analysis.movie_camera import Camera, Film, open_camera
 from nuc_engine.analysis.movie_file import ENDINGS, Picture, write_movie
 from nuc_engine.analysis.movie_scene import scene_of
 from nuc_engine.analysis.movie_stage import VIEWS, Stage
@@ -49,11 +49,19 @@ Progress = Callable[[int, int], object]
 """Told how many frames are drawn, and of how many."""
 
 
-def make_movie(bout: Bout, spec: MovieSpec, out: Path, progress: Progress | None = None) -> int:
+Tell = Callable[[str], object]
+"""Told what is no error, but hardly what was meant."""
+
+
+def make_movie(
+    bout: Bout, spec: MovieSpec, out: Path, progress: Progress | None = None, tell: Tell | None = None
+) -> int:
     """Write a movie and return its number of frames.
 
-    The file appears only when it is whole. Raises AnalysisError for what can not be shown (no angles in the span,
-    unknown views, a camera file that can not be read, a missing library), OSError as open does.
+    `tell` is told when the camera's film shows nothing of all that. The file appears only when it is whole.
+
+    Raises AnalysisError for what can not be shown (no angles in the span, unknown views, a camera file that can not be
+    read, a missing library), OSError as open does.
     """
     end_s = _check(bout, spec, out)
     count = frame_count(spec, end_s)
@@ -65,10 +73,16 @@ def make_movie(bout: Bout, spec: MovieSpec, out: Path, progress: Progress | None
         scene = scene_of(bout, times, spec.trail_s)
         with house_style():
             stage = Stage(scene, spec.views, spec.speed, HEIGHTS[kind], with_camera=camera is not None)
-            write_movie(out, _pictures(stage, camera, times, spec.offset_s, progress), stage.size, spec.fps)
+            watched = None if camera is None else _Watched(camera)
+            write_movie(out, _pictures(stage, watched, times, spec.offset_s, progress), stage.size, spec.fps)
     finally:
         if camera is not None:
             camera.close()
+    if watched is not None and not watched.seen and tell is not None:
+        tell(
+            f"{spec.camera}: has no pictures from {first:g} to {times[-1] + spec.offset_s:g} s after its beginning,"
+            f" where the bout's {spec.begin_s:g} to {times[-1]:g} s are with this offset"
+        )
     return count
 
 
@@ -77,8 +91,20 @@ def frame_count(spec: MovieSpec, end_s: float) -> int:
     return max(1, math.floor((end_s - spec.begin_s) / spec.speed * spec.fps + 1e-6))
 
 
+class _Watched:
+    """A camera, and whether it had anything to show."""
+
+    def __init__(self, camera: Camera) -> None:
+        self._camera, self.seen = camera, False
+
+    def at(self, time_s: float) -> Film | None:
+        film = self._camera.at(time_s)
+        self.seen = self.seen or film is not None
+        return film
+
+
 def _pictures(
-    stage: Stage, camera: Camera | None, times: list[float], offset_s: float, progress: Progress | None
+    stage: Stage, camera: _Watched | None, times: list[float], offset_s: float, progress: Progress | None
 ) -> Iterator[Picture]:
     for k, time_s in enumerate(times):
         film = None if camera is None else camera.at(time_s + offset_s)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from nuc_engine.cli.output import say, say_json
+from nuc_engine.cli.output import note, say, say_json
 from nuc_engine.cli.params import Command, as_json
 
 VIEW_NAMES = ("side", "front", "top", "3d")
@@ -109,8 +109,11 @@ def command(
     target = folder / "movie.mp4" if out is None else out
     spec = MovieSpec(begin, end, speed, fps, views, camera, offset, camera_fps)
     bout = load_bout(folder)
+    remarks: list[str] = []
     with _Bar() as bar:
-        frames = make_movie(bout, spec, target, bar)
+        frames = make_movie(bout, spec, target, bar, remarks.append)
+    for remark in remarks:
+        note(f"note: {remark}")
     seconds = frames / fps
     if as_json:
         say_json({"ok": True, "file": target, "frames": frames, "seconds": seconds, "bytes": target.stat().st_size})

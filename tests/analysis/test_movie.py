@@ -275,7 +275,12 @@ def test_the_film_runs_beside_the_leg_with_its_offset(walking, tmp_path):
 def test_before_its_film_begins_the_place_stays_grey(walking, tmp_path):
     Image.fromarray(plain(RED)).save(tmp_path / "0.png")
     out = tmp_path / "both.mp4"
-    make_movie(walking, replace(SHORT, camera=tmp_path, offset_s=-5.0), out)
+    told: list[str] = []
+    make_movie(walking, replace(SHORT, camera=tmp_path, offset_s=-5.0), out, tell=told.append)
+    assert len(told) == 1
+    assert "no pictures from -4 to -3.65 s" in told[0]
+    make_movie(walking, replace(SHORT, camera=tmp_path, offset_s=-1.2), tmp_path / "some.mp4", tell=told.append)
+    assert len(told) == 1
     pictures = frames_of(out)
     assert np.ptp(pictures[0][360, 320].astype(int)) < 6
     assert pictures[0][360, 320, 0] < 240
@@ -324,6 +329,10 @@ def test_the_command_reports_what_it_made(folder, tmp_path):
     data = json.loads(result.stdout)
     assert (data["frames"], data["seconds"]) == (5, 0.5)
     assert data["bytes"] == out.stat().st_size
+    Image.fromarray(plain(RED)).save(tmp_path / "0.png")
+    past = CliRunner().invoke(app, [*words, "--camera", str(tmp_path), "--offset", "90", "--out", str(out)])
+    assert past.exit_code == 0
+    assert "no pictures from 90.5 to 90.9 s" in past.stderr
     wrong = CliRunner().invoke(app, [*words, "--views", "sideways"])
     assert wrong.exit_code == 2
     late = CliRunner().invoke(app, ["movie", str(folder), "--begin", "50"])
