@@ -29,6 +29,9 @@ that had crept away meanwhile would be jumped to."""
 PATIENCE_NS: Final = 1_000_000_000
 """How long a servo may lag behind, or take to arrive."""
 
+_FARTHEST: Final = 2.0
+"""A goal is never further ahead of its shaft than so many times the lag at which it waits."""
+
 _OK = int(ReplyStatus.OK)
 Asked = Callable[[], bool]
 
@@ -134,8 +137,10 @@ class Move:
         """Take every goal on by what its rate allows, unless its shaft lags behind; note how long nothing got on."""
         on = False
         for k, (target, rate, lag) in enumerate(zip(self._targets, self._rates, self._lags, strict=True)):
-            left = target - goals[k]
-            ahead = goals[k] - self._bus.position_raw[k]
+            at = self._bus.position_raw[k]
+            # A shaft that fell while its servo started anew is not torn back to where the goal was.
+            goals[k] = min(max(goals[k], at - _FARTHEST * lag), at + _FARTHEST * lag)
+            left, ahead = target - goals[k], goals[k] - at
             if left and not (abs(ahead) > lag and ahead * left > 0):
                 goals[k] += max(-rate * passed_s, min(left, rate * passed_s))
                 on = True

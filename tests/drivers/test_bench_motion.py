@@ -100,6 +100,24 @@ def test_a_shaft_that_is_let_go_again_arrives():
     assert move.ending is Ending.DONE
 
 
+def test_a_shaft_that_fell_while_its_servo_was_without_power_is_not_torn_back():
+    rig = Rig(3)
+    move = rig.move([200], lag=5.0)
+    looks, fell_at = [], None
+    for look in move.run(never):
+        looks.append(look)
+        if fell_at is None and look.positions[0] > 160:
+            fell_at = len(looks)
+            rig.emulator.unplug(0)
+            rig.plant._shafts[0].angle_deg -= 25 * TICK
+        elif fell_at is not None and len(looks) == fell_at + 4:
+            rig.emulator.plug(0)
+    after_it = [(before, look) for before, look in pairwise(looks[fell_at:]) if look.goals[0] != READ_ONLY]
+    assert after_it[0][0].positions[0] < 145
+    assert all(look.goals[0] - before.positions[0] <= 2 * 5 + 1 for before, look in after_it)
+    assert move.ending is Ending.DONE
+
+
 def test_short_of_a_goal_that_is_within_the_lag_is_told():
     rig = Rig(3)
     rig.plant.hold(0)
