@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= data/experiment_a
 
-.PHONY: run test test-fast test-realtime check lint types imports experiments bench bench-daemon nightly clean help
+.PHONY: run test test-fast test-realtime coverage check lint types imports experiments bench bench-daemon nightly clean help
 
 help:
 	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
@@ -49,6 +49,11 @@ test-fast: $(VENV)/.test
 test-realtime: $(VENV)/.test
 	$(BIN)/python -m pytest -rs tests/realtime || $(BIN)/python -m pytest -rs --last-failed tests/realtime
 
+# Every line and branch of the codecs is tested: what they let through drives motors.
+coverage: $(VENV)/.test
+	$(BIN)/python -m pytest -q tests/drivers -k "codec or answers" --cov-branch --cov-fail-under=100 \
+		--cov=drivers.aimotor.codec --cov=drivers.dynamixel.codec --cov=drivers.feetech.codec
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -59,7 +64,7 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-check: lint types imports test
+check: lint types imports coverage test
 
 nightly: $(VENV)/.test
 	$(BIN)/python -m benchmarks.stepping

@@ -32,7 +32,9 @@ SPIN_NS = 60_000
 """The bus is not waited for in the kernel when its next deed is as near as this."""
 
 PIPELINED_SHARE, PIPELINED_BAUD = 0.85, 57_600
-_SETTLED = 50
+_SETTLED = 200
+_STUFFING = 8
+_LEAST_CYCLES = 8
 
 
 BAUDS = {
@@ -130,20 +132,18 @@ def _measure(form: Form, baud: int, count: int, windows: int, seconds: float) ->
             bus = bus_on_port(spec, port, servos)
             rights = acquire(RealtimePolicy())
             try:
-                return _windows(bus, port, windows, seconds, pipelined=_pipelined(form))
+                long_enough = max(seconds, _LEAST_CYCLES / limit_hz(form, baud, count))
+                usual_bytes = form.drive.bytes.of(count)
+                return _windows(bus, port, windows, long_enough, usual_bytes, pipelined=_pipelined(form))
             finally:
                 rights.close()
                 bus.close()
 
 
-def _windows(bus: Bus, port: _Recording, windows: int, seconds: float, *, pipelined: bool) -> Rates:
+def _windows(bus: Bus, port: _Recording, windows: int, seconds: float, usual_bytes: int, *, pipelined: bool) -> Rates:
     rates = Rates()
     goals = _goals(bus)
-    trace: list[tuple[bytes, int]] = []
-    for _ in range(20):
-        port.trace.clear()
-        _cycle(bus, goals)
-        trace = list(port.trace)
+    trace = _usual(bus, port, goals, usual_bytes)
     for _ in range(windows):
         begun = time.monotonic_ns()
         done, end = 0, begun + round(seconds * 1e9)
@@ -165,10 +165,21 @@ def _goals(bus: Bus) -> list[int]:
             break
     else:
         raise BusError(f"not all servos answer: {bus.status} {bus.refusals}")
-    goals = bus.position_raw[:]
+    return bus.position_raw[:]
+
+
+def _usual(bus: Bus, port: _Recording, goals: Sequence[int], usual_bytes: int) -> list[tuple[bytes, int]]:
+    """Drive until a cycle is like the next: set up, under torque, nothing odd; return what passed in it.
+
+    Stuffing may add a few bytes to a cycle. Raises BusError when it never is.
+    """
     for _ in range(_SETTLED):
-        _cycle(bus, goals)
-    return goals
+        port.trace.clear()
+        bad = _cycle(bus, goals)
+        passed = sum(len(data) + came for data, came in port.trace)
+        if not bad and 0 <= passed - usual_bytes <= _STUFFING:
+            return list(port.trace)
+    raise BusError(f"a cycle takes {passed} bytes, expected {usual_bytes}: {bus.status} {bus.refusals}")
 
 
 def _cycle(bus: Bus, goals: Sequence[int]) -> int:
