@@ -337,7 +337,7 @@ def test_what_a_torque_off_is_answered_with(reply, is_one):
 def test_a_table_of_requests_ends_with_torque_off_and_read():
     table = codec.request_table(7, 2)
     assert table[100] == codec.encode_position(7, 2, 100)
-    assert (table[-2], table[-1]) == (codec.encode_passive(7), codec.codec.encode_read(7))
+    assert (table[-2], table[-1]) == (codec.encode_passive(7), codec.encode_read(7))
     assert len(table) == 257
 
 
