@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import sys
 import tempfile
 import termios
 import time  # noqa: TID251  benchmarks are about real time
@@ -102,9 +103,10 @@ def wire(windows: int, seconds: float, only: Sequence[str] = ()) -> list[str]:
     for form in FORMS:
         if only and form.family not in only:
             continue
-        bauds = BAUDS[form.family]
         for count in COUNTS:
-            rows += [_row(form, baud, count, _measure(form, baud, count, windows, seconds)) for baud in bauds]
+            for baud in BAUDS[form.family]:
+                rows.append(_measured(form, baud, count, windows, seconds))
+                sys.stderr.write(" ".join(str(cell) for cell in rows[-1]) + "\n")
     head = ["exchange", "N", "baud", "wire limit Hz", "bare loop Hz", "bus Hz", "of bare", "of wire", "bad", "promise"]
     return [
         f"## Wire efficiency: {windows} alternating windows of {seconds:g} s",
@@ -115,6 +117,14 @@ def wire(windows: int, seconds: float, only: Sequence[str] = ()) -> list[str]:
         "",
         *table(head, rows),
     ]
+
+
+def _measured(form: Form, baud: int, count: int, windows: int, seconds: float) -> list[object]:
+    try:
+        return _row(form, baud, count, _measure(form, baud, count, windows, seconds))
+    except BusError as error:
+        cells = [f"{form.family}: {form.title}", count, f"{baud:,}", f"{limit_hz(form, baud, count):.0f}"]
+        return [*cells, "", "", "", "", "", f"**not exchanged so here**: {str(error).partition(':')[0]}"]
 
 
 def _measure(form: Form, baud: int, count: int, windows: int, seconds: float) -> Rates:
