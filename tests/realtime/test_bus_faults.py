@@ -143,7 +143,7 @@ def difference(after, before) -> LineRecord:
 
 
 def injected(after, before) -> dict[str, int]:
-    counts = {name: count - before["injected"][name] for name, count in after["injected"].items()}
+    counts = {name: count - before["injected"].get(name, 0) for name, count in after["injected"].items()}
     return {name: count for name, count in counts.items() if count}
 
 
