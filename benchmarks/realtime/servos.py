@@ -1,7 +1,8 @@
 """Emulated servos of any family on a pseudo-terminal, without a leg: `python -m benchmarks.realtime.servos PTY URL N`.
 
 `URL` is that of an emulated bus (`emulated:dynamixel?baud=1000000`), `N` how many servos; their ids count from 0. The
-shafts stand still: what is measured is the wire.
+shafts stand still: what is measured is the wire. They run above the bus that is measured, as in `nuc emulate`: real
+servos do not wait for the host's scheduler either.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import signal
 import sys
 import time  # noqa: TID251  benchmarks are about real time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from drivers.factory import find_family
@@ -19,6 +21,9 @@ from drivers.url import split_url
 from nuc_engine.emulation.line import ReplyLine
 from nuc_engine.emulation.loop import EmulatorLoop
 from nuc_engine.emulation.terminal import Terminal
+from nuc_engine.realtime import RealtimePolicy, acquire
+
+_PRIORITY = 60
 
 
 class StillPlant:
@@ -53,7 +58,8 @@ def main(pty: str, url: str, count: str) -> None:
         emulator, plant, terminal, line, baud=emulator.baud, start_ns=start_ns, now=time.monotonic_ns, wait=_wait
     )
     signal.signal(signal.SIGTERM, lambda *_: loop.stop())
-    loop.run()
+    with closing(acquire(RealtimePolicy(priority=_PRIORITY))):
+        loop.run()
     terminal.unplug()
 
 

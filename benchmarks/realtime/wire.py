@@ -57,6 +57,11 @@ def _pipelined(form: Form) -> bool:
     return form.option == "pipeline"
 
 
+def _passing(form: Form) -> Form:
+    """Return the form whose bytes are those that pass: of a pipelined cycle all do, though some at the same time."""
+    return next(other for other in FORMS if (other.family, other.name) == (form.family, form.held_as or form.name))
+
+
 def _option(form: Form) -> str:
     return f"{form.option}=1" if form.option else ""
 
@@ -143,7 +148,7 @@ def _measure(form: Form, baud: int, count: int, windows: int, seconds: float) ->
             rights = acquire(RealtimePolicy())
             try:
                 long_enough = max(seconds, _LEAST_CYCLES / limit_hz(form, baud, count))
-                usual_bytes = form.drive.bytes.of(count)
+                usual_bytes = _passing(form).drive.bytes.of(count)
                 return _windows(bus, port, windows, long_enough, usual_bytes, pipelined=_pipelined(form))
             finally:
                 rights.close()
@@ -153,7 +158,7 @@ def _measure(form: Form, baud: int, count: int, windows: int, seconds: float) ->
 def _windows(bus: Bus, port: _Recording, windows: int, seconds: float, usual_bytes: int, *, pipelined: bool) -> Rates:
     rates = Rates()
     goals = _goals(bus)
-    trace = _usual(bus, port, goals, usual_bytes)
+    trace = _usual(bus, port, goals, usual_bytes, pipelined=pipelined)
     for _ in range(windows):
         begun = time.monotonic_ns()
         done, end = 0, begun + round(seconds * 1e9)
@@ -178,18 +183,23 @@ def _goals(bus: Bus) -> list[int]:
     return bus.position_raw[:]
 
 
-def _usual(bus: Bus, port: _Recording, goals: Sequence[int], usual_bytes: int) -> list[tuple[bytes, int]]:
+def _usual(
+    bus: Bus, port: _Recording, goals: Sequence[int], usual_bytes: int, *, pipelined: bool
+) -> list[tuple[bytes, int]]:
     """Drive until a cycle is like the next: set up, under torque, nothing odd; return what passed in it.
 
-    Stuffing may add a few bytes to a cycle. Raises BusError when it never is.
+    Stuffing may add a few bytes to a cycle; in a pipelined one, requests follow each other before a reply has come.
+    Raises BusError when it never is.
     """
     for _ in range(_SETTLED):
         port.trace.clear()
         bad = _cycle(bus, goals)
         passed = sum(len(data) + came for data, came in port.trace)
-        if not bad and 0 <= passed - usual_bytes <= _STUFFING:
+        overlap = port.trace[0][1] == 0
+        if not bad and 0 <= passed - usual_bytes <= _STUFFING and overlap == pipelined:
             return list(port.trace)
-    raise BusError(f"a cycle takes {passed} bytes, expected {usual_bytes}: {bus.status} {bus.refusals}")
+    seen = f"{passed} bytes, {'overlapping' if overlap else 'one exchange after the other'}"
+    raise BusError(f"a cycle takes {seen}, expected {usual_bytes}: {bus.status} {bus.refusals}")
 
 
 def _cycle(bus: Bus, goals: Sequence[int]) -> int:

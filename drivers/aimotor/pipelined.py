@@ -34,6 +34,9 @@ GOOD_CYCLES: Final = 8
 SPREAD_BYTES: Final = 2
 """Delays may lie so many bytes' time apart: further, and one servo's reply could run into the next one's."""
 
+LEAD_NS: Final = 400_000
+"""Requests are written so long before the line is free for them: a host wakes up later than it asked to."""
+
 _LATE_SHARE: Final = 10
 
 _NOTHING_ODD: Final = -1
@@ -43,7 +46,7 @@ class Pipeline:
     """The pipelined cycles of a bus; `believed` servos have been heard, `written` have been sent to.
 
     `step` is to be called at `wake_ns`, and earlier whenever bytes came. Where the port has a descriptor, requests are
-    written one ahead of the line, so that a host that is a little late leaves no gap.
+    written ahead of the line, one at least, so that a host that is a little late leaves no gap.
     """
 
     __slots__ = (
@@ -65,7 +68,7 @@ class Pipeline:
         self._timeout_ns = self._request_ns + self._reply_ns + timeout_ns
         self._before_ns, self._after_ns = self._byte_ns // 2, SPREAD_BYTES * self._byte_ns
         self._live = bool(port.filenos())
-        self._lead_ns = self._request_ns if self._live else 0
+        self._lead_ns = max(self._request_ns, LEAD_NS) if self._live else 0
         self._good = 0
         self._delays_ns: list[int] = []
         self._shortest_ns = 0
