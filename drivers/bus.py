@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from drivers.servo import ServoAddress
@@ -11,6 +13,21 @@ READ_ONLY: Final = -1
 
 LIMP: Final = -2
 """Goal that takes the servo's torque off and asks for its position; the current is then 0."""
+
+COUNTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "missed": "exchanges without a complete reply in time",
+        "implausible": "exchanges whose reply was not believed, or was taken back",
+        "stray_bytes": "bytes that came when no reply could, or that were left of one",
+        "restarts": "servos found without the torque they had: their supply had dipped, or somebody else released them",
+        "trips": "servos found stopped by their bus watchdog",
+        "bad_checksums": "replies thrown away for their checksum",
+        "fallbacks": "pipelined cycles that were given up and ended one exchange at a time",
+        "echo_errors": "messages whose echo never came as they were sent",
+        "unsent_bytes": "bytes of requests that the line did not take",
+    }
+)
+"""What `all_counts` of the families here has, by name. A bus of another family may have more, named like these."""
 
 
 class Bus(Protocol):
@@ -69,6 +86,14 @@ class Bus(Protocol):
         """Bytes that came when no reply could, or that were left of one, in all."""
         ...
 
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the family and its port count besides those three, in all, by name; see `COUNTS`.
+
+        The names are always the same, lower case with underscores; what can not happen on this line is left out.
+        """
+        ...
+
     def discover(self, now_ns: int) -> None:
         """Begin a cycle that asks every id the family has whether it is there; the answer is `found`."""
         ...
@@ -110,3 +135,9 @@ class Bus(Protocol):
     def close(self) -> None:
         """Give the port back; torque stays as it is. Closing twice is allowed."""
         ...
+
+
+def all_counts(bus: Bus) -> dict[str, int]:
+    """Return everything a bus counts, in all since it was opened: what every bus does, then what its family adds."""
+    common = {"missed": bus.missed, "implausible": bus.implausible, "stray_bytes": bus.stray_bytes}
+    return {**common, **bus.counts}

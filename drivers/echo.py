@@ -7,6 +7,7 @@ emulated line: one wire for both directions, on which whoever talks at the same 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from drivers.inprocess import PacedLine
@@ -40,6 +41,11 @@ class EchoPort(PortAround):
         # Messages whose echo has not come, with when they were sent, and what may be the beginning of one of theirs.
         self._owed: deque[tuple[bytes, int]] = deque()
         self._held = b""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the port behind it counts, and messages whose echo never came as it was sent."""
+        return {**self._port.counts, "echo_errors": self.echo_errors}
 
     def write(self, data: bytes, now_ns: int) -> None:
         """Send `data`, and expect it back. Raises `PortError`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from drivers.bus import Bus
 from drivers.errors import BusError, BusUrlError
@@ -72,6 +72,15 @@ class BusGroup:
     def stray_bytes(self) -> int:
         """Bytes that came when no reply could, or that were left of one, in all."""
         return sum(bus.stray_bytes for bus in self._buses)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the buses count besides, those of the same name together."""
+        total: dict[str, int] = {}
+        for bus in self._buses:
+            for name, count in bus.counts.items():
+                total[name] = total.get(name, 0) + count
+        return total
 
     def discover(self, now_ns: int) -> None:
         """Begin asking every id on every bus; the answer is `found` (all of them) and `found_by_bus`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from drivers.errors import PortError
@@ -197,6 +198,11 @@ class InProcessPort(PacedLine):
     def hold_ns(self) -> int:
         """Nothing is held back."""
         return 0
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Nothing goes wrong on it by itself."""
+        return {}
 
     def write(self, data: bytes, now_ns: int) -> None:
         """Hand `data` to the emulator. Raises `PortError` after `close`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Protocol
 
 NEVER: Final = 2**63 - 1
@@ -27,6 +28,11 @@ class Port(Protocol):
     @property
     def hold_ns(self) -> int:
         """How long the device may hold bytes back, beyond what every bus's timeout allows for."""
+        ...
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What went wrong on the port itself, in all, by names as in `drivers.bus.COUNTS`."""
         ...
 
     def write(self, data: bytes, now_ns: int) -> None:
@@ -67,6 +73,11 @@ class PortAround:
     def hold_ns(self) -> int:
         """What the other port says."""
         return self._port.hold_ns
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the other port counts."""
+        return self._port.counts
 
     def write(self, data: bytes, now_ns: int) -> None:
         """Put `data` on the wire."""

@@ -15,6 +15,7 @@ import select
 import stat
 import struct
 import termios
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -69,6 +70,11 @@ class SerialPort:
     def fd(self) -> int:
         """The descriptor, -1 when closed; for handing it on to a child process."""
         return self._fd
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many bytes of requests the line did not take."""
+        return {"unsent_bytes": self.unsent_bytes}
 
     @property
     def hold_ns(self) -> int:

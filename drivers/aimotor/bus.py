@@ -6,7 +6,7 @@ What is sent when, and which replies are believed, is in `drivers.aimotor.exchan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from drivers.aimotor.addresses import check_models, check_servos
@@ -107,6 +107,11 @@ class AiMotorBus(Exchanges):
     def fallbacks(self) -> int:
         """Pipelined cycles that were given up and ended one exchange at a time, in all."""
         return self._pipe.fallbacks if self._pipe is not None else 0
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the port counts and, where exchanges are pipelined, `fallbacks`."""
+        return self._port.counts if self._pipe is None else {"fallbacks": self.fallbacks, **self._port.counts}
 
     def start(self, now_ns: int, goals: list[int]) -> None:
         """Begin one exchange with every servo: raw goals 0 to 254 (ten bits: 1023), or `READ_ONLY`, or `LIMP`."""

@@ -22,7 +22,7 @@ positions a servo itself is set to take are sent as the nearest it takes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from drivers.bus import LIMP, READ_ONLY
@@ -50,8 +50,8 @@ class FramedBus:
     """Servos with registers on one port (a `drivers.bus.Bus`); goals are raw positions of their models."""
 
     __slots__ = (
-        "_cycle", "_port", "_positions", "_readings", "_slots", "_talk", "current_raw", "misses", "position_raw",
-        "servos", "stamp_ns", "status",
+        "_cycle", "_port", "_positions", "_readings", "_slots", "_talk", "_watched", "current_raw", "misses",
+        "position_raw", "servos", "stamp_ns", "status",
     )  # fmt: skip
 
     def __init__(
@@ -80,6 +80,7 @@ class FramedBus:
         self.status, self.stamp_ns, self.misses = readings.status, readings.stamp_ns, readings.misses
         if watchdog_ns is None:
             watchdog_ns = max(DEFAULT_WATCHDOG_NS, _SLOW_CYCLES * len(self.servos) * _exchange_ns(layout, baud))
+        self._watched = bool(layout.watchdog and watchdog_ns)
         self._cycle = Cycle(
             layout,
             self._slots,
@@ -137,6 +138,13 @@ class FramedBus:
     def bad_checksums(self) -> int:
         """Replies thrown away for their checksum, in all."""
         return self._talk.bad_checksums
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the port counts, `restarts`, `bad_checksums` and, where servos have a bus watchdog, `trips`."""
+        trips = {"trips": self.trips} if self._watched else {}
+        own = {"restarts": self._cycle.restarts, **trips, "bad_checksums": self.bad_checksums}
+        return {**own, **self._port.counts}
 
     def start(self, now_ns: int, goals: list[int]) -> None:
         """Begin one exchange with every servo: raw goals within the models' positions, or `READ_ONLY`, or `LIMP`."""

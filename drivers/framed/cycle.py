@@ -42,7 +42,7 @@ class Cycle:
     __slots__ = (
         "_asker", "_baud", "_by_id", "_cap_rounds", "_cycles", "_dialect", "_goal", "_heard", "_layout", "_level",
         "_position", "_position_at", "_readings", "_settled", "_single", "_slots", "_spoken_ns", "_torque",
-        "_watchdog_ns", "found", "found_models", "refusals", "trips",
+        "_watchdog_ns", "found", "found_models", "refusals", "restarts", "trips",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +62,7 @@ class Cycle:
         self.found: tuple[int, ...] = ()
         self.found_models: dict[int, int] = {}
         self.trips = 0
+        self.restarts = 0
         self._layout, self._dialect, self._slots, self._readings = layout, layout.dialect, slots, readings
         self._by_id = {slot.bus_id: slot for slot in slots}
         self._asker = Asker(layout, fast=fast)
@@ -151,6 +152,7 @@ class Cycle:
                 if value == _ON:
                     slot.doubt = False
                 elif value is not None:
+                    self.restarts += 1
                     slot.restart()
         suspects = [slot for slot in (armed if stale else doubted) if slot.torque is Torque.ON]
         if suspects and self._watchdog_ns:
