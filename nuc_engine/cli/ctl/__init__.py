@@ -56,4 +56,5 @@ def command(ctx: click.Context, address: str, name: str, keys: Path | None, time
 
 
 for _module in (see, bouts, edits, keep, people):
-    _module.register(command)
+    for _subcommand in _module.COMMANDS:
+        command.add_command(_subcommand)

@@ -25,14 +25,12 @@ class Group(Command, click.Group):
         return list(self.commands)
 
 
-def subcommand(
-    group: click.Group, name: str, examples: Sequence[tuple[str, str]], *output: str
-) -> Callable[[Function], click.Command]:
+def subcommand(name: str, examples: Sequence[tuple[str, str]], *output: str) -> Callable[[Function], click.Command]:
     """Declare one subcommand; its function gets the target first. Lines of the examples go without `nuc ctl`."""
 
     def declare(function: Function) -> click.Command:
         shown = tuple((f"nuc ctl {line}", meaning) for line, meaning in examples)
-        return group.command(name=name, cls=Command, examples=shown, output=output)(pass_target(function))
+        return click.command(name=name, cls=Command, examples=shown, output=output)(pass_target(function))
 
     return declare
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -22,14 +22,6 @@ MODES = ("muscle", "force", "position", "hold", "limp")
 _NUMBERS = re.compile(r"[-+0-9.eE,\s]+")
 _NAMES = 3
 _ACKNOWLEDGED = "Cycle and engine time since when it is in effect. Needs control; logged with your name."
-
-
-def register(group: Group) -> None:
-    """Add the subcommands."""
-    _register_values(group)
-    _register_scripts(group)
-    _register_joints(group)
-    _register_poses(group)
 
 
 def parse_value(text: str) -> Any:
@@ -64,116 +56,118 @@ def _plain(result: Acknowledgement) -> dict[str, Any]:
     return {name: getattr(result, name) for name in result.__slots__}
 
 
-def _register_values(group: Group) -> None:
-    @subcommand(
-        group,
-        "get",
-        (
-            ("get CTr_angle CTr_lev_TC1_load", "a sensor and a threshold, both of the same cycle"),
-            ("get Enter_CTr_LevationPRO rule.Enter_CTr_LevationPRO", "a rule, and whether it is true now"),
-            ("get joint.Coxa-Trochanter.action muscle.Femur_LevatorPRO.force", "what a joint and a muscle do"),
-        ),
-        "One line per name. Exit status 1 when a name is unknown.",
-    )
-    @click.argument("names", nargs=-1, required=True, type=HDSO)
-    @as_json
-    def get(target: Target, names: tuple[str, ...], as_json: bool) -> int:
-        """Print values by name or id, all from one whole cycle."""
-        with daemon(target) as leg:
-            reading = leg.get(names)
-        if as_json:
-            answer(True, {"ok": not reading.unknown, **{k: getattr(reading, k) for k in reading.__slots__}})
-            return 1 if reading.unknown else 0
-        width = max(map(len, names))
-        answer(False, None, *(f"{name:<{width}}  {shown(value)}" for name, value in reading.values.items()))
-        if reading.unknown:
-            raise Refused(*(f"nuc ctl: nothing is called {name!r} (nuc show lists names)" for name in reading.unknown))
-        return 0
-
-    @subcommand(
-        group,
-        "set",
-        (
-            ("set CTr_lev_TC1_load=-0.2", "a threshold, at once"),
-            ("set 101=-0.2 102=0.3", "two that take effect together, by id"),
-            ("set --at 20 'Enter_FT_Flexion=(302 > 106)|(FT_angle < 109)'", "a rule, at 20 s of engine time"),
-            ("set 'CTr_LevatorPRO_F-L_Params=2 -1.5'", "all numbers of one with several"),
-        ),
-        _ACKNOWLEDGED,
-    )
-    @click.argument("changes", metavar="NAME=VALUE...", nargs=-1, required=True, type=ASSIGNMENT)
-    @click.option("--at", "at_s", metavar="S", type=click.FloatRange(0), help="Engine time at which it is to happen.")
-    @as_json
-    def set_(target: Target, changes: tuple[str, ...], at_s: float | None, as_json: bool) -> int:
-        """Write values and rules, by name or id. They are checked, and take effect together, between two cycles."""
-        pairs = [parse_assignment(change) for change in changes]
-        with daemon(target) as leg:
-            result = act(leg, target, calls.set_values(pairs, at_s))
-        return told(as_json, ", ".join(f"{name} = {shown(value)}" for name, value in pairs), result)
-
-    for name, call, what in (("undo", calls.undo, "undone"), ("redo", calls.redo, "done again")):
-        _register_undo(group, name, call, what)
+@subcommand(
+    "get",
+    (
+        ("get CTr_angle CTr_lev_TC1_load", "a sensor and a threshold, both of the same cycle"),
+        ("get Enter_CTr_LevationPRO rule.Enter_CTr_LevationPRO", "a rule, and whether it is true now"),
+        ("get joint.Coxa-Trochanter.action muscle.Femur_LevatorPRO.force", "what a joint and a muscle do"),
+    ),
+    "One line per name. Exit status 1 when a name is unknown.",
+)
+@click.argument("names", nargs=-1, required=True, type=HDSO)
+@as_json
+def get(target: Target, names: tuple[str, ...], as_json: bool) -> int:
+    """Print values by name or id, all from one whole cycle."""
+    with daemon(target) as leg:
+        reading = leg.get(names)
+    if as_json:
+        answer(True, {"ok": not reading.unknown, **{k: getattr(reading, k) for k in reading.__slots__}})
+        return 1 if reading.unknown else 0
+    width = max(map(len, names))
+    answer(False, None, *(f"{name:<{width}}  {shown(value)}" for name, value in reading.values.items()))
+    if reading.unknown:
+        raise Refused(*(f"nuc ctl: nothing is called {name!r} (nuc show lists names)" for name in reading.unknown))
+    return 0
 
 
-def _register_undo(group: Group, name: str, call: Any, what: str) -> None:
-    meaning = {"undo": "Take back the last edit, whoever made it.", "redo": "Make the edit again that undo took back."}
+@subcommand(
+    "set",
+    (
+        ("set CTr_lev_TC1_load=-0.2", "a threshold, at once"),
+        ("set 101=-0.2 102=0.3", "two that take effect together, by id"),
+        ("set --at 20 'Enter_FT_Flexion=(302 > 106)|(FT_angle < 109)'", "a rule, at 20 s of engine time"),
+        ("set 'CTr_LevatorPRO_F-L_Params=2 -1.5'", "all numbers of one with several"),
+    ),
+    _ACKNOWLEDGED,
+)
+@click.argument("changes", metavar="NAME=VALUE...", nargs=-1, required=True, type=ASSIGNMENT)
+@click.option("--at", "at_s", metavar="S", type=click.FloatRange(0), help="Engine time at which it is to happen.")
+@as_json
+def set_(target: Target, changes: tuple[str, ...], at_s: float | None, as_json: bool) -> int:
+    """Write values and rules, by name or id. They are checked, and take effect together, between two cycles."""
+    pairs = [parse_assignment(change) for change in changes]
+    with daemon(target) as leg:
+        result = act(leg, target, calls.set_values(pairs, at_s))
+    return told(as_json, ", ".join(f"{name} = {shown(value)}" for name, value in pairs), result)
 
-    @subcommand(group, name, ((name, meaning[name]),), _ACKNOWLEDGED)
-    @as_json
-    def undo(target: Target, as_json: bool) -> int:
-        with daemon(target) as leg:
-            result = act(leg, target, call())
-        edited = ", ".join(f"{item['name']} = {shown(item['value'])}" for item in result.applied)
-        return told(as_json, f"{what} {edited}".strip(), result)
 
-    undo.help = meaning[name]
+@subcommand("undo", (("undo", "the last edit, whoever made it"),), _ACKNOWLEDGED)
+@as_json
+def undo(target: Target, as_json: bool) -> int:
+    """Take back the last edit, whoever made it."""
+    with daemon(target) as leg:
+        result = act(leg, target, calls.undo())
+    return told(as_json, f"undone {_edited(result)}".strip(), result)
 
 
-def _register_scripts(group: Group) -> None:
-    @subcommand(
-        group,
-        "script",
-        (
-            ("script experiment_a", "its times count from the bout's start"),
-            ("script my_changes.xml --now", "its times count from now"),
-        ),
-        "The request number it waits under; forget takes it back. Needs control.",
-    )
-    @click.argument("script", metavar="SCRIPT")
-    @click.option("--now", is_flag=True, help="Times count from now, not from the bout's start.")
-    @as_json
-    def script_(target: Target, script: str, now: bool, as_json: bool) -> int:
-        """Send an hdsoscript: changes that are made at their times."""
-        from nuc_engine.locations import find_script
+@subcommand("redo", (("redo", "the edit that undo took back"),), _ACKNOWLEDGED)
+@as_json
+def redo(target: Target, as_json: bool) -> int:
+    """Make the edit again that undo took back."""
+    with daemon(target) as leg:
+        result = act(leg, target, calls.redo())
+    return told(as_json, f"done again {_edited(result)}".strip(), result)
 
-        text = find_script(script).read_text(encoding="utf-8")
-        with daemon(target) as leg:
-            result = act(leg, target, calls.script(text, "now" if now else "start"))
-        return told(as_json, script, result)
 
-    @subcommand(group, "pending", (("pending", "what is still to come"),), "One line per request.")
-    @as_json
-    def pending(target: Target, as_json: bool) -> int:
-        """List the edits that wait for their time."""
-        with daemon(target) as leg:
-            waiting = leg.pending()
-        return answer(as_json, {"pending": waiting}, *(map(_waiting, waiting) if waiting else ("nothing waits",)))
+def _edited(result: Acknowledgement) -> str:
+    return ", ".join(f"{item['name']} = {shown(item['value'])}" for item in result.applied)
 
-    @subcommand(
-        group,
-        "forget",
-        (("forget 7", "one request, as pending lists them"), ("forget all", "all")),
-        "What was forgotten.",
-    )
-    @click.argument("request", metavar="REQUEST|all")
-    @as_json
-    def forget(target: Target, request: str, as_json: bool) -> int:
-        """Withdraw edits that wait for their time."""
-        if request != "all" and not request.isdecimal():
-            raise click.UsageError(f"{request!r} is no request; expected a number from `nuc ctl pending`, or all")
-        with daemon(target) as leg:
-            data = act(leg, target, calls.forget("all" if request == "all" else int(request)))
-        return answer(as_json, data, f"forgotten: {request}")
+
+@subcommand(
+    "script",
+    (
+        ("script experiment_a", "its times count from the bout's start"),
+        ("script my_changes.xml --now", "its times count from now"),
+    ),
+    "The request number it waits under; forget takes it back. Needs control.",
+)
+@click.argument("script", metavar="SCRIPT")
+@click.option("--now", is_flag=True, help="Times count from now, not from the bout's start.")
+@as_json
+def script_(target: Target, script: str, now: bool, as_json: bool) -> int:
+    """Send an hdsoscript: changes that are made at their times."""
+    from nuc_engine.locations import find_script
+
+    text = find_script(script).read_text(encoding="utf-8")
+    with daemon(target) as leg:
+        result = act(leg, target, calls.script(text, "now" if now else "start"))
+    return told(as_json, script, result)
+
+
+@subcommand("pending", (("pending", "what is still to come"),), "One line per request.")
+@as_json
+def pending(target: Target, as_json: bool) -> int:
+    """List the edits that wait for their time."""
+    with daemon(target) as leg:
+        waiting = leg.pending()
+    return answer(as_json, {"pending": waiting}, *(map(_waiting, waiting) if waiting else ("nothing waits",)))
+
+
+@subcommand(
+    "forget",
+    (("forget 7", "one request, as pending lists them"), ("forget all", "all")),
+    "What was forgotten.",
+)
+@click.argument("request", metavar="REQUEST|all")
+@as_json
+def forget(target: Target, request: str, as_json: bool) -> int:
+    """Withdraw edits that wait for their time."""
+    if request != "all" and not request.isdecimal():
+        raise click.UsageError(f"{request!r} is no request; expected a number from `nuc ctl pending`, or all")
+    with daemon(target) as leg:
+        data = act(leg, target, calls.forget("all" if request == "all" else int(request)))
+    return answer(as_json, data, f"forgotten: {request}")
 
 
 def _waiting(item: Any) -> str:
@@ -192,126 +186,124 @@ def _joined(value: Any) -> str:
     return ", ".join(map(str, value[:_NAMES])) + more
 
 
-def _register_joints(group: Group) -> None:
-    @subcommand(
-        group,
-        "mode",
-        (
-            ("mode Femur-Tibia hold", "stay where it is, whatever its muscles ask for"),
-            ("mode Femur-Tibia muscle", "its rules and muscles again"),
-        ),
-        _ACKNOWLEDGED,
-    )
-    @click.argument("joint", type=JOINT)
-    @click.argument("mode", type=click.Choice(MODES))
-    @as_json
-    def mode_(target: Target, joint: str, mode: Any, as_json: bool) -> int:
-        """Choose what commands a joint: muscle, force, position; hold where it is; limp. Also while running."""
-        with daemon(target) as leg:
-            return told(as_json, f"{joint} {mode}", act(leg, target, calls.joint_mode(joint, mode)))
-
-    @subcommand(
-        group, "limp", (("limp Femur-Tibia", "to be moved by hand"), ("limp --all", "the whole leg")), _ACKNOWLEDGED
-    )
-    @click.argument("joint", type=JOINT, required=False)
-    @click.option("--all", "everything", is_flag=True, help="Every joint.")
-    @as_json
-    def limp(target: Target, joint: str | None, everything: bool, as_json: bool) -> int:
-        """Make a joint limp: its servo is read and not driven. `nuc ctl mode JOINT muscle` ends it."""
-        if (joint is None) is not everything:
-            raise click.UsageError("name one joint, or give --all")
-        status = 0
-        with daemon(target) as leg:
-            model: Any = leg.model() if everything else {}
-            moved = [j["name"] for j in model.get("joints", ()) if j.get("motor")] if joint is None else [joint]
-            for name in moved:
-                status |= told(as_json, f"{name} limp", act(leg, target, calls.joint_mode(name, "limp")))
-        return status
-
-    @subcommand(
-        group,
-        "tweak",
-        (
-            ("tweak Femur-Tibia 5", "five ticks more torque in the positive direction"),
-            ("tweak Femur-Tibia 0", "no more"),
-        ),
-        _ACKNOWLEDGED,
-    )
-    @click.argument("joint", type=JOINT)
-    @click.argument("ticks", type=float)
-    @as_json
-    def tweak(target: Target, joint: str, ticks: float, as_json: bool) -> int:
-        """Add a torque to what a joint's muscles ask for, in raw ticks of its servo. Logged: analysis knows of it.
-
-        A tick is 0.654 degrees of delta on an AI motor, 0.088 degrees on most others: what it is worth differs.
-        """
-        with daemon(target) as leg:
-            return told(as_json, f"{joint} tweak {ticks:g}", act(leg, target, calls.tweak(joint, ticks)))
+@subcommand(
+    "mode",
+    (
+        ("mode Femur-Tibia hold", "stay where it is, whatever its muscles ask for"),
+        ("mode Femur-Tibia muscle", "its rules and muscles again"),
+    ),
+    _ACKNOWLEDGED,
+)
+@click.argument("joint", type=JOINT)
+@click.argument("mode", type=click.Choice(MODES))
+@as_json
+def mode_(target: Target, joint: str, mode: Any, as_json: bool) -> int:
+    """Choose what commands a joint: muscle, force, position; hold where it is; limp. Also while running."""
+    with daemon(target) as leg:
+        return told(as_json, f"{joint} {mode}", act(leg, target, calls.joint_mode(joint, mode)))
 
 
-def _register_poses(group: Group) -> None:
-    @group.group(
-        name="pose",
-        cls=Group,
-        examples=(
-            ("nuc ctl pose go Coxa-Trochanter=90 Femur-Tibia=95", "move two joints there, slowly"),
-            ("nuc ctl pose save standing", "keep the pose the leg is in"),
-            ("nuc ctl pose go standing --rate 20", "reach it again, at 20 degrees per second"),
-        ),
-        output=("Each of its commands says its own.",),
-    )
-    def pose() -> None:
-        """Named poses: save the one the leg is in, reach one slowly, list them."""
+@subcommand("limp", (("limp Femur-Tibia", "to be moved by hand"), ("limp --all", "the whole leg")), _ACKNOWLEDGED)
+@click.argument("joint", type=JOINT, required=False)
+@click.option("--all", "everything", is_flag=True, help="Every joint.")
+@as_json
+def limp(target: Target, joint: str | None, everything: bool, as_json: bool) -> int:
+    """Make a joint limp: its servo is read and not driven. `nuc ctl mode JOINT muscle` ends it."""
+    if (joint is None) is not everything:
+        raise click.UsageError("name one joint, or give --all")
+    status = 0
+    with daemon(target) as leg:
+        model: Any = leg.model() if everything else {}
+        moved = [j["name"] for j in model.get("joints", ()) if j.get("motor")] if joint is None else [joint]
+        for name in moved:
+            status |= told(as_json, f"{name} limp", act(leg, target, calls.joint_mode(name, "limp")))
+    return status
 
-    @subcommand(pose, "save", (("pose save standing", "the pose the leg is in"),), "The angles that were kept.")
-    @click.argument("name")
-    @as_json
-    def save(target: Target, name: str, as_json: bool) -> int:
-        """Save the pose the leg is in. A name that exists is written anew."""
-        with daemon(target) as leg:
-            data = act(leg, target, calls.pose_save(name))
-        return answer(as_json, data, f"saved {name}: {_angles(data.get('angles'))}")
 
-    @subcommand(
-        pose,
-        "go",
-        (("pose go standing", "a pose by name"), ("pose go Femur-Tibia=95 --rate 10", "one joint, at 10 deg/s")),
-        "When the movement began; watch shows when it is over. Needs control.",
-    )
-    @click.argument("where", metavar="NAME | JOINT=DEG...", nargs=-1, required=True)
-    @click.option("--rate", "rate_deg_s", metavar="DEG/S", type=click.FloatRange(0, min_open=True), help="How fast.")
-    @as_json
-    def go(target: Target, where: tuple[str, ...], rate_deg_s: float | None, as_json: bool) -> int:
-        """Move to a pose, at a bounded rate, from wherever the leg is."""
-        name, angles = _where(where)
-        call = calls.pose_named(name, rate_deg_s) if name else calls.pose(angles, rate_deg_s)
-        with daemon(target) as leg:
-            return told(as_json, f"moving to {' '.join(where)}", act(leg, target, call))
+@subcommand(
+    "tweak",
+    (
+        ("tweak Femur-Tibia 5", "five ticks more torque in the positive direction"),
+        ("tweak Femur-Tibia 0", "no more"),
+    ),
+    _ACKNOWLEDGED,
+)
+@click.argument("joint", type=JOINT)
+@click.argument("ticks", type=float)
+@as_json
+def tweak(target: Target, joint: str, ticks: float, as_json: bool) -> int:
+    """Add a torque to what a joint's muscles ask for, in raw ticks of its servo. Logged: analysis knows of it.
 
-    @subcommand(
-        pose,
-        "park",
-        (("pose park lying --rate 20", "what `nuc ctl stop --policy park` moves to, and how fast"),),
-        "Nothing but that it was done. Needs control.",
-    )
-    @click.argument("where", metavar="NAME | JOINT=DEG...", nargs=-1, required=True)
-    @click.option("--rate", "rate_deg_s", metavar="DEG/S", type=click.FloatRange(0, min_open=True), help="How fast.")
-    @as_json
-    def park(target: Target, where: tuple[str, ...], rate_deg_s: float | None, as_json: bool) -> int:
-        """Choose the pose in which a stop with the policy park leaves the leg."""
-        name, angles = _where(where)
-        call = calls.park(None if name else angles, name or None, rate_deg_s)
-        with daemon(target) as leg:
-            return answer(as_json, act(leg, target, call), f"parks at {' '.join(where)}")
+    A tick is 0.654 degrees of delta on an AI motor, 0.088 degrees on most others: what it is worth differs.
+    """
+    with daemon(target) as leg:
+        return told(as_json, f"{joint} tweak {ticks:g}", act(leg, target, calls.tweak(joint, ticks)))
 
-    @subcommand(pose, "list", (("pose list", "all of them"),), "One line per pose.")
-    @as_json
-    def list_(target: Target, as_json: bool) -> int:
-        """List the poses that were saved."""
-        with daemon(target) as leg:
-            found = leg.poses()
-        lines = [f"{name}: {_angles(angles)}" for name, angles in found.items()]
-        return answer(as_json, {"poses": found}, *(lines or ["no pose was saved for this configuration"]))
+
+@click.group(
+    name="pose",
+    cls=Group,
+    examples=(
+        ("nuc ctl pose go Coxa-Trochanter=90 Femur-Tibia=95", "move two joints there, slowly"),
+        ("nuc ctl pose save standing", "keep the pose the leg is in"),
+        ("nuc ctl pose go standing --rate 20", "reach it again, at 20 degrees per second"),
+    ),
+    output=("Each of its commands says its own.",),
+)
+def pose() -> None:
+    """Named poses: save the one the leg is in, reach one slowly, list them."""
+
+
+@subcommand("save", (("pose save standing", "the pose the leg is in"),), "The angles that were kept.")
+@click.argument("name")
+@as_json
+def save(target: Target, name: str, as_json: bool) -> int:
+    """Save the pose the leg is in. A name that exists is written anew."""
+    with daemon(target) as leg:
+        data = act(leg, target, calls.pose_save(name))
+    return answer(as_json, data, f"saved {name}: {_angles(data.get('angles'))}")
+
+
+@subcommand(
+    "go",
+    (("pose go standing", "a pose by name"), ("pose go Femur-Tibia=95 --rate 10", "one joint, at 10 deg/s")),
+    "When the movement began; watch shows when it is over. Needs control.",
+)
+@click.argument("where", metavar="NAME | JOINT=DEG...", nargs=-1, required=True)
+@click.option("--rate", "rate_deg_s", metavar="DEG/S", type=click.FloatRange(0, min_open=True), help="How fast.")
+@as_json
+def go(target: Target, where: tuple[str, ...], rate_deg_s: float | None, as_json: bool) -> int:
+    """Move to a pose, at a bounded rate, from wherever the leg is."""
+    name, angles = _where(where)
+    call = calls.pose_named(name, rate_deg_s) if name else calls.pose(angles, rate_deg_s)
+    with daemon(target) as leg:
+        return told(as_json, f"moving to {' '.join(where)}", act(leg, target, call))
+
+
+@subcommand(
+    "park",
+    (("pose park lying --rate 20", "what `nuc ctl stop --policy park` moves to, and how fast"),),
+    "Nothing but that it was done. Needs control.",
+)
+@click.argument("where", metavar="NAME | JOINT=DEG...", nargs=-1, required=True)
+@click.option("--rate", "rate_deg_s", metavar="DEG/S", type=click.FloatRange(0, min_open=True), help="How fast.")
+@as_json
+def park(target: Target, where: tuple[str, ...], rate_deg_s: float | None, as_json: bool) -> int:
+    """Choose the pose in which a stop with the policy park leaves the leg."""
+    name, angles = _where(where)
+    call = calls.park(None if name else angles, name or None, rate_deg_s)
+    with daemon(target) as leg:
+        return answer(as_json, act(leg, target, call), f"parks at {' '.join(where)}")
+
+
+@subcommand("list", (("pose list", "all of them"),), "One line per pose.")
+@as_json
+def list_(target: Target, as_json: bool) -> int:
+    """List the poses that were saved."""
+    with daemon(target) as leg:
+        found = leg.poses()
+    lines = [f"{name}: {_angles(angles)}" for name, angles in found.items()]
+    return answer(as_json, {"poses": found}, *(lines or ["no pose was saved for this configuration"]))
 
 
 def _where(words: tuple[str, ...]) -> tuple[str, dict[str, float]]:
@@ -333,3 +325,10 @@ def _angles(angles: Any) -> str:
     if not isinstance(angles, dict):
         return str(angles)
     return ", ".join(f"{joint} {deg:g} deg" if isinstance(deg, int | float) else joint for joint, deg in angles.items())
+
+
+for _command in (save, go, park, list_):
+    pose.add_command(_command)
+
+
+COMMANDS: Final = (get, set_, undo, redo, script_, pending, forget, mode_, limp, tweak, pose)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -19,85 +19,84 @@ from nuc_engine.client.sccils import failed
 _overwrite = click.option("--overwrite", is_flag=True, help="Also where there is one of that name already.")
 
 
-def register(group: Group) -> None:
-    """Add the subcommands."""
+@subcommand(
+    "save",
+    (
+        ("save gentle_roach", "a configuration that starts with the values in force"),
+        ("save gentle --as script", "an hdsoscript that sets them, on top of the configuration one started with"),
+    ),
+    "Where it was written, on the daemon's machine. Loading it again gives the same values, to the bit.",
+)
+@click.argument("name")
+@click.option(
+    "--as", "kind", type=click.Choice(("configuration", "script")), default="configuration", show_default=True
+)
+@click.option("--description", metavar="TEXT", help="What it is good for; stands in the document.")
+@_overwrite
+@as_json
+def save(target: Target, name: str, kind: Any, description: str | None, overwrite: bool, as_json: bool) -> int:
+    """Write the values in force, so that what was found at the bench is kept."""
+    with daemon(target) as leg:
+        data = act(leg, target, calls.save(name, kind, description, overwrite))
+    return answer(as_json, data, *(f"saved {path}" for path in _paths(data)))
 
-    @subcommand(
-        group,
-        "save",
-        (
-            ("save gentle_roach", "a configuration that starts with the values in force"),
-            ("save gentle --as script", "an hdsoscript that sets them, on top of the configuration one started with"),
-        ),
-        "Where it was written, on the daemon's machine. Loading it again gives the same values, to the bit.",
-    )
-    @click.argument("name")
-    @click.option(
-        "--as", "kind", type=click.Choice(("configuration", "script")), default="configuration", show_default=True
-    )
-    @click.option("--description", metavar="TEXT", help="What it is good for; stands in the document.")
-    @_overwrite
-    @as_json
-    def save(target: Target, name: str, kind: Any, description: str | None, overwrite: bool, as_json: bool) -> int:
-        """Write the values in force, so that what was found at the bench is kept."""
-        with daemon(target) as leg:
-            data = act(leg, target, calls.save(name, kind, description, overwrite))
-        return answer(as_json, data, *(f"saved {path}" for path in _paths(data)))
 
-    @group.group(
-        name="record",
-        cls=Group,
-        examples=(
-            ("nuc ctl record start first_try", "from now on every edit is written down, with its time"),
-            ("nuc ctl record stop", "and now it is a script"),
-            ("nuc ctl script first_try", "which makes the same edits at the same times in another bout"),
-        ),
-        output=("Each of its commands says its own.",),
-    )
-    def record() -> None:
-        """Turn the edits made at the bench into a timed script."""
+@click.group(
+    name="record",
+    cls=Group,
+    examples=(
+        ("nuc ctl record start first_try", "from now on every edit is written down, with its time"),
+        ("nuc ctl record stop", "and now it is a script"),
+        ("nuc ctl script first_try", "which makes the same edits at the same times in another bout"),
+    ),
+    output=("Each of its commands says its own.",),
+)
+def record() -> None:
+    """Turn the edits made at the bench into a timed script."""
 
-    @subcommand(record, "start", (("record start first_try", "under this name"),), "Nothing but that it was done.")
-    @click.argument("name")
-    @as_json
-    def start(target: Target, name: str, as_json: bool) -> int:
-        """Begin to write down every edit that takes effect, whoever makes it."""
-        with daemon(target) as leg:
-            return answer(as_json, act(leg, target, calls.record_start(name)), f"recording edits as {name}")
 
-    @subcommand(record, "stop", (("record stop", "and save it"),), "The hdsoscript, on the daemon's machine.")
-    @_overwrite
-    @as_json
-    def stop(target: Target, overwrite: bool, as_json: bool) -> int:
-        """End the recording and save it as an hdsoscript."""
-        with daemon(target) as leg:
-            data = act(leg, target, calls.record_stop(overwrite))
-        return answer(as_json, data, *(f"recorded {path}" for path in _paths(data)))
+@subcommand("start", (("record start first_try", "under this name"),), "Nothing but that it was done.")
+@click.argument("name")
+@as_json
+def start(target: Target, name: str, as_json: bool) -> int:
+    """Begin to write down every edit that takes effect, whoever makes it."""
+    with daemon(target) as leg:
+        return answer(as_json, act(leg, target, calls.record_start(name)), f"recording edits as {name}")
 
-    @subcommand(
-        group,
-        "sccils",
-        (
-            ("sccils commands.xml", "a command script from a file"),
-            ("sccils - < commands.xml", "or from standard input"),
-            ("sccils long.xml --wait 60", "one that is done only after its last change"),
-        ),
-        "The documents the daemon answers with, as they come. Exit status 1 when one says fail.",
-    )
-    @click.argument("file", metavar="FILE|-", type=click.File("r", encoding="utf-8"))
-    @click.option("--wait", "wait_s", metavar="S", type=click.FloatRange(0), default=10.0, show_default=True)
-    @as_json
-    def sccils(target: Target, file: Any, wait_s: float, as_json: bool) -> int:
-        """Send a SCCILS document (a command script, or an hdsoscript) and print the answers."""
-        text = file.read()
-        if not text.lstrip().startswith("<"):
-            raise Refused(f"nuc ctl: {Path(file.name).name} is no SCCILS document: it does not begin with '<'")
-        with daemon(target, alone=True) as leg:
-            recover_control(leg, target)
-            answers = leg.sccils(text.lstrip(), wait_s, seen=None if as_json else _say_at_once)
-        bad = any(failed(document.encode()) for document in answers)
-        answer(as_json, {"ok": not bad, "answers": answers})
-        return int(bad)
+
+@subcommand("stop", (("record stop", "and save it"),), "The hdsoscript, on the daemon's machine.")
+@_overwrite
+@as_json
+def stop(target: Target, overwrite: bool, as_json: bool) -> int:
+    """End the recording and save it as an hdsoscript."""
+    with daemon(target) as leg:
+        data = act(leg, target, calls.record_stop(overwrite))
+    return answer(as_json, data, *(f"recorded {path}" for path in _paths(data)))
+
+
+@subcommand(
+    "sccils",
+    (
+        ("sccils commands.xml", "a command script from a file"),
+        ("sccils - < commands.xml", "or from standard input"),
+        ("sccils long.xml --wait 60", "one that is done only after its last change"),
+    ),
+    "The documents the daemon answers with, as they come. Exit status 1 when one says fail.",
+)
+@click.argument("file", metavar="FILE|-", type=click.File("r", encoding="utf-8"))
+@click.option("--wait", "wait_s", metavar="S", type=click.FloatRange(0), default=10.0, show_default=True)
+@as_json
+def sccils(target: Target, file: Any, wait_s: float, as_json: bool) -> int:
+    """Send a SCCILS document (a command script, or an hdsoscript) and print the answers."""
+    text = file.read()
+    if not text.lstrip().startswith("<"):
+        raise Refused(f"nuc ctl: {Path(file.name).name} is no SCCILS document: it does not begin with '<'")
+    with daemon(target, alone=True) as leg:
+        recover_control(leg, target)
+        answers = leg.sccils(text.lstrip(), wait_s, seen=None if as_json else _say_at_once)
+    bad = any(failed(document.encode()) for document in answers)
+    answer(as_json, {"ok": not bad, "answers": answers})
+    return int(bad)
 
 
 def _say_at_once(document: str) -> None:
@@ -108,3 +107,10 @@ def _say_at_once(document: str) -> None:
 def _paths(data: Any) -> list[str]:
     found = [data[name] for name in ("path", "paths", "folder") if data.get(name)]
     return [str(item) for value in found for item in (value if isinstance(value, list | tuple) else [value])]
+
+
+for _command in (start, stop):
+    record.add_command(_command)
+
+
+COMMANDS: Final = (save, record, sccils)

@@ -6,17 +6,17 @@ import itertools
 import json
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from nuc_engine.cli import wallclock
-from nuc_engine.cli.ctl.base import Group, answer, subcommand
-from nuc_engine.cli.ctl.ink import TASK_HEAD, alarms, headline, shown, table, task_rows
+from nuc_engine.cli.ctl.base import answer, subcommand
+from nuc_engine.cli.ctl.ink import TASK_HEAD, alarms, counted, headline, shown, table, task_rows
 from nuc_engine.cli.ctl.link import Target, connect, daemon
 from nuc_engine.cli.ctl.names import HDSO, JOINT
 from nuc_engine.cli.errors import Refused
-from nuc_engine.cli.output import note, plain, say
+from nuc_engine.cli.output import counts_text, note, plain, say
 from nuc_engine.cli.params import as_json
 
 if TYPE_CHECKING:
@@ -29,96 +29,90 @@ _SCREEN_TIMEOUT_S = 1.0
 """A screen would rather say that nothing answers than stand still for longer."""
 
 
-def register(group: Group) -> None:
-    """Add the subcommands."""
+@subcommand(
+    "status",
+    (("status", "mode, bout, torque, control, losses, tasks"), ("status --json | jq .mode", "for a program")),
+    "Text or JSON, to stdout. Exit status 1 when a fault is latched.",
+)
+@as_json
+def status_(target: Target, as_json: bool) -> int:
+    """Print how the daemon is."""
+    with daemon(target) as leg:
+        status = leg.status()
+    answer(as_json, {**status.data, "ok": not status.latched}, *_status_lines(status))
+    return 1 if status.latched else 0
 
-    @subcommand(
-        group,
-        "status",
-        (("status", "mode, bout, torque, control, losses, tasks"), ("status --json | jq .mode", "for a program")),
-        "Text or JSON, to stdout. Exit status 1 when a fault is latched.",
-    )
-    @as_json
-    def status_(target: Target, as_json: bool) -> int:
-        """Print how the daemon is."""
-        with daemon(target) as leg:
-            status = leg.status()
-        answer(as_json, {**status.data, "ok": not status.latched}, *_status_lines(status))
-        return 1 if status.latched else 0
 
-    @subcommand(
-        group,
-        "tasks",
-        (("tasks", "are the tasks in time?"),),
-        "A table: microseconds, over the last second; the largest values since the start.",
-    )
-    @as_json
-    def tasks(target: Target, as_json: bool) -> int:
-        """Print per task: period, how late it wakes up, how long it takes, overruns and skipped periods."""
-        with daemon(target) as leg:
-            data = leg.tasks()
-        return answer(as_json, {"tasks": data}, *table([TASK_HEAD, *task_rows(dict(data))]))
+@subcommand(
+    "tasks",
+    (("tasks", "are the tasks in time?"),),
+    "A table: microseconds, over the last second; the largest values since the start.",
+)
+@as_json
+def tasks(target: Target, as_json: bool) -> int:
+    """Print per task: period, how late it wakes up, how long it takes, overruns and skipped periods."""
+    with daemon(target) as leg:
+        data = leg.tasks()
+    return answer(as_json, {"tasks": data}, *table([TASK_HEAD, *task_rows(dict(data))]))
 
-    @subcommand(
-        group,
-        "events",
-        (("events", "the last ones"), ("events --follow", "and those that come, until Ctrl-C")),
-        "One line per event: engine time, name, text.",
-    )
-    @click.option("--follow", "-f", is_flag=True, help="Go on until Ctrl-C.")
-    @click.option("--last", metavar="N", type=click.IntRange(0), default=30, show_default=True, help="How many.")
-    @as_json
-    def events(target: Target, follow: bool, last: int, as_json: bool) -> int:
-        """Print what happened: faults, overlapping rules, losses, who edited what."""
-        from nuc_engine.cli.ctl.sessions import event_text
 
-        with daemon(target) as leg:
-            told = leg.events()
-            last_seen = max((int(event.get("seq", 0)) for event in told), default=0)
-            told = told[len(told) - min(last, len(told)) :]
-            if as_json and not follow:
-                return answer(True, {"events": told})
-            with _until_interrupted():
-                while True:
-                    for event in told:
-                        say(json.dumps(plain(event)) if as_json else event_text(event))
-                    if not follow:
-                        return 0
-                    wallclock.sleep(_FOLLOW_S)
-                    told = leg.events(last_seen)
-                    last_seen = max((int(event.get("seq", 0)) for event in told), default=last_seen)
-        return 0
+@subcommand(
+    "events",
+    (("events", "the last ones"), ("events --follow", "and those that come, until Ctrl-C")),
+    "One line per event: engine time, name, text.",
+)
+@click.option("--follow", "-f", is_flag=True, help="Go on until Ctrl-C.")
+@click.option("--last", metavar="N", type=click.IntRange(0), default=30, show_default=True, help="How many.")
+@as_json
+def events(target: Target, follow: bool, last: int, as_json: bool) -> int:
+    """Print what happened: faults, overlapping rules, losses, who edited what."""
+    from nuc_engine.cli.ctl.sessions import event_text
 
-    @subcommand(
-        group,
-        "subscribe",
-        (
-            ("subscribe CTr_angle CTr_current --rate 50", "two sensors, fifty times a second, until Ctrl-C"),
-            ("subscribe CTr_angle --count 100 --json > angles.jsonl", "a hundred samples, one JSON object a line"),
-        ),
-        "One line per sample: seconds since 1970, then the values. What is not found goes to stderr.",
-    )
-    @click.argument("names", nargs=-1, required=True, type=HDSO)
-    @click.option(
-        "--rate", "rate_hz", metavar="HZ", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True
-    )
-    @click.option("--count", metavar="N", type=click.IntRange(1), help="End after N samples.")
-    @as_json
-    def subscribe(target: Target, names: tuple[str, ...], rate_hz: float, count: int | None, as_json: bool) -> int:
-        """Print a stream of values, at a rate of your own."""
-        with daemon(target) as leg:
-            stream = leg.subscribe(names, rate_hz)
-            missing = [name for name, found in stream.fields.items() if found is None]
-            for name in missing:
-                note(f"not found: {name}")
-            if len(missing) == len(stream.fields):
-                raise Refused("nuc ctl: nothing of it was found (nuc show lists names)")
-            with _until_interrupted():
-                for sample in itertools.islice(stream, count):
-                    say(_sample_line(sample, as_json=as_json))
-        return 0
+    with daemon(target) as leg:
+        told = leg.events()
+        last_seen = max((int(event.get("seq", 0)) for event in told), default=0)
+        told = told[len(told) - min(last, len(told)) :]
+        if as_json and not follow:
+            return answer(True, {"events": told})
+        with _until_interrupted():
+            while True:
+                for event in told:
+                    say(json.dumps(plain(event)) if as_json else event_text(event))
+                if not follow:
+                    return 0
+                wallclock.sleep(_FOLLOW_S)
+                told = leg.events(last_seen)
+                last_seen = max((int(event.get("seq", 0)) for event in told), default=last_seen)
+    return 0
 
-    _register_screens(group)
+
+@subcommand(
+    "subscribe",
+    (
+        ("subscribe CTr_angle CTr_current --rate 50", "two sensors, fifty times a second, until Ctrl-C"),
+        ("subscribe CTr_angle --count 100 --json > angles.jsonl", "a hundred samples, one JSON object a line"),
+    ),
+    "One line per sample: seconds since 1970, then the values. What is not found goes to stderr.",
+)
+@click.argument("names", nargs=-1, required=True, type=HDSO)
+@click.option(
+    "--rate", "rate_hz", metavar="HZ", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True
+)
+@click.option("--count", metavar="N", type=click.IntRange(1), help="End after N samples.")
+@as_json
+def subscribe(target: Target, names: tuple[str, ...], rate_hz: float, count: int | None, as_json: bool) -> int:
+    """Print a stream of values, at a rate of your own."""
+    with daemon(target) as leg:
+        stream = leg.subscribe(names, rate_hz)
+        missing = [name for name, found in stream.fields.items() if found is None]
+        for name in missing:
+            note(f"not found: {name}")
+        if len(missing) == len(stream.fields):
+            raise Refused("nuc ctl: nothing of it was found (nuc show lists names)")
+        with _until_interrupted():
+            for sample in itertools.islice(stream, count):
+                say(_sample_line(sample, as_json=as_json))
+    return 0
 
 
 @contextmanager
@@ -138,6 +132,8 @@ def _status_lines(status: Status) -> list[str]:
     data = status.data
     lines = [headline(status), f"control: {status.control or 'nobody'}"]
     lines += alarms(status)
+    if wrong := counts_text(counted(status.bus_counts)):
+        lines.append(f"on the bus since the core began: {wrong}")
     logging = status.logging
     if logging:
         lines.append(f"log: {logging.get('state') or ''} {logging.get('folder') or ''}".rstrip())
@@ -150,78 +146,76 @@ def _status_lines(status: Status) -> list[str]:
     return [*lines, "", *table([TASK_HEAD, *rows])] if rows else lines
 
 
-def _register_screens(group: Group) -> None:
-    @subcommand(
-        group,
-        "watch",
-        (
-            ("watch", "a table that is always up to date; q ends it"),
-            ("watch --plain", "a line per second instead, as where stdout is no terminal"),
-        ),
-        "Per joint: action, angle, load, what was sent, activations, whether each rule is true (T) or false (f).",
-        "The table waits when the daemon goes away, and goes on when it is back.",
-    )
-    @click.option("--plain", is_flag=True, help="Lines instead of a table.")
-    @click.option("--count", metavar="N", type=click.IntRange(1), help="End after N lines (with --plain).")
-    @click.pass_context
-    def watch(ctx: click.Context, target: Target, plain: bool, count: int | None) -> int:
-        """Watch the leg: mode, joints, rules, tasks, losses, faults, events."""
-        from nuc_engine.cli.ctl import screen, watchview
-        from nuc_engine.cli.ctl.sessions import Watch
-        from nuc_engine.client import ClientError
+@subcommand(
+    "watch",
+    (
+        ("watch", "a table that is always up to date; q ends it"),
+        ("watch --plain", "a line per second instead, as where stdout is no terminal"),
+    ),
+    "Per joint: action, angle, load, what was sent, activations, whether each rule is true (T) or false (f).",
+    "The table waits when the daemon goes away, and goes on when it is back.",
+)
+@click.option("--plain", is_flag=True, help="Lines instead of a table.")
+@click.option("--count", metavar="N", type=click.IntRange(1), help="End after N lines (with --plain).")
+@click.pass_context
+def watch(ctx: click.Context, target: Target, plain: bool, count: int | None) -> int:
+    """Watch the leg: mode, joints, rules, tasks, losses, faults, events."""
+    from nuc_engine.cli.ctl import screen, watchview
+    from nuc_engine.cli.ctl.sessions import Watch
+    from nuc_engine.client import ClientError
 
-        try:
-            with connect(target, timeout_s=_SCREEN_TIMEOUT_S) as client:
-                session = Watch(client)
-                if plain or not screen.usable():
-                    with _until_interrupted():
-                        _tell(session, count)
-                    return 1 if session.view.offline else 0
-                ink = screen.ink(ctx.find_root().color)
-                with screen.terminal() as term, _until_interrupted():
-                    _watch(session, term, lambda columns, rows: watchview.watch_lines(session.view, columns, rows, ink))
-        except ClientError as error:
-            raise Refused(f"nuc ctl watch: {error}") from error
-        return 0
+    try:
+        with connect(target, timeout_s=_SCREEN_TIMEOUT_S) as client:
+            session = Watch(client)
+            if plain or not screen.usable():
+                with _until_interrupted():
+                    _tell(session, count)
+                return 1 if session.view.offline else 0
+            ink = screen.ink(ctx.find_root().color)
+            with screen.terminal() as term, _until_interrupted():
+                _watch(session, term, lambda columns, rows: watchview.watch_lines(session.view, columns, rows, ink))
+    except ClientError as error:
+        raise Refused(f"nuc ctl watch: {error}") from error
+    return 0
 
-    @subcommand(
-        group,
-        "tune",
-        (
-            ("tune Coxa-Trochanter", "its rules, thresholds, activations and sensors; ? explains the keys"),
-            ("tune Coxa-Trochanter --plain", "print them once"),
-        ),
-        "A screen; or, with --plain or where stdout is no terminal, its lines once. Works before the engine runs.",
-    )
-    @click.argument("joint", type=JOINT)
-    @click.option("--plain", is_flag=True, help="Print the sheet once, without the screen.")
-    @click.pass_context
-    def tune(ctx: click.Context, target: Target, joint: str, plain: bool) -> int:
-        """Tune a joint: choose a value with up and down, step it by its quantum with left and right.
 
-        Each step is sent at once, checked, and acknowledged with the cycle and time since when it is in effect.
-        """
-        from nuc_engine.cli.ctl import screen
-        from nuc_engine.cli.ctl.sessions import Tune
-        from nuc_engine.cli.ctl.tuneview import tune_lines
-        from nuc_engine.client import ClientError
+@subcommand(
+    "tune",
+    (
+        ("tune Coxa-Trochanter", "its rules, thresholds, activations and sensors; ? explains the keys"),
+        ("tune Coxa-Trochanter --plain", "print them once"),
+    ),
+    "A screen; or, with --plain or where stdout is no terminal, its lines once. Works before the engine runs.",
+)
+@click.argument("joint", type=JOINT)
+@click.option("--plain", is_flag=True, help="Print the sheet once, without the screen.")
+@click.pass_context
+def tune(ctx: click.Context, target: Target, joint: str, plain: bool) -> int:
+    """Tune a joint: choose a value with up and down, step it by its quantum with left and right.
 
-        try:
-            with connect(target, timeout_s=_SCREEN_TIMEOUT_S) as client:
-                session = Tune(client, target, joint)
-                if plain or not screen.usable():
-                    rows = len(session.screen.rows) + 40
-                    lines = tune_lines(session.screen, 100, rows)
-                    say("\n".join(line.rstrip() for line in lines[:-3]).rstrip())
-                    return 0
-                ink = screen.ink(ctx.find_root().color)
-                with screen.terminal() as term, _until_interrupted():
-                    _tune(session, term, lambda columns, rows: tune_lines(session.screen, columns, rows, ink))
-        except KeyError as error:
-            raise click.UsageError(str(error.args[0])) from error
-        except ClientError as error:
-            raise Refused(f"nuc ctl tune: {error}") from error
-        return 0
+    Each step is sent at once, checked, and acknowledged with the cycle and time since when it is in effect.
+    """
+    from nuc_engine.cli.ctl import screen
+    from nuc_engine.cli.ctl.sessions import Tune
+    from nuc_engine.cli.ctl.tuneview import tune_lines
+    from nuc_engine.client import ClientError
+
+    try:
+        with connect(target, timeout_s=_SCREEN_TIMEOUT_S) as client:
+            session = Tune(client, target, joint)
+            if plain or not screen.usable():
+                rows = len(session.screen.rows) + 40
+                lines = tune_lines(session.screen, 100, rows)
+                say("\n".join(line.rstrip() for line in lines[:-3]).rstrip())
+                return 0
+            ink = screen.ink(ctx.find_root().color)
+            with screen.terminal() as term, _until_interrupted():
+                _tune(session, term, lambda columns, rows: tune_lines(session.screen, columns, rows, ink))
+    except KeyError as error:
+        raise click.UsageError(str(error.args[0])) from error
+    except ClientError as error:
+        raise Refused(f"nuc ctl tune: {error}") from error
+    return 0
 
 
 def _watch(session: Watch, term: Any, lines: Any) -> None:
@@ -252,3 +246,6 @@ def _tell(session: Watch, count: int | None) -> None:
         if k == count:
             return
         wallclock.sleep(1.0)
+
+
+COMMANDS: Final = (status_, tasks, events, subscribe, watch, tune)
