@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from nuc_engine.plan import ActivationPlan, HdsoPlan, InitialWrite, JointPlan, MotorPlan, MusclePlan, Plan, Slot
+from nuc_engine.plan import (
+    ActivationPlan,
+    HdsoPlan,
+    InitialWrite,
+    JointPlan,
+    MotorPlan,
+    MusclePlan,
+    Plan,
+    Slot,
+    StatePlan,
+)
 
 
 class SilentRecorder:
@@ -49,75 +59,89 @@ def repeat_joint(plan: Plan, joint: int, copies: int) -> Plan:
     )
 
 
-def _append(plan: Plan, joint: JointPlan, out: dict[str, list[Any]], copy: int) -> None:
-    base, ids = copy * len(plan.hdsos), copy * 1000
-    motors, muscles, states = len(out["motors"]), len(out["muscles"]), len(out["states"])
+@dataclass(slots=True)
+class _Copy:
+    """One more copy of a joint, with all that belongs to it; everything in it is counted on from the copies before."""
 
-    def slot(old: Slot) -> Slot:
-        return Slot(old.hdso + base, old.element)
+    plan: Plan
+    joint: JointPlan
+    number: int
+    motor: int
+    first_muscle: int
+    first_state: int
 
-    def hdso(old: HdsoPlan) -> HdsoPlan:
-        offset = old.offset + copy * plan.store_size
-        return replace(old, index=old.index + base, id_num=old.id_num + ids, name=f"{old.name}_{copy}", offset=offset)
+    def slot(self, old: Slot) -> Slot:
+        return Slot(self._hdso(old.hdso), old.element)
 
-    def function(old: Any) -> Any:
-        return replace(old, parameters=tuple(slot(item) for item in old.parameters))
+    def hdso(self, old: HdsoPlan) -> HdsoPlan:
+        offset = old.offset + self.number * self.plan.store_size
+        name = f"{old.name}_{self.number}"
+        return replace(old, index=self._hdso(old.index), id_num=old.id_num + self._ids, name=name, offset=offset)
 
-    def muscle(k: int, old: MusclePlan) -> MusclePlan:
+    def muscle(self, k: int, old: MusclePlan) -> MusclePlan:
         uses = ("passive_stiffness", "force_length", "force_velocity")
-        shapes = {use: function(getattr(old, use)) for use in uses}
-        return replace(old, index=muscles + k, joint=copy, **shapes)
+        shapes = {use: self._function(getattr(old, use)) for use in uses}
+        return replace(old, index=self.first_muscle + k, joint=self.number, **shapes)
 
-    def activation(old: ActivationPlan) -> ActivationPlan:
+    def state(self, k: int, old: StatePlan) -> StatePlan:
         return replace(
             old,
-            muscle=muscles + joint.muscles.index(old.muscle),
-            sensors=tuple(slot(item) for item in old.sensors),
-            parameters=tuple(slot(item) for item in old.parameters),
+            index=self.first_state + k,
+            joint=self.number,
+            rule=self._hdso(old.rule),
+            dwell=None if old.dwell is None else self.slot(old.dwell),
+            activations=tuple(self._activation(item) for item in old.activations),
         )
 
-    def code(write: InitialWrite) -> tuple[int | float, ...]:
-        if plan.hdsos[write.hdso].kind != "boolstring":
-            return write.values
-        half = len(write.values) // 2
-        flags, values = write.values[:half], write.values[half:]
-        return (*flags, *(v + ids if f == 0 else v for f, v in zip(flags, values, strict=True)))
+    def written(self, old: InitialWrite) -> InitialWrite:
+        values = old.values
+        if self.plan.hdsos[old.hdso].kind == "boolstring":
+            # Flags first; where a flag is 0 its value is an id.
+            half = len(values) // 2
+            flags, values = values[:half], values[half:]
+            values = (*flags, *(v + self._ids if f == 0 else v for f, v in zip(flags, values, strict=True)))
+        return InitialWrite(self._hdso(old.hdso), values)
 
-    out["hdsos"] += [hdso(old) for old in plan.hdsos]
-    out["initial"] += [InitialWrite(write.hdso + base, code(write)) for write in plan.initial]
-    out["muscles"] += [muscle(k, plan.muscles[old]) for k, old in enumerate(joint.muscles)]
-    out["states"] += [
-        replace(
-            plan.states[old],
-            index=states + k,
-            joint=copy,
-            rule=plan.states[old].rule + base,
-            dwell=None if (dwell := plan.states[old].dwell) is None else slot(dwell),
-            activations=tuple(activation(item) for item in plan.states[old].activations),
+    def motor_plan(self, old: MotorPlan) -> MotorPlan:
+        angle, current = self._hdso(old.angle), self._hdso(old.current)
+        new = replace(old, index=self.motor, bus_id=self.number, joint=self.number, angle=angle, current=current)
+        return replace(new, position_command=-1, force_command=-1)
+
+    def joint_plan(self) -> JointPlan:
+        return replace(
+            self.joint,
+            index=self.number,
+            parent=self.number - 1,
+            motor=self.motor,
+            muscles=tuple(self.first_muscle + k for k in range(len(self.joint.muscles))),
+            states=tuple(self.first_state + k for k in range(len(self.joint.states))),
+            start_state=self.first_state,
         )
-        for k, old in enumerate(joint.states)
-    ]
-    motor: MotorPlan = plan.motors[joint.motor]
-    out["motors"].append(
-        replace(
-            motor,
-            index=motors,
-            bus_id=copy,
-            joint=copy,
-            angle=motor.angle + base,
-            current=motor.current + base,
-            position_command=-1,
-            force_command=-1,
+
+    @property
+    def _ids(self) -> int:
+        return self.number * 1000
+
+    def _hdso(self, old: int) -> int:
+        return old + self.number * len(self.plan.hdsos)
+
+    def _function(self, old: Any) -> Any:
+        return replace(old, parameters=tuple(self.slot(item) for item in old.parameters))
+
+    def _activation(self, old: ActivationPlan) -> ActivationPlan:
+        return replace(
+            old,
+            muscle=self.first_muscle + self.joint.muscles.index(old.muscle),
+            sensors=tuple(self.slot(item) for item in old.sensors),
+            parameters=tuple(self.slot(item) for item in old.parameters),
         )
-    )
-    out["joints"].append(
-        replace(
-            joint,
-            index=copy,
-            parent=copy - 1,
-            motor=motors,
-            muscles=tuple(muscles + k for k in range(len(joint.muscles))),
-            states=tuple(states + k for k in range(len(joint.states))),
-            start_state=states,
-        )
-    )
+
+
+def _append(plan: Plan, joint: JointPlan, out: dict[str, list[Any]], number: int) -> None:
+    copy = _Copy(plan, joint, number, len(out["motors"]), len(out["muscles"]), len(out["states"]))
+    out["hdsos"] += [copy.hdso(old) for old in plan.hdsos]
+    out["initial"] += [copy.written(old) for old in plan.initial]
+    out["muscles"] += [copy.muscle(k, plan.muscles[old]) for k, old in enumerate(joint.muscles)]
+    out["states"] += [copy.state(k, plan.states[old]) for k, old in enumerate(joint.states)]
+    out["motors"].append(copy.motor_plan(plan.motors[joint.motor]))
+    out["joints"].append(copy.joint_plan())
