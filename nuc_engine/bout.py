@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from drivers.bus import all_counts
 from drivers.errors import BusError
 from drivers.factory import DEFAULT_FAMILY, find_family, open_bus
 from drivers.servo import PlantFault
@@ -74,7 +75,10 @@ _TURNAROUND_SHARE = (0.8, 1.2)
 
 @dataclass(frozen=True, slots=True)
 class BoutResult:
-    """What became of a bout. `state` is complete, interrupted or fault; `refused` counts writes that were refused."""
+    """What became of a bout. `state` is complete, interrupted or fault; `refused` counts writes that were refused.
+
+    `bus` is what went wrong on the bus, by names as in `drivers.bus.COUNTS`.
+    """
 
     folder: Path
     state: str
@@ -83,6 +87,7 @@ class BoutResult:
     cycles: int
     refused: int
     warnings: tuple[str, ...]
+    bus: Mapping[str, int]
 
 
 class Progress(Protocol):
@@ -132,7 +137,7 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     except OSError as error:
         records = {}
         state, reason = _fault(executive, "logging_failed", str(error))
-    manifest |= _ending(spec.out, executive, recorder, state, reason, records)
+    manifest |= _ending(spec.out, executive, recorder, state, reason, records, all_counts(bus))
     write_manifest(spec.out, manifest)
     return BoutResult(
         folder=spec.out,
@@ -142,6 +147,7 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
         cycles=executive.board.cycle,
         refused=len(recorder.refused),
         warnings=tuple(warnings),
+        bus=all_counts(bus),
     )
 
 
@@ -295,6 +301,7 @@ def _ending(
     state: str,
     reason: str,
     records: Mapping[str, int],
+    bus_counts: Mapping[str, int],
 ) -> dict[str, Any]:
     """Return what the manifest says of the end."""
     plan, transition = executive.plan, executive.transition
@@ -314,6 +321,7 @@ def _ending(
             "events": dict(sorted(recorder.events.items())),
             "rule_overlaps": {j.name: transition.overlaps[j.index] for j in plan.joints if j.states},
             "negative_forces": {m.name: executive.muscles.negative_forces[m.index] for m in plan.muscles},
+            "bus": dict(bus_counts),
             "guard_interventions": {m.name: executive.guard.interventions[m.index] for m in plan.motors},
             **_beyond_tables(executive),
         },

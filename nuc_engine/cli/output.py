@@ -84,6 +84,11 @@ def note_warnings(config: str, warnings: Sequence[str]) -> None:
         note(f"{count(len(documents), 'remark')} on the documents, no error: `nuc validate {config}` lists them")
 
 
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Return what was counted, without what was not: `missed 3, stray bytes 2`; empty when nothing was."""
+    return ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in counts.items() if number)
+
+
 def count(number: int, what: str) -> str:
     """Return `1 error`, `2 errors`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

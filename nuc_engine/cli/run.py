@@ -15,7 +15,7 @@ import click
 
 from nuc_engine.cli import wallclock
 from nuc_engine.cli.errors import BAD, Refused
-from nuc_engine.cli.output import count, note, note_warnings, say, say_json
+from nuc_engine.cli.output import count, counts_text, note, note_warnings, say, say_json
 from nuc_engine.cli.params import Command, Pair, as_json, configuration, script
 from nuc_engine.cli.progress import Progress
 from nuc_engine.tasks import TASKS
@@ -165,6 +165,7 @@ def _report(result: BoutResult, wall_s: float, *, plot: bool, as_json: bool) -> 
                 "wall_s": wall_s,
                 "cycles": result.cycles,
                 "refused_writes": result.refused,
+                "bus": dict(result.bus),
                 "warnings": result.warnings,
                 "seen": None if seen is None else seen.data(),
             }
@@ -175,6 +176,8 @@ def _report(result: BoutResult, wall_s: float, *, plot: bool, as_json: bool) -> 
             say(f"{'pictures' if k == 0 else '':<10}{picture}")
         for line in () if seen is None else seen.lines():
             say(line)
+        if wrong := counts_text(result.bus):
+            say(f"{'bus':<10}{wrong}")
     if result.refused:
         note(f"warning: {count(result.refused, 'write')} of the script refused; see Scriptlog.xml")
     if not whole:

@@ -105,7 +105,8 @@ class Greeting:
 class Status:
     """How the daemon is. `bout` 0: none; `control` empty: nobody has it; `data` is the whole answer.
 
-    `refusals` say which servos can not be driven as they were given, and why.
+    `refusals` say which servos can not be driven as they were given, and why; `bus_counts` is
+    what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`.
     """
 
     mode: str
@@ -120,6 +121,7 @@ class Status:
     refusals: tuple[str, ...]
     control: str
     clients: tuple[Data, ...]
+    bus_counts: Data
     losses: Data
     deaths: Data
     logging: Data
@@ -145,6 +147,7 @@ class Status:
             refusals=tuple(map(str, f.list("refusals", ()))),
             control=_who(f.data),
             clients=tuple(_client(item) for item in f.list("clients", ())),
+            bus_counts=f.map("bus_counts", {}),
             losses=f.map("losses", {}),
             deaths=f.map("deaths", {}),
             logging=f.map("logging", {}),

@@ -99,7 +99,8 @@ class Engine:
         }
         self.park_rate_deg_s = PARK_RATE_DEG_S
         self.refusals: tuple[str, ...] = ()
-        self.refusals_told_ns = 0
+        self.counts: dict[str, int] = {}
+        self.refusals_told_ns = self.counts_told_ns = 0
         self.waiting: list[Changeset] = []
         self.run_at_ns = self.stop_at_ns = NEVER
         self._next_run = (-1, 0)
@@ -361,7 +362,10 @@ class Engine:
             self.event("script_cut", f"{cut} changeset(s) of later times were dropped with the end of the bout")
         live.stop()
         self.recorder.tell(Kind.POSE, now, live.start_pose_deg or {})
-        self.recorder.tell(Kind.COUNTS, now, live.counts())
+        counts = live.counts()
+        self.recorder.tell(Kind.COUNTS, now, counts)
+        if wrong := ", ".join(f"{name} {count}" for name, count in counts["bus"].items() if count):
+            self.event("bus_counts", f"on the bus in this bout: {wrong}")
         self.recorder.tell(Kind.BOUT_END, now, self.bout, state, reason)
         self.bout = self.words[Word.BOUT] = 0
         self.stop_at_ns = NEVER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from drivers.bus import LIMP, Bus
+from drivers.bus import LIMP, Bus, all_counts
 from drivers.port import NEVER
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ringrecorder import RingRecorder
@@ -61,7 +61,7 @@ class LiveExecutive(Dispatcher):
         # The one task with a period goes before the replies that happen to come in the same instant: it is short, and
         # they have no deadline. On virtual time, where nothing takes any, the order is the other way round.
         self._timed = tuple(sorted(timed, key=lambda item: item[0] not in (self._script_entry, self._transition_entry)))
-        self._heard = self._bus_counts()
+        self._heard = all_counts(bus)
         self._silence = silence
         self._releasing = self._held = self._late = False
         self.running = running
@@ -147,10 +147,6 @@ class LiveExecutive(Dispatcher):
         self._live_bus.torque_off(now_ns)
         self._complete_entry.release_ns = self._live_bus.wake_ns
 
-    def _bus_counts(self) -> dict[str, int]:
-        bus = self._live_bus
-        return {"missed": bus.missed, "implausible": bus.implausible, "stray_bytes": bus.stray_bytes}
-
     def counts(self) -> dict[str, Any]:
         """Return what was counted since the start, by the names of the configuration."""
         plan = self.plan
@@ -161,7 +157,7 @@ class LiveExecutive(Dispatcher):
             "negative_forces": {m.name: self.muscles.negative_forces[m.index] for m in plan.muscles},
             "guard_interventions": {m.name: self.guard.interventions[m.index] for m in plan.motors},
             "beyond_torque_table": {m.name: self.beyond_tables[m.index] for m in plan.motors if m.torque_table},
-            "bus": {name: now - self._heard[name] for name, now in self._bus_counts().items()},
+            "bus": {name: now - self._heard.get(name, 0) for name, now in all_counts(self._live_bus).items()},
             "missed_replies": {m.name: self.missed[m.index] for m in plan.motors},
         }
 

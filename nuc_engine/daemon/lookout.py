@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from drivers.bus import all_counts
 from drivers.servo import ReplyStatus
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.modes import Mode
@@ -19,7 +20,10 @@ SERVICE_LIMIT_NS = 3_000_000_000
 """How long the service may be silent where its loss is to stop the leg: longer than its restart takes."""
 
 AGAIN_NS = 2_000_000_000
-"""How often what can not be driven is told again."""
+"""How often what can not be driven, and what was counted, is told again."""
+
+COUNTS_NS = 500_000_000
+"""How often what the buses count is told while it changes."""
 
 
 def look_around(core: Engine, now: int, *, on_time: bool) -> None:
@@ -36,6 +40,7 @@ def look_around(core: Engine, now: int, *, on_time: bool) -> None:
         core.fault("suspended", f"the machine was suspended for {slept / 1e9:.1f} s")
     _note_torque(core)
     _note_refusals(core, now)
+    _note_counts(core, now)
     _miss_service(core, now)
 
 
@@ -77,6 +82,17 @@ def _note_refusals(core: Engine, now: int) -> None:
             core.event("servo_refused", text)
     core.refusals, core.refusals_told_ns = refusals, now
     core.recorder.tell(Kind.REFUSALS, now, list(refusals))
+
+
+def _note_counts(core: Engine, now: int) -> None:
+    """Tell the service what the buses have counted: what is new, not too often, and all of it again and again."""
+    waited_ns = now - core.counts_told_ns
+    if waited_ns < COUNTS_NS:
+        return
+    counts = all_counts(core.bus)
+    if counts != core.counts or waited_ns >= AGAIN_NS:
+        core.counts, core.counts_told_ns = counts, now
+        core.recorder.tell(Kind.BUS, now, counts)
 
 
 def _miss_service(core: Engine, now: int) -> None:

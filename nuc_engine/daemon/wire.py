@@ -45,6 +45,7 @@ class Kind(IntEnum):
     COUNTS = 16  # [time_ns, {...}]: the counters of a bout, before its BOUT_END
     START = 17  # motor action began an exchange: fixed format; in the ring, the order in which the tasks really ran
     REFUSALS = 18  # [time_ns, [texts]]: servos that can not be driven as they were given; empty when all can
+    BUS = 19  # [time_ns, {name: count}]: what the buses have counted since the core began, when it has changed
 
 
 @dataclass(slots=True)

@@ -107,6 +107,8 @@ class Hub:
     described: tuple[Configuration, Mapping[str, Any]] | None = None
     refusals: tuple[str, ...] = ()
     """Why servos can not be driven as they were given, as the core last told it."""
+    bus_counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What the buses have counted since the core began, as it last told it."""
     _generations: tuple[int, int] = (0, 0)
 
     @property

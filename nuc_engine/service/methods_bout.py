@@ -61,6 +61,7 @@ async def status(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
         "latch_reason": hub.latch_reason(),
         "unconfirmed": hub.unconfirmed(),
         "refusals": list(hub.refusals),
+        "bus_counts": dict(hub.bus_counts),
         "bus_lost": bool(words[Word.BUS_LOST]),
         "buses": dict(hub.buses),
         "control": hub.in_control,

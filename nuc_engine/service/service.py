@@ -210,6 +210,8 @@ class Service:
     def _follow(self, kind: int, fields: list[Any]) -> None:
         if kind == Kind.REFUSALS:
             self.hub.refusals = tuple(map(str, fields[1]))
+        elif kind == Kind.BUS:
+            self.hub.bus_counts = dict(fields[1])
         if self.hub.book is not None:
             self.hub.book.take(kind, fields)
 
