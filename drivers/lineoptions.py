@@ -1,16 +1,16 @@
-"""What the line between host and servos may be like, whatever servos they are: options of every family's URLs.
+"""Options that the URLs of all families have, and the check of them: rates, times, and what the line is like.
 
     echo=1          the adapter hears itself (TX and RX tied): the host's own bytes come back before the reply
     latency_ms=16   the adapter holds bytes back as an FTDI does: a full packet, or the end of its timer
 
 On a serial port they say what the adapter does; of an emulated line they make it do so. A family adds `LINE_OPTIONS` to
-its `line_options` and leaves their values alone but for `check_line`: `host_port` puts before a port what it takes, and
-`open_on_emulator` builds the whole bus in front of an emulator.
+its `line_options` and leaves their values alone but for `check_common`: `host_port` puts before a port what it takes,
+and `open_on_emulator` builds the whole bus in front of an emulator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from drivers.echo import EchoingLine, EchoPort
@@ -31,6 +31,40 @@ LINE_OPTIONS: Final[Mapping[str, float]] = {"echo": 0.0, "latency_ms": 0.0}
 
 LONGEST_LATENCY_MS: Final = 255.0
 """The longest timer an FTDI can be set to."""
+
+LONGEST_US: Final = 1e6
+"""The most that any of `TIMES` may be."""
+
+TIMES: Final = ("turnaround_us", "jitter_us", "timeout_us")
+"""Options that are times; which of them there are is the family's matter, and the side's of the line."""
+
+
+def check_common(values: Mapping[str, float], bauds: Sequence[int]) -> None:
+    """Check `baud`, the times there are, `v_max_deg_s`, and the options of the line.
+
+    `bauds` are the family's rates in rising order. Raises `BusUrlError` saying what was expected.
+    """
+    if values["baud"] not in bauds:
+        raise BusUrlError(f"baud={values['baud']:g}: expected one of {', '.join(map(str, bauds))}")
+    for name in TIMES:
+        if not 0.0 <= values.get(name, 0.0) <= LONGEST_US:
+            raise BusUrlError(f"{name}={values[name]:g}: expected 0 to {LONGEST_US:g} microseconds")
+    if not values["v_max_deg_s"] > 0.0:
+        raise BusUrlError(f"v_max_deg_s={values['v_max_deg_s']:g}: expected more than 0")
+    check_line(values)
+
+
+def check_switches(values: Mapping[str, float], names: Iterable[str]) -> None:
+    """Check that those of `values` that are switches are 0 or 1. Raises `BusUrlError`."""
+    for name in names:
+        if values.get(name, 0.0) not in (0.0, 1.0):
+            raise BusUrlError(f"{name}={values[name]:g}: expected 0 or 1")
+
+
+def timeout_ns_of(options: Mapping[str, float], port: Port, default_ns: int) -> int:
+    """Return the timeout that was given; otherwise the default, lengthened by what the port holds back."""
+    timeout_us = options.get("timeout_us")
+    return default_ns + port.hold_ns if timeout_us is None else round(timeout_us * 1000)
 
 
 def check_line(values: Mapping[str, float]) -> None:

@@ -24,7 +24,7 @@ from drivers.bus import Bus
 from drivers.errors import BusUrlError
 from drivers.family import BusFamily, Emulator
 from drivers.lineoptions import LINE_OPTIONS as ANY_LINE_OPTIONS
-from drivers.lineoptions import check_line
+from drivers.lineoptions import check_common, check_switches, timeout_ns_of
 from drivers.port import Port
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
 from drivers.url import LineSpec, device_path, parse_url
@@ -49,7 +49,6 @@ EMULATOR_OPTIONS: Final[Mapping[str, float]] = {
     "turnaround_us": DEFAULT_TURNAROUND_NS / 1000,
     "jitter_us": 0.0,
 }
-LONGEST_US: Final = 1e6
 
 
 class AiMotorFamily:
@@ -113,7 +112,6 @@ FAMILY: Final[BusFamily] = AiMotorFamily()
 
 def build_bus(port: Port, servos: Sequence[ServoAddress], baud: int, options: Mapping[str, float]) -> AiMotorBus:
     """Build the bus on a port; `options` are those of `LINE_OPTIONS` that were given. Raises `BusUrlError`."""
-    timeout_us = options.get("timeout_us")
     more: dict[str, bool] = {name: True for name in FORMS if options.get(name)}
     check_models(servos, wck=are_wcks(options))
     check_scale(servos, ten_bit=bool(options.get("ten_bit")))
@@ -121,7 +119,7 @@ def build_bus(port: Port, servos: Sequence[ServoAddress], baud: int, options: Ma
         port,
         check_servos(servos),
         baud=baud,
-        timeout_ns=DEFAULT_TIMEOUT_NS + port.hold_ns if timeout_us is None else round(timeout_us * 1000),
+        timeout_ns=timeout_ns_of(options, port, DEFAULT_TIMEOUT_NS),
         v_max_deg_s=options.get("v_max_deg_s", V_MAX_DEG_S),
         tick_deg=LOW_RESOLUTION_TICK_DEG if options.get("low_resolution") else TICK_DEG,
         **more,
@@ -135,20 +133,10 @@ def are_wcks(options: Mapping[str, float]) -> bool:
 
 def check_options(values: Mapping[str, float]) -> None:
     """Check rate, times, speed and switches. Raises `BusUrlError` saying what was expected."""
-    if values["baud"] not in BAUD_CODES.values():
-        rates = ", ".join(map(str, sorted(BAUD_CODES.values())))
-        raise BusUrlError(f"baud={values['baud']:g}: expected one of {rates}")
-    for name in ("turnaround_us", "jitter_us", "timeout_us"):
-        if not 0.0 <= values.get(name, 0.0) <= LONGEST_US:
-            raise BusUrlError(f"{name}={values[name]:g}: expected 0 to {LONGEST_US:g} microseconds")
-    if not values["v_max_deg_s"] > 0.0:
-        raise BusUrlError(f"v_max_deg_s={values['v_max_deg_s']:g}: expected more than 0")
-    for name in SWITCHES:
-        if values.get(name, 0.0) not in (0.0, 1.0):
-            raise BusUrlError(f"{name}={values[name]:g}: expected 0 or 1")
+    check_common(values, FAMILY.bauds)
+    check_switches(values, SWITCHES)
     if values.get("pipeline") and values.get("echo"):
         raise BusUrlError("pipeline=1 with echo=1: on one wire a reply would meet the next request; expected only one")
-    check_line(values)
 
 
 def _servo(bus_id: int) -> ServoAddress:

@@ -20,24 +20,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
-from drivers.dynamixel.codec import BULK_READ, BULK_WRITE, DIALECT, FAST_EACH_BYTES, FAST_HEAD_BYTES, FAST_SYNC_READ
+from drivers.dynamixel.codec import BULK_READ, BULK_WRITE, FAST_EACH_BYTES, FAST_HEAD_BYTES, FAST_SYNC_READ
 from drivers.dynamixel.codec import fast_status as whole_fast_status
 from drivers.dynamixel.emulator_indirect import Indirect
 from drivers.dynamixel.table import (
     BAUD_CODES,
-    DEFAULT_BAUD,
-    DEFAULT_TURNAROUND_NS,
     FULL_PWM,
-    MODELS,
     SPEED_RPM,
     TABLES,
     WATCHDOG_STEP_NS,
 )
 from drivers.errors import FrameError
-from drivers.faults import FaultLayer
-from drivers.framed.emulator import FramedEmulator, Manners
+from drivers.framed.emulated import Emulation
+from drivers.framed.emulator import Manners
 from drivers.framed.emulator_groups import FAST_BULK_READ, Part
 from drivers.framed.emulator_memory import Change
 from drivers.framed.emulator_servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
@@ -334,37 +329,12 @@ def _fast_status(parts: Sequence[Part], answers: Sequence[tuple[int, Answer]]) -
         return b""
 
 
-MANNERS: Final = Manners(
-    groups=frozenset((SYNC_READ, SYNC_WRITE, FAST_SYNC_READ, BULK_READ, BULK_WRITE, FAST_BULK_READ)),
-    ping_slots=True,
-    fast_status=_fast_status,
+EMULATION: Final = Emulation(
+    DynamixelServo,
+    Manners(
+        groups=frozenset((SYNC_READ, SYNC_WRITE, FAST_SYNC_READ, BULK_READ, BULK_WRITE, FAST_BULK_READ)),
+        ping_slots=True,
+        fast_status=_fast_status,
+    ),
 )
-
-
-def dynamixel_emulator(
-    servos: Sequence[ServoAddress],
-    plant: ServoPlant,
-    *,
-    baud: int = DEFAULT_BAUD,
-    turnaround_ns: int = DEFAULT_TURNAROUND_NS,
-    jitter_ns: int = 0,
-    rng: np.random.Generator | None = None,
-    faults: FaultLayer | None = None,
-) -> FramedEmulator:
-    """Power servos up in front of `plant`; a servo without a model is the table's first. Raises `BusError`."""
-    first = next(iter(MODELS))
-    emulated = [
-        DynamixelServo(number, servo, MODELS[servo.model or first], plant, baud=baud)
-        for number, servo in enumerate(servos)
-    ]
-    return FramedEmulator(
-        DIALECT,
-        MANNERS,
-        emulated,
-        plant,
-        baud=baud,
-        turnaround_ns=turnaround_ns,
-        jitter_ns=jitter_ns,
-        rng=rng,
-        faults=faults,
-    )
+"""What emulated servos of the family are made of."""

@@ -3,9 +3,8 @@
     table.py      registers, models, rates, as data
     codec.py      bytes <-> packets
     layout.py     what the bus does with the registers
-    family.py     URLs, and a bus on an open port
+    family.py     the family, of all this
     emulator.py   what an emulated servo does with its registers
-    emulated.py   emulator and bus from a URL
 
 `FAMILY` is what the entry point names. The emulator needs numpy and is loaded only when it is asked for.
 """

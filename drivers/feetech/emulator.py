@@ -16,28 +16,22 @@ reversals of `phase`. In modes 1 to 3 (speed, PWM, steps) and with `torque_enabl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
-from drivers.faults import FaultLayer
-from drivers.feetech.codec import BACKUP, CALIBRATE, DIALECT, MAX_PARAMS, RECOVER, RESET
+from drivers.feetech.codec import BACKUP, CALIBRATE, MAX_PARAMS, RECOVER, RESET
 from drivers.feetech.table import (
     BAUD_CODES,
     COARSE_SPEED_DEG_S,
     CURRENT_A,
-    DEFAULT_BAUD,
-    DEFAULT_TURNAROUND_NS,
     FULL_DRIVE,
-    MODELS,
     OVERLOAD_BIT,
     PERSISTENT,
     PHASE_FINE_SPEED,
     SPEED_DEG_S,
     TABLES,
 )
-from drivers.framed.emulator import FramedEmulator, Manners
+from drivers.framed.emulated import Emulation
+from drivers.framed.emulator import Manners
 from drivers.framed.emulator_memory import Change
 from drivers.framed.emulator_servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
 from drivers.framed.packet import REBOOT, SYNC_READ, SYNC_WRITE
@@ -45,8 +39,6 @@ from drivers.servo import ServoAddress, ServoModel, ServoPlant
 
 RESTART_NS: Final = 1_800_000_000
 """How long a servo is deaf after a restart it was told to make (maker's protocol page)."""
-
-MANNERS: Final = Manners(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False)
 
 _TURN: Final = 4096
 _MIDDLE: Final = 2048
@@ -213,30 +205,5 @@ class FeetechServo(FramedServo):
         self.steer()
 
 
-def feetech_emulator(
-    servos: Sequence[ServoAddress],
-    plant: ServoPlant,
-    *,
-    baud: int = DEFAULT_BAUD,
-    turnaround_ns: int = DEFAULT_TURNAROUND_NS,
-    jitter_ns: int = 0,
-    rng: np.random.Generator | None = None,
-    faults: FaultLayer | None = None,
-) -> FramedEmulator:
-    """Power servos up in front of `plant`; a servo without a model is an STS3215. Raises `BusError`."""
-    first = next(iter(MODELS))
-    emulated = [
-        FeetechServo(number, servo, MODELS[servo.model or first], plant, baud=baud)
-        for number, servo in enumerate(servos)
-    ]
-    return FramedEmulator(
-        DIALECT,
-        MANNERS,
-        emulated,
-        plant,
-        baud=baud,
-        turnaround_ns=turnaround_ns,
-        jitter_ns=jitter_ns,
-        rng=rng,
-        faults=faults,
-    )
+EMULATION: Final = Emulation(FeetechServo, Manners(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False))
+"""What emulated servos of the family are made of."""

@@ -14,7 +14,10 @@
     bus.py         the bus
     ear.py         what hosts say, for byte logs
     burning.py     another id or rate for good
+    family.py      a family: URLs, and all of the above
     emulator*.py   the servos' side, in front of a plant
+    emulated.py    the servos of a family, powered up
 
-A family adds its codec, its tables, a `Layout`, and what its emulated servos do with their registers.
+A family adds its codec, its tables, a `Layout`, what its emulated servos do with their registers, and a `FramedFamily`
+that an entry point names.
 """

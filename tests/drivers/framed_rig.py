@@ -5,9 +5,9 @@ from __future__ import annotations
 from framed_servos import MS, StillPlant
 
 from drivers.bus import READ_ONLY
-from drivers.dynamixel.emulator import dynamixel_emulator
+from drivers.dynamixel.emulator import EMULATION as DYNAMIXEL_SERVOS
 from drivers.dynamixel.layout import LAYOUT as DYNAMIXEL
-from drivers.feetech.emulator import feetech_emulator
+from drivers.feetech.emulator import EMULATION as FEETECH_SERVOS
 from drivers.feetech.layout import LAYOUT as FEETECH
 from drivers.framed.bus import FramedBus
 from drivers.framed.packet import READ, SYNC_READ, SYNC_WRITE, WRITE
@@ -24,7 +24,7 @@ FAR = 10**15
 START = 2000
 V_MAX = 1000.0
 TIMEOUT_NS = 4 * MS
-FAMILIES = {"dynamixel": (DYNAMIXEL, dynamixel_emulator), "feetech": (FEETECH, feetech_emulator)}
+FAMILIES = {"dynamixel": (DYNAMIXEL, DYNAMIXEL_SERVOS), "feetech": (FEETECH, FEETECH_SERVOS)}
 
 
 class Spy:
@@ -58,13 +58,13 @@ class Leg:
     """A bus, its emulator and plant, and a clock; shafts stand at `START` ticks unless told otherwise."""
 
     def __init__(self, family="dynamixel", ids=(1, 2, 3, 4), *, model="", baud=1_000_000, addresses=None, **options):
-        self.layout, build = FAMILIES[family]
+        self.layout, emulation = FAMILIES[family]
         self.model = self.layout.kinds[model].model if model else self.layout.first.model
         emulator_options = {name: options.pop(name) for name in ("turnaround_ns", "rng", "faults") if name in options}
         self.ids = ids
         real = [ServoAddress(bus_id, f"servo {bus_id}", self.model.name) for bus_id in ids]
         self.plant = StillPlant(len(ids), self.model.tick_deg)
-        self.emulator = build(real, self.plant, baud=baud, **emulator_options)
+        self.emulator = emulation.power_up(self.layout, real, self.plant, baud=baud, **emulator_options)
         for k in range(len(ids)):
             self.plant.put(k, ticks=START)
         self.port = Spy(InProcessPort(self.emulator, baud))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from drivers.dynamixel.codec import DIALECT as DYNAMIXEL
-from drivers.feetech.codec import DIALECT as FEETECH
-from drivers.feetech.emulator import feetech_emulator
+from drivers.dynamixel.emulator import EMULATION as DYNAMIXEL_SERVOS
+from drivers.dynamixel.layout import LAYOUT as DYNAMIXEL
+from drivers.feetech.emulator import EMULATION as FEETECH_SERVOS
+from drivers.feetech.layout import LAYOUT as FEETECH
 from drivers.framed.packet import BROADCAST, PING, READ, SYNC_READ, SYNC_WRITE, WRITE
 from drivers.inprocess import InProcessPort
 from drivers.servo import Motion, ServoAddress
@@ -59,10 +60,11 @@ class StillPlant:
 class Host:
     """One end of the line; each request starts when the one before has been answered or given up."""
 
-    def __init__(self, dialect, build, ids, model, plant, **options):
-        self.dialect, self.plant = dialect, plant
+    def __init__(self, layout, emulation, ids, model, *, baud=1_000_000, **options):
+        self.dialect = layout.dialect
+        self.plant = StillPlant(len(ids), layout.first.model.tick_deg)
         addresses = [ServoAddress(bus_id, f"servo {bus_id}", model) for bus_id in ids]
-        self.emulator = build(addresses, plant, **options)
+        self.emulator = emulation.power_up(layout, addresses, self.plant, baud=baud, **options)
         self.port = InProcessPort(self.emulator, self.emulator.baud)
         self.now_ns = 0
 
@@ -111,15 +113,9 @@ class Host:
 
 def feetech(*ids: int, model: str = "STS3215", **options) -> Host:
     """Return the host of a line with STS servos."""
-    from drivers.feetech.table import TICK_DEG
-
-    return Host(FEETECH, feetech_emulator, ids, model, StillPlant(len(ids), TICK_DEG), **options)
+    return Host(FEETECH, FEETECH_SERVOS, ids, model, **options)
 
 
-def dynamixel(*ids: int, model: str = "XM430-W350", baud: int = 1_000_000, **options) -> Host:
+def dynamixel(*ids: int, model: str = "XM430-W350", **options) -> Host:
     """Return the host of a line with Dynamixel servos."""
-    from drivers.dynamixel.emulator import dynamixel_emulator
-    from drivers.dynamixel.table import MODELS
-
-    plant = StillPlant(len(ids), MODELS[model].tick_deg)
-    return Host(DYNAMIXEL, dynamixel_emulator, ids, model, plant, baud=baud, **options)
+    return Host(DYNAMIXEL, DYNAMIXEL_SERVOS, ids, model, **options)
