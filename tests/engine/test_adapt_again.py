@@ -1,0 +1,152 @@
+"""A configuration on servos of a general kind only, adapted once more; and what a copy keeps as it was."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from drivers.factory import find_family
+from nuc_engine.adapt import AdaptError, adapt, write_adapted
+from nuc_engine.motors import ai_tick_torque_n_m
+from nuc_engine.planning import build_plan
+from sccils_schemas.model import load_model
+
+ROACH = Path("configs/lin_roach")
+DXL, STS = {"": "dynamixel"}, {"": "feetech"}
+OLD, NEW = (find_family(family).models[name] for family, name in (("dynamixel", "XL430-W250"), ("feetech", "STS3215")))
+
+
+def motors_only(tmp_path: Path, **changes: str | None) -> Path:
+    """Return a roach on XL430 servos without its AI motors, attributes of its motors changed or (None) left out."""
+    folder = tmp_path / "xl"
+    write_adapted(adapt(str(ROACH), OLD.name, strength=2.0), folder)
+    text = re.sub("<aimotor.*?</aimotor>", "", (folder / "joints.xml").read_text(), flags=re.DOTALL)
+    for name, value in changes.items():
+        text = re.sub(f'(<motor [^>]*) {name}="[^"]*"', r"\1", text)
+        if value is not None:
+            text = text.replace("<motor ", f'<motor {name}="{value}" ')
+    (folder / "joints.xml").write_text(text)
+    return folder
+
+
+def both(tmp_path: Path, *, strength: float | None = 1.0, **changes: str | None):
+    """Return the old motors and the new ones, joint by joint, and what was told of them."""
+    found = adapt(str(motors_only(tmp_path, **changes)), NEW.name, strength=strength)
+    write_adapted(found, tmp_path / "sts")
+    made, problems = load_model(tmp_path / "sts")
+    assert made is not None, problems
+    olds, news = build_plan(made, DXL).motors, build_plan(made, STS).motors
+    assert len(olds) == len(news) == 4
+    return list(zip(olds, news, found.motors, strict=True))
+
+
+def test_from_servo_to_servo_shafts_stay_where_they_were(tmp_path):
+    middles = [sum(model.positions) / 2 for model in (OLD, NEW)]
+    for old, new, told in both(tmp_path):
+        assert told.source == "motor XL430-W250"
+        assert (new.dir, new.bus_id) == (old.dir, old.bus_id)
+        for angle in (-20.0, 0.0, 90.0):
+            was = (old.cal1 + old.cal2 * angle - middles[0]) * OLD.tick_deg
+            assert (new.cal1 + new.cal2 * angle - middles[1]) * NEW.tick_deg == pytest.approx(was, abs=0.05)
+
+
+def test_from_servo_to_servo_a_unit_stays_the_torque_it_was_made_to_be(tmp_path):
+    for old, new, _ in both(tmp_path, strength=1.5):
+        assert new.delta_torque_n_m == pytest.approx(1.5 * old.delta_torque_n_m, rel=1e-4)
+        assert new.stiffness_n_m_deg == pytest.approx(1.5 * old.stiffness_n_m_deg, rel=1e-4)
+        assert new.torque_limit_n_m == pytest.approx(1.5 * old.torque_limit_n_m, rel=1e-4)
+        assert old.torque_limit_n_m != pytest.approx(OLD.stall_torque_n_m, rel=0.01)
+
+
+def test_what_a_servo_did_not_say_is_what_it_was_taken_to_be(tmp_path):
+    left_out = dict.fromkeys(
+        ["deltaTorque", "stiffness", "torqueLimit", "currentScale", "currentPerSpeed", "currentDead", "currentSign"]
+    )
+    for _, new, told in both(tmp_path, **left_out):
+        assert new.delta_torque_n_m == pytest.approx(ai_tick_torque_n_m(), rel=1e-4)
+        assert new.stiffness_n_m_deg == pytest.approx(ai_tick_torque_n_m() / 0.654, rel=1e-4)
+        assert new.torque_limit_n_m == pytest.approx(OLD.stall_torque_n_m, rel=1e-4)
+        # A count of the old reading is a unit of the sensor, as many of the new one as make its torque.
+        assert new.load_scale == pytest.approx(NEW.load_n_m / OLD.load_n_m, rel=1e-4)
+        assert (new.load_per_deg_s, new.load_dead, new.load_with_drive) == (0.0, 0.0, False)
+        assert told.motor.current_sign == "reading"
+
+
+def test_by_default_a_servo_is_as_many_times_as_strong_as_it_brakes_more_than_the_servo_before(tmp_path):
+    brakes = [model.stall_torque_n_m / model.no_load_rad_s for model in (OLD, NEW)]
+    for _, _, told in both(tmp_path, strength=None):
+        assert told.strength == pytest.approx(brakes[1] / brakes[0])
+
+
+@pytest.mark.parametrize("sign", ["drive", "reading"])
+def test_from_servo_to_servo_loads_read_as_before(tmp_path, sign):
+    said = {"currentScale": "0.25", "currentPerSpeed": "0.125", "currentDead": "3", "currentSign": sign}
+    for old, new, _ in both(tmp_path, strength=2.0, **said):
+        for n_m, deg_s in ((0.2, 0.0), (0.2, 90.0), (0.0, 90.0)):
+            was = n_m / OLD.load_n_m * old.load_scale - deg_s * old.load_per_deg_s
+            now = 2.0 * n_m / NEW.load_n_m * new.load_scale - deg_s * new.load_per_deg_s
+            assert now == pytest.approx(was, rel=1e-4)
+        assert (new.load_dead, new.load_with_drive) == (3.0, sign == "drive")
+
+
+def test_documents_that_do_not_change_keep_every_byte():
+    files = dict(adapt(str(ROACH), OLD.name).files)
+    assert b"<!--" in files["plant.toml"] or b"#" in files["plant.toml"]
+    for name in ("sensors.xml", "plant.toml"):
+        assert files[name] == (ROACH / name).read_bytes()
+    assert files["parameters.xml"] != (ROACH / "parameters.xml").read_bytes()
+
+
+def test_only_position_commands_get_room_for_the_new_positions(tmp_path):
+    write_adapted(adapt(str(ROACH), OLD.name), tmp_path / "xl")
+    before, after = (load_model(folder)[0] for folder in (ROACH, tmp_path / "xl"))
+    assert before is not None
+    assert after is not None
+    commands = {joint.servos[0].position_command for joint in before.jointlist.joints if joint.servos}
+    names = {mod.ref for mod in commands if mod is not None}
+    changed = 0
+    for old, new in zip(before.parameters.hdsos, after.parameters.hdsos, strict=True):
+        if old.id_num not in names and old.name not in names:
+            assert new == old
+            continue
+        changed += 1
+        assert new.datatype != "uchar"
+        for was, now in zip(old.ranges, new.ranges, strict=True):
+            if was.type in ("valid", "suggested"):
+                assert now.lower is None or now.lower <= min(0, was.lower)
+                assert now.upper is None or now.upper >= OLD.positions[1]
+            else:
+                assert now == was
+    assert changed == len(names) > 0
+
+
+def test_the_tables_of_other_motors_come_along(tmp_path):
+    folder = motors_only(tmp_path, torqueTable="t.json", deltaTorque="0.02")
+    table = b'{"ticks": [0, 10, 100], "torque_n_m": [0, 0.01, 0.2]}'
+    (folder / "t.json").write_bytes(table)
+    found = adapt(str(folder), NEW.name)
+    assert dict(found.files)["t.json"] == table
+    # It was measured on the old servos, and is not said of the new ones.
+    assert [made.motor.torque_table for made in found.motors] == [None] * 4
+
+
+def test_what_stands_on_another_bus_stays_there(tmp_path):
+    folder = shutil.copytree(ROACH, tmp_path / "two")
+    text = (folder / "joints.xml").read_text()
+    (folder / "joints.xml").write_text(text.replace("<aimotor ", '<aimotor bus="left" '))
+    assert [made.motor.bus for made in adapt(str(folder), OLD.name).motors] == ["left"] * 4
+
+
+@pytest.mark.parametrize("strength", [0.0, -1.0, 100.5, float("nan")])
+def test_a_strength_that_can_only_be_a_slip_is_refused(strength):
+    with pytest.raises(AdaptError, match="more than 0, and 100 at most"):
+        adapt(str(ROACH), OLD.name, strength=strength)
+
+
+def test_a_hundred_times_as_strong_is_told_and_made():
+    found = adapt(str(ROACH), "XM430-W350", strength=100.0)
+    assert {made.strength for made in found.motors} == {100.0}
+    assert "up to 100.0 times as much torque" in "\n".join(found.warnings)
