@@ -21,6 +21,7 @@ from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.journal import RUN, Journal
 from nuc_engine.bulk.kit import Kit
 from nuc_engine.bulk.pool import Done, Workers
+from nuc_engine.bulk.shares import wilson
 from nuc_engine.bulk.task import BoutTask, Cell, WatchWindow, see
 from nuc_engine.planning import stored_values
 from nuc_engine.values import Values, initial_values, same_value
@@ -47,7 +48,9 @@ RunAll = Callable[[Sequence[BoutTask]], Sequence[Kinds]]
 class Tested:
     """The changeset without some entries (their numbers in the script), over the seeds whose bouts started well.
 
-    `seen` counts what the leg did after the changeset, `good` those that were what the changeset is for.
+    `seen` counts what the leg did after the changeset, `good` those that were what the changeset is for, and `low` to
+    `high` is the 95 % interval of their share. `sure` says whether the whole of it lies where `effect` says; where it
+    does not, there are too few seeds to say.
     """
 
     left_out: tuple[int, ...]
@@ -55,16 +58,23 @@ class Tested:
     bouts: int
     seen: Mapping[str, int]
     effect: Effect
+    low: float
+    high: float
+    sure: bool
 
 
 @dataclass(frozen=True, slots=True)
 class EntryReport:
-    """One entry: what was tested without it, and what follows. `partner` are the entries that it has to do with."""
+    """One entry: what was tested without it, and what follows. `partners` are the entries that it has to do with.
+
+    `sure` is False where one of the tests that it follows from had too few seeds.
+    """
 
     entry: Entry
     verdict: EntryVerdict
     alone: Tested | None
     partners: tuple[int, ...] = ()
+    sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +232,22 @@ class _Judge:
             effect = "kept"
         elif good <= LOST_SHARE * self.reference:
             effect = "lost"
-        return Tested(left_out, good, len(self._started), counts, effect)
+        low, high = wilson(good, len(self._started))
+        sure = _is_sure(effect, low, high, self.reference / len(self._started))
+        return Tested(left_out, good, len(self._started), counts, effect, low, high, sure)
 
     def _good(self, seen: Sequence[Kinds]) -> int:
         return sum(seen[k][AFTER] == self._wanted for k in self._started)
+
+
+def _is_sure(effect: Effect, low: float, high: float, whole: float) -> bool:
+    """Say whether an interval lies on that side of half the whole changeset's share on which its effect says.
+
+    What helps has to lie between the two bounds. That a share is nine tenths no small number of bouts can tell.
+    """
+    if effect == "lost":
+        return high <= LOST_SHARE * whole
+    return low > LOST_SHARE * whole and (effect == "kept" or high < KEPT_SHARE * whole)
 
 
 def _report(
@@ -238,11 +260,15 @@ def _report(
     pairs = {other: tested[_pair(number, other)] for other in live if other != number}
     if alone.effect == "kept":
         others = tuple(k for k, pair in pairs.items() if pair.effect != "kept" and tested[(k,)].effect == "kept")
-        return EntryReport(entry, "one of two" if others else "unnecessary", alone, others)
+        # Unnecessary is what no pair speaks against, so all pairs have to be sure; else those that say so.
+        asked = [pairs[k] for k in others] or [pair for k, pair in pairs.items() if tested[(k,)].effect == "kept"]
+        sure = alone.sure and all(pair.sure for pair in asked)
+        return EntryReport(entry, "one of two" if others else "unnecessary", alone, others, sure)
     together = tuple(k for k, pair in pairs.items() if pair.effect == "kept" and tested[(k,)].effect != "kept")
     if together:
-        return EntryReport(entry, "only together", alone, together)
-    return EntryReport(entry, "necessary" if alone.effect == "lost" else "helps", alone)
+        sure = alone.sure and all(pairs[k].sure for k in together)
+        return EntryReport(entry, "only together", alone, together, sure)
+    return EntryReport(entry, "necessary" if alone.effect == "lost" else "helps", alone, sure=alone.sure)
 
 
 def _reduce(

@@ -8,6 +8,7 @@ finds is never worse by its own measure.
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 import warnings
 from collections import Counter
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 from nuc_engine.bout import PLANT_SPEC_FILE
@@ -25,6 +27,7 @@ from nuc_engine.bulk.criterion import Criterion, Score, score_of
 from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.plan import SweepPlan, sort_out
 from nuc_engine.bulk.pool import Done, Workers
+from nuc_engine.bulk.shares import wilson
 from nuc_engine.bulk.task import Value
 from nuc_engine.values import initial_values
 from sccils_schemas.documents import HdsoMod, HdsoScript
@@ -35,23 +38,32 @@ TUNING_SEEDS, FRESH_SEEDS = "1000:1007", "1900:1919"
 VERDICT_SEEDS = 20001
 """From here on seeds are for verdicts: whatever is tuned with them says nothing any more."""
 
-_PLAN, _SEEN, _GOOD, _MARGIN = "plan", "seen", "good", "margin"
+_PLAN, _SEEN, _GOOD, _MARGIN, _NOISE = "plan", "seen", "good", "margin", "noise"
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One set of values: by axis name, bouts that were good of how many, mean margin, and what was seen how often."""
+    """One set of values: by axis name, bouts that were good of how many, mean margin, and what was seen how often.
+
+    `noise` is the standard error of the margin over the seeds; nan for one seed, and where it was not noted.
+    """
 
     values: Mapping[str, Value]
     good: int
     bouts: int
     margin: float
     seen: Mapping[str, int]
+    noise: float = math.nan
 
     @property
     def objective(self) -> float:
         """What is maximised: a bout more that is good counts more than any margin."""
         return (self.good + self.margin) / (self.bouts + 1)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % Wilson interval of the share of good bouts."""
+        return wilson(self.good, self.bouts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,16 @@ class Tuned:
     fresh: Tried | None
     trials: int
     before: int
+
+    @property
+    def surely_better(self) -> bool | None:
+        """Whether the best is better than the values in force by more than chance; None where these were not tried.
+
+        The intervals of the two shares of good bouts are apart then; the margin of a search's best is the luckiest one.
+        """
+        if self.present is None:
+            return None
+        return self.best.interval[0] > self.present.interval[1]
 
 
 def tune(
@@ -105,6 +127,7 @@ def tune(
                 for trial, one in zip(asked, tried, strict=True):
                     trial.set_user_attr(_GOOD, one.good)
                     trial.set_user_attr(_MARGIN, one.margin)
+                    trial.set_user_attr(_NOISE, one.noise if math.isfinite(one.noise) else None)
                     trial.set_user_attr(_SEEN, dict(one.seen))
                     found.tell(trial, one.objective)
                     if told is not None:
@@ -157,9 +180,11 @@ def _try_all(
     tried: list[Tried] = []
     for k, values in enumerate(points):
         own = [scores[k * len(seeds) + j] for j in range(len(seeds))]
-        margin = sum(score.margin for score in own) / len(own)
+        margins = [score.margin for score in own]
+        noise = stdev(margins) / math.sqrt(len(own)) if len(own) > 1 else math.nan
         seen = Counter(score.seen for score in own)
-        tried.append(Tried(values, sum(score.good for score in own), len(own), margin, seen))
+        good = sum(score.good for score in own)
+        tried.append(Tried(values, good, len(own), sum(margins) / len(own), seen, noise))
     return tried
 
 
@@ -230,8 +255,14 @@ def _complete(optuna: Any, study: Any) -> list[Any]:
 
 def _tried(trial: Any, plan: SweepPlan) -> Tried:
     attributes = trial.user_attrs
+    noise = attributes.get(_NOISE)
     return Tried(
-        dict(trial.params), attributes[_GOOD], len(plan.seeds), attributes[_MARGIN], Counter(attributes[_SEEN])
+        dict(trial.params),
+        attributes[_GOOD],
+        len(plan.seeds),
+        attributes[_MARGIN],
+        Counter(attributes[_SEEN]),
+        math.nan if noise is None else noise,
     )
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from nuc_engine.bulk.commute import Commuting
     from nuc_engine.bulk.minimise import EntryReport, Minimised, ScriptTrial, Tested
 
+UNSURE = " (too few seeds to be sure)"
+
 
 @click.command(
     cls=Command,
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
         ("nuc minimise experiment_a --commute", "may its changesets come in the other order?"),
     ),
     output=(
-        "A table to stdout, one line per entry: what the leg does without it, and what follows; progress to stderr.",
+        "A table to stdout, one line per entry: what the leg does without it (with the 95 % interval of the share), and"
+        " what follows; progress to stderr. Where the interval reaches across the bound, it says that the seeds are too"
+        " few.",
         "An entry is necessary when without it at most half as many bouts do what the whole changeset leads to, and"
         " unnecessary when at least nine tenths do; between these, it helps. Bouts in which the leg did not step before"
         " the changeset are counted apart.",
@@ -151,7 +155,7 @@ def _report(found: Minimised, target: Path | None, *, as_json: bool) -> None:
     for report in found.entries:
         alone = "writes what is in force already" if report.alone is None else f"without it: {_tested(report.alone)}"
         with_whom = f" with {', '.join(names[k] for k in report.partners)}" if report.partners else ""
-        say(f"{names[report.entry.number]:<44}{report.verdict}{with_whom}")
+        say(f"{names[report.entry.number]:<44}{report.verdict}{with_whom}{'' if report.sure else UNSURE}")
         say(faint(f"  {alone}"))
     say(f"without {len(found.reduced.left_out)} at once: {_tested(found.reduced)}")
     for number in found.reduced.left_out:
@@ -165,7 +169,15 @@ def _data(found: Minimised, target: Path | None) -> dict[str, Any]:
         if one is None:
             return None
         left_out = [names[k] for k in one.left_out]
-        return {"left_out": left_out, "good": one.good, "bouts": one.bouts, "seen": one.seen, "effect": one.effect}
+        return {
+            "left_out": left_out,
+            "good": one.good,
+            "bouts": one.bouts,
+            "interval": [one.low, one.high],
+            "seen": one.seen,
+            "effect": one.effect,
+            "sure": one.sure,
+        }
 
     def entry(report: EntryReport) -> dict[str, Any]:
         mod = report.entry.mod
@@ -174,6 +186,7 @@ def _data(found: Minimised, target: Path | None) -> dict[str, Any]:
             "id": report.entry.hdso.id_num,
             "data": mod.data,
             "verdict": report.verdict,
+            "sure": report.sure,
             "with": [names[k] for k in report.partners],
             "alone": tested(report.alone),
         }
@@ -213,7 +226,9 @@ def _names(found: Minimised) -> dict[int, str]:
 
 
 def _tested(tested: Tested) -> str:
-    return f"{tested.good} of {tested.bouts} ({_counts(tested.seen)})"
+    return (
+        f"{tested.good} of {tested.bouts}, {100 * tested.low:.0f} to {100 * tested.high:.0f} % ({_counts(tested.seen)})"
+    )
 
 
 def _counts(seen: Mapping[str, int]) -> str:

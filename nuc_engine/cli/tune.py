@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -161,6 +162,7 @@ def _report(tuned: Tuned, plan: SweepPlan, criterion: str, out: Path, *, as_json
                 "best": tuned.best,
                 "present": tuned.present,
                 "fresh": tuned.fresh,
+                "surely_better": tuned.surely_better,
                 "trials": tuned.trials,
                 "trials_before": tuned.before,
             }
@@ -173,6 +175,8 @@ def _report(tuned: Tuned, plan: SweepPlan, criterion: str, out: Path, *, as_json
         say(f"  {name:<44}{value}{was}")
     if tuned.present is not None:
         say(f"values in force: {_how_good(tuned.present)}")
+        if not tuned.surely_better:
+            say("With so many seeds the best can not be told from the values in force; more seeds may tell.")
     if tuned.fresh is not None:
         say(f"other seeds: {_how_good(tuned.fresh)}")
     say(f"script: {out}")
@@ -185,4 +189,7 @@ def _values(tried: Tried) -> list[tuple[str, str]]:
 
 def _how_good(tried: Tried) -> str:
     others = ", ".join(f"{kind} {number}" for kind, number in sorted(tried.seen.items(), key=lambda item: -item[1]))
-    return f"{tried.good} of {tried.bouts} bouts good, margin {tried.margin:.2f} ({others})"
+    low, high = tried.interval
+    noise = f" ± {tried.noise:.2f}" if math.isfinite(tried.noise) else ""
+    share = f"{100 * low:.0f} to {100 * high:.0f} %"
+    return f"{tried.good} of {tried.bouts} bouts good ({share}), margin {tried.margin:.2f}{noise} ({others})"

@@ -14,7 +14,7 @@ from nuc_engine.experiments.live import Hand, Stage, Wait, collect_live
 from nuc_engine.experiments.probes import Probed, evidence, run_probes
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row, Trial
 from nuc_engine.experiments.sources import find_sources
-from nuc_engine.experiments.verdict import Figure, RowVerdict, Verdict, judge_rows
+from nuc_engine.experiments.verdict import Figure, RowVerdict, Verdict, in_need_of_reasons, judge_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def check(experiments: Sequence[Experiment]) -> None:
             prepare_bout(plan.config, plan.script, values=plan.values)
         except BoutRefused as error:
             refused |= dict.fromkeys(str(error).splitlines())
-    for plan in (plan for each in experiments for plan in _plans(each) if plan.edits):
+    for plan in (plan for each in experiments for plan in _plans(each) if plan.edits or plan.moved):
         try:
             check_edits(plan)
         except BoutRefused as error:
@@ -76,12 +76,12 @@ def judge_all(
 
 
 def _with_evidence(judged: Sequence[Judged], seed: int, workers: Workers, done: Done | None) -> list[Judged]:
-    """Run the probes of rows that came out otherwise."""
+    """Run the probes of rows that came out otherwise, or as seen by these seeds only."""
     asked = [
         (k, row.name, probe)
         for k, each in enumerate(judged)
         for row, seen in zip(each.experiment.rows, each.verdict.rows, strict=True)
-        for probe in (row.probes if seen.word != "as seen" else ())
+        for probe in (row.probes if in_need_of_reasons(row, seen, each.verdict) else ())
     ]
     found = run_probes([probe for _, _, probe in asked], seed, workers=workers, done=done)
     answers: dict[tuple[int, str], tuple[Probed, ...]] = {}
@@ -162,8 +162,9 @@ def draw_all(judged: Sequence[Judged], target: Path, *, workers: Workers, done: 
             shown = representative(trials)
             if shown is not None:
                 tasks[key] = DrawTask(own.row, shown, folder)
-    keys = list(tasks)
-    for index, figures in workers.run(draw_task, list(tasks.values()), done):
+    # The longest first, so that no core is left alone with one at the end.
+    keys = sorted(tasks, key=lambda key: -sum(plan.duration_s for plan in tasks[key].row.bouts))
+    for index, figures in workers.run(draw_task, [tasks[key] for key in keys], done):
         drawn[keys[index]] = (*figures, *drawn[keys[index]])
     shown = [replace(each, verdict=_with_figures(each.verdict, drawn)) for each in judged]
     return [replace(each, verdict=_with_drawings(each, target, draw_probe)) for each in shown]

@@ -22,13 +22,13 @@ def script_of(plan: BoutPlan, folder: Path) -> str | None:
 
     Raises BoutRefused for edits of a bout without a script, and where there is nothing to leave out.
     """
-    if not plan.edits:
+    if not (plan.edits or plan.moved):
         return plan.script
     script = None if plan.script is None else prepare_bout(plan.config, plan.script).script
     if script is None:
         raise BoutRefused(f"{plan.label}: edits without a script; expected a script they can be made in")
     path = folder / f"{plan.label.replace(' ', '_')}.xml"
-    path.write_bytes(write(edited(script, plan.edits)))
+    path.write_bytes(write(moved(edited(script, plan.edits), plan.moved)))
     return str(path)
 
 
@@ -53,6 +53,25 @@ def edited(script: HdsoScript, edits: Edits) -> HdsoScript:
             entries = (*script.entries, HdsoMod(number, 1, (value,), time_s=when))
         script = replace(script, entries=entries)
     return script
+
+
+def moved(script: HdsoScript, times_s: Mapping[float, float]) -> HdsoScript:
+    """Return the script with everything it writes at once at these times written at others.
+
+    Gradual changes, and what is done to the leg by hand, stay where they are. Raises BoutRefused for a time at which
+    nothing is written at once.
+    """
+    shifts = {Decimal(str(old)): Decimal(str(new)) for old, new in times_s.items()}
+    written = {entry.time_s for entry in script.entries if isinstance(entry, HdsoMod)}
+    if unknown := [time for time in shifts if time not in written]:
+        raise BoutRefused(f"{float(unknown[0]):g} s: the script writes nothing at once then; nothing to move")
+    return replace(script, entries=tuple(_shifted(entry, shifts) for entry in script.entries))
+
+
+def _shifted(entry: ScriptEntry, shifts: Mapping[Decimal, Decimal]) -> ScriptEntry:
+    if isinstance(entry, HdsoMod) and entry.time_s in shifts:
+        return replace(entry, time_s=shifts[entry.time_s])
+    return entry
 
 
 def _entry(entry: ScriptEntry, number: int, when: Decimal, value: float | None) -> tuple[ScriptEntry, ...]:

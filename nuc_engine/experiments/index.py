@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from nuc_engine.bulk.shares import LEVEL
 from nuc_engine.experiments import page
-from nuc_engine.experiments.protocol import Experiment
+from nuc_engine.experiments.protocol import Experiment, Row
 from nuc_engine.experiments.record import RecordError, read_verdict, write_verdict
-from nuc_engine.experiments.verdict import ENOUGH, LEAST_REPETITIONS, LEVEL, RowVerdict, Verdict
+from nuc_engine.experiments.verdict import ENOUGH, LEAST_REPETITIONS, RowVerdict, Verdict, in_doubt, together
 
 FILE = "README.md"
 
@@ -68,7 +69,8 @@ def _table(found: Iterable[tuple[Experiment, Verdict | None]]) -> str:
                 for row in experiment.rows
             ]
             continue
-        lines += [_line(verdict, row) for row in verdict.rows]
+        rows = {row.name: row for row in experiment.rows}
+        lines += [_line(verdict, seen, rows.get(seen.name)) for seen in verdict.rows]
     head = (
         "experiment",
         "section",
@@ -83,7 +85,7 @@ def _table(found: Iterable[tuple[Experiment, Verdict | None]]) -> str:
     return page.table(head, lines)
 
 
-def _line(verdict: Verdict, row: RowVerdict) -> tuple[str, ...]:
+def _line(verdict: Verdict, row: RowVerdict, asked: Row | None) -> tuple[str, ...]:
     return (
         f"[{verdict.name}]({verdict.name}/{page.FILE})",
         verdict.section,
@@ -93,8 +95,16 @@ def _line(verdict: Verdict, row: RowVerdict) -> tuple[str, ...]:
         page.besides(row.failed_starts, row.too_few) or "0",
         page.kicks_text(row),
         row.kicks_there,
-        f"({row.word}; {verdict.standing})" if verdict.standing else f"**{row.word}**",
+        f"({row.word}; {verdict.standing})" if verdict.standing else f"**{row.word}**{_doubt(verdict, row, asked)}",
     )
+
+
+def _doubt(verdict: Verdict, row: RowVerdict, asked: Row | None) -> str:
+    """Say where a row is as seen by one set of seeds, and would not be by both."""
+    both = None if asked is None else together(asked, row, verdict)
+    if asked is None or both is None or not in_doubt(asked, row, verdict):
+        return ""
+    return f", but {both.count} of {both.of} with [other seeds](../replication.md)"
 
 
 _INTRODUCTION = f"""\
@@ -113,7 +123,8 @@ with too little to judge, in which it did but chance left too few disturbances t
 repetition is kicked only when it does not come out without; kicks that were needed stand beside those of the
 dissertation, those to begin apart from those in the end. Every row has a control in which its criterion has to fail; if
 it ever does not, the row is **no evidence**. Where the emulated leg does otherwise than the robot, the page says why,
-with experiments of its own.
+with experiments of its own. All rows were run once more with [other seeds](../replication.md). A row that is as seen,
+but not with those counted in, says so beside its verdict, and its page why.
 
 """.replace("%", " %")
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from nuc_engine.bulk.shares import LEVEL
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, Probe, Row, Trial
 from nuc_engine.experiments.sources import Sources
 from nuc_engine.experiments.verdict import (
     EMULATED,
-    LEVEL,
+    ENOUGH,
     ControlVerdict,
     Evidence,
     EvidenceNumber,
@@ -18,6 +19,9 @@ from nuc_engine.experiments.verdict import (
     Share,
     Spread,
     Verdict,
+    in_doubt,
+    in_need_of_reasons,
+    together,
 )
 
 FILE = "page.md"
@@ -38,14 +42,14 @@ def page(
     parts = [
         f"# {experiment.name}: {experiment.title}",
         f"Section {experiment.section} of Rutter (2010)." + (" [All experiments](../README.md)." if indexed else ""),
-        _headline(verdict),
+        _headline(verdict, [row.name for row, seen in rows if in_doubt(row, seen, verdict)]),
         table(_RESULT_HEAD, [result_cells(seen) for _, seen in rows]),
         f"## Hypothesis\n\n{experiment.hypothesis.strip()}",
         f"## Method\n\n{experiment.method.strip()}",
         _methods(rows, root),
     ]
     for row, seen in rows:
-        parts += _row(row, seen, alone=len(rows) == 1)
+        parts += _row(row, seen, verdict, root, alone=len(rows) == 1)
     parts.append(_making(verdict, command))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -120,12 +124,18 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
-def _headline(verdict: Verdict) -> str:
+def _headline(verdict: Verdict, doubtful: Sequence[str]) -> str:
     if verdict.standing:
         why = verdict.standing[0].upper() + verdict.standing[1:]
         return f"**{why}.** What came out is shown, but it decides nothing."
     where = "the emulated leg" if verdict.bus.startswith("emulated:") else "a leg on a bus"
     words = {row.word for row in verdict.rows}
+    if words == {"as seen"} and doubtful:
+        which = "" if len(doubtful) == len(verdict.rows) == 1 else f" ({', '.join(doubtful)})"
+        return (
+            f"**Verdict: as seen, but not firmly.** On {where} it comes out as in the dissertation with the seeds that"
+            f" decide. Together with those of a second run it would not{which}."
+        )
     if words == {"as seen"}:
         return f"**Verdict: as seen.** On {where} it comes out as in the dissertation."
     return f"**Verdict: {' and '.join(sorted(words))}.** Not every row comes out on {where} as in the dissertation."
@@ -166,7 +176,7 @@ def _link(text: str, path: str, root: str | None) -> str:
     return f"`{text}`" if root is None or "/" in text else f"[{text}]({root}/{path})"
 
 
-def _row(row: Row, seen: RowVerdict, *, alone: bool) -> Iterator[str]:
+def _row(row: Row, seen: RowVerdict, verdict: Verdict, root: str | None, *, alone: bool) -> Iterator[str]:
     if not alone:
         yield f"## Row {row.name}: {seen.word}"
     level = "##" if alone else "###"
@@ -174,6 +184,7 @@ def _row(row: Row, seen: RowVerdict, *, alone: bool) -> Iterator[str]:
     yield f"{level} Criterion\n\n{row.criterion_text.strip()}"
     yield f"{level} Control\n\n{row.control.why.strip()} {_control_result(seen.control)}"
     yield f"{level} Result\n\n{_result(seen)}"
+    yield _again(row, seen, verdict, root)
     if seen.numbers:
         yield table(
             ("number", "median", "lowest", "highest", "repetitions"), [_spread(*item) for item in seen.numbers.items()]
@@ -185,13 +196,31 @@ def _row(row: Row, seen: RowVerdict, *, alone: bool) -> Iterator[str]:
     yield _against(seen.trials)
     if row.remark:
         yield f"{level} To be noted\n\n{row.remark.strip()}"
-    if seen.word != "as seen":
+    if in_need_of_reasons(row, seen, verdict):
         text = row.explanation.strip() or "Not explained yet."
-        yield f"{level} Why it comes out otherwise here\n\n{text}"
+        when = "not always as seen" if seen.word == "as seen" else "otherwise here"
+        yield f"{level} Why it comes out {when}\n\n{text}"
         for probe, found in _answered(row, seen):
             yield from _evidence(probe, found, level + "#")
     for figure in seen.figures:
         yield f"![{figure.file}]({figure.file})\n\n*{figure.caption}*"
+
+
+def _again(row: Row, seen: RowVerdict, verdict: Verdict, root: str | None) -> str:
+    """Say how the row came out with other seeds, and what both sets are together."""
+    again, both = row.again, together(row, seen, verdict)
+    if again is None or both is None:
+        return ""
+    text = (
+        f"With other seeds, from {again.seed} on, {again.count} of {again.of} are as seen; together with those above"
+        f" {both.count} of {both.of} ({100 * both.value:.0f} %, {interval(both)})."
+    )
+    if in_doubt(row, seen, verdict):
+        text += (
+            f" **That is less than the {100 * ENOUGH:.0f} % of a row that is as seen**, which it is by the seeds above."
+        )
+    link = "" if root is None else f" [All rows with other seeds]({root}/docs/replication.md)."
+    return text + link
 
 
 def _answered(row: Row, seen: RowVerdict) -> list[tuple[Probe, Evidence]]:

@@ -1,4 +1,4 @@
-"""Experiments beside a row that came out otherwise: one thing varied, over seeds, to find out why."""
+"""Experiments beside a row that came out otherwise, or not firmly as seen: one thing varied, over seeds, for why."""
 
 from __future__ import annotations
 
@@ -59,19 +59,33 @@ def run_probe_task(task: ProbeTask) -> Mapping[str, float]:
 
 
 def run_probes(probes: Sequence[Probe], seed: int, *, workers: Workers, done: Done | None = None) -> list[Probed]:
-    """Run some probes with seeds from `seed` on. Raises ItemFailed as `run_rows` does."""
-    found = [Probed(probe) for probe in probes]
+    """Run some probes with their seeds, or else seeds from `seed` on. Raises ItemFailed as `run_rows` does.
+
+    A probe that several rows ask is run once.
+    """
+    found = {id(probe): Probed(probe) for probe in probes}
     places = [
-        (each, level, seed + k)
-        for each in found
+        (each, level, first_seed(each.probe, seed) + k)
+        for each in found.values()
         for level in range(len(each.probe.levels))
         for k in range(each.probe.repetitions)
     ]
+    # The longest first, so that no core is left alone with one at the end.
+    places.sort(key=lambda place: -_duration_s(place[0].probe, place[1]))
     tasks = [ProbeTask(each.probe, level, number) for each, level, number in places]
     for index, numbers in workers.run(run_probe_task, tasks, done):
         each, level, number = places[index]
         each.levels[level][number] = numbers
-    return found
+    return [found[id(probe)] for probe in probes]
+
+
+def first_seed(probe: Probe, seed: int) -> int:
+    """Return the first seed of a probe: its own, or that of its row."""
+    return seed if probe.seed is None else probe.seed
+
+
+def _duration_s(probe: Probe, level: int) -> float:
+    return sum(plan.duration_s for plan in probe.levels[level].bouts)
 
 
 def evidence(probed: Probed, seed: int) -> Evidence:
@@ -81,7 +95,7 @@ def evidence(probed: Probed, seed: int) -> Evidence:
         quantity=probed.probe.quantity,
         as_is=probed.probe.as_is,
         repetitions=probed.probe.repetitions,
-        seed=seed,
+        seed=first_seed(probed.probe, seed),
         levels=tuple(
             EvidenceLevel(
                 level.label,

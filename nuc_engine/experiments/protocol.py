@@ -6,6 +6,7 @@
     Observation  what was seen in one bout
     Finding      what a criterion says of one repetition
     Probe        an experiment beside the row: one thing varied, to find out why the row comes out as it does
+    Again        how the same row came out when it was run once more, with other seeds
 
 The catalogue (`nuc_engine.experiments.catalogue`) holds the experiments; everything else only reads these tables.
 """
@@ -48,7 +49,8 @@ class BoutPlan:
     """One bout: `values` are written at time 0 (HDSO name -> value), `plant` overrides numbers of plant.toml.
 
     `edits` change the script: (HDSO id, time in s) -> the value it writes then, or reaches in the gradual change that
-    begins then; what is not written there is added. None leaves the write out.
+    begins then; what is not written there is added. None leaves the write out. `moved` has all that the script writes
+    at once at a time (s) written at another one; it comes after the edits.
     `kicks_s` are the instants, within final windows, at which a kick is given when the leg does not do there what is
     wanted: first none, then one, then two. `start_kick_s` likewise, in a window before.
     """
@@ -61,6 +63,7 @@ class BoutPlan:
     values: Mapping[str, float] = field(default_factory=dict[str, float])
     plant: Mapping[str, float] = field(default_factory=dict[str, float])
     edits: Mapping[tuple[int, float], float | None] = field(default_factory=dict[tuple[int, float], float | None])
+    moved: Mapping[float, float] = field(default_factory=dict[float, float])
     kicks_s: tuple[float, ...] = ()
     start_kick_s: float | None = None
 
@@ -144,7 +147,7 @@ class Probe:
 
     `quantity` is what is varied, with its unit. `measure` gives the numbers of one repetition at one level, nothing
     where the leg did not start; a number whose name ends in "(share)" is 0 or 1 and is averaged, of others the median
-    is taken. `as_is` is the label of the level the row is run with.
+    is taken. `as_is` is the label of the level the row is run with. `seed` is its first seed; None: that of the row.
     """
 
     name: str
@@ -154,6 +157,19 @@ class Probe:
     measure: Callable[[Observations], Mapping[str, float]]
     as_is: str = ""
     repetitions: int = 6
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """How a row came out when it was run once more: `count` of `of` valid repetitions as seen, seeds from `seed` on.
+
+    The verdict stays that of the seeds that were fixed before.
+    """
+
+    count: int
+    of: int
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +177,8 @@ class Row:
     """One line of the result table. `summary` makes numbers over all repetitions (tests, intervals) from the trials.
 
     `kicks_there` says what the dissertation reports of kicks. `explanation` and `probes` stand on the page when the
-    emulated leg does otherwise: evidence, not excuse; the criterion stays. `remark` stands there in any case.
+    emulated leg does otherwise: evidence, not excuse; the criterion stays. They stand there too when the row is as
+    seen, but not with the repetitions of `again` counted in. `remark` stands there in any case.
     `picture` draws over all repetitions, into an SVG file, beside the figures every row has of one bout.
     """
 
@@ -175,6 +192,7 @@ class Row:
     explanation: str = ""
     remark: str = ""
     probes: tuple[Probe, ...] = ()
+    again: Again | None = None
     summary: Callable[[Sequence[Trial]], Mapping[str, float]] | None = None
     picture: Callable[[Sequence[Trial], Path], None] | None = None
 

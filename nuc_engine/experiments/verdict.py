@@ -13,9 +13,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import NormalDist, median
+from statistics import median
 from typing import Literal
 
+from nuc_engine.bulk.shares import wilson
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.protocol import NOT_VALID, Experiment, Row, State, Trial
 from nuc_engine.experiments.sources import Sources
@@ -24,8 +25,6 @@ Word = Literal["as seen", "otherwise", "no evidence"]
 
 ENOUGH = 0.9
 """Share of valid repetitions from which on a row is as seen."""
-LEVEL = 0.95
-"""Coverage of the intervals."""
 LEAST_REPETITIONS = 20
 """Fewer are no verdict."""
 EMULATED = "emulated:"
@@ -138,7 +137,7 @@ class RowVerdict:
     """One line of the result table. `trials` are in the order of their seeds.
 
     `start_kicks` were needed before what is studied began, `kicks` in the end of it. `evidence` is there when the row
-    came out otherwise.
+    came out otherwise, or as seen by one set of seeds only.
     """
 
     name: str
@@ -240,6 +239,32 @@ def judge_row(row: Row, trials: Sequence[Trial], control: Sequence[Trial], asked
     )
 
 
+def together(row: Row, seen: RowVerdict, verdict: Verdict) -> Share | None:
+    """Return the share over this verdict's repetitions and those of `row.again`.
+
+    None where they can not be put together: the row was not run again, or by the same seeds, or this is no verdict, or
+    that of another leg than the emulated one.
+    """
+    again = row.again
+    if again is None or verdict.bus != EMULATED or verdict.standing:
+        return None
+    if any(again.seed <= trial.seed < again.seed + again.of for trial in seen.trials):
+        return None
+    count, of = seen.as_seen.count + again.count, seen.as_seen.of + again.of
+    return Share(count, of, *wilson(count, of))
+
+
+def in_doubt(row: Row, seen: RowVerdict, verdict: Verdict) -> bool:
+    """Say whether a row is as seen, but would not be by both sets of seeds together."""
+    both = together(row, seen, verdict)
+    return seen.word == "as seen" and both is not None and both.value < ENOUGH
+
+
+def in_need_of_reasons(row: Row, seen: RowVerdict, verdict: Verdict) -> bool:
+    """Say whether a row's explanation and probes belong on its page."""
+    return seen.word != "as seen" or in_doubt(row, seen, verdict)
+
+
 def standing(repetitions: int, seed: int) -> str:
     """Return why repetitions like these are no verdict, "" when they are one."""
     if seed < TUNING_SEEDS_END:
@@ -247,18 +272,6 @@ def standing(repetitions: int, seed: int) -> str:
     if repetitions < LEAST_REPETITIONS:
         return f"fewer than {LEAST_REPETITIONS} repetitions: no verdict"
     return ""
-
-
-def wilson(count: int, of: int, level: float = LEVEL) -> tuple[float, float]:
-    """Return the ends of the Wilson score interval for a share (Wilson 1927); nan where there is nothing to share."""
-    if of == 0:
-        return math.nan, math.nan
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    p = count / of
-    middle = (p + z * z / (2 * of)) / (1 + z * z / of)
-    half = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
-    # At 0 and at all the ends are exact; rounding would leave them a hair beside.
-    return (0.0 if count == 0 else middle - half), (1.0 if count == of else middle + half)
 
 
 def _word(share: Share, control: ControlVerdict, asked: int) -> Word:

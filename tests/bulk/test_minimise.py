@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from nuc_engine.bulk.changeset import changeset_times, entries_at
 from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.kit import read_kit
 from nuc_engine.bulk.minimise import Kinds, Minimised, RunAll, ScriptTrial, minimise
+from nuc_engine.bulk.shares import wilson
 from nuc_engine.bulk.task import BoutTask
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.parser import parse
@@ -145,3 +147,37 @@ def test_no_changeset_there_is_refused_with_the_times_there_are(trial: ScriptTri
     with pytest.raises(BulkRefused, match="the script writes at 0, 20"):
         minimise(trial, Decimal(5), runner(lambda *_: "ITF"))
     assert changeset_times(trial.script) == (Decimal(0), Decimal(20))
+
+
+def sure(found: Minimised) -> dict[str, bool]:
+    return {report.entry.hdso.name: report.sure for report in found.entries}
+
+
+@pytest.mark.parametrize(("seeds", "expected"), [(2, False), (3, False), (4, True), (10, True)])
+def test_two_seeds_are_too_few_to_be_sure(trial: ScriptTrial, seeds: int, expected: bool) -> None:
+    few = replace(trial, seeds=SEEDS[:seeds])
+    found = minimise(few, Decimal(20), runner(lambda names, _: "ITF" if {A, B} <= names else "stuck"))
+    assert verdicts(found) == {A: "necessary", B: "necessary", C: "unnecessary", D: "unnecessary"}
+    assert set(sure(found).values()) == {expected}
+    assert found.whole.high == 1.0
+    assert found.whole.low == pytest.approx(wilson(seeds, seeds)[0])
+
+
+def test_a_share_near_its_bound_is_not_sure(trial: ScriptTrial) -> None:
+    def leg(names: set[str], seed: int) -> str:
+        return "ITF" if A in names and (B in names or seed < 7) and (C in names or seed < 4) else "irregular"
+
+    found = minimise(trial, Decimal(20), runner(leg))
+    assert verdicts(found) == {A: "necessary", B: "helps", C: "necessary", D: "unnecessary"}
+    assert sure(found) == {A: True, B: False, C: False, D: True}
+
+
+def test_a_verdict_is_as_sure_as_the_tests_it_follows_from(trial: ScriptTrial) -> None:
+    """B and C can stand for each other; without both, half of the bouts still do it, which is at the bound."""
+
+    def leg(names: set[str], seed: int) -> str:
+        return "ITF" if A in names and ({B, C} & names or seed < 5) else "stuck"
+
+    found = minimise(trial, Decimal(20), runner(leg))
+    assert verdicts(found) == {A: "necessary", B: "one of two", C: "one of two", D: "unnecessary"}
+    assert sure(found) == {A: True, B: False, C: False, D: True}

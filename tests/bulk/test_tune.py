@@ -9,7 +9,7 @@ from nuc_engine.bulk.axes import parse_axis
 from nuc_engine.bulk.criterion import parse_criterion
 from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.plan import SweepPlan, SweepRequest, make_plan
-from nuc_engine.bulk.tune import Tried, tune, tuned_script
+from nuc_engine.bulk.tune import Tried, Tuned, tune, tuned_script
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.parser import parse
 
@@ -54,6 +54,8 @@ def test_a_search_finds_what_is_good_and_goes_on_where_it_was(criterion: str, tm
     again = tune(plan, asked, study, trials=9, jobs=1, told=lambda _, tried: told.append(tried))
     assert len(told) == 9
     assert again.best == found.best
+    assert 0.0 <= again.best.noise < 0.1, "the noise of the margin comes back from the file"
+    assert found.surely_better is False, "two seeds tell nothing, even when both are good"
 
 
 def test_another_search_is_not_mixed_in(criterion: str, tmp_path: Path) -> None:
@@ -108,3 +110,14 @@ def test_what_was_found_becomes_a_script() -> None:
     mods = [(mod.name, mod.data, float(mod.time_s)) for mod in document.entries if isinstance(mod, HdsoMod)]
     assert mods == [("CTr_dep_TC1_load", (1.0,), 0.0), ("TC1_proDEP_FTang", (117.25,), 20.0)]
     assert "world.friction = 0.5" in (document.description or "")
+
+
+def test_the_best_of_a_search_is_told_from_what_there_was_only_by_enough_bouts() -> None:
+    def found(best: int, present: int, bouts: int) -> bool | None:
+        one, other = (Tried({}, good, bouts, 0.5, {}) for good in (best, present))
+        return Tuned(one, other, None, 9, 0).surely_better
+
+    assert found(8, 0, 8) is True
+    assert found(8, 6, 8) is False
+    assert found(80, 60, 80) is True
+    assert Tuned(Tried({}, 8, 8, 0.5, {}), None, None, 9, 0).surely_better is None

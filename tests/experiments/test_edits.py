@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.bout import BoutRefused, prepare_bout
-from nuc_engine.experiments.edits import check_edits, edited, script_of
+from nuc_engine.experiments.edits import check_edits, edited, moved, script_of
 from nuc_engine.experiments.trials import run_plan
 from sccils_schemas.documents import Gradual, HdsoMod
 from tests.experiments import tiny
@@ -79,3 +79,20 @@ def test_a_bout_is_run_with_its_edits(tmp_path):
         angle = seen.leg.module("FTi").angle_deg
         ranges.append(angle.max() - angle.min())
     assert ranges[0] > 20 > ranges[1]
+
+
+def test_what_is_written_at_once_is_moved_and_nothing_else():
+    before, after = (writes(s) for s in (script("experiment_gb"), moved(script("experiment_gb"), {15.0: 15.4})))
+    late = {(number, Decimal("15.4")): data for (number, time), data in before.items() if time == 15}
+    assert len(late) == 4
+    assert after == {key: data for key, data in before.items() if key[1] != 15} | late
+    gradual = [[e for e in s.entries if isinstance(e, Gradual)] for s in (script("experiment_gb"),)]
+    assert gradual == [[e for e in moved(script("experiment_gb"), {15.0: 15.4}).entries if isinstance(e, Gradual)]]
+
+
+def test_nothing_to_move_is_refused():
+    with pytest.raises(BoutRefused, match=r"16 s: the script writes nothing at once then"):
+        check_edits(tiny.plan(script="experiment_gb", moved={16.0: 17.0}))
+    with pytest.raises(BoutRefused, match=r"10 s: .*nothing to move"):
+        moved(script("experiment_gb"), {10.0: 11.0})
+    check_edits(tiny.plan(script="experiment_gb", moved={15.0: 15.2}))

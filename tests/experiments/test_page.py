@@ -7,7 +7,7 @@ import pytest
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.index import write_experiment, write_index
 from nuc_engine.experiments.page import number, page, table
-from nuc_engine.experiments.protocol import BoutPlan, Control, Window
+from nuc_engine.experiments.protocol import Again, BoutPlan, Control, Window
 from nuc_engine.experiments.record import read_verdict
 from nuc_engine.experiments.sources import Sources
 from nuc_engine.experiments.verdict import Figure, judge_rows
@@ -203,3 +203,40 @@ def test_what_is_not_valid_is_named():
     seen = replace(verdict.rows[0], too_few=3)
     text = page(experiment, replace(verdict, rows=(seen,)))
     assert "| 2 did not start, 3 with too little to judge |" in text
+
+
+def test_a_row_that_other_seeds_do_not_bear_out_says_so_and_why(tmp_path):
+    row = replace(ROW, again=Again(13, 20, 50001))
+    experiment, verdict = verdict_of(row, as_seen=18, otherwise=2)
+    assert verdict.rows[0].word == "as seen", "the rule of the verdict is not bent"
+    text = page(experiment, verdict, root="../../..")
+    assert "**Verdict: as seen, but not firmly.**" in text
+    assert "from 50001 on, 13 of 20 are as seen; together with those above 31 of 40 (78 %, 62 to 88 %)" in text
+    assert "**That is less than the 90 % of a row that is as seen**" in text
+    assert "](../../../docs/replication.md)" in text
+    assert text.index("not always as seen") < text.index("The tarsus is stiff.")
+    write_experiment(experiment, verdict, tmp_path / "T")
+    index = write_index([experiment], tmp_path).read_text()
+    assert "**as seen**, but 31 of 40 with [other seeds](../replication.md)" in index
+
+
+def test_a_row_that_other_seeds_bear_out_needs_no_explanation(tmp_path):
+    experiment, verdict = verdict_of(replace(ROW, again=Again(18, 20, 50001)), as_seen=18, otherwise=2)
+    text = page(experiment, verdict)
+    assert "**Verdict: as seen.**" in text
+    assert "together with those above 36 of 40 (90 %" in text
+    assert "The tarsus is stiff." not in text
+    write_experiment(experiment, verdict, tmp_path / "T")
+    assert "other seeds](../replication.md)**" not in write_index([experiment], tmp_path).read_text()
+
+
+@pytest.mark.parametrize("changes", [{"seed": 50011}, {"seed": 1000}])
+def test_the_same_seeds_do_not_count_twice_and_tuning_seeds_not_at_all(changes):
+    experiment, verdict = verdict_of(replace(ROW, again=Again(13, 20, 50001)), as_seen=18, otherwise=2, **changes)
+    assert "With other seeds" not in page(experiment, verdict)
+
+
+def test_a_leg_on_a_bus_is_not_counted_with_emulated_ones():
+    experiment, verdict = verdict_of(replace(ROW, again=Again(13, 20, 50001)), as_seen=18, otherwise=2)
+    verdict = replace(verdict, bus="aimotor:///dev/ttyUSB0 in real time")
+    assert "With other seeds" not in page(experiment, verdict)

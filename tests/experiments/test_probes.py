@@ -10,7 +10,7 @@ from nuc_engine.experiments.conduct import draw_all, judge_all
 from nuc_engine.experiments.evidence_figure import draw_probe
 from nuc_engine.experiments.page import page
 from nuc_engine.experiments.probes import Probed, ProbeTask, evidence, run_probe_task, run_probes
-from nuc_engine.experiments.protocol import Level, Probe
+from nuc_engine.experiments.protocol import Again, Level, Probe
 from nuc_engine.experiments.record import read_verdict, write_verdict
 from nuc_engine.experiments.trials import Aborted
 from tests.experiments import tiny
@@ -50,6 +50,31 @@ def test_every_level_gets_the_same_seeds(monkeypatch):
     (found,) = run_probes([PROBE], 40, workers=Inline())
     assert sorted(asked) == [(0, 40), (0, 41), (1, 40), (1, 41)]
     assert found.values(1, "x") == [1.4, 1.41]
+
+
+def test_a_probe_has_its_own_seeds_where_it_says_so(monkeypatch):
+    asked = answered(monkeypatch, lambda task: {"x": 1.0})
+    own = replace(PROBE, seed=60001)
+    (found,) = run_probes([own], 40, workers=Inline())
+    assert sorted(asked) == [(0, 60001), (0, 60002), (1, 60001), (1, 60002)]
+    assert (evidence(found, 40).seed, evidence(Probed(PROBE), 40).seed) == (60001, 40)
+
+
+def test_a_probe_of_several_rows_is_run_once(monkeypatch):
+    asked = answered(monkeypatch, lambda task: {"x": 1.0})
+    other = replace(PROBE, name="the same with another name")
+    found = run_probes([PROBE, other, PROBE], 40, workers=Inline())
+    assert len(asked) == 8
+    assert [each.probe.name for each in found] == [PROBE.name, other.name, PROBE.name]
+    assert found[0] is found[2]
+
+
+def test_the_longest_repetitions_come_first(monkeypatch):
+    asked = answered(monkeypatch, lambda task: {"x": 1.0})
+    long = replace(PROBE, levels=(*PROBE.levels, Level("long", (tiny.plan(duration_s=9.0),), 2.0)))
+    run_probes([long], 40, workers=Inline())
+    # `Inline` takes the last item first.
+    assert [level for level, _ in reversed(asked)] == [2, 2, 0, 0, 1, 1]
 
 
 def test_a_share_is_a_mean_and_any_other_number_a_median():
@@ -98,6 +123,15 @@ def test_probes_are_made_for_rows_that_come_out_otherwise_only(monkeypatch):
     assert found.verdict.rows[0].word == "otherwise"
     assert sorted(asked) == [(0, 30), (0, 31), (1, 30), (1, 31)]
     assert found.verdict.rows[0].evidence[0].levels[1].numbers["range (deg)"].middle == 10.5
+
+
+def test_probes_are_made_for_a_row_that_other_seeds_do_not_bear_out(monkeypatch):
+    asked = answered(monkeypatch, lambda task: {"range (deg)": 1.0})
+    row = tiny.row(criterion=tiny.moved, probes=(PROBE,), again=Again(13, 20, 50001))
+    (found,) = judge_all([tiny.experiment(row)], 20, 30001, workers=Inline())
+    assert found.verdict.rows[0].word == "as seen"
+    assert asked
+    assert found.verdict.rows[0].evidence[0].name == PROBE.name
 
 
 def test_evidence_is_kept_drawn_and_shown(monkeypatch, tmp_path):

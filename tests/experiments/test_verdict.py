@@ -6,7 +6,7 @@ import pytest
 
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.sources import Sources
-from nuc_engine.experiments.verdict import judge_row, judge_rows, standing, wilson
+from nuc_engine.experiments.verdict import judge_row, judge_rows, standing
 from tests.experiments import tiny
 
 BAD = [tiny.trial(seed, "otherwise") for seed in range(5)]
@@ -15,19 +15,6 @@ BAD = [tiny.trial(seed, "otherwise") for seed in range(5)]
 def trials(as_seen: int, otherwise: int = 0, failed: int = 0, aborted: int = 0) -> list:
     states = ["as seen"] * as_seen + ["otherwise"] * otherwise + ["failed start"] * failed + ["aborted"] * aborted
     return [tiny.trial(seed, state) for seed, state in enumerate(states)]
-
-
-@pytest.mark.parametrize(
-    ("count", "of", "low", "high"),
-    # By R's prop.test without continuity correction.
-    [(20, 20, 0.8389, 1.0), (18, 20, 0.6990, 0.9721), (0, 10, 0.0, 0.2775), (5, 10, 0.2366, 0.7634)],
-)
-def test_intervals_are_wilson_s(count, of, low, high):
-    assert wilson(count, of) == pytest.approx((low, high), abs=5e-5)
-
-
-def test_there_is_no_interval_of_nothing():
-    assert all(math.isnan(end) for end in wilson(0, 0))
 
 
 @pytest.mark.parametrize(

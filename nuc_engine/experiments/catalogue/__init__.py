@@ -11,6 +11,7 @@
     pictures      figures over all repetitions
     explanations  why a row comes out otherwise
     evidence      the experiments that bear it out
+    evidence_firm those beside rows that are as seen by one set of seeds only
 
 Criteria were written from the dissertation's words before any result was seen. They are not changed by results; a row
 that comes out otherwise gets an explanation.

@@ -14,6 +14,7 @@ from statistics import median
 import numpy as np
 
 from nuc_engine.analysis.spread import spread, step_samples
+from nuc_engine.experiments.catalogue.evidence_firm import PROBE_D1, PROBE_GB
 from nuc_engine.experiments.catalogue.gradual import (
     EXPERIMENT_EA,
     EXPERIMENT_EB,
@@ -325,7 +326,12 @@ def _probe_unloading(kind: str) -> Probe:
     )
 
 
+_PROBES_UNLOADING = {kind: (_probe_unloading(kind),) for kind in PREDICTED}
+
 PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = {
+    ("D1", "literal"): (PROBE_D1,),
+    ("D1", "commuting"): (PROBE_D1,),
+    ("Gb", "Gb"): (PROBE_GB,),
     ("Fb", "Fb"): (PROBE_FB,),
     ("Gc", "Gc"): (PROBE_GC,),
     ("Ea", "Ea"): (PROBE_EA,),
@@ -333,4 +339,4 @@ PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = {
     ("Ec", "Ec"): (PROBE_E,),
     ("muscles-sideways", "muscles-sideways"): (PROBE_SIDEWAYS,),
     ("muscles-forward", "ten minutes"): (PROBE_NOISE,),
-} | {(name, kind): (_probe_unloading(kind),) for name in ("dropout", "magnet") for kind in PREDICTED}
+} | {(name, kind): own for name in ("dropout", "magnet") for kind, own in _PROBES_UNLOADING.items()}
