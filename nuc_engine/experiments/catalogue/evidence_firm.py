@@ -5,6 +5,7 @@ They have seeds of their own, which were in neither set.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from statistics import fmean
@@ -83,13 +84,12 @@ def measure_gb(seen: Observations) -> Numbers:
     ok = float(found.ok)
     low_s, high_s = _DELICATE_S
     delicate = low_s <= since_s < high_s
-    moment = (
-        f"changed {low_s:g} to {high_s:g} s after a lift-off" if delicate else "changed at another moment of the step"
-    )
+    moment = f"changed {low_s:g} to {high_s:g} s after a lift-off"
     return {
-        f"{moment}: as seen (share)": ok,
+        f"{moment}: as seen (share)": ok if delicate else math.nan,
+        "changed at another moment of the step: as seen (share)": math.nan if delicate else ok,
         "as seen (share)": ok,
-        "changed in the delicate moment (share)": float(delicate),
+        f"{moment} (share)": float(delicate),
         "longest time without a lift-off (s)": found.numbers["longest time without a lift-off (s)"],
     }
 
