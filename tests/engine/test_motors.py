@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import pickle
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from drivers.errors import BusUrlError
 from drivers.factory import find_family
-from nuc_engine.motors import addresses_of, ai_tick_torque_n_m, families_of, family_of
+from nuc_engine import motors
+from nuc_engine.motors import addresses_of, ai_tick_torque_n_m, families_of, family_of, is_driven
 from nuc_engine.plan import Plan, PlanError
 from nuc_engine.planning import build_plan, table_names
 from sccils_schemas.documents import Motor
@@ -223,3 +225,82 @@ def test_a_position_command_must_hold_the_servos_positions():
     model = replace(model, parameters=replace(model.parameters, hdsos=hdsos))
     with pytest.raises(PlanError, match=r"uchar; expected one that holds 0 to 4095"):
         build_plan(model, DXL)
+
+
+def test_how_a_load_is_counted_is_what_the_motor_says():
+    said = {"current_scale": 0.5, "current_per_speed": 0.25, "current_dead": 4.5, "current_sign": "drive"}
+    (motor, *_) = build_plan(with_motors("XL430-W250", **said), DXL).motors
+    assert (motor.load_scale, motor.load_per_deg_s, motor.load_dead, motor.load_with_drive) == (0.5, 0.25, 4.5, True)
+    (plain, *_) = build_plan(with_motors("XL430-W250"), DXL).motors
+    assert (plain.load_scale, plain.load_per_deg_s, plain.load_dead, plain.load_with_drive) == (1.0, 0.0, 0.0, False)
+    # The filter is for 197 samples a second, as on the AI motors; there it goes by samples.
+    assert plain.sample_ns == pytest.approx(1e9 / 197, rel=1e-3)
+    assert build_plan(small_model(), AI).motors[0].sample_ns == 0
+
+
+def test_a_motor_is_sent_as_far_as_it_says():
+    for bounds, goals in (
+        ({}, (0, 4095)),
+        ({"position_min": 100}, (100, 4095)),
+        ({"position_max": 4000}, (0, 4000)),
+        ({"position_min": 100, "position_max": 4000}, (100, 4000)),
+        ({"position_min": 0, "position_max": 4095}, (0, 4095)),
+    ):
+        assert build_plan(with_motors("XL430-W250", **bounds), DXL).motors[0].goals == goals
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"position_min": -1},
+        {"position_max": 4096},
+        {"position_min": 5000},
+        {"position_max": -5},
+        {"position_min": 7, "position_max": 7},
+    ],
+)
+def test_a_motor_is_sent_nowhere_its_model_can_not_be_sent_to(bounds):
+    with pytest.raises(PlanError, match=r"Coxa_motor: sent to .* XL430-W250 can be sent to 0 to 4095"):
+        build_plan(with_motors("XL430-W250", **bounds), DXL)
+
+
+def test_a_table_that_does_not_say_what_it_was_measured_on_is_taken():
+    model = with_motors("XL430-W250", torque_table="t.json")
+    data = json.dumps({"ticks": [0, 10], "torque_n_m": [0, 0.2]}).encode()
+    assert build_plan(model, DXL, {"t.json": data}).motors[0].torque_table == ((-10.0, -0.2), (0.0, 0.0), (10.0, 0.2))
+
+
+def test_a_model_of_unknown_torque_needs_a_table(monkeypatch):
+    family = find_family("dynamixel")
+    unknown = replace(family.models["XL430-W250"], gain_unit=0.0, gains=(0, 0))
+    monkeypatch.setattr(motors, "find_family", lambda name: SimpleNamespace(models={"XL430-W250": unknown}))
+    with pytest.raises(PlanError, match=r"of the XL430-W250 no torque per tick is known; expected a torqueTable"):
+        build_plan(with_motors("XL430-W250", delta_torque_n_m=0.02, stiffness_n_m_deg=0.03), DXL)
+    model = with_motors("XL430-W250", delta_torque_n_m=0.02, stiffness_n_m_deg=0.03, torque_table="t.json")
+    data = json.dumps({"ticks": [0, 10], "torque_n_m": [0, 0.2]}).encode()
+    motor = build_plan(model, DXL, {"t.json": data}).motors[0]
+    assert (motor.delta_torque_n_m, motor.torque_table[-1]) == (0.02, (10.0, 0.2))
+
+
+def test_the_same_id_on_two_buses_is_two_motors():
+    model = small_model()
+    coxa, femur, *rest = model.jointlist.joints
+    assert coxa.motor is not None
+    assert femur.motor is not None
+    joints = (
+        replace(coxa, motor=replace(coxa.motor, bus="left", serial_id=3)),
+        replace(femur, motor=replace(femur.motor, bus="right", serial_id=3)),
+        *rest,
+    )
+    plan = build_plan(replace(model, jointlist=replace(model.jointlist, joints=joints)), {"": "aimotor"})
+    assert [(motor.bus, motor.bus_id) for motor in plan.motors] == [("left", 3), ("right", 3)]
+
+
+def test_of_a_joints_motors_one_is_driven():
+    model = with_motors("XL430-W250", "STS3215")
+    servos = model.jointlist.joints[0].servos
+    for families, index in ((AI, 0), (DXL, 1), (STS, 2)):
+        motor = build_plan(model, families).motors[0]
+        assert [is_driven(servo, motor) for servo in servos] == [k == index for k in range(3)]
+    other = build_plan(model, DXL).motors[1]
+    assert not any(is_driven(servo, other) for servo in servos)

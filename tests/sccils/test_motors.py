@@ -40,6 +40,11 @@ def test_a_motor_stands_beside_the_aimotor_and_says_all_it_can(tmp_path):
         "stiffness": "0.036",
         "torqueLimit": "0.98",
         "currentScale": "-0.2",
+        "currentPerSpeed": "0.25",
+        "currentDead": "4.5",
+        "currentSign": "drive",
+        "positionMin": "100",
+        "positionMax": "4000",
         "torqueTable": "coxa.json",
     }
     folder = with_motors(tmp_path, motor(**said))
@@ -61,9 +66,16 @@ def test_a_motor_stands_beside_the_aimotor_and_says_all_it_can(tmp_path):
         stiffness_n_m_deg=0.036,
         torque_limit_n_m=0.98,
         current_scale=-0.2,
+        current_per_speed=0.25,
+        current_dead=4.5,
+        current_sign="drive",
+        position_min=100,
+        position_max=4000,
         torque_table="coxa.json",
     )
     assert joint.motors == (expected,)
+    again, _ = parse(write(model.jointlist))
+    assert again == model.jointlist
 
 
 def test_a_model_may_have_motors_alone(tmp_path):
@@ -91,14 +103,21 @@ REFUSED = {
     "empty model": (motor(model=" "), ("model", "empty")),
     "another id": (motor(idNum="699"), ("idNum 699", "idNum 601", "in common")),
     "another name": (motor(name="Other"), ("name Other", "name Coxa_motor", "in common")),
+    "a bus id below all": (motor(serialID="-1"), ("serialID -1", "0 to 253")),
     "a bus id nobody has": (motor(serialID="254"), ("serialID 254", "0 to 253")),
     "no slope": (motor(angleCal2="0"), ("angleCal2", "ticks per degree")),
     "no torque": (motor(deltaTorque="0"), ("deltaTorque='0'", "more than 0 N m")),
     "negative stiffness": (motor(stiffness="-1"), ("stiffness='-1'", "more than 0")),
     "no limit": (motor(torqueLimit="0"), ("torqueLimit='0'", "more than 0")),
     "no scale": (motor(currentScale="0"), ("currentScale", "0")),
+    "a negative dead band": (motor(currentDead="-0.5"), ("currentDead='-0.5'", "0 or more")),
+    "no room between its ends": (
+        motor(positionMin="7", positionMax="7"),
+        ("positionMin='7' and positionMax='7'", "the lowest and the highest"),
+    ),
     "a table elsewhere": (motor(torqueTable="../x.json"), ("torqueTable='../x.json'", "without a folder")),
     "a table that is none": (motor(torqueTable="joints.xml"), ("torqueTable='joints.xml'", ".json")),
+    "a table with a long name": (motor(torqueTable="x" * 96 + ".json"), ("torqueTable='xxx", "a .json file")),
     "twice": (motor() + "\n    " + motor(serialID="41"), ("XL430-W250", "given twice", "one motor of each family")),
 }
 
@@ -137,6 +156,36 @@ def test_two_joints_can_not_have_the_same_id_of_a_model(tmp_path):
     model, problems = load_model(changed(tmp_path, *edits))
     assert model is None
     assert any("serialID 40" in str(problem) and "used twice" in str(problem) for problem in problems.errors)
+
+
+def second_joints(**changes):
+    """Return the edit that puts a motor beside the AI motor of the second joint, with its commands."""
+    commands = (
+        '<forceCommand><hdsoMod idNum="203" NumElts="0"/></forceCommand>'
+        '<positionCommand><hdsoMod idNum="204" NumElts="1">128</hdsoMod></positionCommand>'
+    )
+    element = motor(name="Femur_motor", idNum="602", **changes).replace("/>", f">{commands}</motor>")
+    return ("joints.xml", "</aimotor>\n  </joint>", f"</aimotor>\n    {element}\n  </joint>")
+
+
+@pytest.mark.parametrize("change", [{"bus": "right"}, {"model": "STS3215"}, {"serialID": "41"}])
+def test_the_same_id_on_another_bus_or_of_another_model_is_another_motor(tmp_path, change):
+    first = ("joints.xml", COXA, f"{COXA}\n    {motor(bus='left')}")
+    model, problems = load_model(changed(tmp_path, first, second_joints(**{"bus": "left"} | change)))
+    assert model is not None, problems
+    model, problems = load_model(changed(tmp_path / "same", first, second_joints(bus="left")))
+    assert model is None
+    assert any("used twice on bus 'left'" in str(problem) for problem in problems.errors)
+
+
+def test_a_slope_against_the_direction_is_warned_of(tmp_path):
+    element = motor(dir="-1")
+    folder = with_motors(tmp_path, element)
+    model, problems = load_model(folder)
+    assert model is not None
+    path = folder / "joints.xml"
+    assert mentions(problems, path, line_of(path, element), "warning", ("dir='-1'", "different signs"))
+    assert not [problem for problem in load_model(with_motors(tmp_path / "b", motor()))[1] if "signs" in str(problem)]
 
 
 def test_the_motor_stands_behind_the_aimotor(tmp_path):
