@@ -1,6 +1,7 @@
 """What emulated wCKs do with what they were told before: turning, watching their load, being two on one id."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from emulated import MS
@@ -55,7 +56,7 @@ def test_a_second_wheel_does_not_hold_the_first_one_up():
     line.ask(codec.encode_wheel(1, clockwise=True, speed=3))
     line.ask(codec.encode_read(0))
     first = goals(line)
-    steps = [later - before for (before, _, _), (later, _, _) in zip(first, first[1:], strict=False)]
+    steps = [later - before for (before, _, _), (later, _, _) in pairwise(first)]
     assert set(steps) == {10 * MS}
     assert first[-1][1] > 100 * TICK_DEG + 5
 
