@@ -51,6 +51,25 @@ def test_a_table_with_negative_ticks_is_taken_as_it_is():
     assert (found.model, found.gain) == ("X", 180)
 
 
+def test_a_table_may_begin_behind_zero_and_hold_as_many_points_as_are_allowed():
+    assert table({"ticks": [4, 20], "torque_n_m": [0, 0.5]}).points == (
+        (-20.0, -0.5),
+        (-4.0, -0.0),
+        (0.0, 0.0),
+        (4.0, 0.0),
+        (20.0, 0.5),
+    )
+    assert len(table({"ticks": [*range(1000)], "torque_n_m": [*range(1000)]}).points) == 1999
+
+
+@pytest.mark.parametrize(
+    ("ticks", "torque"),
+    [(-1000, -0.18), (-60, -0.18), (-40, -0.115), (-4, 0.0), (0, 0.0), (4, 0.0), (12, 0.025), (60, 0.18), (1000, 0.18)],
+)
+def test_the_torque_of_ticks_is_read_off_straight_lines_and_held_at_the_ends(ticks, torque):
+    assert Inverse(table(DEAD_BAND).points).torque(ticks) == pytest.approx(torque)
+
+
 def test_a_torque_that_is_no_number_stays_so():
     assert math.isnan(Inverse(table(DEAD_BAND).points).ticks(math.nan))
 
@@ -91,11 +110,18 @@ BAD = {
     "one point": ({"ticks": [1], "torque_n_m": [1]}, "two at least"),
     "of different length": ({"ticks": [0, 1, 2], "torque_n_m": [0, 1]}, "as many"),
     "ticks that fall": ({"ticks": [0, 2, 1], "torque_n_m": [0, 1, 2]}, "ticks that rise"),
+    "ticks twice": ({"ticks": [0, 1, 1], "torque_n_m": [0, 1, 2]}, "ticks that rise"),
+    "more points than anybody measures": (
+        {"ticks": [*range(1001)], "torque_n_m": [*range(1001)]},
+        "1001 numbers; expected 1000 at most",
+    ),
+    "numbers beyond all servos": ({"ticks": [0, 1e9], "torque_n_m": [0, 1]}, "list of numbers"),
     "torque that falls": ({"ticks": [0, 1, 2], "torque_n_m": [0, 2, 1]}, "do not fall"),
     "no torque at all": ({"ticks": [0, 1], "torque_n_m": [0, 0]}, "both directions"),
     "torque at rest": ({"ticks": [0, 1], "torque_n_m": [0.5, 1]}, "negative ticks too"),
     "the wrong way": ({"ticks": [1, 2], "torque_n_m": [-1, 1]}, "0 or more"),
     "one direction only": ({"ticks": [-2, -1], "torque_n_m": [-2, -1]}, "both directions"),
+    "a gain that is true": ({"ticks": [0, 1], "torque_n_m": [0, 1], "gain": True}, "whole number"),
     "a gain that is none": ({"ticks": [0, 1], "torque_n_m": [0, 1], "gain": "a"}, "whole number"),
 }
 
