@@ -89,6 +89,8 @@ class Criteria:
     """Outcome: changes of action per second and action of the module, above which a leg without cycles chatters."""
     idle_switches: int = 2
     """Action changes of one module at the window's end that show that it goes on cycling in the air."""
+    max_unrecorded_s: float = 0.2
+    """Outcome: time without a record above which a reason says so."""
 
 
 DEFAULT_CRITERIA = Criteria()

@@ -20,7 +20,7 @@ from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, Criteria, 
 from nuc_engine.analysis.measures import Measures, measure, steady_part
 from nuc_engine.analysis.rhythm import Rhythm, is_periodic, rhythm
 from nuc_engine.analysis.steps import Steps, detect_steps
-from nuc_engine.analysis.tracks import LegTracks, Role, covered_deg
+from nuc_engine.analysis.tracks import FloatArray, LegTracks, Role, covered_deg
 
 CYCLIC: tuple[OutcomeKind, ...] = ("FWD", "ITF", "ITB", "stick", "sideways", "backward", "unnamed cycle")
 """The kinds that are stepping: a cycle that repeats, with ground contact and air."""
@@ -40,10 +40,11 @@ class Outcome:
     `cyclic` is True for a stepping cycle that repeats, with the ground and with the air (`CYCLIC`). `state` names the
     action of each module with several actions when the leg is stuck: the global state it is stuck in. `steady` is the
     part of the window that was looked at. `reasons` say why it is called so, with numbers; a named stepping cycle needs
-    none. `resembles` are the behaviours whose movements are there even if it is no stepping: in the steps, or, where
-    there are not enough, in the cycles of the actions. `cycle_s` is the median joint cycle, nan without one. Without
-    `contact_known`, swing and stance are taken from the actions. `foot_steps` is True when the leg steps, whether or
-    not its actions go with it: nothing but what they do (conditions 3, 4 and 7) speaks against a stepping cycle.
+    none. The last ones name gaps in the record. `resembles` are the behaviours whose movements are there even if it is
+    no stepping: in the steps, or, where there are not enough, in the cycles of the actions. `cycle_s` is the median
+    joint cycle, nan without one. Without `contact_known`, swing and stance are taken from the actions. `foot_steps` is
+    True when the leg steps, whether or not its actions go with it: nothing but what they do (conditions 3, 4 and 7)
+    speaks against a stepping cycle.
     """
 
     kind: OutcomeKind
@@ -89,6 +90,7 @@ def classify(
     m = measure(leg, seen, steady, criteria, still_share=criteria.still_share)
     view = _View(leg, seen, m, steady, criteria, thc_held=held)
     kind, reasons = _kind(view)
+    reasons += _unrecorded(leg, steady, criteria)
     pace = view.pace
     return Outcome(
         kind=kind,
@@ -177,6 +179,29 @@ def _standing(view: _View, against: tuple[str, ...]) -> tuple[OutcomeKind, tuple
         why = f"{still}, but {busiest.name} changes its action {busiest.still_switches} times in them"
         return "chattering", (why, *against)
     return "stuck", (still, *against)
+
+
+def _unrecorded(leg: LegTracks, steady: tuple[float, float], c: Criteria) -> tuple[str, ...]:
+    """Say where nothing was recorded for so long that a step's part may be missing: the longest gap of each record."""
+    records = (("joint angles", leg.t_sensor_s), ("actions", leg.t_state_s), ("foot", leg.t_foot_s))
+    if np.array_equal(leg.t_foot_s, leg.t_sensor_s):
+        # Its place was computed from the joint angles.
+        records = records[:2]
+    found = ((name, *_longest_pause(times_s, *steady)) for name, times_s in records)
+    return tuple(
+        f"{name}: nothing recorded for {gap_s:.2f} s from {since_s:.2f} s on; what the leg did then is not known"
+        for name, since_s, gap_s in found
+        if gap_s > c.max_unrecorded_s
+    )
+
+
+def _longest_pause(times_s: FloatArray, begin_s: float, end_s: float) -> tuple[float, float]:
+    """Return when the longest time without a record began, and how long it was, within [begin, end]."""
+    inside = times_s[(times_s > begin_s) & (times_s < end_s)]
+    marks = np.concatenate(([begin_s], inside, [end_s]))
+    pauses = np.diff(marks)
+    at = int(pauses.argmax())
+    return float(marks[at]), float(pauses[at])
 
 
 def _named(view: _View) -> tuple[OutcomeKind, tuple[str, ...]]:

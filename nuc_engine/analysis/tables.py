@@ -11,6 +11,9 @@ import numpy as np
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.tracks import FloatArray, IntArray
 
+WHOLE_TO = 2.0**53
+"""Up to here a double holds every whole number."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
@@ -76,6 +79,10 @@ def whole_lines(path: Path) -> tuple[bytes, tuple[str, ...]]:
 
 def _times(whole: bytes, table: FloatArray) -> IntArray:
     """Return the first column exactly; where it is not written in whole numbers, as exactly as a double holds it."""
+    read = np.rint(table[:, 0])
+    if (np.abs(read) < WHOLE_TO).all():
+        # A double holds these to the last digit; reading the text once more, line by line, takes a quarter of the time.
+        return read.astype(np.int64)
     try:
         return np.array([int(line.split(None, 1)[0]) for line in whole.splitlines() if line.strip()], dtype=np.int64)
     except (ValueError, OverflowError):

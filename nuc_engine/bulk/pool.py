@@ -9,6 +9,7 @@ ignore Ctrl-C, which ends them through this process, and end by themselves when 
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -32,6 +33,8 @@ Done = Callable[[int, int], None]
 """Told how many items are finished, of how many."""
 
 _LAST_CALL_S = 5.0
+NEW_OBJECTS = 50_000
+"""So many new containers before a worker looks for cycles among them: bouts make few, and looking costs time."""
 _SHORT = 240
 
 
@@ -205,6 +208,7 @@ def _work(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    gc.set_threshold(NEW_OBJECTS)
     while True:
         try:
             order = pipe.recv_bytes()

@@ -421,7 +421,13 @@ def test_a_leg_that_does_not_move_is_drawn() -> None:
     tracks = leg(STICK, 3.0)
     still = tuple(replace(m, angle_deg=np.full_like(m.angle_deg, 30.0)) for m in tracks.modules)
     with house_style():
-        path_state.behaviour_figure(bout(replace(tracks, modules=still)), ("stick", 0.0, 3.0)).draw_without_rendering()
+        figure = path_state.behaviour_figure(bout(replace(tracks, modules=still)), ("stick", 0.0, 3.0))
+        assert collisions(figure) == []
+    # Nothing spans nothing: every axis shows a range around where the leg stands.
+    for axes in figure.axes:
+        for low, high in (axes.get_xlim(), axes.get_ylim()):
+            assert np.isfinite([low, high]).all()
+            assert low != high
 
 
 def test_a_joint_with_three_actions_has_three_lanes() -> None:

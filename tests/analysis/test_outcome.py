@@ -364,6 +364,47 @@ def test_steps_may_be_given_and_change_nothing() -> None:
     assert classify(tracks, WINDOW, steps=detect_steps(tracks)) == classify(tracks, WINDOW)
 
 
+def without(tracks: LegTracks, begin_s: float, end_s: float) -> LegTracks:
+    """The same leg with nothing recorded in a stretch of time."""
+    state, sensor, foot = (
+        (times < begin_s) | (times > end_s) for times in (tracks.t_state_s, tracks.t_sensor_s, tracks.t_foot_s)
+    )
+    return replace(
+        tracks,
+        t_state_s=tracks.t_state_s[state],
+        t_sensor_s=tracks.t_sensor_s[sensor],
+        t_foot_s=tracks.t_foot_s[foot],
+        modules=tuple(replace(m, angle_deg=m.angle_deg[sensor], action=m.action[state]) for m in tracks.modules),
+        foot_cm=tracks.foot_cm[foot],
+        contact_n=None if tracks.contact_n is None else tracks.contact_n[foot],
+    )
+
+
+@pytest.mark.parametrize(("length_s", "told"), [(0.15, False), (0.3, True), (3.0, True)])
+def test_a_gap_in_the_record_is_told(length_s: float, told: bool) -> None:
+    outcome = classify(without(leg(FWD), 10.0, 10.0 + length_s), WINDOW)
+    gaps = [reason for reason in outcome.reasons if "nothing recorded" in reason]
+    assert len(gaps) == (3 if told else 0)
+    assert all(re.search(r"for (0\.3|3\.0)\d s from (9\.9\d|10\.00) s on", reason) for reason in gaps)
+
+
+def test_what_is_left_out_at_the_beginning_may_be_missing() -> None:
+    assert classify(without(leg(FWD), 0.5, 2.99), WINDOW).reasons == ()
+
+
+def test_a_record_that_ends_early_is_told_and_changes_no_name() -> None:
+    outcome = classify(without(leg(FWD), 19.6, 20.0), WINDOW)
+    assert outcome.kind == "FWD"
+    assert len([reason for reason in outcome.reasons if "from 19.6" in reason or "from 19.5" in reason]) == 3
+
+
+def test_a_foot_that_was_computed_from_the_angles_is_not_told_twice() -> None:
+    tracks = without(leg(FWD, contact=False), 10.0, 11.0)
+    tracks = replace(tracks, t_foot_s=tracks.t_sensor_s, foot_cm=np.zeros((len(tracks.t_sensor_s), 3)))
+    gaps = [reason for reason in classify(tracks, WINDOW).reasons if "nothing recorded" in reason]
+    assert [gap.partition(":")[0] for gap in gaps] == ["joint angles", "actions"]
+
+
 def test_an_outcome_may_be_made_without_the_extras() -> None:
     seen = classify(leg(FWD), WINDOW)
     plain = Outcome(seen.kind, seen.cyclic, seen.state, seen.steady, seen.reasons, seen.measures)
@@ -383,6 +424,7 @@ def test_the_criteria_are_those_of_the_page() -> None:
             c.max_switch_rate_hz,
             c.min_phase_share * 100,
             c.idle_switches,
+            c.max_unrecorded_s,
             c.short_window_s,
             c.fewest_steps,
             c.max_gap_share * 100,
