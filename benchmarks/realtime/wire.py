@@ -22,7 +22,7 @@ from benchmarks.realtime.report import median, table, verdict
 from drivers.budget import FORMS, Form, predict
 from drivers.bus import READ_ONLY, Bus
 from drivers.errors import BusError
-from drivers.factory import bus_on_port, parse_line
+from drivers.factory import bus_on_port, find_family, parse_line
 from drivers.serialport import open_port
 from drivers.servo import ReplyStatus, ServoAddress
 from nuc_engine.realtime import RealtimePolicy, acquire
@@ -35,15 +35,7 @@ SPIN_NS = 60_000
 PIPELINED_SHARE, PIPELINED_BAUD = 0.85, 57_600
 _SETTLED = 200
 _STUFFING = 8
-_LEAST_CYCLES = 8
-
-
-BAUDS = {
-    "aimotor": (57_600, 115_200, 460_800),
-    "dynamixel": (57_600, 115_200, 1_000_000, 3_000_000),
-    "feetech": (57_600, 115_200, 1_000_000),
-}
-"""Rates of the families' servos: the slow ones, which are the wire's, and the fast ones, which are the host's."""
+_LEAST_CYCLES = 4
 
 
 def limit_hz(form: Form, baud: int, count: int) -> float:
@@ -109,7 +101,7 @@ def wire(windows: int, seconds: float, only: Sequence[str] = ()) -> list[str]:
         if only and form.family not in only:
             continue
         for count in COUNTS:
-            for baud in BAUDS[form.family]:
+            for baud in sorted(find_family(form.family).bauds):
                 rows.append(_measured(form, baud, count, windows, seconds))
                 sys.stderr.write(" ".join(str(cell) for cell in rows[-1]) + "\n")
     head = ["exchange", "N", "baud", "wire limit Hz", "bare loop Hz", "bus Hz", "of bare", "of wire", "bad", "promise"]
