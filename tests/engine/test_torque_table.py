@@ -45,6 +45,11 @@ def test_the_least_torque_is_behind_the_dead_band():
     assert Inverse(table(DEAD_BAND).points).ticks(-1e-9) == pytest.approx(-4.0)
 
 
+def test_where_a_torque_stands_at_several_ticks_it_is_those_nearest_to_0():
+    inverse = Inverse(table({"ticks": [0, 10, 20, 30], "torque_n_m": [0, 0.1, 0.1, 0.2]}).points)
+    assert [inverse.ticks(sign * 0.1) for sign in (1, -1)] == [10.0, -10.0]
+
+
 def test_a_table_with_negative_ticks_is_taken_as_it_is():
     found = table({"ticks": [-10, 0, 20], "torque_n_m": [-1, 0, 1], "model": "X", "gain": 180})
     assert found.points == ((-10.0, -1.0), (0.0, 0.0), (20.0, 1.0))
@@ -121,6 +126,7 @@ BAD = {
     "torque at rest": ({"ticks": [0, 1], "torque_n_m": [0.5, 1]}, "negative ticks too"),
     "the wrong way": ({"ticks": [1, 2], "torque_n_m": [-1, 1]}, "0 or more"),
     "one direction only": ({"ticks": [-2, -1], "torque_n_m": [-2, -1]}, "both directions"),
+    "one direction, and nothing in the other": ({"ticks": [-2, 0, 1], "torque_n_m": [0, 0, 1]}, "both directions"),
     "a gain that is true": ({"ticks": [0, 1], "torque_n_m": [0, 1], "gain": True}, "whole number"),
     "a gain that is none": ({"ticks": [0, 1], "torque_n_m": [0, 1], "gain": "a"}, "whole number"),
 }

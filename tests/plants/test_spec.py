@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from nuc_engine.bout import prepare_bout
+from nuc_engine.plants.kinds import find_kind
 from nuc_engine.plants.spec import PlantSpecError, load_spec, parse_spec, spec_file
 from tests.plants.leg_plans import ROACH
 from tests.plants.specs import data
@@ -125,7 +127,10 @@ def test_a_missing_file_is_an_error_with_its_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", sorted(path.parent.name for path in CONFIGS.glob("*/plant.toml")))
 def test_every_shipped_plant_can_be_read(folder: str) -> None:
-    load_spec(CONFIGS / folder / "plant.toml")
+    spec = load_spec(CONFIGS / folder / "plant.toml")
+    plan = prepare_bout(folder, None).plan
+    assert {joint.name for joint in plan.joints} <= set(spec.joints)
+    assert all(find_kind(motor, spec.motors) is not None for motor in plan.motors)
 
 
 def test_there_is_one_plant_per_leg() -> None:

@@ -132,8 +132,10 @@ def test_whatever_the_reason_a_refused_write_is_one_comment(tmp_path, reason):
 @pytest.mark.parametrize("name", ['say "roach"', "a<b&c", "nul\0", "\udcff", "tab\tname"])
 def test_any_name_of_a_configuration_leaves_it_well_formed(tmp_path, name):
     log(tmp_path, name).close()
-    ET.parse(tmp_path / "Scriptlog.xml")
-    read(tmp_path / "Scriptlog.xml")
+    # The whole name stands in the file, to a second reader too, but for characters that XML has no word for.
+    told = ET.parse(tmp_path / "Scriptlog.xml").getroot().attrib["name"]
+    assert told == read(tmp_path / "Scriptlog.xml").name
+    assert told == re.sub("[\0\udcff]", "\ufffd", name)
 
 
 def test_unused_characters_are_left_out_of_an_answer_but_written_ones_are_kept(tmp_path):

@@ -86,9 +86,13 @@ def test_a_condition_is_looked_at_in_every_step_until_it_holds(clock):
 def test_sleep_ends_without_an_error(clock):
     errands = Errands(clock)
     answer = errands.sleep(0.5)
+    clock.now = 499_999_999
+    errands.step()
+    assert not answer.done
     clock.now = 500_000_000
     errands.step()
-    answer.result()
+    assert answer.done
+    assert answer.result() is None
 
 
 def test_what_an_errand_raises_reaches_whoever_started_it(clock):
