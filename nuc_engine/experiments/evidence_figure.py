@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _MOST_PANELS = 3
 _DOT, _MIDDLE, _AS_IS = "#0d5cad", "#cc4020", "0.93"
 _WRAP = 30
+_BETWEEN_IN = 0.12
+"""Room between panels, so that no label stands at the neighbour's axis (inches)."""
+_OF_ONE = (SHARE, "(part)", "(part of the time)")
+"""How names of numbers end that lie between 0 and 1."""
 
 
 def draw_probe(probed: Probed, row: str, folder: Path) -> tuple[Figure, ...]:
@@ -31,7 +35,8 @@ def draw_probe(probed: Probed, row: str, folder: Path) -> tuple[Figure, ...]:
         return ()
     path = folder / f"{file_stem(f'{row} {probed.probe.name}')}_probe.svg"
     with house_style():
-        figure = new_figure(3.1 * len(names) + 0.6, 3.2)
+        figure = new_figure(3.3 * len(names) + 0.6, 3.2)
+        figure.set_layout_engine("constrained", w_pad=_BETWEEN_IN)
         for k, name in enumerate(names, 1):
             _panel(figure.add_subplot(1, len(names), k), probed, name)
         save_figure(figure, path)
@@ -50,7 +55,8 @@ def _panel(axes: Axes, probed: Probed, name: str) -> None:
             axes.axvspan(place - 0.35 * width, place + 0.35 * width, color=_AS_IS, linewidth=0, zorder=0)
         if not name.endswith(SHARE):
             # Equal values, which are frequent, stand beside each other.
-            aside = (np.arange(len(values)) - (len(values) - 1) / 2) * 0.08 * width
+            apart = min(0.08, 0.6 / max(1, len(values)))
+            aside = (np.arange(len(values)) - (len(values) - 1) / 2) * apart * width
             axes.plot(place + aside, values, "o", color=_DOT, markersize=3.2, alpha=0.75, zorder=3)
         elif values:
             axes.plot(place, found.levels[k].numbers[name].middle, "o", color=_DOT, markersize=5, zorder=3)
@@ -60,13 +66,23 @@ def _panel(axes: Axes, probed: Probed, name: str) -> None:
     axes.set_ylabel("\n".join(textwrap.wrap(name.replace(SHARE, "(share of repetitions)"), _WRAP)))
     axes.set_xlabel("\n".join(textwrap.wrap(probed.probe.quantity, _WRAP + 6)))
     axes.set_xticks(places, [level.label for level in levels], rotation=0 if ordered else 30)
-    if name.endswith(SHARE):
+    if name.endswith(_OF_ONE):
         axes.set_ylim(-0.05, 1.05)
 
 
 def _caption(probed: Probed) -> str:
-    as_is = f" Shaded: {probed.probe.as_is}, as in the row." if probed.probe.as_is else ""
-    return (
-        f"{probed.probe.question} Dots: single repetitions, of shares all together; line or bar: median, of shares"
-        f" the mean.{as_is}"
+    notes: list[str] = []
+    if probed.probe.as_is:
+        notes.append(f"Shaded: {probed.probe.as_is}, as in the row.")
+    names = probed.names
+    if any(not probed.values(k, name) for k in range(len(probed.levels)) for name in names[:_MOST_PANELS]):
+        notes.append("No dot: no repetition has the number.")
+    if len(names) > _MOST_PANELS:
+        notes.append(f"Drawn are the first {_MOST_PANELS} numbers of the table.")
+    return " ".join(
+        (
+            f"{probed.probe.question} Dots: single repetitions, of shares all together; line or bar: median, of shares"
+            " the mean.",
+            *notes,
+        )
     )

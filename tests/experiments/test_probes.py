@@ -161,3 +161,15 @@ def test_levels_without_an_order_are_drawn_too(tmp_path):
     draw_probe(found, "a row", tmp_path)
     assert (tmp_path / first.file).read_bytes() == content
     assert draw_probe(Probed(PROBE), "a row", tmp_path) == ()
+
+
+def test_a_caption_says_what_is_not_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    many = dict.fromkeys(("a (share)", "b (part)", "c (s)", "d (s)"), 1.0)
+    (whole,) = draw_probe(Probed(PROBE, [{1: many}, {1: many}]), "whole", tmp_path)
+    assert "Drawn are the first 3 numbers" in whole.caption
+    assert "No dot" not in whole.caption
+    few = {"a (share)": 1.0}
+    (part,) = draw_probe(Probed(PROBE, [{1: few | {"b (part)": 0.0}}, {1: few}]), "part", tmp_path)
+    assert "No dot: no repetition has the number." in part.caption
+    assert "Drawn are" not in part.caption

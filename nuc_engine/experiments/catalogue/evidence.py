@@ -159,7 +159,7 @@ def _ea(value: float) -> tuple[BoutPlan, ...]:
 PROBE_EA = Probe(
     name="tone against the levating femur",
     question="Does the foot stay down, as the robot's did, when the femur levates against more tone of its depressor?",
-    quantity="HDSO 125 when the rules change; it goes over to 0.06 by 40 s as in the row",
+    quantity="HDSO 125 when the rules change (no unit); it goes over to 0.06 by 40 s as in the row",
     levels=_levels((0.01, 0.06, 0.1, 0.15, 0.2, 0.3), _ea),
     measure=measure_ea,
     as_is="0.01",
@@ -200,7 +200,7 @@ def _e(share: float) -> tuple[BoutPlan, ...]:
 PROBE_E = Probe(
     name="another set of activations",
     question="Can the activations of ITB be chosen so that Eb and Ec come out as seen, and D1 still does?",
-    quantity="activations of ITB: share of the way from those of the scripts to another set",
+    quantity="activations of ITB: part of the way from those of the scripts to another set (no unit)",
     levels=_levels((0, 0.25, 0.5, 0.75, 1), _e),
     measure=measure_e,
     as_is="0",

@@ -40,7 +40,7 @@ def draw_histograms(panels: Sequence[Panel], path: Path) -> None:
         for k, (quantity, width, samples) in enumerate(panels, 1):
             axes = figure.add_subplot(1, len(panels), k)
             _histogram(axes, samples, width)
-            axes.set_xlabel(quantity)
+            axes.set_xlabel(f"{quantity}\nsteps beyond are in the outer bins")
             axes.set_ylabel("share of steps (%)")
         handles, names = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper center", ncols=2)
