@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.budget import ADAPTERS, FORMS, advise, form_for, forms_of, predict, wire_table
+from drivers.budget import ADAPTERS, AS_DELIVERED_NS, FORMS, advise, form_for, forms_of, predict, wire_table
 from drivers.errors import BusUrlError
 
 BAUDS = (57_600, 115_200, 460_800, 1_000_000, 3_000_000)
@@ -105,6 +105,44 @@ def test_turnarounds_and_timers():
     apart = predict(form("aimotor", "pipeline"), 4, 57_600, turnaround_ns=230_000, adapter=ADAPTERS["cdc"])
     assert apart.cycle_ns < heap.cycle_ns
     assert predict(form("dynamixel", "single"), 3, 1_000_000, turnaround_ns=500_000).turn_ns == 6 * 500_000
+
+
+@pytest.mark.parametrize(("adapter", "trip_ns"), [("none", 0), ("pty", 100_000), ("cdc", 500_000)])
+def test_an_adapter_without_a_timer_costs_the_same_for_every_answer_that_is_waited_for(adapter, trip_ns):
+    # What a round trip takes is assumed: it is printed as such.
+    assert trip_ns == 0 or "assumed" in ADAPTERS[adapter].title
+    for family, name, trips in (
+        ("aimotor", "send", 4),
+        ("aimotor", "sync", 4),
+        ("aimotor", "ten_bit", 8),
+        ("aimotor", "pipeline", 1),
+        ("dynamixel", "sync", 1),
+        ("dynamixel", "single", 8),
+        ("feetech", "sync", 1),
+    ):
+        apart = predict(form(family, name), 4, 57_600, turnaround_ns=1000)
+        budget = predict(form(family, name), 4, 57_600, turnaround_ns=1000, adapter=ADAPTERS[adapter])
+        assert budget.host_ns == trips * trip_ns, name
+        assert (budget.wire_ns, budget.turn_ns) == (apart.wire_ns, apart.turn_ns), name
+
+
+def test_bytes_of_a_long_answer_come_over_the_time_servos_hesitate_too():
+    # 84 bytes in 0.84 ms of wire and four hesitations of 0.5 ms; the first 62 are handed over, the timer begins anew.
+    late = predict(form("dynamixel", "sync"), 4, 1_000_000, turnaround_ns=500_000, adapter=ADAPTERS["ftdi16"])
+    assert late.host_ns == pytest.approx(16_000_000 - 22 * (840_000 + 2_000_000) / 84, abs=100)
+
+
+def test_a_dynamixel_is_delivered_with_a_return_delay_of_half_a_millisecond():
+    # Return Delay Time is 250 when it is delivered, in units of 2 microseconds.
+    assert dict(AS_DELIVERED_NS) == {"dynamixel": 250 * 2_000}
+
+
+def test_the_highest_rate_is_advised_only_where_it_is_worth_more_than_the_next():
+    bauds = (57_600, 115_200, 230_400)
+    for turnaround_ns, rates in ((1_000_000, ["230400", "115200"]), (3_000_000, ["115200"]), (9_000_000, [])):
+        budget = predict(form("aimotor", "send"), 4, 57_600, turnaround_ns=turnaround_ns)
+        found = advise(budget, bauds, turnaround_ns=turnaround_ns, adapter=None)
+        assert [words.split()[0] for words in found if "bit/s" in words] == rates
 
 
 def test_only_reading_costs_less_where_nothing_is_written():

@@ -2,18 +2,21 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
-from drivers.aimotor import FAMILY, AiMotorBus
+from drivers.aimotor import FAMILY, AiMotorBus, AiMotorEmulator
 from drivers.bench import VirtualPace, answers
-from drivers.bench_motion import Ending, Move, Push, check_raw, read_first, watch
+from drivers.bench_motion import Ending, Move, Push, check_raw, read_first, wait_for_next, watch
 from drivers.bench_plant import BenchPlant
 from drivers.bus import READ_ONLY
 from drivers.errors import BusError
+from drivers.faults import FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort
-from drivers.servo import ServoAddress
+from drivers.servo import ReplyStatus, ServoAddress
 
 MS = 1_000_000
+OK = int(ReplyStatus.OK)
 MODEL = FAMILY.models["1001"]
 TICK = MODEL.tick_deg
 
@@ -21,13 +24,14 @@ TICK = MODEL.tick_deg
 class Rig:
     """Emulated AI motors on a bench, and their bus."""
 
-    def __init__(self, *ids):
+    def __init__(self, *ids, **options):
         servos = [ServoAddress(bus_id, f"id {bus_id}", "1001") for bus_id in ids]
         self.plant = BenchPlant([MODEL] * len(ids))
-        self.emulator = FAMILY.emulator("emulated:", servos, self.plant, 0)
+        self.emulator = AiMotorEmulator(servos, self.plant, **options)
         self.bus = AiMotorBus(InProcessPort(self.emulator, self.emulator.baud), servos)
         self.pace = VirtualPace()
         self.bus.set_level(0)
+        self.plugged: list[bool] = []
 
     def move(self, targets, rate=40.0, lag=20.0, tolerance=3.0):
         count = len(targets)
@@ -61,10 +65,12 @@ def test_servos_go_to_their_places_no_faster_than_allowed():
     assert looks[-1].positions[1] == pytest.approx(107, abs=3)
     # 40 ticks away at 40 ticks per second.
     assert looks[-1].time_ns == pytest.approx(1.0e9, rel=0.1)
+    # Up and down, each at most two ticks in a cycle.
     for before, later in pairwise(looks):
-        assert abs(later.goals[0] - before.goals[0]) <= 2
+        for k in range(2):
+            assert abs(later.goals[k] - before.goals[k]) <= 2
     # The first goal is where the shaft was, not where it is to go.
-    assert abs(looks[0].goals[0] - 127) <= 1
+    assert looks[0].goals == (pytest.approx(127, abs=1), pytest.approx(127, abs=1))
 
 
 def test_a_move_that_is_told_to_stop_stops():
@@ -148,6 +154,116 @@ def test_a_servo_that_falls_silent_ends_a_motion():
         assert motion.ending is Ending.SILENT
         # Unread, it is only asked.
         assert goals[-1] == READ_ONLY
+
+
+@pytest.mark.parametrize("make", [lambda rig: rig.move([200]), lambda rig: rig.push(3, seconds=5.0)])
+def test_four_lost_replies_in_a_row_are_borne_and_five_are_silence(make):
+    for lost, ending in ((4, Ending.DONE), (5, Ending.SILENT)):
+        rig = Rig(3)
+        motion = make(rig)
+        bad = 0
+        for look in motion.run(never):
+            bad += not look.good
+            if len(rig.plugged) == 0 and look.time_ns > 0.1e9:
+                rig.emulator.unplug(0)
+                rig.plugged.append(False)
+            if bad == lost and len(rig.plugged) == 1:
+                rig.emulator.plug(0)
+                rig.plugged.append(True)
+        assert motion.ending is ending
+        assert bad == lost
+
+
+class Spy:
+    """A bus that writes down what was known of its servos when it was told to go somewhere."""
+
+    def __init__(self, bus):
+        self._bus, self.told = bus, []
+
+    def __getattr__(self, name):
+        return getattr(self._bus, name)
+
+    def start(self, now_ns, goals):
+        self.told.append((now_ns, tuple(self._bus.status), tuple(goals)))
+        self._bus.start(now_ns, goals)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("what", ["move", "push"])
+def test_whoever_was_not_read_is_only_asked(what, seed):
+    faults = FaultLayer(LineFaults(drop=0.1), np.random.default_rng(seed))
+    rig = Rig(*((3, 4) if what == "move" else (3,)), faults=faults)
+    rig.bus = spy = Spy(rig.bus)
+    motion = rig.move([150, 100]) if what == "move" else rig.push(3)
+    assert list(motion.run(never))
+    unread = 0
+    for _, statuses, goals in spy.told:
+        for status, goal in zip(statuses, goals, strict=True):
+            if status != OK:
+                unread += 1
+                assert goal == READ_ONLY
+    assert unread > 5
+
+
+def test_when_it_is_asked_to_stop_nothing_more_is_said():
+    for asked in range(1, 12):
+        rig = Rig(3)
+        rig.bus = spy = Spy(rig.bus)
+        stopped_ns = []
+        stop = after(asked)
+
+        def asking(stop=stop, rig=rig, stopped_ns=stopped_ns):
+            if said := stop():
+                stopped_ns.append(rig.pace.now_ns)
+            return said
+
+        assert list(rig.move([200]).run(asking)) == []
+        assert stopped_ns
+        assert all(now_ns <= stopped_ns[0] for now_ns, _, _ in spy.told)
+
+
+def test_a_long_pause_is_broken_off_when_asked_to():
+    rig = Rig(3)
+    looks = list(watch(rig.bus, rig.pace, 60_000 * MS, lambda: rig.pace.now_ns > 500 * MS))
+    assert len(looks) == 1
+    assert rig.pace.now_ns <= 600 * MS + MS
+
+
+def test_a_cycle_that_is_late_begins_at_once_and_none_is_made_up_for():
+    pace = VirtualPace()
+    pace.wait(35 * MS, ())
+    due_ns = wait_for_next(pace, 0, 10 * MS, never)
+    assert (due_ns, pace.now_ns) == (35 * MS, 35 * MS)
+    assert [due_ns := wait_for_next(pace, due_ns, 10 * MS, never) for _ in range(3)] == [45 * MS, 55 * MS, 65 * MS]
+    assert pace.now_ns == 65 * MS
+
+
+@pytest.mark.parametrize("make", [lambda rig: rig.move([200]), lambda rig: rig.push(3, seconds=5.0)])
+def test_a_servo_that_turns_out_to_be_another_one_ends_a_motion(make):
+    rig = Rig(3)
+    motion = make(rig)
+    refused_ns = None
+    for look in motion.run(never):
+        assert refused_ns is None, "driven on"
+        if look.time_ns > 0.1e9:
+            rig.bus.refusals = ("id 3: expected a 1001, found a 701",)
+            refused_ns = look.time_ns
+    assert motion.ending is Ending.REFUSED
+    # And does not begin another one.
+    began = rig.pace.now_ns
+    with pytest.raises(BusError, match="found a 701"):
+        list(make(rig).run(never))
+    assert rig.pace.now_ns - began < 50 * MS
+
+
+def test_what_can_not_be_driven_is_said_before_anybody_is_silent():
+    rig = Rig(1, 2)
+    rig.emulator.unplug(1)
+    rig.bus.refusals = ("id 1: expected a 1001",)
+    with pytest.raises(BusError, match="id 1: expected a 1001"):
+        read_first(rig.bus, rig.pace)
+    # One cycle of both, not two hundred.
+    assert rig.pace.now_ns < 20 * MS
 
 
 def test_a_constant_delta_is_a_constant_torque():
