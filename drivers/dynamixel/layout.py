@@ -2,7 +2,8 @@
 
 Before it is driven a servo is set to current-based positions where it has them (the goal current then bounds its
 torque), else to positions (the goal PWM bounds its drive); everything that would come between a goal and its torque is
-taken out: integral and feed-forward gains, profiles, the delay before its answers.
+taken out: integral and feed-forward gains, profiles, the delay before its answers. What would reverse its positions,
+shift them, or turn its torque on unasked is looked at, and left to the servo's owner.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from drivers.dynamixel.table import (
     TABLES,
     WATCHDOG_STEP_NS,
 )
-from drivers.framed.layout import FastRead, Kind, Layout
+from drivers.framed.layout import FastRead, Kind, Layout, Meaning
 from drivers.framed.packet import PING, READ, REBOOT, SYNC_READ, SYNC_WRITE, WRITE
 
 ALERT: Final = 0x80
@@ -74,6 +75,12 @@ _AFTER: Final = (
     ("profile_velocity", 0),
 )
 
+# Bit 2 of the drive mode counts profiles in time: as they are set to 0 there is none in either unit.
+_MEANINGS: Final = (
+    Meaning("drive_mode", "bit 0 reverses positions, bit 3 turns the torque on with every goal", mask=0b1001),
+    Meaning("homing_offset", "positions are shifted by it"),
+)
+
 
 def _kind(name: str) -> Kind:
     model, table = MODELS[name], TABLES[name]
@@ -85,7 +92,7 @@ def _kind(name: str) -> Kind:
         counts = FULL_PWM
         mode, cap, load, limits = POSITION, "pwm", "present_load", ("min_position", "max_position")
     settings = (*_ALWAYS, ("operating_mode", mode), *_AFTER)
-    return Kind(model, table, settings, load, (f"goal_{cap}", counts), f"{cap}_limit", limits)
+    return Kind(model, table, settings, load, (f"goal_{cap}", counts), f"{cap}_limit", limits, _MEANINGS)
 
 
 LAYOUT: Final = Layout(

@@ -2,7 +2,8 @@
 
 Before it is driven a servo is set to positions, its integral gain, dead band and least torque are taken out, and it
 goes its ways at full speed: then its torque is in proportion to how far its goal is away. What is in EEPROM of that is
-written once.
+written once; the P gain, which is too, is written with the lock closed and lasts as long as the supply. What would
+reverse its positions, shift them or scale them is looked at, and left to the servo's owner.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 
 from drivers.feetech.codec import DIALECT
 from drivers.feetech.table import BAUD_CODES, FULL_DRIVE, MODELS, TABLES
-from drivers.framed.layout import Kind, Layout
+from drivers.framed.layout import Kind, Layout, Meaning
 
 _SETTINGS: Final = (
     ("status_level", 1),
@@ -22,6 +23,14 @@ _SETTINGS: Final = (
     ("dead_band_minus", 0),
     ("acceleration", 0),
     ("goal_velocity", 0),
+)
+
+# The other bits of the phase are how the servo is built, or about speeds, which are not used: what they are when it is
+# delivered is not printed, and differs.
+_MEANINGS: Final = (
+    Meaning("phase", "bit 7 reverses positions, bit 4 lets them count on over several turns", mask=0b1001_0000),
+    Meaning("resolution", "a position counts that many steps of the sensor", value=1),
+    Meaning("position_offset", "positions are shifted by it"),
 )
 
 _ALERTS: Final = {0: "voltage", 1: "encoder", 2: "heat", 3: "current", 5: "overload"}
@@ -38,6 +47,7 @@ LAYOUT: Final = Layout(
             cap=("torque_limit", FULL_DRIVE),
             cap_limit="max_torque",
             limits=("min_position", "max_position"),
+            meanings=_MEANINGS,
         )
         for name, model in MODELS.items()
     },

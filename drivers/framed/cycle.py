@@ -195,7 +195,7 @@ class Cycle:
             return b""
         packets = b""
         gain = self._layout.register(GAIN)
-        if gain.access == "ram":
+        if gain.access == "ram" or self._layout.lock:
             packets += self._write_all(gain, [(slot, slot.setup.gain) for slot in slots if slot.kind.model.gains[1]])
         packets += self._caps(slots)
         if self._watchdog_ns:

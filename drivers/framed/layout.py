@@ -33,14 +33,34 @@ class FastRead:
 
 
 @dataclass(frozen=True, slots=True)
+class Meaning:
+    """A setting that decides what positions, goals and torque of a servo mean, and that is never written.
+
+    The bits of `mask` must be those of `value`; `otherwise` says in words what they do when they are not.
+    """
+
+    register: str
+    otherwise: str
+    value: int = 0
+    mask: int = -1
+
+    def expected(self, found: int) -> int:
+        """Return what the register should hold where it holds `found`: the same where all is well."""
+        return (found & ~self.mask) | self.value
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """One model as the bus uses it.
 
     `settings` are registers and the values they must have before the servo is driven, in the order they are set; those
-    in EEPROM are written only where they differ, all are read back. `load` is the register of the load reading, within
-    the layout's block. `cap` is the register that bounds the torque and its value at the torque of `model` at stall,
-    `cap_limit` the register that bounds that ("" for none). `limits` are the registers of the lowest and the highest
-    position the servo takes ("" where the mode it is set to has none); equal ones bound nothing.
+    in EEPROM are written only where they differ, all are read back. `meanings` are looked at before that: a servo on
+    which one is otherwise is refused and left as it is, since its calibration may have been made with it.
+
+    `load` is the register of the load reading, within the layout's block. `cap` is the register that bounds the torque
+    and its value at the torque of `model` at stall, `cap_limit` the register that bounds that ("" for none). `limits`
+    are the registers of the lowest and the highest position the servo takes ("" where the mode it is set to has none);
+    equal ones bound nothing.
     """
 
     model: ServoModel
@@ -50,6 +70,7 @@ class Kind:
     cap: tuple[str, int]
     cap_limit: str = ""
     limits: tuple[str, str] = ("", "")
+    meanings: tuple[Meaning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +85,8 @@ class Layout:
     says what is wrong, bit by bit with the words in `alerts`.
 
     `watchdog` is the register of the silence after which a servo stops, in `watchdog_step_ns`, with -1 for one that
-    did; "" where there is none. `lock` is the register that must be 0 for settings to be kept, and is 1 otherwise; ""
-    where settings are kept as soon as torque is off.
+    did; "" where there is none. `lock` is the register that must be 0 for settings to be kept, and is 1 otherwise: then
+    what is written to them counts until the supply goes. "" where settings are kept as soon as torque is off.
 
     `ping_data` is how many bytes of data a ping is answered with, `ping_slot_ns` how long each id has at most, beside
     the time of its status, to answer a ping for all; 0 where such a ping is of no use.

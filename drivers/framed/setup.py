@@ -74,30 +74,37 @@ def identify(layout: Layout, address: ServoAddress, *, alert: bool, release: boo
             f"{_name(address)} is {says} (model number {number}), expected {expected}: "
             f"change the configuration (`nuc bus adapt` writes one for other servos) or the servo",
         )
-    if not alert:
-        return Identity(kind)
-    bits = yield from _read(layout.register(layout.alert_register))
-    # Where the register does not say what the statuses said a moment ago, all is well again.
-    if not bits:
-        return Identity(kind)
-    why = f"{_name(address)} has shut down: {layout.explain_alert(bits)}; see to it, then take its supply off and on"
-    return Identity(kind, why, alert=True)
+    if alert:
+        bits = yield from _read(layout.register(layout.alert_register))
+        # Where the register does not say what the statuses said a moment ago, all is well again.
+        if bits:
+            words = layout.explain_alert(bits)
+            why = f"{_name(address)} has shut down: {words}; see to it, then take its supply off and on"
+            return Identity(kind, why, alert=True)
+    return Identity(kind, (yield from _misread(address, kind)))
+
+
+def _misread(address: ServoAddress, kind: Kind) -> Generator[Ask, Answer | None, str]:
+    """Return what makes the servo mean something else by its positions than its model does, "" for nothing."""
+    for meaning in kind.meanings:
+        register = kind.table[meaning.register]
+        found = yield from _read(register)
+        expected = meaning.expected(found)
+        if found != expected:
+            return (
+                f"{_name(address)} holds {found} in {register.name} (address {register.address}), expected {expected}: "
+                f"{meaning.otherwise}. Set it to {expected} with the maker's tool, then look whether the joint's "
+                f"calibration is right"
+            )
+    return ""
 
 
 def configure(layout: Layout, address: ServoAddress, kind: Kind) -> Setting:
     """Take the torque off and bring every register to what driving needs; only what differs is written."""
     table, model = kind.table, kind.model
-    off = yield from _ensure(layout, table[TORQUE], 0)
-    if off:
-        return Setup(refusal=f"{_name(address)}: {off}")
-    if layout.watchdog:
-        yield Ask(table[layout.watchdog], 0)
     gain = model.gain_for(address.stiffness_n_m_deg)
-    wanted = kind.settings + (((GAIN, gain),) if model.gains[1] else ())
-    for name, value in wanted:
-        why = yield from _ensure(layout, table[name], value)
-        if why:
-            return Setup(refusal=f"{_name(address)}: {why}")
+    if why := (yield from _write_settings(layout, kind, gain)):
+        return Setup(refusal=f"{_name(address)}: {why}")
     low, high = model.positions
     if kind.limits[0]:
         least = yield from _read(table[kind.limits[0]])
@@ -111,9 +118,23 @@ def configure(layout: Layout, address: ServoAddress, kind: Kind) -> Setting:
     cap_most = kind.cap[1]
     if kind.cap_limit:
         cap_most = min(cap_most, (yield from _read(table[kind.cap_limit])))
-    if layout.lock and (why := (yield from _ensure(layout, table[layout.lock], 1))):
-        return Setup(refusal=f"{_name(address)}: {why}")
     return Setup((low, high), gain, cap_most)
+
+
+def _write_settings(layout: Layout, kind: Kind, gain: int) -> Generator[Ask, Answer | None, str]:
+    """Take the torque off and set everything; return what does not come to be what it should, "" when all did."""
+    table = kind.table
+    if why := (yield from _ensure(layout, table[TORQUE], 0)):
+        return why
+    if layout.watchdog:
+        yield Ask(table[layout.watchdog], 0)
+    for name, value in kind.settings:
+        if why := (yield from _ensure(layout, table[name], value)):
+            return why
+    if layout.lock and (why := (yield from _ensure(layout, table[layout.lock], 1))):
+        return why
+    # Programs differ in the gain they want: one that is kept would be burnt in whenever another one has its turn.
+    return (yield from _ensure(layout, table[GAIN], gain, keep=False)) if kind.model.gains[1] else ""
 
 
 class NobodyAnswered(Exception):
@@ -127,8 +148,10 @@ def _read(register: Register) -> Generator[Ask, Answer | None, int]:
     return answer.value
 
 
-def _ensure(layout: Layout, register: Register, value: int) -> Generator[Ask, Answer | None, str]:
+def _ensure(layout: Layout, register: Register, value: int, *, keep: bool = True) -> Generator[Ask, Answer | None, str]:
     """Bring a register to `value`; return why it did not come there, "" when it did.
+
+    A setting behind a lock outlasts the supply if it is to be kept; otherwise the lock must be closed already.
 
     A write may be done though its answer is lost, and some servos are set to answer reads only: what counts is what is
     read back.
@@ -136,8 +159,8 @@ def _ensure(layout: Layout, register: Register, value: int) -> Generator[Ask, An
     found = yield from _read(register)
     if found == value:
         return ""
-    # Locked again at the end of the set-up.
-    locked = bool(layout.lock) and register.access == "eeprom"
+    # Locked again behind the last of them.
+    locked = keep and bool(layout.lock) and register.access == "eeprom"
     why: str | None = None
     for _ in range(_WRITES):
         if locked:

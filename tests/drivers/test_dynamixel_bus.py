@@ -34,19 +34,6 @@ def test_servos_are_set_to_what_bounds_their_torque(model):
     assert limits == pytest.approx([LEVEL_SHARE[3] * MODELS[model].stall_torque_n_m] * len(limits), rel=0.01)
 
 
-def test_a_reversed_servo_stays_reversed():
-    leg = Leg()
-    leg.memory(0).restore({"drive_mode": 1})
-    leg.cycle()
-    assert leg.bus.position_raw[0] == 4095 - START
-    leg.go([READ_ONLY, START, START, START])
-    leg.cycle([4095 - START - 10, START, START, START])
-    for _ in range(30):
-        leg.cycle()
-    assert leg.driven()[0] == START + 10
-    assert leg.memory(0)["drive_mode"] == 1
-
-
 def test_models_are_what_the_maker_says():
     for name, model in MODELS.items():
         table = TABLES[name]

