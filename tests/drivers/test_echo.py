@@ -1,5 +1,6 @@
 """Adapters that hear themselves: a port that takes its own bytes out, and a wire that both ends share."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,6 +134,26 @@ def test_a_late_reply_between_two_echoes_leaves_the_second_where_it_is():
     assert port.echo_errors == 0
 
 
+def test_the_beginning_of_a_longer_echo_is_kept_although_a_shorter_one_is_owed_first():
+    port = EchoPort(adapter := Adapter())
+    short, long = b"\x01", encode_read(5)
+    port.write(short, 0)
+    port.write(long, 0)
+    # The first echo is lost, the second comes in two pieces.
+    assert coming(port, adapter, long[:3]) == b""
+    assert coming(port, adapter, long[3:] + REPLY) == REPLY
+    assert port.echo_errors == 1
+
+
+def test_a_reply_that_looks_like_an_echo_that_was_lost_is_a_reply():
+    port = EchoPort(adapter := Adapter())
+    lost, taken = b"\xff\xff\x01\x02\x01\xfb", b"\xff\xff\x01\x04\x02\x38\x02\xbe"
+    port.write(lost, 0)
+    port.write(taken, 0)
+    assert coming(port, adapter, taken + lost) == lost
+    assert port.echo_errors == 1
+
+
 def test_an_adapter_that_does_not_echo_after_all_loses_no_reply():
     port = EchoPort(adapter := Adapter())
     reply = b"\xff\xff\x01\x04\x00\x18\x05\xdd"
@@ -247,6 +268,15 @@ def test_a_reply_that_is_over_is_not_touched():
     port.write(READ, EXCHANGE_NS)
     assert line.collisions == 0
     assert port.read(100 * MS) == (READ + REPLY) * 2
+
+
+def test_servos_that_talk_without_being_asked_are_heard_on_one_wire_too():
+    port, line, emulator, _ = echoing(rng=np.random.default_rng(3))
+    emulator.babble(0)
+    line.chatter(0, 5 * wire_ns(1, 57_600))
+    said = port.read(100 * MS)
+    assert len(said) == 5
+    assert said == np.random.default_rng(3).bytes(5)
 
 
 PIECES = st.lists(st.tuples(st.binary(min_size=1, max_size=5), st.integers(0, 40)), min_size=1, max_size=4)

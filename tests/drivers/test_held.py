@@ -53,6 +53,25 @@ def test_a_full_packet_is_given_at_once_and_the_timer_starts_anew():
     assert len(timer.take(full + 16 * MS)) == 100 - PACKET
 
 
+def test_a_packet_of_an_ftdi_has_room_for_62_bytes():
+    # 64 bytes less two of status (AN232B-04).
+    line, timer = held()
+    line.deliver(bytes(62), 0)
+    assert timer.ready_ns(62) == 62 * BYTE
+    assert len(timer.take(62 * BYTE)) == 62
+
+
+def test_after_a_full_packet_the_timer_is_no_longer_on_its_first_grid():
+    line, timer = held()
+    full = PACKET * BYTE
+    line.deliver(bytes(PACKET), 0)
+    assert len(timer.take(full)) == PACKET
+    line.deliver(b"a", MS)
+    assert timer.ready_ns(1) == full + 16 * MS
+    assert timer.take(full + 16 * MS - 1) == b""
+    assert timer.take(full + 16 * MS) == b"a"
+
+
 def test_a_long_message_comes_in_packets():
     line, timer = held()
     line.deliver(bytes(514), 0)
@@ -112,6 +131,12 @@ def test_a_port_says_how_long_it_may_hold_a_reply_back():
     assert port.ready_ns(2) == 16 * MS
     assert port.read(EXCHANGE_NS) == b""
     assert port.flush_input(20 * MS) == 2
+
+
+def test_what_is_held_back_twice_is_held_back_longer():
+    inner = HeldPort(wired(0)[0], 16 * MS)
+    assert HeldPort(inner, 3 * MS).hold_ns == 17 * MS
+    assert HeldPort(inner, MS).hold_ns == 15 * MS
 
 
 def test_a_bus_is_as_slow_as_the_adapter_and_misses_nothing():
