@@ -372,3 +372,56 @@ def test_a_timer_that_stays_long_is_told_with_its_remedy_and_allowed_for(tmp_pat
 def test_adapters_without_a_timer(tmp_path, adapter, verified):
     found = ask_low_latency(0, "/dev/ttyACM0", sysfs=tmp_path, ioctl=adapter)
     assert (found.asked, found.verified, found.timer_ms, found.hold_ns) == (True, verified, None, 0)
+
+
+def test_an_adapter_is_known_by_its_stable_name_too(tmp_path):
+    timer = sysfs_with_timer(tmp_path, 16)
+    (tmp_path / "ttyUSB3").write_text("")
+    (tmp_path / "usb-FTDI_leg").symlink_to(tmp_path / "ttyUSB3")
+    found = ask_low_latency(0, str(tmp_path / "usb-FTDI_leg"), sysfs=tmp_path, ioctl=Adapter(sets=timer))
+    assert found == Latency(True, True, 1, "latency timer 1 ms")
+
+
+def test_a_flag_that_is_set_already_is_left_alone(tmp_path):
+    asked = []
+    adapter = Adapter()
+    adapter.flags = LOW_LATENCY | 0x10
+
+    def ioctl(fd, request, settings):
+        asked.append(request)
+        adapter(fd, request, settings)
+
+    assert ask_low_latency(0, "/dev/ttyACM0", sysfs=tmp_path, ioctl=ioctl).verified
+    assert asked == [0x541E]
+    assert adapter.flags == LOW_LATENCY | 0x10
+
+
+def test_what_else_a_port_has_set_stays_set(tmp_path):
+    adapter = Adapter()
+    adapter.flags = 0x10
+    assert ask_low_latency(0, "/dev/ttyACM0", sysfs=tmp_path, ioctl=adapter).verified
+    assert adapter.flags == LOW_LATENCY | 0x10
+
+
+def test_a_timer_of_1_ms_is_not_written_to(tmp_path, monkeypatch):
+    sysfs_with_timer(tmp_path, 1)
+    written = []
+    monkeypatch.setattr("drivers.latency._write", lambda timer, value: written.append(value))
+    assert ask_low_latency(0, "/dev/ttyUSB3", sysfs=tmp_path, ioctl=Adapter()).timer_ms == 1
+    assert written == []
+
+
+def test_a_timer_that_says_no_number_is_none(tmp_path):
+    sysfs_with_timer(tmp_path, "soon")
+    found = ask_low_latency(0, "/dev/ttyUSB3", sysfs=tmp_path, ioctl=Adapter())
+    assert (found.verified, found.timer_ms) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(errno.ENOTTY, "not supported by this port"), (errno.EINVAL, "not supported"), (errno.EPERM, "refused (")],
+)
+def test_a_port_without_the_flag_and_one_that_refuses_it_are_told_apart(tmp_path, number, said):
+    found = ask_low_latency(0, "/dev/ttyACM0", sysfs=tmp_path, ioctl=Adapter(refuses=number))
+    assert said in found.remark
+    assert os.strerror(errno.EPERM) not in found.remark or number == errno.EPERM
