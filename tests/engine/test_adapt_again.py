@@ -150,3 +150,63 @@ def test_a_hundred_times_as_strong_is_told_and_made():
     found = adapt(str(ROACH), "XM430-W350", strength=100.0)
     assert {made.strength for made in found.motors} == {100.0}
     assert "up to 100.0 times as much torque" in "\n".join(found.warnings)
+
+
+NARROW = find_family("aimotor").models["wCK-1108-10bit"]
+"""A servo that turns by 166 degrees, of which no load is known."""
+
+
+def test_onto_a_servo_that_turns_less_far_a_joint_is_sent_as_far_as_that_turns(tmp_path):
+    folder = motors_only(tmp_path)
+    path = folder / "joints.xml"
+    text = path.read_text()
+    assert text.count('<hdsoMod idNum="204"') == 1
+    path.write_text(re.sub('(<hdsoMod idNum="204" [^>]*>)[^<]*', r"\g<1>4000", text))
+    found = adapt(str(folder), NARROW.name, strength=1.0)
+    for made in found.motors:
+        assert 0 <= made.motor.position_min < made.motor.position_max <= NARROW.positions[1]
+    (held,) = [
+        made.motor.position_command.data
+        for made in found.motors
+        if made.motor.position_command is not None and made.motor.position_command.data
+    ]
+    assert held == (NARROW.positions[1],)
+    assert any("what a count of its load reading stands for is not known" in text for text in found.warnings)
+    assert [made.motor.current_scale for made in found.motors] == [None] * 4
+
+
+def test_of_a_servo_whose_load_is_known_nothing_of_the_kind_is_said():
+    for model in (OLD.name, NEW.name):
+        assert not any("load reading" in text for text in adapt(str(ROACH), model).warnings)
+
+
+def test_a_command_of_bytes_that_is_meant_by_its_name_gets_room_too(tmp_path):
+    folder = shutil.copytree(ROACH, tmp_path / "named")
+    model, _ = load_model(ROACH)
+    assert model is not None
+    (hdso,) = [hdso for hdso in model.parameters.hdsos if hdso.id_num == 204]
+    path = folder / "joints.xml"
+    text = path.read_text()
+    path.write_text(text.replace('<hdsoMod idNum="204" ', f'<hdsoMod idNum="-4" idByName="y" name="{hdso.name}" '))
+    path = folder / "parameters.xml"
+    text = path.read_text()
+    element = re.search(r'<hdso [^>]*idNum="204"[^>]*>', text)
+    assert element is not None
+    path.write_text(text.replace(element[0], element[0].replace("<hdso ", '<hdso datatype="uchar" ')))
+    write_adapted(adapt(str(folder), OLD.name), tmp_path / "made")
+    made, problems = load_model(tmp_path / "made")
+    assert made is not None, problems
+    (room,) = [hdso for hdso in made.parameters.hdsos if hdso.id_num == 204]
+    assert room.datatype == "int"
+    assert max(span.upper or 0 for span in room.ranges) >= OLD.positions[1]
+
+
+def test_a_loop_that_can_not_be_made_as_stiff_is_told_of():
+    stiff = adapt(str(ROACH), NEW.name, strength=50.0)
+    off = [made for made in stiff.motors if abs(made.stiffness_n_m_deg / made.motor.stiffness_n_m_deg - 1) > 0.1]
+    told = [text for text in stiff.warnings if "its loop can be made" in text]
+    assert [text.split(":")[0] for text in told] == [made.joint for made in off]
+    assert off
+    assert f"{off[0].stiffness_n_m_deg:.3g} N m per degree, not {off[0].motor.stiffness_n_m_deg:.3g}" in told[0]
+    assert off[0].gain == NEW.gains[1]
+    assert not [text for text in adapt(str(ROACH), NEW.name, strength=1.0).warnings if "its loop can be" in text]
