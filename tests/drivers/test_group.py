@@ -131,6 +131,16 @@ def test_torque_off_waits_on_each_bus_for_its_own_exchange():
     assert group.status == [OK] * 5
 
 
+def test_what_either_bus_can_not_drive_is_told_and_no_longer_once_it_can():
+    group, legs = two_legs()
+    assert group.refusals == ()
+    for first, second in ((("a",), ()), ((), ("b", "c")), (("a",), ("b",)), ((), ())):
+        legs[0][0].refusals, legs[1][0].refusals = first, second
+        group.start(0, [READ_ONLY] * 5)
+        group.run_until(FAR)
+        assert group.refusals == (*first, *second)
+
+
 def test_discover_tells_the_ids_of_each_bus():
     group, legs = two_legs()
     legs[1][1].unplug(1)

@@ -94,6 +94,18 @@ def test_in_muscle_mode_the_force_command_tells_muscle_output():
     assert bench.value(203) == pytest.approx(-30.4)
 
 
+@pytest.mark.parametrize(
+    ("delta", "ticks", "told"), [(-10.0, -32, -10.0), (15.0, 46, 15.0), (0.0, 0, 0.0), (99.0, 60, 20.0)]
+)
+def test_through_a_table_too_the_force_command_tells_muscle_output(delta, ticks, told):
+    # 4 + 56 / 2 ticks are 0.1 N m, ten units of 0.01 N m; beyond its end a table gives what it gives there.
+    table = ((-60.0, -0.2), (-4.0, 0.0), (0.0, 0.0), (4.0, 0.0), (60.0, 0.2))
+    bench = fine(torque_table=table, delta_torque_n_m=0.01)
+    act(bench, 2000, delta=delta, guard=guard_of(bench))
+    assert bench.value(204) == 2000 + ticks
+    assert bench.value(203) == pytest.approx(told)
+
+
 def test_an_ai_motors_delta_is_its_ticks():
     bench, bus = Bench(), ScriptedBus(lambda now, goals: [(100, 0)])
     assert MotorAction(bench.plan, bench.store, bench.board, bus, Guard([None])).scales == [None]
@@ -155,6 +167,23 @@ def test_what_turning_costs_of_a_reading_is_made_up_for():
     for k in range(200):
         convert(bench, conversion, 4038, current=300, stamp=(k + 201) * 5_000_000)
     assert bench.value(302) == pytest.approx(30.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("every_ns", [1_000_000, 5_000_000])
+def test_the_speed_a_reading_is_corrected_by_follows_with_20_ms(every_ns):
+    # A filter of loads that lets everything through.
+    bench = fine(load_range=(-1000, 1000), load_per_deg_s=1.0, sample_ns=1)
+    conversion = MotorConversion(bench.plan, bench.store, bench.board)
+    ticks = every_ns // 1_000_000
+    for k in range(20):
+        convert(bench, conversion, 2048, stamp=(k + 1) * every_ns)
+    assert bench.value(302) == 0.0
+    # From now on the shaft turns by a tick of 0.088 degrees each millisecond.
+    steps = 20_000_000 // every_ns
+    for k in range(steps):
+        convert(bench, conversion, 2048 + (k + 1) * ticks, stamp=(k + 21) * every_ns)
+    left = (20_000_000 / (20_000_000 + every_ns)) ** steps
+    assert bench.value(302) == pytest.approx(-88.0 * (1 - left), rel=1e-6)
 
 
 @pytest.mark.parametrize(("reading", "sign", "load"), [(100, 1, 5.5), (-100, 1, 5.5), (100, -1, -5.5), (30, 1, 0.0)])
