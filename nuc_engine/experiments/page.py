@@ -198,8 +198,8 @@ def _row(row: Row, seen: RowVerdict, verdict: Verdict, root: str | None, *, alon
         yield f"{level} To be noted\n\n{row.remark.strip()}"
     if in_need_of_reasons(row, seen, verdict):
         text = row.explanation.strip() or "Not explained yet."
-        when = "not always as seen" if seen.word == "as seen" else "otherwise here"
-        yield f"{level} Why it comes out {when}\n\n{text}"
+        why = "Why it is not always as seen" if seen.word == "as seen" else "Why it comes out otherwise here"
+        yield f"{level} {why}\n\n{text}"
         for probe, found in _answered(row, seen):
             yield from _evidence(probe, found, level + "#")
     for figure in seen.figures:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.experiments.catalogue import EXPERIMENTS
+from nuc_engine.experiments.catalogue.explanations import AGAIN
 from nuc_engine.experiments.record import read_verdict
+from nuc_engine.experiments.verdict import ENOUGH, in_need_of_reasons
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/experiments"
@@ -53,12 +55,33 @@ def test_a_page_its_verdict_and_its_figures_belong_together(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_came_out_otherwise_is_explained_with_evidence(name):
+def test_what_came_out_otherwise_or_not_firmly_is_explained_with_evidence(name):
     verdict = read_verdict(PAGES / name)
     assert verdict is not None
     (experiment,) = [each for each in EXPERIMENTS if each.name == name]
     for row, seen in zip(experiment.rows, verdict.rows, strict=True):
-        if seen.word != "as seen":
+        if in_need_of_reasons(row, seen, verdict):
             assert row.explanation, row.name
             assert seen.evidence, row.name
             assert all(one.figures for one in seen.evidence), row.name
+
+
+def test_the_page_about_other_seeds_is_what_pages_say_of_them():
+    lines = re.findall(
+        r"^\| ([^|]+?) \| (\d+) of (\d+) \| (\d+) of (\d+) \| (\d+) of (\d+) \((\d+) %\) \| (yes|no) \|$",
+        (PAGES.parent / "replication.md").read_text(),
+        re.M,
+    )
+    rows = [(experiment.name, row.name) for experiment in EXPERIMENTS for row in experiment.rows]
+    assert {name for name, *_ in lines} == {name if name == row else f"{name} {row}" for name, row in rows}
+    assert len(lines) == len(rows) == len(AGAIN)
+    for (name, row), (_, *numbers, per_cent, word) in zip(rows, lines, strict=True):
+        first, of, again, again_of, both, both_of = map(int, numbers)
+        verdict = read_verdict(PAGES / name)
+        assert verdict is not None
+        share = next(seen.as_seen for seen in verdict.rows if seen.name == row)
+        assert (first, of) == (share.count, share.of), (name, row)
+        assert (again, again_of) == (AGAIN[name, row].count, AGAIN[name, row].of), (name, row)
+        assert (both, both_of) == (first + again, of + again_of), (name, row)
+        assert per_cent == f"{100 * both / both_of:.0f}", (name, row)
+        assert word == ("yes" if both / both_of >= ENOUGH else "no"), (name, row)

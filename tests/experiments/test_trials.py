@@ -190,7 +190,7 @@ def test_what_is_kept_is_what_is_reported(tmp_path):
 
 
 def result(state: str, folder: Path) -> BoutResult:
-    return BoutResult(folder, state, "plant_diverged: the leg flew off", 0.5, 10, 0, ())
+    return BoutResult(folder, state, "plant_diverged: the leg flew off", 0.5, 10, 0, (), {})
 
 
 def test_a_bout_that_does_not_complete_is_told_with_its_reason(monkeypatch):
