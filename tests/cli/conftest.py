@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from nuc_engine.bout import BoutSpec, run_bout
 from nuc_engine.cli.app import app
+from tests.cli.bench_table import Table
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
@@ -40,6 +43,22 @@ def nuc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Nuc:
         return result
 
     return call
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Table]]:
+    """`table(3, 9)` puts servos with these ids on a bench; the tools leave signals as they found them."""
+
+    def lay(*ids: int, **how: Any) -> Table:
+        table = Table(*ids, **how)
+        monkeypatch.setattr("drivers.serialport.open_port", table.open_port)
+        monkeypatch.setattr("nuc_engine.cli.bus_release.RealPace", lambda: table.pace)
+        monkeypatch.setattr("nuc_engine.cli.buslines.RealPace", lambda: table.pace)
+        return table
+
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    yield lay
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
 
 
 @pytest.fixture

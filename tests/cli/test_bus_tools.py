@@ -4,70 +4,16 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
-from drivers.aimotor import FAMILY
-from drivers.bench import VirtualPace
-from drivers.bench_plant import BenchPlant
-from drivers.errors import PortGoneError
-from drivers.factory import find_family
-from drivers.inprocess import InProcessPort
-from drivers.latency import Latency
-from drivers.servo import ServoAddress
 from nuc_engine.cli import buslines
 from nuc_engine.cli.app import app
+from tests.cli.bench_table import FRAMED, URL, WCK, Table, data
 from tests.cli.conftest import Nuc
-
-URL = "aimotor:///dev/ttyUSB0"
-WCK = "aimotor:///dev/ttyUSB0?wck=1"
-
-
-class Device(InProcessPort):
-    latency = Latency(True, True, 1, "latency timer 1 ms")
-
-
-class Table:
-    """One adapter with emulated servos on a bench; `baud` is the rate they understand."""
-
-    def __init__(self, *ids: int, model: str = "1001", baud: int = 57_600, family: str = "aimotor") -> None:
-        servos = [ServoAddress(k, f"id {k}", model) for k in ids]
-        found = find_family(family)
-        self.plant = BenchPlant([found.models[model]] * len(ids))
-        wck = "&wck=1" if model.startswith("wCK") else ""
-        self.emulator: Any = found.emulator(f"emulated:{family}?baud={baud}{wck}", servos, self.plant, 0)
-        self.pace = VirtualPace()
-        self.opened: list[int] = []
-
-    def open_port(self, path: str, baud: int) -> Device:
-        if path != "/dev/ttyUSB0":
-            raise PortGoneError(f"{path}: no such device")
-        self.opened.append(baud)
-        self.emulator.baud = baud
-        return Device(self.emulator, baud)
-
-
-@pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Table]]:
-    def lay(*ids: int, **how: Any) -> Table:
-        table = Table(*ids, **how)
-        monkeypatch.setattr("drivers.serialport.open_port", table.open_port)
-        monkeypatch.setattr("nuc_engine.cli.bus_release.RealPace", lambda: table.pace)
-        monkeypatch.setattr("nuc_engine.cli.buslines.RealPace", lambda: table.pace)
-        return table
-
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-    yield lay
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
-
-
-def data(result: Result) -> dict[str, Any]:
-    return json.loads(result.stdout)
-
 
 # monitor
 
@@ -258,8 +204,6 @@ def test_set_baud_opens_the_port_anew(nuc: Nuc, table: Callable[..., Table]) -> 
 
 # servos with registers
 
-FRAMED = [("dynamixel", "XM430-W350"), ("dynamixel", "XL330-M288"), ("feetech", "STS3215")]
-
 
 @pytest.mark.parametrize(("family", "model"), FRAMED)
 def test_scan_tells_the_models(nuc: Nuc, table: Callable[..., Table], family: str, model: str) -> None:
@@ -348,226 +292,6 @@ def test_whoever_is_there_is_released(
         assert data(result)["confirmed"] == {url: [1, 200]}
     bench.emulator.supply(on=False)
     assert nuc("bus", "release", url).exit_code == 1
-
-
-# budget
-
-
-def test_budget_of_a_configuration(nuc: Nuc) -> None:
-    result = nuc("bus", "budget", "lin_roach", URL, "--adapter", "none", "--turnaround-us", "230", "--json")
-    assert result.exit_code == 0
-    found = data(result)
-    assert (found["servos"], found["bytes"], found["form"]) == (4, 24, "send")
-    assert found["rate_hz"] == pytest.approx(197, abs=2)
-    assert found["limit_hz"] == pytest.approx(240)
-    assert any("pipeline=1" in words for words in found["advice"])
-    text = nuc("bus", "budget", "18", "aimotor:///dev/ttyUSB0?baud=115200", "--adapter", "ftdi16").stdout
-    assert "Most of a cycle is the adapter's." in text
-    assert "latency timer at 1 ms" in text
-    assert "288.000" in text
-
-
-def test_budget_knows_adapters_by_their_devices(nuc: Nuc) -> None:
-    for device, adapter in (("ttyUSB0", "ftdi1"), ("ttyACM0", "cdc"), ("ttyAMA0", "none"), ("nuc/left", "ftdi1")):
-        assert data(nuc("bus", "budget", "4", f"aimotor:///dev/{device}", "--json"))["adapter"] == adapter
-
-
-def test_budget_measures_what_a_bus_does(nuc: Nuc) -> None:
-    for config in ("lin_roach", "4"):
-        url = "emulated:?turnaround_us=230"
-        found = data(nuc("bus", "budget", config, url, "--measure", "2", "--json"))
-        (measured,) = found["measured"]
-        assert measured["missed"] == 0
-        assert measured["cycle_ms"] == pytest.approx(found["cycle_ms"], rel=0.001)
-        assert measured["of_prediction"] == pytest.approx(1.0, rel=0.001)
-        assert measured["wire_efficiency"] == pytest.approx(found["wire_ms"] / found["cycle_ms"], rel=0.001)
-
-
-def test_budget_measures_every_form_as_it_is_predicted(nuc: Nuc) -> None:
-    forms = (
-        "aimotor?sync=1",
-        "aimotor?wck=1&ten_bit=1",
-        "dynamixel?single=1",
-        "dynamixel?fast=1",
-        "feetech?baud=115200",
-    )
-    held = ("dynamixel?baud=1000000&latency_ms=16", "feetech?latency_ms=1", "aimotor?latency_ms=4")
-    for form in (*forms, *held):
-        # A servo as delivered answers 0.5 ms late: reading does not change that.
-        late = ["--turnaround-us", "540"] if form.startswith("dynamixel") else []
-        found = data(nuc("bus", "budget", "4", f"emulated:{form}", "--measure", "3", "--json", *late))
-        (measured,) = found["measured"]
-        assert measured["of_prediction"] == pytest.approx(1.0, abs=0.02), form
-    found = data(nuc("bus", "budget", "4", "emulated:dynamixel?baud=1000000", "--measure", "1", "--json"))
-    assert "answer 0.5 ms late" in found["measured"][0]["hint"]
-    assert found["measured"][0]["of_prediction"] < 0.5
-
-
-def test_budget_of_a_bout(nuc: Nuc, bout: Path) -> None:
-    result = nuc("bus", "budget", "lin_roach", "emulated:", "--bout", str(bout), "--json")
-    (measured,) = data(result)["measured"]
-    assert measured["cycles"] > 300
-    assert 0.9 < measured["of_prediction"] < 1.1
-
-
-def test_a_pause_between_cycles_is_no_fault_of_the_bus(nuc: Nuc, roach: Path) -> None:
-    parameters = roach / "parameters.xml"
-    text = parameters.read_text()
-    at = text.index("<initial_data>", text.index("motor_control_delay_ns")) + len("<initial_data>")
-    parameters.write_text(text[:at] + "4000000" + text[text.index("</initial_data>", at) :])
-    assert (
-        nuc("run", str(roach), "--duration", "1", "--bus", "emulated:?turnaround_us=230", "--out", "bout").exit_code
-        == 0
-    )
-    found = data(nuc("bus", "budget", str(roach), "emulated:?turnaround_us=230", "--bout", "bout", "--json"))
-    assert found["pause_ms"] == 4.0
-    assert found["loop_hz"] == pytest.approx(1000 / (found["cycle_ms"] + 4.0))
-    (measured,) = found["measured"]
-    assert measured["cycle_ms"] == pytest.approx(found["cycle_ms"] + 4.0, rel=0.01)
-    assert measured["of_prediction"] == pytest.approx(1.0, abs=0.01)
-    assert measured["wire_efficiency"] == pytest.approx(found["wire_ms"] / found["cycle_ms"], abs=0.01)
-    assert "motor_control_delay_ns" in nuc("bus", "budget", str(roach), "emulated:").stdout
-
-
-def test_budget_of_a_bus_by_name(nuc: Nuc, roach: Path) -> None:
-    joints = roach / "joints.xml"
-    head, *motors = joints.read_text().split("<aimotor ")
-    motors = [f'bus="{"left" if k < 1 else "right"}" {text}' for k, text in enumerate(motors)]
-    joints.write_text("<aimotor ".join([head, *motors]))
-    seen = data(nuc("bus", "scan", "right=emulated:", "-c", str(roach), "--json"))["found"]
-    assert [row["id"] for row in seen] == [1, 2, 3]
-    assert nuc("bus", "scan", "up=emulated:", "-c", str(roach)).exit_code == 2
-    for name, number in (("left", 1), ("right", 3)):
-        assert data(nuc("bus", "budget", str(roach), f"{name}={URL}", "--json"))["servos"] == number
-        found = data(nuc("bus", "budget", str(roach), f"{name}=emulated:", "--measure", "1", "--json"))
-        assert found["measured"][0]["predicted"]["servos"] == number
-    result = nuc("bus", "budget", str(roach), f"middle={URL}")
-    assert (result.exit_code, "there are left, right" in result.stderr) == (2, True)
-
-
-# characterise
-
-
-def test_characterise_finds_the_models_table(nuc: Nuc, tmp_path: Path) -> None:
-    out = tmp_path / "table.json"
-    result = nuc(
-        "bus", "characterise", "emulated:", "--id", "2", "--model", "1001", "--free", "--hold", "0.5", "--out", str(out)
-    )
-    assert result.exit_code == 0, result.output
-    assert "by the model's table" in result.stdout
-    found = json.loads(out.read_text())
-    per_tick = 0.980665 / 41.4
-    assert found["fit"]["per_tick_n_m"]["low"] <= per_tick <= found["fit"]["per_tick_n_m"]["high"]
-    assert found["fit"]["per_tick_n_m"]["value"] == pytest.approx(per_tick, rel=0.06)
-    assert found["fit"]["saturation_n_m"] == pytest.approx(0.32 * 0.980665, rel=0.06)
-    assert found["fit"]["damping_n_m_s"]["value"] > 0
-    assert (found["model"], found["gain"], found["level"]) == ("1001", 10, 3)
-    assert found["ticks"][0] == found["torque_n_m"][0] == 0
-    assert found["torque_n_m"] == sorted(found["torque_n_m"])
-
-
-def test_a_table_can_be_read_by_the_engine(nuc: Nuc, tmp_path: Path) -> None:
-    from nuc_engine.torque_table import read_table
-
-    out = tmp_path / "table.json"
-    words = ["--id", "2", "--model", "701", "--hold", "0.3", "--out", str(out)]
-    assert nuc("bus", "characterise", "emulated:", *words).exit_code == 0
-    table = read_table(out.read_bytes(), out.name)
-    assert table.model == "701"
-    assert table.points[0][1] == -table.points[-1][1] < 0
-
-
-@pytest.mark.parametrize(("family", "model"), FRAMED)
-def test_characterise_servos_with_registers(nuc: Nuc, family: str, model: str) -> None:
-    words = ["--id", "2", "--model", model, "--hold", "0.3", "--rest", "0", "--steps", "6", "--free", "--json"]
-    result = nuc("bus", "characterise", f"emulated:{family}?baud=1000000", *words)
-    assert result.exit_code == 0, result.output
-    found = data(result)
-    known = find_family(family).models[model]
-    fit = found["fit"]
-    assert fit["per_tick_n_m"]["value"] == pytest.approx(known.tick_torque_n_m(found["gain"]), rel=0.01)
-    assert fit["saturation_n_m"] == pytest.approx(0.32 * known.stall_torque_n_m, rel=0.02)
-    # A duty cycle does not tell what a turning motor gives.
-    assert (fit["damping_n_m_s"] is None) == (family == "feetech")
-    assert ("duty cycle" in result.stderr) == (family == "feetech")
-
-
-def test_characterise_by_joint_draws(nuc: Nuc, tmp_path: Path) -> None:
-    figure = tmp_path / "knee.png"
-    words = ["--config", "lin_roach", "--joint", "Femur-Tibia", "--hold", "0.3", "--figure", str(figure), "--json"]
-    result = nuc("bus", "characterise", "emulated:", *words, "--free")
-    assert result.exit_code == 0, result.output
-    assert data(result)["model"] in FAMILY.models
-    assert figure.read_bytes().startswith(b"\x89PNG")
-    result = nuc("bus", "characterise", "emulated:", "--config", "lin_roach", "--joint", "Knee")
-    assert (result.exit_code, "Femur-Tibia" in result.stderr) == (2, True)
-
-
-def test_characterise_with_scales(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = ["bus", "characterise", "emulated:", "--id", "2", "--model", "1001", "--hold", "0.3", "--lever-cm", "10"]
-    # 100 g at 10 cm are 0.0981 N m: here a tick of delta is 20 g.
-    deltas = [5, 5, 10, 10, 15, 15]
-    grams = "".join(f"{20 * ticks}\n" for ticks in deltas)
-    result = CliRunner().invoke(app, [*words, "--largest", "15", "--steps", "3", "--json"], input=grams)
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout[result.stdout.index("{") :])
-    assert found["fit"]["per_tick_n_m"]["value"] == pytest.approx(20e-3 * 9.80665 * 0.1)
-    assert found["method"] == "scales under a lever of 10 cm"
-
-
-def test_the_torque_is_off_between_deltas(
-    nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = table(3)
-    bench.plant.hold(0)
-    torques: list[float] = []
-    plain = bench.plant.release
-
-    def release(servo: int) -> None:
-        torques.append(bench.plant.motion(servo).torque_n_m)
-        plain(servo)
-
-    monkeypatch.setattr(bench.plant, "release", release)
-    words = ["--id", "3", "--model", "1001", "--steps", "4", "--hold", "0.2", "--yes"]
-    assert nuc("bus", "characterise", URL, *words).exit_code == 0
-    assert sum(torque != 0.0 for torque in torques) == 8
-    # Whatever it is that goes wrong in the middle of it.
-    wait = bench.pace.wait
-
-    def broken(until_ns: int, filenos: Any) -> None:
-        wait(until_ns, filenos)
-        if bench.plant.motion(0).torque_n_m > 0.1:
-            monkeypatch.setattr(bench.pace, "wait", wait)
-            raise RuntimeError("in the middle of it")
-
-    monkeypatch.setattr(bench.pace, "wait", broken)
-    with pytest.raises(RuntimeError):
-        nuc("bus", "characterise", URL, *words)
-    assert bench.plant.motion(0).torque_n_m == 0.0
-
-
-def test_nobody_to_hold_the_horn(nuc: Nuc, table: Callable[..., Table]) -> None:
-    bench = table(3)
-    result = nuc("bus", "characterise", URL, "--id", "3", "--model", "1001")
-    assert result.exit_code == 2
-    assert "say --yes" in result.stderr
-    assert bench.plant.motion(0).torque_n_m == 0.0
-
-
-def test_servos_that_tell_no_load_need_scales(nuc: Nuc) -> None:
-    words = ["--id", "2", "--model", "wCK-1111-10bit"]
-    result = nuc("bus", "characterise", "emulated:?ten_bit=1&wck=1", *words)
-    assert (result.exit_code, "--lever-cm" in result.stderr) == (2, True)
-
-
-def test_degrees_are_those_of_the_scale_the_line_counts_in(nuc: Nuc) -> None:
-    for options, tick_deg in (("", 0.654), ("low_resolution=1", 1.307), ("ten_bit=1&wck=1", 0.654 * 254 / 1023)):
-        url = f"emulated:?{options}" if options else "emulated:"
-        (row,) = data(nuc("bus", "scan", url, "--ids", "3", "--json"))["found"]
-        assert row["position_deg"] == pytest.approx(row["position_raw"] * tick_deg, abs=0.01)
-        found = data(nuc("bus", "move", url, "--ids", "3", "--to", "90deg", "--level", "0", "--json"))["servos"][0]
-        assert found["raw"] * tick_deg == pytest.approx(90.0, abs=4.5)
 
 
 # words

@@ -1,0 +1,102 @@
+"""`nuc bus budget`: what is predicted, and what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.bench_table import URL, data
+from tests.cli.conftest import Nuc
+
+
+def test_budget_of_a_configuration(nuc: Nuc) -> None:
+    result = nuc("bus", "budget", "lin_roach", URL, "--adapter", "none", "--turnaround-us", "230", "--json")
+    assert result.exit_code == 0
+    found = data(result)
+    assert (found["servos"], found["bytes"], found["form"]) == (4, 24, "send")
+    assert found["rate_hz"] == pytest.approx(197, abs=2)
+    assert found["limit_hz"] == pytest.approx(240)
+    assert any("pipeline=1" in words for words in found["advice"])
+    text = nuc("bus", "budget", "18", "aimotor:///dev/ttyUSB0?baud=115200", "--adapter", "ftdi16").stdout
+    assert "Most of a cycle is the adapter's." in text
+    assert "latency timer at 1 ms" in text
+    assert "288.000" in text
+
+
+def test_budget_knows_adapters_by_their_devices(nuc: Nuc) -> None:
+    for device, adapter in (("ttyUSB0", "ftdi1"), ("ttyACM0", "cdc"), ("ttyAMA0", "none"), ("nuc/left", "ftdi1")):
+        assert data(nuc("bus", "budget", "4", f"aimotor:///dev/{device}", "--json"))["adapter"] == adapter
+
+
+def test_budget_measures_what_a_bus_does(nuc: Nuc) -> None:
+    for config in ("lin_roach", "4"):
+        url = "emulated:?turnaround_us=230"
+        found = data(nuc("bus", "budget", config, url, "--measure", "2", "--json"))
+        (measured,) = found["measured"]
+        assert measured["missed"] == 0
+        assert measured["cycle_ms"] == pytest.approx(found["cycle_ms"], rel=0.001)
+        assert measured["of_prediction"] == pytest.approx(1.0, rel=0.001)
+        assert measured["wire_efficiency"] == pytest.approx(found["wire_ms"] / found["cycle_ms"], rel=0.001)
+
+
+def test_budget_measures_every_form_as_it_is_predicted(nuc: Nuc) -> None:
+    forms = (
+        "aimotor?sync=1",
+        "aimotor?wck=1&ten_bit=1",
+        "dynamixel?single=1",
+        "dynamixel?fast=1",
+        "feetech?baud=115200",
+    )
+    held = ("dynamixel?baud=1000000&latency_ms=16", "feetech?latency_ms=1", "aimotor?latency_ms=4")
+    for form in (*forms, *held):
+        # A servo as delivered answers 0.5 ms late: reading does not change that.
+        late = ["--turnaround-us", "540"] if form.startswith("dynamixel") else []
+        found = data(nuc("bus", "budget", "4", f"emulated:{form}", "--measure", "3", "--json", *late))
+        (measured,) = found["measured"]
+        assert measured["of_prediction"] == pytest.approx(1.0, abs=0.02), form
+    found = data(nuc("bus", "budget", "4", "emulated:dynamixel?baud=1000000", "--measure", "1", "--json"))
+    assert "answer 0.5 ms late" in found["measured"][0]["hint"]
+    assert found["measured"][0]["of_prediction"] < 0.5
+
+
+def test_budget_of_a_bout(nuc: Nuc, bout: Path) -> None:
+    result = nuc("bus", "budget", "lin_roach", "emulated:", "--bout", str(bout), "--json")
+    (measured,) = data(result)["measured"]
+    assert measured["cycles"] > 300
+    assert 0.9 < measured["of_prediction"] < 1.1
+
+
+def test_a_pause_between_cycles_is_no_fault_of_the_bus(nuc: Nuc, roach: Path) -> None:
+    parameters = roach / "parameters.xml"
+    text = parameters.read_text()
+    at = text.index("<initial_data>", text.index("motor_control_delay_ns")) + len("<initial_data>")
+    parameters.write_text(text[:at] + "4000000" + text[text.index("</initial_data>", at) :])
+    assert (
+        nuc("run", str(roach), "--duration", "1", "--bus", "emulated:?turnaround_us=230", "--out", "bout").exit_code
+        == 0
+    )
+    found = data(nuc("bus", "budget", str(roach), "emulated:?turnaround_us=230", "--bout", "bout", "--json"))
+    assert found["pause_ms"] == 4.0
+    assert found["loop_hz"] == pytest.approx(1000 / (found["cycle_ms"] + 4.0))
+    (measured,) = found["measured"]
+    assert measured["cycle_ms"] == pytest.approx(found["cycle_ms"] + 4.0, rel=0.01)
+    assert measured["of_prediction"] == pytest.approx(1.0, abs=0.01)
+    assert measured["wire_efficiency"] == pytest.approx(found["wire_ms"] / found["cycle_ms"], abs=0.01)
+    assert "motor_control_delay_ns" in nuc("bus", "budget", str(roach), "emulated:").stdout
+
+
+def test_budget_of_a_bus_by_name(nuc: Nuc, roach: Path) -> None:
+    joints = roach / "joints.xml"
+    head, *motors = joints.read_text().split("<aimotor ")
+    motors = [f'bus="{"left" if k < 1 else "right"}" {text}' for k, text in enumerate(motors)]
+    joints.write_text("<aimotor ".join([head, *motors]))
+    seen = data(nuc("bus", "scan", "right=emulated:", "-c", str(roach), "--json"))["found"]
+    assert [row["id"] for row in seen] == [1, 2, 3]
+    assert nuc("bus", "scan", "up=emulated:", "-c", str(roach)).exit_code == 2
+    for name, number in (("left", 1), ("right", 3)):
+        assert data(nuc("bus", "budget", str(roach), f"{name}={URL}", "--json"))["servos"] == number
+        found = data(nuc("bus", "budget", str(roach), f"{name}=emulated:", "--measure", "1", "--json"))
+        assert found["measured"][0]["predicted"]["servos"] == number
+    result = nuc("bus", "budget", str(roach), f"middle={URL}")
+    assert (result.exit_code, "there are left, right" in result.stderr) == (2, True)
