@@ -254,6 +254,45 @@ def test_another_model_than_was_said_is_not_driven(nuc: Nuc, table: Callable[...
     assert nuc("bus", "move", url, "--ids", "7", "--by", "30deg").exit_code == 0
 
 
+def test_monitor_shows_another_model_and_says_that_it_is_one(nuc: Nuc, table: Callable[..., Table]) -> None:
+    table(7, model="XM430-W350", family="dynamixel")
+    url = "dynamixel:///dev/ttyUSB0"
+    result = nuc("bus", "monitor", url, "--ids", "7", "-n", "5", "--model", "XL430-W250")
+    assert result.exit_code == 0
+    assert "is XM430-W350 (model number 1020), expected XL430-W250" in result.stderr
+    assert "2048" in result.stdout
+    assert "expected" not in nuc("bus", "monitor", url, "--ids", "7", "-n", "5", "--model", "XM430-W350").stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["move", "--ids", "3", "--by", "60deg"], ["force", "--id", "3", "--ticks", "3", "--for", "5"]]
+)
+def test_what_can_not_be_driven_any_more_is_told_with_the_reason(
+    nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    bench = table(3)
+    buses: list[Any] = []
+    make, advance = buslines.BenchLine.bus, bench.plant.advance
+
+    def remember(*given: Any) -> Any:
+        buses.append(make(*given))
+        return buses[-1]
+
+    def run(now_ns: int) -> None:
+        advance(now_ns)
+        if abs(bench.plant.motion(0).speed_deg_s) > 1.0:
+            buses[-1].refusals = ("id 3 is another one, expected a 1001",)
+
+    monkeypatch.setattr(buslines.BenchLine, "bus", remember)
+    monkeypatch.setattr(bench.plant, "advance", run)
+    result = nuc("bus", words[0], URL, "--model", "1001", *words[1:])
+    assert result.exit_code == 1
+    assert "can not be driven" in result.stderr
+    assert "id 3 is another one, expected a 1001" in result.stderr
+    assert bench.plant.motion(0).torque_n_m == 0.0
+    assert abs(bench.plant.motion(0).angle_deg - 127 * 0.654) < 10.0
+
+
 @pytest.mark.parametrize(("family", "model"), FRAMED)
 def test_looking_changes_nothing(nuc: Nuc, table: Callable[..., Table], family: str, model: str) -> None:
     bench = table(1, 7, model=model, family=family)
