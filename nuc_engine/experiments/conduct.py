@@ -171,13 +171,17 @@ def draw_all(judged: Sequence[Judged], target: Path, *, workers: Workers, done: 
 
 
 def _with_drawings(judged: Judged, target: Path, draw: Callable[[Probed, str, Path], tuple[Figure, ...]]) -> Verdict:
-    """Return the verdict with a figure of each probe, drawn into the experiment's folder."""
+    """Return the verdict with a figure of each probe, drawn into the experiment's folder; rows may share one."""
     folder = target / judged.experiment.name
+    drawn: dict[int, tuple[Figure, ...]] = {}
     rows: list[RowVerdict] = []
     for row in judged.verdict.rows:
-        own = zip(row.evidence, judged.probed.get(row.name, ()), strict=True)
-        shown = tuple(replace(one, figures=draw(probed, row.name, folder)) for one, probed in own)
-        rows.append(replace(row, evidence=shown))
+        own = judged.probed.get(row.name, ())
+        for probed in own:
+            if id(probed) not in drawn:
+                drawn[id(probed)] = draw(probed, row.name, folder)
+        pairs = zip(row.evidence, own, strict=True)
+        rows.append(replace(row, evidence=tuple(replace(one, figures=drawn[id(probed)]) for one, probed in pairs)))
     return replace(judged.verdict, rows=tuple(rows))
 
 

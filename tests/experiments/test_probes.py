@@ -150,6 +150,16 @@ def test_evidence_is_kept_drawn_and_shown(monkeypatch, tmp_path):
     assert "Evidence" not in page(experiment, replace(back, rows=(replace(back.rows[0], word="as seen"),)))
 
 
+def test_rows_that_share_a_probe_share_its_figure(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    answered(monkeypatch, lambda task: {"range (deg)": 10.0 * task.level + task.seed % 2})
+    rows = [tiny.row(name, criterion=tiny.never, probes=(PROBE,)) for name in ("one", "other")]
+    (drawn,) = draw_all(judge_all([tiny.experiment(*rows)], 1, 30, workers=Inline()), tmp_path, workers=Inline())
+    one, other = (row.evidence[0].figures for row in drawn.verdict.rows)
+    assert one == other
+    assert [path.name for path in (tmp_path / "T").glob("*_probe.svg")] == [figure.file for figure in one]
+
+
 def test_levels_without_an_order_are_drawn_too(tmp_path):
     pytest.importorskip("matplotlib")
     levels = tuple(replace(level, value=math.nan) for level in PROBE.levels)
