@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from drivers.budget import form_for, predict
 from drivers.factory import DEFAULT_FAMILY, family_names, find_family
 from drivers.servo import ServoModel
 from nuc_engine.locations import find_configuration
@@ -75,8 +76,8 @@ class _Old:
     """The motor a joint has, in units.
 
     Its tick and positions; torque of a unit of muscle output, stiffness, and where its torque ends; stall torque over
-    no-load speed (N m s); and of its load reading: sensor units per N m and per deg/s, those its meter does not show,
-    and whether it has the sign of the drive.
+    no-load speed (N m s); of its load reading: sensor units per N m and per deg/s, those its meter does not show, and
+    whether it has the sign of the drive; and the time its bus takes for a round, or is given.
     """
 
     servo: Servo
@@ -90,13 +91,16 @@ class _Old:
     load_per_deg_s: float = 0.0
     load_dead: float = 0.0
     load_sign: CurrentSign = "reading"
+    cycle_min_ms: float = 0.0
 
 
 def adapt(config: str, model_name: str, ids: Sequence[int] | None = None, strength: float | None = None) -> Adapted:
     """Return a configuration with motors of a model; `ids` are their bus ids in the joints' order, or as they were.
 
     With `strength` a unit of muscle output is so many times as much torque as before, else as many times as the new
-    servo brakes more when it is turned. Raises AdaptError, NotFound or PlantSpecError.
+    servo brakes more when it is turned, or as much where it does not brake. Rounds of exchanges take at least as long
+    as they did: what a delta that is held brakes is part of what a leg was tuned with.
+    Raises AdaptError, NotFound or PlantSpecError.
     """
     if strength is not None and not 0.0 < strength <= _STRONGEST:
         raise AdaptError(f"strength {strength:g}; expected more than 0, and {_STRONGEST:g} at most")
@@ -110,7 +114,7 @@ def adapt(config: str, model_name: str, ids: Sequence[int] | None = None, streng
     joints = [joint for joint in model.jointlist.joints if joint.servos and not joint.endpoint]
     ids = _check_ids(ids, joints, target)
     motors = {
-        joint.id_num: _adapted_motor(_old(joint, spec), joint.name, target, bus_id, strength)
+        joint.id_num: _adapted_motor(_old(joint, spec, len(joints)), joint.name, target, bus_id, strength)
         for joint, bus_id in zip(joints, ids, strict=True)
     }
     documents = _documents(model, motors, target)
@@ -160,13 +164,21 @@ def _check_ids(ids: Sequence[int] | None, joints: Sequence[Joint], target: Servo
     return list(ids)
 
 
-def _old(joint: Joint, spec: PlantSpec | None) -> _Old:
-    """Return the motor a joint has: its AI motor, or else its first."""
+def _old(joint: Joint, spec: PlantSpec | None, count: int) -> _Old:
+    """Return the motor a joint, one of `count`, has: its AI motor, or else its first."""
     servo = joint.servos[0]
-    return _old_motor(servo) if isinstance(servo, Motor) else _old_aimotor(servo, spec)
+    return _old_motor(servo) if isinstance(servo, Motor) else _old_aimotor(servo, spec, count)
 
 
-def _old_aimotor(servo: Servo, spec: PlantSpec | None) -> _Old:
+def _ai_cycle_ms(count: int) -> float:
+    """Return how long a round of exchanges with so many AI motors takes, back to back at their usual rate."""
+    family = find_family(DEFAULT_FAMILY)
+    turnaround_ns = round(family.emulator_options["turnaround_us"] * 1000)
+    form = form_for(DEFAULT_FAMILY, {})
+    return predict(form, count, int(family.line_options["baud"]), turnaround_ns=turnaround_ns).cycle_ns / 1e6
+
+
+def _old_aimotor(servo: Servo, spec: PlantSpec | None, count: int) -> _Old:
     table = find_family(DEFAULT_FAMILY).models
     known = table.get(model_of(servo), table[AI_MODEL])
     stall, stall_a, omega = known.stall_torque_n_m, known.stall_current_a, known.no_load_rad_s
@@ -187,6 +199,7 @@ def _old_aimotor(servo: Servo, spec: PlantSpec | None) -> _Old:
         load_per_deg_s=stall_a / tick_a / math.degrees(omega),
         load_dead=dead,
         load_sign="drive",
+        cycle_min_ms=_ai_cycle_ms(count),
     )
 
 
@@ -205,6 +218,7 @@ def _old_motor(servo: Motor) -> _Old:
         load_per_deg_s=servo.current_per_speed or 0.0,
         load_dead=servo.current_dead or 0.0,
         load_sign=servo.current_sign,
+        cycle_min_ms=servo.cycle_min_ms or 0.0,
     )
 
 
@@ -212,7 +226,8 @@ def _adapted_motor(old: _Old, joint: str, target: ServoModel, bus_id: int, stren
     servo, slope = old.servo, old.tick_deg / target.tick_deg
     middle, old_middle = sum(target.positions) / 2, sum(old.positions) / 2
     if strength is None:
-        strength = target.stall_torque_n_m / target.no_load_rad_s / old.braking
+        # A regulated current does not brake at all: there is nothing to make up for.
+        strength = 1.0 if target.current_loop else target.stall_torque_n_m / target.no_load_rad_s / old.braking
 
     def turned(raw: float) -> float:
         return middle + slope * (raw - old_middle)
@@ -243,6 +258,7 @@ def _adapted_motor(old: _Old, joint: str, target: ServoModel, bus_id: int, stren
         current_sign=old.load_sign,
         position_min=max(round(turned(old.positions[0])), target.positions[0]),
         position_max=min(round(turned(old.positions[1])), target.positions[1]),
+        cycle_min_ms=_short(old.cycle_min_ms) if old.cycle_min_ms else None,
     )
     gain = target.gain_for(stiffness)
     tick_n_m = target.tick_torque_n_m(gain)
@@ -326,6 +342,11 @@ def _warnings(motors: Sequence[AdaptedMotor], target: ServoModel, spec: PlantSpe
         found.append(
             f"a unit of muscle output is up to {most:.1f} times as much torque as before, since a {target.name} brakes"
             " as much more: begin on a real leg with a small --strength and at the weakest level (motor_speed 4)"
+        )
+    if target.current_loop:
+        found.append(
+            f"a {target.name} regulates its motor's current: its own voltage does not slow joints down as that of AI"
+            " motors did, and the emulated cockroach leg does not step on it, whatever the --strength"
         )
     for made in motors:
         motor, wanted = made.motor, made.motor.stiffness_n_m_deg or 0.0

@@ -154,6 +154,7 @@ class Dispatcher:
         )
         self._server = HdsoServer(plan, self.store, self.script.requests, recorder.answer)
         self._delay = self.store.locate(Slot(plan.motor_control_delay))
+        self._cycle_min_ns = plan.cycle_min_ns
         self._period = self.store.locate(Slot(plan.statetrans_period))
         self._state_release = 0
         self._exchanging = False
@@ -245,7 +246,7 @@ class Dispatcher:
         self._exchanging = False
         self._motor_action.complete()
         view, at = self._delay
-        self._start_entry.release_ns = now_ns + view[at]
+        self._start_entry.release_ns = max(now_ns + view[at], self._motor_action.begun_ns + self._cycle_min_ns)
         self._conversion_entry.release_ns = now_ns
         self._recorder.motor(now_ns, self.board)
         for motor, misses in enumerate(self._bus.misses):

@@ -138,6 +138,7 @@ def motor_units(servo: Servo, family: str, tables: Mapping[str, TorqueTable]) ->
         "sample_ns": SAMPLE_NS,
         "stiffness_n_m_deg": stiffness,
         "torque_limit_n_m": servo.torque_limit_n_m or 0.0,
+        "cycle_min_ns": round((servo.cycle_min_ms or 0.0) * 1e6),
     }
 
 

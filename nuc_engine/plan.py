@@ -63,6 +63,8 @@ class MotorPlan:
     no negatives has no direction. `load_per_deg_s` is taken off it for every deg/s that the shaft turns;
     `load_with_drive` makes it a magnitude with the sign of the drive, less `load_dead`, as an AI motor's is. It is
     filtered once a sample, or, where `sample_ns` is not 0, as if samples came at that interval.
+
+    Exchanges with all servos do not begin sooner than `cycle_min_ns` after the last ones began.
     """
 
     index: int
@@ -95,6 +97,7 @@ class MotorPlan:
     sample_ns: int = 0
     stiffness_n_m_deg: float = 0.0
     torque_limit_n_m: float = 0.0
+    cycle_min_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +224,11 @@ class Plan:
     engine_stop_time: int
     sensor_columns: tuple[int, ...]
     gravity: GravityPlan | None = None
+
+    @property
+    def cycle_min_ns(self) -> int:
+        """The longest `cycle_min_ns` of the motors: they are exchanged with together."""
+        return max((motor.cycle_min_ns for motor in self.motors), default=0)
 
     def hdso(self, ref: int | str) -> HdsoPlan:
         """Return the HDSO with this id or name. Raises KeyError when there is none."""

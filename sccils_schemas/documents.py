@@ -281,6 +281,7 @@ class Motor(Servo):
     position_min: int | None = None
     position_max: int | None = None
     torque_table: str | None = None
+    cycle_min_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,6 +192,7 @@ def _general_motor(node: Node, reader: Reader) -> Motor:
         position_min=_position(node, "positionMin", reader),
         position_max=_position(node, "positionMax", reader),
         torque_table=reader.optional(node, "torqueTable"),
+        cycle_min_ms=_quantity(node, "cycleMin", reader),
     )
 
 

@@ -51,4 +51,5 @@ def attributes_of(servo: Servo) -> dict[str, str | int | float | None]:
         "positionMin": servo.position_min,
         "positionMax": servo.position_max,
         "torqueTable": servo.torque_table,
+        "cycleMin": servo.cycle_min_ms,
     }

@@ -117,10 +117,11 @@ def command(
 
     name, url = split_name(url)
     line = _line(url, turnaround_us)
-    motors, pause_ns = _motors(config, line.family.name, name)
+    motors, pause_ns, least_ns = _motors(config, line.family.name, name)
     through = ADAPTERS[adapter] if adapter else _adapter_of(line)
     form = form_for(line.family.name, line.options)
     budget = predict(form, motors, line.baud, turnaround_ns=line.turnaround_ns, adapter=through)
+    pause_ns = max(pause_ns, least_ns - budget.cycle_ns)
     advice = advise(budget, line.family.bauds, turnaround_ns=line.turnaround_ns, adapter=through)
     reached: list[Reached] = []
     if seconds is not None:
@@ -152,19 +153,22 @@ def _line(url: str, turnaround_us: float | None) -> Line:
     return Line(url, family, baud, options, round(hesitation_us * 1000))
 
 
-def _motors(config: str, family: str, bus: str) -> tuple[int, int]:
-    """Return how many servos of a configuration hang on the bus of that name, and its pause between cycles (ns)."""
+def _motors(config: str, family: str, bus: str) -> tuple[int, int, int]:
+    """Return how many servos of a configuration hang on the bus of that name, and of its cycles (ns) pause and least.
+
+    The pause is what the engine waits behind each, the least what a cycle takes with it.
+    """
     if config.isdecimal():
         if not int(config):
             raise click.UsageError("0 servos: expected at least one")
-        return int(config), 0
+        return int(config), 0, 0
     plan = plan_for(config, family)
     names = [motor.bus for motor in plan.motors]
     number = sum(name == bus for name in names) if bus else len(names)
     if not number:
         raise click.UsageError(f"{config}: no motor names the bus {bus!r}; there are {', '.join(sorted({*names}))}")
     pauses = [int(write.values[0]) for write in plan.initial if write.hdso == plan.motor_control_delay]
-    return number, pauses[-1] if pauses else 0
+    return number, pauses[-1] if pauses else 0, plan.cycle_min_ns
 
 
 def _adapter_of(line: Line) -> Adapter:
@@ -262,7 +266,8 @@ def _print(
         say(f"{name:<8}  {part_ns / _MS:>8.3f}  {part_ns / budget.cycle_ns:>6.0%}  {words}")
     if pause_ns:
         loop_ns = budget.cycle_ns + pause_ns
-        say(f"{'pause':<8}  {pause_ns / _MS:>8.3f}  {'':>6}  motor_control_delay_ns of the configuration")
+        why = "by the configuration: motor_control_delay_ns, or its motors' cycleMin"
+        say(f"{'pause':<8}  {pause_ns / _MS:>8.3f}  {'':>6}  {why}")
         say(f"{'loop':<8}  {loop_ns / _MS:>8.3f}  {'':>6}  {NS / loop_ns:.1f} Hz")
     say()
     _print_forms(line, budget, adapter)

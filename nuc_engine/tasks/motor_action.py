@@ -77,6 +77,9 @@ class MotorAction:
         self._store = store
         self._speed, self._speed_at = store.locate(Slot(plan.motor_speed))
         self._delay, self._delay_at = store.locate(Slot(plan.motor_control_delay))
+        self._cycle_min_ns = plan.cycle_min_ns
+        self.begun_ns = 0
+        """When the last exchange began."""
         self._level = -1
         self._pushing = [0] * len(plan.motors)
         self._approached_ns = [0] * len(plan.motors)
@@ -85,6 +88,7 @@ class MotorAction:
 
     def start(self, now_ns: int) -> None:
         """Compute every command from the last reply, pass it through the guard and begin the exchange."""
+        self.begun_ns = now_ns
         board, guard = self._board, self._guard
         level = self._speed[self._speed_at]
         if level != self._level:
@@ -95,7 +99,7 @@ class MotorAction:
         scales = self.scales
         # The current that comes back was measured while the previous command was in force.
         board.drive_sign = pushing.copy()
-        stamps, oldest_ns = board.stamp_ns, now_ns - FRESH_NS - self._delay[self._delay_at]
+        stamps, oldest_ns = board.stamp_ns, now_ns - FRESH_NS - self._delay[self._delay_at] - self._cycle_min_ns
         for k in self._motors:
             sent[k] = READ_ONLY
             drive = drives[k]

@@ -16,6 +16,8 @@ MAX_AIMOTOR_ID = 30
 MAX_ID = 253
 """Greatest bus id of any family; what a family allows is known when a bus is opened."""
 MAX_TABLE_NAME = 100
+MAX_CYCLE_MS = 200.0
+"""The longest `cycleMin`: measurements older than a quarter of a second drive nothing."""
 
 _BUS_NAME = re.compile("[A-Za-z][A-Za-z0-9_-]*")
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*\.json")
@@ -130,6 +132,9 @@ def _check_quantities(motor: Motor, label: str, scope: Scope) -> None:
         scope.error(motor.line, f"currentScale of {label} is 0", "units of the current sensor per count", hint)
     if motor.current_dead is not None and motor.current_dead < 0:
         scope.error(motor.line, f"currentDead='{motor.current_dead:g}' of {label}", "0 or more units of the sensor")
+    if motor.cycle_min_ms is not None and not 0 <= motor.cycle_min_ms <= MAX_CYCLE_MS:
+        expected = f"0 to {MAX_CYCLE_MS:g} ms that a round of exchanges takes at least"
+        scope.error(motor.line, f"cycleMin='{motor.cycle_min_ms:g}' of {label}", expected)
     if motor.position_min is not None and motor.position_max is not None and motor.position_min >= motor.position_max:
         what = f"positionMin='{motor.position_min}' and positionMax='{motor.position_max}' of {label}"
         scope.error(motor.line, what, "the lowest and the highest raw position it is sent to")

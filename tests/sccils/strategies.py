@@ -208,6 +208,7 @@ motors = st.builds(
     position_min=st.none() | st.integers(-999, 2**31 - 1),
     position_max=st.none() | st.integers(-999, 2**31 - 1),
     torque_table=labels,
+    cycle_min_ms=st.none() | doubles,
     **servos,
 )
 geometries = st.builds(doc.Geometry, st.none() | mods(), st.none() | mods(), texts)

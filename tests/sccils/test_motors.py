@@ -46,6 +46,7 @@ def test_a_motor_stands_beside_the_aimotor_and_says_all_it_can(tmp_path):
         "positionMin": "100",
         "positionMax": "4000",
         "torqueTable": "coxa.json",
+        "cycleMin": "5.09",
     }
     folder = with_motors(tmp_path, motor(**said))
     model, problems = load_model(folder)
@@ -72,6 +73,7 @@ def test_a_motor_stands_beside_the_aimotor_and_says_all_it_can(tmp_path):
         position_min=100,
         position_max=4000,
         torque_table="coxa.json",
+        cycle_min_ms=5.09,
     )
     assert joint.motors == (expected,)
     again, _ = parse(write(model.jointlist))
@@ -91,7 +93,11 @@ def test_what_is_left_out_stays_left_out(tmp_path):
     assert model is not None
     (found,) = model.jointlist.joints[0].motors
     assert (found.delta_torque_n_m, found.stiffness_n_m_deg, found.torque_limit_n_m) == (None, None, None)
-    assert b"deltaTorque" not in write(model.jointlist)
+    assert (found.current_scale, found.current_per_speed, found.current_dead) == (None, None, None)
+    assert (found.current_sign, found.position_min, found.position_max) == ("reading", None, None)
+    written = write(model.jointlist)
+    for name in (b"deltaTorque", b"currentScale", b"currentSign", b"positionMin", b"torqueTable", b"bus="):
+        assert name not in written
 
 
 def test_a_model_without_motors_reads_as_before():
@@ -118,6 +124,8 @@ REFUSED = {
     "a table elsewhere": (motor(torqueTable="../x.json"), ("torqueTable='../x.json'", "without a folder")),
     "a table that is none": (motor(torqueTable="joints.xml"), ("torqueTable='joints.xml'", ".json")),
     "a table with a long name": (motor(torqueTable="x" * 96 + ".json"), ("torqueTable='xxx", "a .json file")),
+    "a cycle before the last": (motor(cycleMin="-1"), ("cycleMin='-1'", "0 to 200 ms")),
+    "a cycle for old readings": (motor(cycleMin="200.5"), ("cycleMin='200.5'", "0 to 200 ms")),
     "twice": (motor() + "\n    " + motor(serialID="41"), ("XL430-W250", "given twice", "one motor of each family")),
 }
 

@@ -1,0 +1,76 @@
+"""Rounds of exchanges that begin no sooner than motors say, however fast their bus is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from nuc_engine.adapt import adapt
+from nuc_engine.changes import Changeset, Write
+from nuc_engine.executive import Executive
+from nuc_engine.plan import Plan
+from tests.engine.models import ScriptedBus, Trace, one_joint
+
+MS = 1_000_000
+
+
+def starts(plan: Plan, exchange_ns: int, *, pause_ns: int = 0, until_ms: int = 60) -> list[int]:
+    """Return when exchanges began (ns), each of which took so long."""
+    bus = ScriptedBus(lambda now_ns, goals: [(100, 0)], exchange_ns)
+    executive = Executive(plan, bus, Trace())
+    if pause_ns:
+        index = plan.hdso("motor_control_delay_ns").index
+        executive.load([Changeset(0, (Write(index, (pause_ns,)),))])
+    executive.run_until(until_ms * MS)
+    return [at_ns for at_ns, _ in bus.goals]
+
+
+def paced(cycle_ms: float) -> Plan:
+    plan = one_joint()
+    return replace(plan, motors=tuple(replace(m, cycle_min_ns=round(cycle_ms * MS)) for m in plan.motors))
+
+
+def gaps(begun: list[int]) -> set[int]:
+    return {later - earlier for earlier, later in pairwise(begun[1:])}
+
+
+def test_a_fast_bus_waits_for_the_rest_of_the_cycle():
+    assert gaps(starts(paced(5), 1 * MS)) == {5 * MS}
+
+
+def test_a_slow_bus_and_a_longer_pause_are_not_held_up_by_it():
+    assert gaps(starts(paced(5), 7 * MS)) == {7 * MS}
+    assert gaps(starts(paced(5), 1 * MS, pause_ns=9 * MS)) == {10 * MS}
+
+
+def test_without_it_rounds_are_back_to_back():
+    assert gaps(starts(one_joint(), 1 * MS)) == {1 * MS}
+
+
+def test_measurements_are_fresh_after_the_longest_cycle_there_can_be():
+    bus = ScriptedBus(lambda now_ns, goals: [(100, 0)], 100 * MS)
+    executive = Executive(paced(200), bus, Trace())
+    executive.run_until(2000 * MS)
+    assert len(bus.goals) > 5
+    assert all(goals != [-1] for _, goals in bus.goals[1:])
+
+
+def test_all_motors_wait_for_the_one_that_waits_longest():
+    plan = paced(5)
+    other = replace(plan.motors[0], index=1, cycle_min_ns=8 * MS)
+    assert replace(plan, motors=(plan.motors[0], other)).cycle_min_ns == 8 * MS
+
+
+@pytest.mark.parametrize(("config", "cycle_ms"), [("lin_roach", 5.1), ("lin_stickmiddle", 3.8)])
+def test_adapted_motors_keep_the_rate_of_the_ai_motors_the_leg_was_tuned_on(config, cycle_ms):
+    found = adapt(config, "STS3215")
+    assert {round(made.motor.cycle_min_ms or 0.0, 1) for made in found.motors} == {cycle_ms}
+
+
+def test_a_servo_that_does_not_brake_gets_the_old_torques_and_a_warning():
+    for model, unbraked in (("XM430-W350", True), ("XL330-M288", True), ("XL430-W250", False), ("STS3215", False)):
+        found = adapt("lin_roach", model)
+        assert any("does not step" in text for text in found.warnings) is unbraked, model
+        assert all((made.strength == 1.0) is unbraked for made in found.motors), model
