@@ -2,7 +2,8 @@
 
 What emulated servos turn when `nuc bus` is tried out without a leg. A shaft is a DC motor behind a gear: its drive asks
 for a torque in proportion to the error, up to a limit; the faster it turns, the less of it arrives (the maker's
-no-load speed is where nothing is left). Inertia and friction are assumed: those found for the emulated cockroach leg.
+no-load speed is where nothing is left), except where electronics regulate the current: what is asked for arrives then
+as long as the supply's voltage drives it. Inertia and friction are assumed: those found for the emulated cockroach leg.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class _Shaft:
 
     @property
     def damping_n_m_s_deg(self) -> float:
-        """The torque that is lost per speed."""
+        """The torque that is lost per speed, or by which the most there can be shrinks."""
         return self.model.stall_torque_n_m / math.degrees(self.model.no_load_rad_s)
 
 
@@ -95,25 +96,31 @@ class BenchPlant:
         return Motion(shaft.angle_deg, shaft.speed_deg_s, torque, current)
 
     def _asked_n_m(self, shaft: _Shaft) -> float:
+        """Return what the drive makes of the error; a regulated current is bounded by what the voltage leaves."""
         if shaft.goal_deg is None:
             return 0.0
         error = shaft.goal_deg - shaft.angle_deg
         driven = max(abs(error) - self._dead_deg, 0.0) * shaft.stiffness_n_m_deg
-        return math.copysign(min(driven, shaft.limit_n_m), error)
+        torque = math.copysign(min(driven, shaft.limit_n_m), error)
+        if not shaft.model.current_loop:
+            return torque
+        stall, lost = shaft.model.stall_torque_n_m, shaft.damping_n_m_s_deg * shaft.speed_deg_s
+        return min(max(torque, -stall - lost), stall - lost)
 
     def _torque_n_m(self, shaft: _Shaft) -> float:
-        if shaft.goal_deg is None:
-            return 0.0
-        return self._asked_n_m(shaft) - shaft.damping_n_m_s_deg * shaft.speed_deg_s
+        return self._asked_n_m(shaft) - self._braking(shaft) * shaft.speed_deg_s
+
+    def _braking(self, shaft: _Shaft) -> float:
+        """Return the torque that the motor's own voltage costs per speed (N m per deg/s)."""
+        return 0.0 if shaft.goal_deg is None or shaft.model.current_loop else shaft.damping_n_m_s_deg
 
     def _step(self, shaft: _Shaft) -> None:
         step_s = STEP_NS * 1e-9
         # Of degrees per second per N m.
         gain = math.degrees(step_s / INERTIA_KG_M2)
-        damping = 0.0 if shaft.goal_deg is None else shaft.damping_n_m_s_deg
         speed = shaft.speed_deg_s + gain * self._asked_n_m(shaft)
         left = max(abs(speed) - gain * FRICTION_N_M, 0.0)
-        shaft.speed_deg_s = math.copysign(left / (1.0 + gain * damping), speed)
+        shaft.speed_deg_s = math.copysign(left / (1.0 + gain * self._braking(shaft)), speed)
         shaft.angle_deg += shaft.speed_deg_s * step_s
         self._meet_ends(shaft)
 

@@ -25,6 +25,9 @@ STANDING_DEG: Final = 1.5
 FEWEST: Final = 4
 """Cycles of a row that anything can be said from."""
 
+NEAR_FASTEST: Final = 0.9
+"""Share of the no-load speed from which on the supply's voltage leaves next to no torque."""
+
 GRAVITY_M_S2: Final = 9.80665
 
 
@@ -97,6 +100,15 @@ def torque_of_load(model: ServoModel, load: int, ticks: int) -> float:
 def shows_torque(model: ServoModel) -> bool:
     """Say whether the load reading follows the torque of a shaft that turns too: a duty cycle does not."""
     return "duty" not in model.load_unit
+
+
+def at_voltage_limit(model: ServoModel, row: Row) -> bool:
+    """Say whether a shaft with a regulated current turned nearly as fast as it can: the voltage bounds it there.
+
+    What is missing there is no loss in proportion to the speed.
+    """
+    fastest_ticks_s = math.degrees(model.no_load_rad_s) / model.tick_deg
+    return model.current_loop and abs(row.speed_ticks_s) >= NEAR_FASTEST * fastest_ticks_s
 
 
 def torque_of_weight(grams: float, lever_cm: float) -> float:

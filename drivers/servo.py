@@ -39,6 +39,9 @@ class ServoModel:
     between which counts it lies; `load_n_m` is the torque a count stands for at standstill. Torques and speeds are the
     maker's, at `supply_v`. `gain_unit` is the share of full drive per tick of error and unit of P gain, and `gains`
     the P gains it can be set to (lowest, highest); 0 and (0, 0) where the gain is left alone.
+    `current_loop` says that the servo, as the bus here sets it up, regulates its motor's current: its torque is what is
+    asked for however fast it turns, as long as its supply can drive that current. One without is braked by its motor's
+    own voltage.
     """
 
     name: str
@@ -57,6 +60,7 @@ class ServoModel:
     gain_unit: float
     gains: tuple[int, int]
     source: str
+    current_loop: bool = False
 
     @property
     def load_signed(self) -> bool:

@@ -17,6 +17,7 @@ clear. In modes 0, 1 and 16 (current, velocity, PWM) the shaft is free, whatever
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -112,9 +113,13 @@ class DynamixelServo(FramedServo):
         }
 
     def _current_a(self, sight: Sight) -> float:
-        """Return the current: what the loop asks for where it regulates it, else what flows in the winding."""
+        """Return the current: what the loop asks for where it regulates it, else what flows in the winding.
+
+        No more flows than the supply drives against the motor's own voltage.
+        """
         if self.memory["operating_mode"] in _CURRENT_MODES:
-            return sight.duty * self.model.stall_current_a
+            own = math.radians(sight.motion.speed_deg_s) / self.model.no_load_rad_s
+            return min(max(sight.duty, -1.0 - own), 1.0 - own) * self.model.stall_current_a
         return sight.motion.current_a
 
     # --- the watchdog ---

@@ -208,6 +208,7 @@ def _model(
         gain_unit=GAIN_UNIT,
         gains=(1, table["position_p_gain"].high),
         source=_SOURCE,
+        current_loop="goal_current" in table.all,
     )
 
 

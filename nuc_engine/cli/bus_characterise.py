@@ -112,7 +112,7 @@ def command(
     is held in both directions, small ones first.
     """
     from drivers.bench_fit import fit_rows
-    from drivers.bench_torque import plan_deltas
+    from drivers.bench_torque import at_voltage_limit, plan_deltas
 
     bus_id = _id_of(url, bus_id, config, joint)
     line = open_line(url, ids=(bus_id,), config=config, model=model)
@@ -134,7 +134,8 @@ def command(
         line.close()
     for text in bench.remarks:
         note(f"{url}: {text}")
-    fit = fit_rows(rows, resolution_n_m=known.load_n_m if lever_cm is None else 0.0)
+    fitted = [row for row in rows if not at_voltage_limit(known, row)]
+    fit = fit_rows(fitted, resolution_n_m=known.load_n_m if lever_cm is None else 0.0)
     table = _table(known, servo, rows, fit, level=level, lever_cm=lever_cm)
     if out is not None:
         out.write_text(json.dumps(plain(table), indent=1, allow_nan=False) + "\n", encoding="utf-8")

@@ -170,7 +170,7 @@ def _hinge(
         name=joint.name,
         axis="0 0 1",
         range=_row((low, high)),
-        damping=_number(servo.damping_scale * kind.stall_torque_n_m / kind.omega0_rad_s),
+        damping=_number(braking_n_m_s(kind, spec)),
         frictionloss=_number(servo.frictionloss_n_m),
         armature=_number(servo.armature_kg_m2),
     )
@@ -238,6 +238,11 @@ def kind_of(motor: MotorPlan, spec: PlantSpec) -> MotorSpec:
     if kind is None:
         raise PlantSpecError((f"{spec.source}: motor.{motor.model}: missing; expected, since {motor.name} is one",))
     return kind
+
+
+def braking_n_m_s(kind: MotorSpec, spec: PlantSpec) -> float:
+    """Return the torque that a motor's own voltage costs, per rad/s: stall torque over no-load speed, scaled."""
+    return spec.servo.damping_scale * kind.stall_torque_n_m / kind.omega0_rad_s
 
 
 def servo_gain(kind: MotorSpec, spec: PlantSpec) -> float:

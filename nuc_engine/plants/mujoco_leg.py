@@ -92,6 +92,7 @@ class MujocoLeg:
         servos = servos_of(plan, spec)
         self._goal_scale, self._goal_offset, self._readout = servos.goal_scale, servos.goal_offset, servos.readout
         self._gain, self._caps, self._stall = servos.gain, servos.caps, servos.stall
+        self._loops, self._regulated = servos.loops, {}
         # The level in force; -1 for a servo without torque, `_OWN` for one that says itself how it is driven, and how.
         self._level = [-1] * len(plan.motors)
         self._own = [_FREE] * len(plan.motors)
@@ -130,7 +131,10 @@ class MujocoLeg:
         if target < self._pause:
             steps = target - self._done
             if steps > 0:
-                mujoco.mj_step(self._model, self._data, steps)
+                if self._regulated:
+                    self._run_regulated(steps)
+                else:
+                    mujoco.mj_step(self._model, self._data, steps)
                 self._done = target
             return
         self._advance_over_pauses(target)
@@ -177,6 +181,9 @@ class MujocoLeg:
         self._level[servo] = -1
         self._model.actuator_gainprm[servo, 0] = 0.0
         self._model.actuator_biasprm[servo, 1] = 0.0
+        if (regulated := self._regulated.pop(servo, None)) is not None:
+            loop, _ = regulated
+            self._model.dof_damping[loop.joint] = loop.damping_n_m_s
 
     def _close_loop(self, servo: int, level: int, cap: float, gain: float) -> None:
         """Switch the position loop on, with a torque cap (N m) and a stiffness (N m/rad)."""
@@ -184,6 +191,9 @@ class MujocoLeg:
         self._model.actuator_forcerange[servo] = (-cap, cap)
         self._model.actuator_gainprm[servo, 0] = gain
         self._model.actuator_biasprm[servo, 1] = -gain
+        if (loop := self._loops[servo]) is not None:
+            self._regulated[servo] = loop, cap
+            self._model.dof_damping[loop.joint] = 0.0
 
     def schedule(self, event: PlantEvent) -> PlantEvent:
         """Let something happen to the leg in the first step that starts at or after the event's instant.
@@ -220,8 +230,19 @@ class MujocoLeg:
 
     def _step_to(self, step: int) -> None:
         if step > self._done:
-            mujoco.mj_step(self._model, self._data, step - self._done)
+            if self._regulated:
+                self._run_regulated(step - self._done)
+            else:
+                mujoco.mj_step(self._model, self._data, step - self._done)
             self._done = step
+
+    def _run_regulated(self, steps: int) -> None:
+        """Run steps one by one: what the supply's voltage leaves of a regulated current changes with the speed."""
+        ranges, qvel = self._model.actuator_forcerange, self._qvel
+        for _ in range(steps):
+            for servo, (loop, cap) in self._regulated.items():
+                ranges[servo] = loop.bounds(cap, qvel[loop.joint])
+            mujoco.mj_step(self._model, self._data)
 
     def _record(self) -> None:
         self._check()
@@ -347,7 +368,7 @@ class MujocoLeg:
         self._data.time = last.time
         for name in ("qpos", "qvel", "ctrl", "actuator_force", "qacc_warmstart"):
             getattr(self._data, name)[:] = getattr(last, name)
-        for name in ("actuator_gainprm", "actuator_biasprm", "actuator_forcerange"):
+        for name in ("actuator_gainprm", "actuator_biasprm", "actuator_forcerange", "dof_damping"):
             getattr(model, name)[:] = getattr(last_model, name)
         self._place_ground()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nuc_engine.plan import Plan
-from nuc_engine.plants.mjcf import kind_of, servo_gain
+from nuc_engine.plants.mjcf import braking_n_m_s, kind_of, servo_gain
 from nuc_engine.plants.shaft import Shaft
 from nuc_engine.plants.spec import PlantSpec
 from nuc_engine.plants.variation import Variation
@@ -20,10 +20,32 @@ own servo; and what this meter sees of a current that the plant's own does not (
 
 
 @dataclass(frozen=True, slots=True)
+class CurrentLoop:
+    """A motor whose electronics regulate its current: while it is driven, its own voltage does not brake it.
+
+    Only the supply's voltage bounds what it gives: the stall torque at standstill, nothing at its no-load speed, more
+    when it is turned against that. `joint` is the number of the joint it turns, `damping_n_m_s` what brakes that when
+    nobody drives it.
+    """
+
+    joint: int
+    stall_n_m: float
+    no_load_rad_s: float
+    damping_n_m_s: float
+
+    def bounds(self, cap_n_m: float, speed_rad_s: float) -> tuple[float, float]:
+        """Return the lowest and the highest torque there can be at this speed, within a cap both ways (N m)."""
+        lost = self.stall_n_m * speed_rad_s / self.no_load_rad_s
+        low = min(max(-self.stall_n_m - lost, -cap_n_m), cap_n_m)
+        return low, max(min(self.stall_n_m - lost, cap_n_m), low)
+
+
+@dataclass(frozen=True, slots=True)
 class Servos:
     """By the plan's motors: goals to joint angles (rad), meters, position loops (N m/rad), torque caps (N m).
 
-    `caps` are those of the levels, `stall` is the most there is at standstill.
+    `caps` are those of the levels, `stall` is the most there is at standstill. `loops` are the current loops, None for
+    motors that have none.
     """
 
     goal_scale: list[float]
@@ -32,6 +54,7 @@ class Servos:
     gain: list[float]
     caps: list[list[float]]
     stall: list[float]
+    loops: list[CurrentLoop | None]
 
 
 def servos_of(plan: Plan, spec: PlantSpec) -> Servos:
@@ -46,7 +69,7 @@ def servos_of(plan: Plan, spec: PlantSpec) -> Servos:
             shaft.shaft_per_joint,
             shaft.shaft_offset,
             1 / kind.stall_torque_n_m,
-            1 / kind.omega0_rad_s,
+            0.0 if kind.current_loop else 1 / kind.omega0_rad_s,
             kind.stall_current_a,
             motor.tick_deg / servo.tick_deg,
             0.0 if motor.model in spec.motors else servo.dead_ticks * servo.current_tick_a,
@@ -60,6 +83,12 @@ def servos_of(plan: Plan, spec: PlantSpec) -> Servos:
         gain=[servo_gain(kind, spec) for kind in kinds],
         caps=[[cap * kind.stall_torque_n_m for cap in servo.torque_cap_by_level] for kind in kinds],
         stall=[kind.stall_torque_n_m for kind in kinds],
+        loops=[
+            CurrentLoop(motor.joint, kind.stall_torque_n_m, kind.omega0_rad_s, braking_n_m_s(kind, spec))
+            if kind.current_loop
+            else None
+            for motor, kind in zip(plan.motors, kinds, strict=True)
+        ],
     )
 
 

@@ -39,11 +39,15 @@ class PlantSpecError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class MotorSpec:
-    """One motor type at the gearbox's output: no-load speed, stall torque, stall current."""
+    """One motor type at the gearbox's output: no-load speed, stall torque, stall current.
+
+    `current_loop` as of `drivers.servo.ServoModel`: its electronics regulate the motor's current.
+    """
 
     omega0_rad_s: float
     stall_torque_n_m: float
     stall_current_a: float
+    current_loop: bool = False
 
 
 @dataclass(frozen=True, slots=True)

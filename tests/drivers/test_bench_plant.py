@@ -1,5 +1,8 @@
 """Servos on a bench: what their drive asks for, what speed costs, being held."""
 
+import math
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,3 +94,23 @@ def test_time_does_not_run_backwards_and_pieces_make_a_whole():
         pieces.advance(k * MS)
         pieces.advance((k - 1) * MS)
     assert pieces.motion(0) == whole.motion(0)
+
+
+def test_a_regulated_current_gives_what_is_asked_for_until_the_voltage_is_used_up():
+    loop = replace(MODEL, current_loop=True)
+    plant = BenchPlant([MODEL, loop])
+    for servo in (0, 1):
+        plant.drive(servo, 200.0, PER_DEG, 0.1)
+    plant.advance(20 * MS)
+    braked, free = plant.motion(0), plant.motion(1)
+    assert free.torque_n_m == pytest.approx(0.1)
+    assert braked.torque_n_m < 0.08
+    assert free.speed_deg_s > braked.speed_deg_s
+    for servo in (0, 1):
+        plant.drive(servo, 200.0, 10.0, 1.0)
+    fastest = 0.0
+    for k in range(20, 400):
+        plant.advance(k * MS)
+        fastest = max(fastest, plant.motion(1).speed_deg_s)
+    assert fastest < math.degrees(MODEL.no_load_rad_s)
+    assert fastest > 0.8 * math.degrees(MODEL.no_load_rad_s)

@@ -1,6 +1,7 @@
 """What torque a delta gives: measured on emulated servos, whose tables are known, and read from made-up rows."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from drivers.bench import VirtualPace
 from drivers.bench_fit import as_data, fit_rows, table_of
 from drivers.bench_motion import Ending, Push
 from drivers.bench_plant import BenchPlant
-from drivers.bench_torque import Hold, Row, plan_deltas, torque_of_load, torque_of_weight
+from drivers.bench_torque import Hold, Row, at_voltage_limit, plan_deltas, torque_of_load, torque_of_weight
 from drivers.errors import BusError
 from drivers.inprocess import InProcessPort
 from drivers.servo import LEVEL_SHARE, ServoAddress
@@ -194,3 +195,13 @@ def test_at_the_limit_nothing_is_learnt_of_what_speed_costs():
     # The wrong way round, as when something else turns the shaft, tells nothing either.
     dragged = [row(ticks, 0.3, speed=-5.0 * ticks, stood=False) for ticks in (4, 8, 12, 16)]
     assert fit_rows(standing + dragged).damping_n_m_s is None
+
+
+def test_rows_at_the_end_of_the_supplys_voltage_are_no_loss_to_speed():
+    fast, slow = row(40, 0.02, speed=900.0, stood=False), row(40, 0.3, speed=300.0, stood=False)
+    loop = replace(MODEL, current_loop=True, no_load_rad_s=math.radians(1000.0 * MODEL.tick_deg))
+    assert at_voltage_limit(loop, fast)
+    assert at_voltage_limit(loop, replace(fast, ticks=-40, speed_ticks_s=-900.0))
+    assert not at_voltage_limit(loop, slow)
+    assert not at_voltage_limit(loop, row(40, 1.0))
+    assert not at_voltage_limit(replace(loop, current_loop=False), fast)
