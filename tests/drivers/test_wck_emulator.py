@@ -212,6 +212,8 @@ def test_nobody_answers_at_a_rate_nobody_has():
     [
         # Out of range, twice not the same, a rate that is none, an id that is none, unknown, motion data.
         "FF E0 09 00 1E 77",
+        "FF E0 0D 01 13 7F",
+        "FF E0 0D 01 65 09",
         "FF E0 0F 50 51 6E",
         "FF E0 08 02 02 68",
         "FF E0 0C 1F 1F 6C",

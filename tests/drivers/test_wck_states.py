@@ -53,6 +53,7 @@ def test_a_wheel_leaves_its_goal_at_once_and_has_all_the_torque_there_is():
 def test_a_second_wheel_does_not_hold_the_first_one_up():
     line = Line(0, 1)
     line.ask(codec.encode_wheel(0, clockwise=False, speed=3))
+    line.now_ns += 3 * MS
     line.ask(codec.encode_wheel(1, clockwise=True, speed=3))
     line.ask(codec.encode_read(0))
     first = goals(line)
