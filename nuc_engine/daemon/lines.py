@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 from drivers.bus import Bus
 from drivers.errors import BusUrlError, PortError
-from drivers.factory import bus_on_port, parse_line
+from drivers.factory import bus_on_port, find_family, parse_line
+from drivers.held import ToldPort
 from drivers.latency import Latency
-from drivers.port import NEVER
+from drivers.lineoptions import latency_ns
+from drivers.port import NEVER, wire_ns
 from drivers.serialport import SerialPort
 from drivers.servo import ServoAddress
 from drivers.url import LineSpec
@@ -18,6 +21,9 @@ from nuc_engine.motors import addresses_of
 from nuc_engine.plan import Plan
 
 _LONGEST_VOLLEY_S = 60
+
+_REQUEST_BYTES, _SERVO_BYTES = 32, 6
+"""No family's requests of one cycle are longer than this, and this for each servo: the goals, and who is to answer."""
 
 
 class _Tape:
@@ -29,6 +35,10 @@ class _Tape:
     @property
     def hold_ns(self) -> int:
         return 0
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        return {}
 
     def write(self, data: bytes, now_ns: int) -> None:
         self.written += data
@@ -80,12 +90,34 @@ def open_lines(buses: Sequence[BusLine], plan: Plan) -> tuple[Line, ...]:
         port = _port(bus.fd, spec.baud)
         servos = servos_of(plan, motors)
         built = bus_on_port(spec, port, servos)
-        lines.append(Line(bus.name, spec.baud, port, built, motors, volley_of(spec, servos), port.flush_output))
+        told = ToldPort(port, latency_ns(spec.options))
+        volley, behind_ns = volley_of(spec, servos)
+        lines.append(Line(bus.name, spec.baud, told, built, motors, volley, port.flush_output, behind_ns))
     return tuple(lines)
 
 
-def volley_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> bytes:
-    """Return everything a bus writes to take the torque off its servos when none of them answers."""
+def volley_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[bytes, int]:
+    """Return what takes the torque off all servos, and for how long a core's last requests may hold it back (ns).
+
+    It is what their bus writes when none of them answers, but for what only asks. Where it asks separately, host and
+    servos share a wire: then there is no more of it, and it is repeated for as long as all that would have taken, which
+    is what a cycle takes with its replies, since it is not heard while servos answer.
+    """
+    said = _said_for_release(spec, servos)
+    begin, off = 0, list[bytes]()
+    for last, heard in find_family(spec.family).ear().feed(said):
+        if heard.releases:
+            off.append(said[begin : last + 1])
+        begin = last + 1
+    if not off or sum(map(len, off)) == len(said):
+        return said, 0
+    volley, again = b"", cycle(off)
+    while len(volley) < len(said):
+        volley += next(again)
+    return volley, wire_ns(_REQUEST_BYTES + _SERVO_BYTES * len(servos), spec.baud)
+
+
+def _said_for_release(spec: LineSpec, servos: Sequence[ServoAddress]) -> bytes:
     tape = _Tape()
     bus: Bus = bus_on_port(spec, tape, servos)
     now_ns = 0

@@ -1,9 +1,10 @@
 """Taking the torque off every servo when nobody else may write: first of all fast, then until all have confirmed.
 
-Requests go out back to back: the AI motor's bus has a line for each direction, so nobody has to wait for replies.
-With 18 servos at 57,600 baud the last one is limp 12.5 ms after the first byte; asked one by one, with a servo or two
-that do not answer, it could take three times as long. Then every servo is asked again, one by one, and its reply
-counts.
+Requests go out back to back. The AI motor's bus has a line for each direction, so nobody has to wait for replies: with
+18 servos at 57,600 baud the last one is limp 12.5 ms after the first byte; asked one by one, with a servo or two that
+do not answer, it could take three times as long. Where host and servos share a wire, what is said while servos answer
+the dead core is lost: there one request for all is repeated for as long as they may talk. Then every servo is asked
+again, one by one or in a group, and its reply counts.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from drivers.servo import ReplyStatus
 from nuc_engine.daemon.block import Word
 
 FRAME_BYTES = 4
+"""What is waited for before the volley: a frame of the AI motor's, which is not to be cut in two. Whatever longer ones
+of others are cut, a volley that is repeated begins anew behind them."""
+
 SETTLE_NS = 2_000_000
 """How long after the last request of the volley replies may still come."""
 
@@ -49,9 +53,10 @@ class Clock(Protocol):
 class Line:
     """One bus as the guardian uses it. `motors` are the plan's numbers of the bus's servos, in their order.
 
-    `volley` is the bytes that take the torque off all of them; `discard` throws away what waits to be sent. What came
-    in is left for later: reading may have to wait for a worker of the kernel. Both raise PortError when the device is
-    gone.
+    `port` says how long the adapter may hold replies back, and takes the `volley`: the bytes that take the torque off
+    all of them. `discard` throws away what waits to be sent; what can not be thrown away may hold the volley back by
+    `behind_ns`. What came in is left for later: reading may have to wait for a worker of the kernel. Both raise
+    PortError when the device is gone.
     """
 
     name: str
@@ -61,6 +66,7 @@ class Line:
     motors: tuple[int, ...]
     volley: bytes
     discard: Callable[[], None]
+    behind_ns: int = 0
     lost: bool = False
 
 
@@ -95,16 +101,16 @@ class Release:
         return not line.lost and any(self._words[Word.UNCONFIRMED] >> motor & 1 for motor in line.motors)
 
     def _fire(self) -> None:
-        """Send every request back to back, behind at most one frame that was under way."""
+        """Send every request back to back, behind what was under way."""
         for line in self.lines:
             self._attempt(line, line.discard)
         self._pause(self._clock.now_ns + max(wire_ns(FRAME_BYTES, line.baud) for line in self.lines))
         now_ns = self._clock.now_ns
         for line in self.lines:
             self._attempt(line, lambda line=line: line.port.write(line.volley, now_ns))
-        longest = max(wire_ns(len(line.volley), line.baud) for line in self.lines)
-        held = max(line.port.hold_ns for line in self.lines)
-        self._pause(now_ns + longest + held + SETTLE_NS)
+        # A reply that came later than that could be taken for the answer to what is asked next.
+        last = max(line.behind_ns + wire_ns(len(line.volley), line.baud) + line.port.hold_ns for line in self.lines)
+        self._pause(now_ns + last + SETTLE_NS)
 
     def _ask(self, until_ns: int) -> None:
         """Ask every servo of the lines on which somebody has not confirmed, and note who did."""

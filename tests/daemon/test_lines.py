@@ -65,10 +65,10 @@ def test_a_motor_without_a_bus_and_a_bus_without_a_motor_are_refused(plan, names
 
 def test_the_volley_takes_the_torque_off_every_servo_and_nothing_else(plan):
     servos = (*servos_of(plan, (0, 1, 2, 3)), ServoAddress(17, "x"), ServoAddress(30, "y"))
-    volley = volley_of(parse_line("aimotor:///dev/x"), servos)
+    volley, behind_ns = volley_of(parse_line("aimotor:///dev/x"), servos)
     requests = [request for _, request in RequestParser().feed(volley)]
     assert [(request.op, request.bus_id) for request in requests] == [(Op.PASSIVE, s.bus_id) for s in servos]
-    assert len(volley) == 4 * len(servos)
+    assert (len(volley), behind_ns) == (4 * len(servos), 0)
 
 
 def test_a_port_is_found_again_under_its_name(pty):
