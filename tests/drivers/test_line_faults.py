@@ -63,13 +63,17 @@ def test_one_bit_is_turned_over_any_bit_of_any_byte():
 
 
 def test_one_byte_is_put_in_any_byte_anywhere():
-    line, places, values = layer(insert=1.0), set(), set()
+    line, places, values = layer(insert=1.0), [0, 0, 0], set()
     for _ in range(4000):
         said = line.garble(b"\x01\x02")
         assert len(said) == 3
-        places |= {k for k in range(3) if said[:k] + said[k + 1 :] == b"\x01\x02"}
-        values |= {*said}
-    assert places == {0, 1, 2}
+        fitting = [k for k in range(3) if said[:k] + said[k + 1 :] == b"\x01\x02"]
+        assert fitting
+        # A byte that is doubled may have been put in before or behind.
+        if len(fitting) == 1:
+            places[fitting[0]] += 1
+        values.add(said[fitting[0]])
+    assert all(1200 < count < 1450 for count in places)
     assert values == {*range(256)}
     assert counted(line) == {"insert": 4000}
 

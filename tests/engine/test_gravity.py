@@ -20,7 +20,7 @@ from nuc_engine.plants.spec import PlantSpecError, load_spec
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Board
 from nuc_engine.tasks.muscle_conversion import MuscleConversion
-from nuc_engine.tasks.weight import holding_torques
+from nuc_engine.tasks.weight import Weight, holding_torques
 
 CONFIGS = ("lin_roach", "lin_stickmiddle")
 PLANS = {config: prepare_bout(config, None).plan for config in CONFIGS}
@@ -120,6 +120,28 @@ def test_a_share_is_from_none_to_all(share):
 def test_without_masses_there_is_no_compensation():
     with pytest.raises(PlanError, match=r"needs the masses in plant\.toml"):
         compensated(PLANS["lin_roach"], Path("nowhere") / "plant.toml", 0.5)
+
+
+def test_of_a_motor_nobody_knows_no_weight_is_worked_out():
+    plan = PLANS["lin_roach"]
+    for family in ("aimotor", "nobody"):
+        motors = tuple(replace(motor, model="X-1", family=family) for motor in plan.motors)
+        with pytest.raises(PlantSpecError, match=r"motor\.X-1: missing"):
+            with_gravity(replace(plan, motors=motors), SPECS["lin_roach"], 0.5)
+
+
+def test_the_weight_is_added_to_what_muscles_say():
+    plan, angles = PLANS["lin_roach"], (20.0, 2.3, 60.0, 80.0)
+    plan = with_gravity(plan, SPECS["lin_roach"], 1.0)
+    assert plan.gravity is not None
+    store = Store(plan)
+    for motor, angle in zip(plan.motors, angles, strict=True):
+        store.write(motor.angle, (angle,))
+    weight, from_nothing, from_muscles = Weight(plan.gravity, store), [0.0] * 4, [10.0, 20.0, -30.0, -40.0]
+    weight.add(from_nothing)
+    weight.add(from_muscles)
+    assert max(map(abs, from_nothing)) > 0.1
+    assert np.array(from_muscles) - from_nothing == pytest.approx([10.0, 20.0, -30.0, -40.0])
 
 
 def test_a_plant_that_is_none_is_refused():
