@@ -42,9 +42,11 @@ CASES = (
     Case("XL430-W250", "emulated:dynamixel?baud=1000000", 1.0),
     Case("XM430-W350", "emulated:dynamixel?baud=1000000"),
     Case("XM430-W350", "emulated:dynamixel?baud=115200"),
-    Case("XM430-W350", "emulated:dynamixel?baud=1000000", 1.0),
+    Case("XM430-W350", "emulated:dynamixel?baud=115200", 4.0),
+    Case("XM430-W350", "emulated:dynamixel?baud=115200", 1.0),
     Case("XL330-M288", "emulated:dynamixel?baud=1000000"),
-    Case("XL330-M288", "emulated:dynamixel?baud=1000000", 1.0),
+    Case("XL330-M288", "emulated:dynamixel?baud=115200", 1.0),
+    Case("XL330-M288", "emulated:dynamixel?baud=115200", 4.0),
     Case("STS3215", "emulated:feetech"),
     Case("STS3215", "emulated:feetech?baud=115200"),
     Case("STS3215", "emulated:feetech", 1.0),
@@ -71,7 +73,7 @@ def run_case(case: Case, seed: int) -> Outcome:
         result = run_bout(BoutSpec(config, out, duration_s=DURATION_S, seed=seed, bus=case.bus))
         rate = result.cycles / max(result.simulated_s, 1e-9)
         if result.state != "complete":
-            return Outcome(result.reason, False, float("nan"), rate)
+            return Outcome(result.reason.partition(":")[0], False, float("nan"), rate)
         try:
             verdict = judge(load_bout(out).tracks(), "FWD", (0, DURATION_S))
         except AnalysisError as error:
@@ -87,7 +89,7 @@ def row(case: Case, outcomes: list[Outcome]) -> str:
     for outcome in outcomes:
         if not outcome.stepping:
             others[outcome.kind] = others.get(outcome.kind, 0) + 1
-    strength = "as it brakes" if case.strength is None else f"{case.strength:g}"
+    strength = "as adapted" if case.strength is None else f"{case.strength:g}"
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))
     rate = statistics.median(outcome.cycles_per_s for outcome in outcomes)
     model = case.model or "AI-1001, AI-701"
@@ -110,7 +112,8 @@ def main() -> None:
             found[case].append(future.result())
             sys.stderr.write(f"{case.model or 'AI'} {case.bus}, seed {seed}: {found[case][-1].kind}\n")
     lines = [
-        f"`{CONFIG}`, forward stepping, {DURATION_S:g} s, seeds {first} to {last}: `python -m benchmarks.servos`",
+        f"`{CONFIG}`, forward stepping, {DURATION_S:g} s, seeds {first} to {last}: "
+        f"`python -m benchmarks.servos --seeds {first}:{last}`",
         "",
         "| servos | bus | strength | cycles/s | steps | step period | else |",
         "|---|---|---|---|---|---|---|",

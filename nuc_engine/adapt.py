@@ -37,6 +37,8 @@ _REACHED = 0.1
 """How far the stiffness a servo can be set to may be from the one that is wanted, as a share, without being told."""
 _STRONG, _STRONGEST = 1.5, 100.0
 """Times the old torque above which it is told, and above which it is a slip."""
+_UNBRAKED_STRENGTH = 4.0
+"""Times the old torque with which the emulated cockroach leg steps on servos that do not brake (docs/servos.md)."""
 
 
 class AdaptError(Exception):
@@ -98,7 +100,7 @@ def adapt(config: str, model_name: str, ids: Sequence[int] | None = None, streng
     """Return a configuration with motors of a model; `ids` are their bus ids in the joints' order, or as they were.
 
     With `strength` a unit of muscle output is so many times as much torque as before, else as many times as the new
-    servo brakes more when it is turned, or as much where it does not brake. Rounds of exchanges take at least as long
+    servo's torque falls more with speed. Rounds of exchanges take at least as long
     as they did: what a delta that is held brakes is part of what a leg was tuned with.
     Raises AdaptError, NotFound or PlantSpecError.
     """
@@ -226,8 +228,8 @@ def _adapted_motor(old: _Old, joint: str, target: ServoModel, bus_id: int, stren
     servo, slope = old.servo, old.tick_deg / target.tick_deg
     middle, old_middle = sum(target.positions) / 2, sum(old.positions) / 2
     if strength is None:
-        # A regulated current does not brake at all: there is nothing to make up for.
-        strength = 1.0 if target.current_loop else target.stall_torque_n_m / target.no_load_rad_s / old.braking
+        # Where a regulated current keeps a motor from braking, its supply's voltage still bounds it on the same line.
+        strength = target.stall_torque_n_m / target.no_load_rad_s / old.braking
 
     def turned(raw: float) -> float:
         return middle + slope * (raw - old_middle)
@@ -343,10 +345,16 @@ def _warnings(motors: Sequence[AdaptedMotor], target: ServoModel, spec: PlantSpe
             f"a unit of muscle output is up to {most:.1f} times as much torque as before, since a {target.name} brakes"
             " as much more: begin on a real leg with a small --strength and at the weakest level (motor_speed 4)"
         )
-    if target.current_loop:
+    weaker = any(target.stall_torque_n_m * made.strength < (made.motor.torque_limit_n_m or 0.0) for made in motors)
+    if weaker:
         found.append(
-            f"a {target.name} regulates its motor's current: its own voltage does not slow joints down as that of AI"
-            " motors did, and the emulated cockroach leg does not step on it, whatever the --strength"
+            f"a {target.name} is weaker than the motors before: a leg that was tuned for them does not step on it"
+            " (the emulated cockroach leg does not, whatever the --strength)"
+        )
+    elif target.current_loop and min(made.strength for made in motors) < _UNBRAKED_STRENGTH:
+        found.append(
+            f"a {target.name} regulates its motor's current, so that its own voltage does not slow joints down: with"
+            f" less than {_UNBRAKED_STRENGTH:g} times the torque the emulated cockroach leg does not step on it"
         )
     for made in motors:
         motor, wanted = made.motor, made.motor.stiffness_n_m_deg or 0.0

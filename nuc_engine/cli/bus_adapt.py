@@ -17,8 +17,8 @@ from nuc_engine.cli.params import Command, as_json, configuration
 if TYPE_CHECKING:
     from nuc_engine.adapt import Adapted, AdaptedMotor
 
-_RATES: Mapping[str, int] = MappingProxyType({"dynamixel": 1_000_000, "feetech": 115_200})
-"""Rates at which the emulated cockroach leg steps (docs/servos.md)."""
+_RATES: Mapping[str, int] = MappingProxyType({"XL330-M288": 1_000_000, "XL430-W250": 1_000_000, "XM430-W350": 115_200})
+"""Rates at which the emulated cockroach leg steps best, where not at the factory's (docs/servos.md)."""
 
 
 @click.command(
@@ -116,12 +116,13 @@ def _print(folder: Path, adapted: Adapted) -> None:
         )
         say(f"{made.joint:<{width}}  " + _line(numbers))
     name = folder.name if folder.parent == Path("configs") else folder
-    say(f"nuc run {name} --bus '{_bus(adapted.family)}'")
+    say(f"nuc run {name} --bus '{_bus(adapted)}'")
 
 
-def _bus(family: str) -> str:
-    """Return an emulated bus of a family, at a rate at which a leg steps."""
-    return f"emulated:{family}" + (f"?baud={_RATES[family]}" if family in _RATES else "")
+def _bus(adapted: Adapted) -> str:
+    """Return an emulated bus of the family, at a rate at which a leg steps."""
+    rate = _RATES.get(adapted.model)
+    return f"emulated:{adapted.family}" + (f"?baud={rate}" if rate else "")
 
 
 def _line(words: Sequence[str]) -> str:

@@ -69,8 +69,19 @@ def test_adapted_motors_keep_the_rate_of_the_ai_motors_the_leg_was_tuned_on(conf
     assert {round(made.motor.cycle_min_ms or 0.0, 1) for made in found.motors} == {cycle_ms}
 
 
-def test_a_servo_that_does_not_brake_gets_the_old_torques_and_a_warning():
-    for model, unbraked in (("XM430-W350", True), ("XL330-M288", True), ("XL430-W250", False), ("STS3215", False)):
-        found = adapt("lin_roach", model)
-        assert any("does not step" in text for text in found.warnings) is unbraked, model
-        assert all((made.strength == 1.0) is unbraked for made in found.motors), model
+@pytest.mark.parametrize(
+    ("model", "strength", "said"),
+    [
+        ("XL330-M288", None, "weaker than the motors before"),
+        ("XL330-M288", 4.0, "weaker than the motors before"),
+        ("XM430-W350", 1.0, "regulates its motor's current"),
+        ("XM430-W350", None, ""),
+        ("XM430-W350", 4.0, ""),
+        ("XL430-W250", 1.0, ""),
+        ("STS3215", None, ""),
+    ],
+)
+def test_what_the_emulated_leg_does_not_step_on_is_said(model, strength, said):
+    warnings = [text for text in adapt("lin_roach", model, strength=strength).warnings if "does not step" in text]
+    assert len(warnings) == bool(said)
+    assert all(said in text for text in warnings)
