@@ -9,12 +9,13 @@ import pytest
 from drivers.bus import READ_ONLY
 from nuc_engine.changes import Control
 from nuc_engine.controls import Controls, refusal
+from nuc_engine.executive import Executive
 from nuc_engine.guard import Guard
 from nuc_engine.rulecheck import free_ranges
 from nuc_engine.tasks.board import Drive
 from nuc_engine.tasks.motor_action import MotorAction
 from nuc_engine.tasks.motor_conversion import MotorConversion
-from tests.engine.models import ScriptedBus
+from tests.engine.models import ScriptedBus, Trace, one_joint
 from tests.engine.test_tasks import Bench, act, convert
 
 FINE = {
@@ -79,6 +80,20 @@ def test_a_measured_table_says_how_many_ticks_and_its_end_is_counted():
     assert [goals[0] - 2000 for _, goals in bus.goals] == [32, -32, 0, 60, 60]
     assert action.scales[0] is not None
     assert action.scales[0].beyond == 1
+
+
+@pytest.mark.parametrize(("end_n_m", "beyond"), [(1e-6, True), (1e6, False)])
+def test_a_run_tells_how_often_its_tables_had_no_such_torque(end_n_m, beyond):
+    table = ((-60.0, -end_n_m), (0.0, 0.0), (60.0, end_n_m))
+    plan = one_joint(motor=FINE | {"torque_table": table, "delta_torque_n_m": 0.01})
+    executive = Executive(plan, ScriptedBus(lambda now, goals: [(2000, 0)]), Trace())
+    executive.run_until(200_000_000)
+    (count,) = executive.beyond_tables
+    assert (count > 5) is beyond
+    assert beyond or count == 0
+    plain = Executive(one_joint(), ScriptedBus(lambda now, goals: [(140, 0)]), Trace())
+    plain.run_until(200_000_000)
+    assert plain.beyond_tables == [0]
 
 
 def test_a_force_command_is_in_units_of_muscle_output_too():
