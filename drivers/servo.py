@@ -20,8 +20,8 @@ class ServoAddress:
     """One servo on a bus: its id on the wire, its name in the configuration, its model (`1001`, `XM430-W350`).
 
     `stiffness_n_m_deg` is the torque per degree of error its own position loop is to have; 0: what the factory's gain
-    makes, whatever another program has set. `torque_limit_n_m` is the most torque it is to give at level 0; 0: as much as
-    the model can, within what is set in the servo. Families that can not set them ignore them.
+    makes, whatever another program has set. `torque_limit_n_m` is the most torque it is to give at level 0; 0: as much
+    as the model can, within what is set in the servo. Families that can not set them ignore them.
     """
 
     bus_id: int

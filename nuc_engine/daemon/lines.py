@@ -23,7 +23,7 @@ from nuc_engine.plan import Plan
 _LONGEST_VOLLEY_S = 60
 
 _REQUEST_BYTES, _SERVO_BYTES = 32, 6
-"""No family's requests of one cycle are longer than this, and this for each servo: the goals, and who is to answer."""
+"""What the requests of a cycle that drives are at most, and for each servo: its goal, and that it is to answer."""
 
 
 class _Tape:
