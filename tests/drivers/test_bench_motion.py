@@ -124,6 +124,23 @@ def test_a_shaft_that_fell_while_its_servo_was_without_power_is_not_torn_back():
     assert move.ending is Ending.DONE
 
 
+def test_a_goal_that_was_overtaken_goes_back_to_the_target_without_waiting_for_the_shaft():
+    rig = Rig(3)
+    move = rig.move([200])
+    looks = []
+    for look in move.run(never):
+        looks.append(look)
+        if look.time_ns > 0.5e9:
+            # Somebody turns the shaft past its target, slowly enough to be believed, and holds it there.
+            rig.plant.hold(0)
+            rig.plant._shafts[0].angle_deg = min(rig.plant._shafts[0].angle_deg + 4 * TICK, 230 * TICK)
+    assert looks[-1].positions == (230,)
+    # Not torn back: two lags from the shaft at most, then on to the target at its rate.
+    driven = [look.goals[0] for look in looks if look.goals[0] != READ_ONLY]
+    assert driven[-1] == 200
+    assert move.ending is Ending.SHORT
+
+
 def test_short_of_a_goal_that_is_within_the_lag_is_told():
     rig = Rig(3)
     rig.plant.hold(0)
