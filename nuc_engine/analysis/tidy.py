@@ -20,10 +20,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.factory import DEFAULT_FAMILY, find_family
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import PLANT_FILE, Log, Logs, load_bout, read_logs
 from nuc_engine.analysis.tables import read_integers
+from nuc_engine.plan import Plan
 from nuc_engine.recording.columns import describe_columns
 
 TABLES: Mapping[str, str] = {
@@ -93,7 +95,7 @@ def tidy_bout(folder: Path | str, grid_s: float | None = None) -> TidyBout:
     told = _told(logs)
     tables = [_table(logs, file, log, told.get(file, {})) for file, log in logs.files.items() if not log.missing]
     if grid_s is not None:
-        tables.append(_unified(load_bout(folder), grid_s, told))
+        tables.append(_unified(load_bout(folder), grid_s, told, logs.plan))
     about = {
         "configuration": logs.label,
         "bout": folder.resolve().name,
@@ -189,7 +191,7 @@ def _table(logs: Logs, file: str, log: Log, told: Told) -> TidyTable:
     states = {joint.name: joint for joint in logs.plan.joints}
     for k, name in enumerate(log.columns):
         cells = _cells(logs.folder / file, k, name, log)
-        unit, meaning = _explained(told.get(name, {}), log.units[k], name)
+        unit, meaning = _explained(told.get(name, {}), log.units[k], name, logs.plan)
         columns.append(Column(name, unit, meaning, cells))
         joint = states.get(name.removesuffix(".state")) if name.endswith(".state") else None
         if joint is not None:
@@ -215,25 +217,32 @@ def _state_name(logs: Logs, code: float) -> str | None:
     return logs.plan.states[whole].name if 0 <= whole < len(logs.plan.states) else None
 
 
-def _explained(column: Mapping[str, Any], unit: str, name: str) -> tuple[str, str]:
+def _explained(column: Mapping[str, Any], unit: str, name: str, plan: Plan) -> tuple[str, str]:
     more = [f"{key} {str(column[key]).replace(': ', ', ')}" for key in ("sign", "frame") if column.get(key)]
     meaning = str(column.get("meaning") or name)
-    return unit or str(column.get("unit") or "") or _unit_by_use(column), "; ".join([meaning, *more])
+    return unit or str(column.get("unit") or "") or _unit_by_use(column, plan), "; ".join([meaning, *more])
 
 
-def _unit_by_use(column: Mapping[str, Any]) -> str:
+def _unit_by_use(column: Mapping[str, Any], plan: Plan) -> str:
     """Return the unit of a sensor whose configuration names none, by what the engine uses it for."""
     if "motor" not in column:
         return ""
-    return "deg" if "frame" in column else "tick (18.4 mA)"
+    if "frame" in column:
+        return "deg"
+    motor = next((motor for motor in plan.motors if motor.name == column["motor"]), None)
+    if motor is None or motor.family == DEFAULT_FAMILY:
+        return "tick (18.4 mA)"
+    # What a unit is, the configuration decides by its currentScale.
+    unit = find_family(motor.family).models[motor.model].load_unit
+    return f"{1 / motor.load_scale:.4g} counts of {unit}" if motor.load_scale not in (0.0, 1.0) else unit
 
 
-def _unified(bout: Bout, grid_s: float, told: Mapping[str, Told]) -> TidyTable:
+def _unified(bout: Bout, grid_s: float, told: Mapping[str, Told], plan: Plan) -> TidyTable:
     series = bout.on_grid(grid_s)
     known = {name: column for columns in told.values() for name, column in columns.items()}
     columns = [Column("time_s", "s", "time since engine start", series.t_s)]
     for k, name in enumerate(series.columns):
-        unit, meaning = _explained(known.get(name, {}), series.units[k], name)
+        unit, meaning = _explained(known.get(name, {}), series.units[k], name, plan)
         columns.append(Column(name, unit, meaning, series.values[:, k]))
         if name.endswith(".state"):
             codes = np.where(np.isnan(series.values[:, k]), -1, series.values[:, k]).astype(int)

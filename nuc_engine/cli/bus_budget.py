@@ -252,8 +252,8 @@ def _print(
     line: Line, budget: Budget, pause_ns: int, adapter: Adapter, advice: Sequence[str], reached: Sequence[Reached]
 ) -> None:
     form = budget.form
-    what = f"{count(budget.servos, 'servo')} of family {line.family.name} at {line.baud} bit/s"
-    say(f"{what}: {form.title}; {adapter.title}")
+    say(f"{count(budget.servos, 'servo')} of family {line.family.name} at {line.baud} bit/s; {adapter.title}")
+    say(form.title)
     say()
     parts = (
         ("wire", budget.wire_ns, f"{budget.bytes} bytes"),
@@ -288,18 +288,25 @@ def _print(
 
 
 def _print_forms(line: Line, budget: Budget, adapter: Adapter) -> None:
-    """Print Hz by form and rate."""
+    """Print Hz by rate and form, named as the URL asks for it, and the bytes of a cycle."""
     from drivers.budget import forms_of, predict
 
-    say(heading(f"{'Hz by form':<34}  {'bytes':>5}" + "".join(f"  {baud:>8}" for baud in line.family.bauds)))
-    for form in forms_of(line.family.name):
-        cells: list[str] = []
-        for baud in line.family.bauds:
-            other = predict(form, budget.servos, baud, turnaround_ns=line.turnaround_ns, adapter=adapter)
-            text = f"{other.rate_hz:>8.1f}"
-            cells.append(click.style(text, bold=True) if form == budget.form and baud == budget.baud else text)
-        option = f" ({form.option}=1)" if form.option else ""
-        say(f"{form.name + option:<34}  {form.drive.bytes.of(budget.servos):>5}  {'  '.join(cells)}")
+    forms = forms_of(line.family.name)
+    names = [f"{form.option}=1 " if form.option else f"{form.name} " for form in forms]
+    widths = [max(len(name), 9) for name in names]
+
+    def row(begin: str, cells: Sequence[str]) -> str:
+        return f"{begin:>8}" + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+
+    say(heading(row("bit/s", names)) + "  Hz; * this bus")
+    for baud in line.family.bauds:
+        found = [
+            predict(form, budget.servos, baud, turnaround_ns=line.turnaround_ns, adapter=adapter) for form in forms
+        ]
+        here = [baud == budget.baud and form == budget.form for form in forms]
+        cells = [f"{one.rate_hz:.1f}{'*' if this else ' '}" for one, this in zip(found, here, strict=True)]
+        say(row(str(baud), cells).rstrip())
+    say(row("bytes", [f"{form.drive.bytes.of(budget.servos)} " for form in forms]).rstrip())
 
 
 def _words(found: Reached) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +17,7 @@ from nuc_engine.cli import wallclock
 from nuc_engine.cli.bus_force import DEFAULT_LEVEL, only_servo, tick_torque
 from nuc_engine.cli.bus_params import NS, Counter, config_option, let_go, model_option, url_argument
 from nuc_engine.cli.buslines import BenchLine, Stop, family_of, open_line, plan_for
-from nuc_engine.cli.errors import BAD
+from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import heading, note, plain, say, say_json
 from nuc_engine.cli.params import Command, as_json
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from drivers.servo import ServoAddress, ServoModel
 
 _PERIOD_NS = 10_000_000
+_MOST_GRAMS = 50_000.0
 _BEYOND = 1.4
 """The largest delta, where none is given, as a share of that at which the level's torque should be reached."""
 
@@ -115,6 +119,7 @@ def command(
     from drivers.bench_torque import at_voltage_limit, plan_deltas
 
     bus_id = _id_of(url, bus_id, config, joint)
+    _check_places(out, figure)
     line = open_line(url, ids=(bus_id,), config=config, model=model)
     try:
         servo, known = only_servo(line, bus_id, model)
@@ -123,17 +128,23 @@ def command(
         deltas = plan_deltas(largest or _largest(known, servo, level), steps)
         bench = _Bench(line, servo, known, level=level, hold_s=hold, rest_s=rest, most_deg=most)
         ask = not (yes or line.emulated)
+        rows: list[Row] = []
         with Stop() as stop:
             try:
-                rows = bench.held(deltas, stop, lever_cm, ask=ask)
+                bench.held(rows, deltas, stop, lever_cm, ask=ask)
                 if free and not stop():
-                    rows += bench.free(deltas, stop, ask=ask)
+                    bench.free(rows, deltas, stop, ask=ask)
+            except (KeyboardInterrupt, click.Abort):
+                # Ctrl-C where somebody was asked for something.
+                stop.asked = True
             finally:
                 bench.let_go()
     finally:
         line.close()
     for text in bench.remarks:
         note(f"{url}: {text}")
+    if stop():
+        return _report_stopped(url, known, rows, bench, asked=len(deltas) * (1 + free), as_json=as_json)
     fitted = [row for row in rows if not at_voltage_limit(known, row)]
     fit = fit_rows(fitted, resolution_n_m=known.load_n_m if lever_cm is None else 0.0)
     table = _table(known, servo, rows, fit, level=level, lever_cm=lever_cm)
@@ -174,27 +185,27 @@ class _Bench:
         self.remarks: list[str] = []
         self.released = False
 
-    def held(self, deltas: Sequence[int], stop: Stop, lever_cm: float | None, *, ask: bool) -> list[Row]:
-        """Measure with the horn held."""
+    def held(self, rows: list[Row], deltas: Sequence[int], stop: Stop, lever_cm: float | None, *, ask: bool) -> None:
+        """Measure with the horn held; rows are added as they come."""
         if ask:
             _wait_for(stop, "hold the horn against a stop in both directions, or the lever against the scales")
         if self._line.plant is not None:
             self._line.plant.hold(0)
-        rows = self._rows(deltas, stop)
-        return [row if lever_cm is None else _with_scales(row, lever_cm, stop) for row in rows]
+        found = self._rows(deltas, stop)
+        rows.extend(row if lever_cm is None else _with_scales(row, lever_cm, stop) for row in found)
 
-    def free(self, deltas: Sequence[int], stop: Stop, *, ask: bool) -> list[Row]:
+    def free(self, rows: list[Row], deltas: Sequence[int], stop: Stop, *, ask: bool) -> None:
         """Measure with nothing at the horn: only what turned counts."""
         from drivers.bench_torque import shows_torque
 
         if not shows_torque(self._model):
             self.remarks.append(f"--free is left out: the load of {self._model.name} is a duty cycle, no torque")
-            return []
+            return
         if ask:
             _wait_for(stop, "take the stop away: the shaft will turn, by --most at most each time")
         if self._line.plant is not None:
             self._line.plant.hold(0, held=False)
-        return [row for row in self._rows(deltas, stop) if not row.stood]
+        rows.extend(row for row in self._rows(deltas, stop) if not row.stood)
 
     def let_go(self) -> None:
         """Take the torque off for good."""
@@ -278,8 +289,48 @@ def _with_scales(row: Row, lever_cm: float, stop: Stop) -> Row:
     """Ask what the scales showed while the delta was held."""
     from drivers.bench_torque import torque_of_weight
 
-    grams = stop.prompt(f"{row.ticks:+d} ticks: grams on the scales", type=float)
+    grams = stop.prompt(f"{row.ticks:+d} ticks: grams on the scales", value_proc=_grams)
     return replace(row, torque_n_m=torque_of_weight(grams, lever_cm) * (1 if row.ticks > 0 else -1), spread_n_m=0.0)
+
+
+def _grams(text: str) -> float:
+    """Return what was typed. Raises UsageError, after which the question is asked again."""
+    try:
+        grams = float(text.replace(",", "."))
+    except ValueError:
+        grams = math.nan
+    if not 0.0 <= grams <= _MOST_GRAMS:
+        raise click.UsageError(f"{text!r} is no weight: expected grams, 0 to {_MOST_GRAMS:g}")
+    return grams
+
+
+def _check_places(out: Path | None, figure: Path | None) -> None:
+    """Raise Refused where a file can not be written or drawn: that is known before anything is measured."""
+    for path in (path for path in (out, figure) if path is not None):
+        if not path.parent.is_dir():
+            raise Refused(f"{path}: there is no folder {path.parent}; make it first")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise Refused(f"{path}: may not be written here; choose another place")
+    if figure is not None and find_spec("matplotlib") is None:
+        raise Refused("nuc bus characterise: --figure needs matplotlib: pip install nuc-engine[plot]")
+
+
+def _report_stopped(
+    url: str, model: ServoModel, rows: Sequence[Row], bench: _Bench, *, asked: int, as_json: bool
+) -> int:
+    """Say what was measured before somebody stopped it: no fit, and no table anybody could drive a leg with."""
+    errors = [f"stopped after {len(rows)} of {asked} deltas: nothing is fitted, no file is written"]
+    if not bench.released:
+        errors.append("the torque is not confirmed to be off")
+    if as_json:
+        told = [{**plain(row), "ending": row.ending.name.lower()} for row in rows]
+        say_json({"ok": False, "url": url, "rows": told, "errors": errors})
+        return BAD
+    if rows:
+        _print_rows(model, rows)
+    for error in errors:
+        note(f"{url}: {error}")
+    return BAD
 
 
 def _table(
@@ -304,7 +355,7 @@ def _table(
     }
 
 
-def _print(model: ServoModel, servo: ServoAddress, rows: Sequence[Row], fit: Fit) -> None:
+def _print_rows(model: ServoModel, rows: Sequence[Row]) -> None:
     truth = any(row.true_n_m is not None for row in rows)
     say(
         heading(
@@ -316,6 +367,10 @@ def _print(model: ServoModel, servo: ServoAddress, rows: Sequence[Row], fit: Fit
         shaft = "stood" if row.stood else "turned"
         speed = row.speed_ticks_s * model.tick_deg
         say(f"{row.ticks:>+6}  {row.torque_n_m:>8.4f}  {row.spread_n_m:>7.4f}  {speed:>7.1f}  {shaft:<6}{really}")
+
+
+def _print(model: ServoModel, servo: ServoAddress, rows: Sequence[Row], fit: Fit) -> None:
+    _print_rows(model, rows)
     slope = fit.per_tick_n_m
     by_table = tick_torque(model, servo)
     interval = f"{slope.low:.6f} to {slope.high:.6f}"

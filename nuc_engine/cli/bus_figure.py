@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drivers.bench_fit import Fit
-from drivers.bench_torque import Row
+from drivers.bench_torque import Row, at_voltage_limit
 from drivers.servo import ServoModel
 from nuc_engine.analysis.canvas import house_style, new_figure, save_png
 from nuc_engine.analysis.palette import FAINT, INK
@@ -44,10 +44,16 @@ def draw_torque(path: Path, model: ServoModel, rows: Sequence[Row], fit: Fit, by
         left.legend(loc="upper left")
         if turning:
             right = axes[1]
-            speeds = [row.speed_ticks_s * model.tick_deg for row in turning]
-            lost = [fit.torque_n_m(row.ticks) - row.torque_n_m for row in turning]
+            bounded = [row for row in turning if at_voltage_limit(model, row)]
+            speeds = [row.speed_ticks_s * model.tick_deg for row in turning if row not in bounded]
+            lost = [fit.torque_n_m(row.ticks) - row.torque_n_m for row in turning if row not in bounded]
             right.plot(speeds, lost, "s", markersize=4, color=_ORANGE, label="measured, shaft free")
-            if fit.damping_n_m_s is not None:
+            if bounded:
+                fast = [row.speed_ticks_s * model.tick_deg for row in bounded]
+                none = [fit.torque_n_m(row.ticks) - row.torque_n_m for row in bounded]
+                open_ = {"markerfacecolor": "none", "markeredgecolor": _ORANGE, "label": "at the supply's voltage"}
+                right.plot(fast, none, "s", markersize=4, **open_)
+            if fit.damping_n_m_s is not None and speeds:
                 ends = [min(speeds), max(speeds)]
                 slope = fit.damping_n_m_s.value / model.tick_deg
                 right.plot(ends, [slope * speed for speed in ends], color=INK, label="fit")

@@ -107,7 +107,8 @@ def command(
     finally:
         line.close()
     errors = list(bus.refusals) if not _went_well(push) else []
-    return _report(url, push, last, servo, known, delta, errors, released=released, as_json=as_json)
+    limit = limit_n_m(known, servo, level)
+    return _report(url, push, last, servo, known, delta, limit, errors, released=released, as_json=as_json)
 
 
 def only_servo(line: BenchLine, bus_id: int, model: str | None) -> tuple[ServoAddress, ServoModel]:
@@ -122,6 +123,14 @@ def only_servo(line: BenchLine, bus_id: int, model: str | None) -> tuple[ServoAd
 def tick_torque(model: ServoModel, servo: ServoAddress) -> float:
     """Return the torque of a tick of delta by the model's table, with the stiffness the servo is set to (N m)."""
     return model.tick_torque_n_m(model.gain_for(servo.stiffness_n_m_deg))
+
+
+def limit_n_m(model: ServoModel, servo: ServoAddress, level: int) -> float:
+    """Return the most torque a servo gives at a level, however large the delta (N m)."""
+    from drivers.servo import LEVEL_SHARE
+
+    limit = min(servo.torque_limit_n_m or model.stall_torque_n_m, model.stall_torque_n_m)
+    return LEVEL_SHARE[level] * limit
 
 
 def _delta_of(model: ServoModel, servo: ServoAddress, torque_n_m: float) -> int:
@@ -155,6 +164,7 @@ def _report(
     servo: ServoAddress,
     model: ServoModel,
     delta: int,
+    limit_n_m: float,
     errors: list[str],
     *,
     released: bool,
@@ -165,10 +175,14 @@ def _report(
     if not released:
         errors.append("the torque is not confirmed to be off")
     turned = 0 if last is None else last.positions[0] - push.begun_raw
+    asked_n_m = delta * tick_torque(model, servo)
+    given_n_m = min(max(asked_n_m, -limit_n_m), limit_n_m)
     row: dict[str, Any] = {
         "id": servo.bus_id,
         "delta_ticks": delta,
-        "delta_n_m": delta * tick_torque(model, servo),
+        "delta_n_m": asked_n_m,
+        "limit_n_m": limit_n_m,
+        "torque_n_m": given_n_m,
         "load_raw": None if last is None else last.loads[0],
         "load_unit": model.load_unit,
         "load_n_m": None if last is None else last.loads[0] * model.load_n_m,
@@ -178,7 +192,9 @@ def _report(
     if as_json:
         say_json({"ok": not errors, "url": url, "ending": push.ending.name.lower(), "servo": row, "errors": errors})
         return BAD if errors else 0
-    say(f"id {servo.bus_id}: {delta:+d} ticks, {row['delta_n_m']:+.3f} N m by the table, for {row['seconds']:.2f} s")
+    bounded = f" (the level's limit, of {asked_n_m:+.3f})" if given_n_m != asked_n_m else ""
+    torque = f"{given_n_m:+.3f} N m by the table{bounded}"
+    say(f"id {servo.bus_id}: {delta:+d} ticks, {torque}, for {row['seconds']:.2f} s")
     if last is not None:
         load = f"load {row['load_raw']} ({model.load_unit}), about {row['load_n_m']:.3f} N m"
         say(f"{load}; turned {row['turned_deg']:+.1f} degrees")

@@ -111,8 +111,10 @@ class _View:
         self._servos = servos
         self._models = [line.models.get(servo.model) for servo in servos]
         self._ticks = [tick_deg_of(line, servo) for servo in servos]
+        self._width = max(len("name"), *(len(servo.name) for servo in servos))
         self._drawn: Look | None = None
         self._drawn_s = -_PRINT_S
+        self._first_ns = 0
         self._lines = 0
         self.readings = 0
         self.read = [0] * len(servos)
@@ -120,6 +122,7 @@ class _View:
     def take(self, look: Look) -> None:
         """Take a reading in."""
         self.readings += 1
+        self._first_ns = self._first_ns or look.time_ns
         for k, status in enumerate(look.statuses):
             self.read[k] += status == _OK
 
@@ -154,22 +157,24 @@ class _View:
         self._drawn, self._drawn_s = look, now_s
 
     def _table(self, look: Look) -> list[str]:
-        head = f"{'id':>3}  {'name':<16}  {'raw':>6}  {'degrees':>8}  {'deg/s':>7}  {'load':>6}  {'status':<11}  missed"
-        lines = [heading(head)]
+        numbers = f"{'raw':>5}  {'degrees':>7}  {'deg/s':>6}  {'load':>6}"
+        lines = [heading(f"{'id':>3}  {'name':<{self._width}}  {numbers}  {'status':<11}  missed")]
         for k, row in enumerate(self.rows(look)):
             cells = (
-                _cell(row["position_raw"], 6),
-                _cell(row["position_deg"], 8, 1),
-                _cell(self._speed(look, k), 7),
+                _cell(row["position_raw"], 5),
+                _cell(row["position_deg"], 7, 1),
+                _cell(self._speed(look, k), 6),
                 _cell(row["load_raw"], 6),
             )
-            name = self._servos[k].name[:16]
+            name = f"{self._servos[k].name:<{self._width}}"
             missed = self.readings - self.read[k]
-            lines.append(f"{row['id']:>3}  {name:<16}  {'  '.join(cells)}  {row['status']:<11}  {missed:>6}")
-        rate = f"{self.readings / look.time_ns * NS:.0f} readings/s" if look.time_ns else ""
+            lines.append(f"{row['id']:>3}  {name}  {'  '.join(cells)}  {row['status']:<11}  {missed:>6}")
+        # What comes before the first one, getting to know the servos, is none of theirs.
+        since_ns = look.time_ns - self._first_ns
+        rate = f", {(self.readings - 1) / since_ns * NS:.0f} readings/s" if since_ns else ""
         units = {model.load_unit for model in self._models if model is not None}
         lines.append(
-            f"{look.time_ns / NS:.1f} s, {count(self.readings, 'reading')}, {rate}"
+            f"{look.time_ns / NS:.1f} s, {count(self.readings, 'reading')}{rate}"
             + "".join(f"; load: {unit}" for unit in sorted(units))
         )
         return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -71,6 +72,11 @@ def _burn(line: BenchLine, bus_id: int, rate: int, *, yes: bool) -> list[str]:
     old = line.spec.baud
     if not present(line, bus_id):
         return [f"id {bus_id} does not answer at {old} bit/s: nothing was changed; try `nuc bus scan --all-rates`"]
+    if Path(line.spec.path).resolve().is_relative_to("/dev/pts"):
+        return [
+            f"{line.spec.path} is a pseudo-terminal, whose other end keeps its rate: nothing was changed;"
+            f" emulated servos get theirs from `nuc emulate ... --baud {rate}`"
+        ]
     what = f"{line.url}: the servo of id {bus_id} will be at {rate} bit/s for good, and no longer answer at {old}"
     if not ask_for(str(rate), what, yes=yes):
         return ["not confirmed"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from drivers.factory import is_emulated
 from nuc_engine.client import Client
+from nuc_engine.daemon.emulated import emulator_words, line_url
 from nuc_engine.emulation.client import tell
 from nuc_engine.experiments.live import Deed, Wait, await_ready, free, wait_until
 from nuc_engine.experiments.protocol import BoutPlan
@@ -49,7 +50,7 @@ class OwnDaemon:
         bus = self._bus
         if is_emulated(bus):
             self._emulate(plan, repetition)
-            bus = f"aimotor://{self._folder / 'leg'}"
+            bus = line_url(bus, self._folder / "leg")
         address = f"ipc://{self._folder / 'command'}"
         places = ("--command", address, "--telemetry", f"ipc://{self._folder / 'telemetry'}")
         self._start("serve", plan.config, "--bus", bus, "--data", str(self._folder / "data"), *places)
@@ -73,8 +74,8 @@ class OwnDaemon:
     def _emulate(self, plan: BoutPlan, repetition: int) -> None:
         if unknown := sorted(set(plan.plant) - {HEIGHT}):
             raise Aborted(f"{plan.label}: {', '.join(unknown)} can not be changed on a leg that runs in real time")
-        words = ("--pty", str(self._folder / "leg"), "--control", str(self.control), "--seed", str(repetition))
-        child = self._start("emulate", plan.config, *words, "--json")
+        words = emulator_words(self._bus, plan.config, self._folder / "leg", repetition)
+        child = self._start(*words, "--control", str(self.control))
         ready = wait_until(
             lambda: self.control.exists() and (self._folder / "leg").exists(), self._wait, lambda: child.poll() is None
         )

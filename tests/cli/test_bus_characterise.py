@@ -137,3 +137,65 @@ def test_degrees_are_those_of_the_scale_the_line_counts_in(nuc: Nuc) -> None:
         assert row["position_deg"] == pytest.approx(row["position_raw"] * tick_deg, abs=0.01)
         found = data(nuc("bus", "move", url, "--ids", "3", "--to", "90deg", "--level", "0", "--json"))["servos"][0]
         assert found["raw"] * tick_deg == pytest.approx(90.0, abs=4.5)
+
+
+def interrupted_after(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Let somebody press Ctrl-C once so many deltas have been measured."""
+    from drivers.bench_torque import Hold
+    from nuc_engine.cli import bus_characterise
+
+    real, stops = Hold.row, []
+    enter = bus_characterise.Stop.__enter__
+
+    def entered(self: Any) -> Any:
+        stops.append(self)
+        return enter(self)
+
+    rows: list[Any] = []
+
+    def row(self: Hold) -> Any:
+        rows.append(found := real(self))
+        if len(rows) == count:
+            stops[0].asked = True
+        return found
+
+    monkeypatch.setattr(bus_characterise.Stop, "__enter__", entered)
+    monkeypatch.setattr(Hold, "row", row)
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_stopped_it_says_how_far_it_came_and_writes_nothing(
+    nuc: Nuc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    interrupted_after(monkeypatch, count)
+    out = tmp_path / "table.json"
+    words = ["--id", "2", "--model", "1001", "--hold", "0.2", "--steps", "6", "--out", str(out)]
+    result = nuc("bus", "characterise", "emulated:", *words)
+    assert result.exit_code == 1
+    assert f"stopped after {count} of 12 deltas" in result.stderr
+    assert "hold the horn" not in result.stderr
+    assert sum("stood" in line for line in result.stdout.splitlines()) == count
+    assert "torque per tick" not in result.stdout
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("option", ["--out", "--figure"])
+def test_where_nothing_can_be_written_nothing_is_measured(
+    nuc: Nuc, table: Callable[..., Table], tmp_path: Path, option: str
+) -> None:
+    bench = table(3)
+    words = ["--id", "3", "--model", "1001", "--yes", option, str(tmp_path / "absent" / "x")]
+    result = nuc("bus", "characterise", URL, *words)
+    assert (result.exit_code, bench.opened) == (1, [])
+    assert "there is no folder" in result.stderr
+
+
+def test_what_is_no_weight_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["bus", "characterise", "emulated:", "--id", "2", "--model", "1001", "--hold", "0.3", "--lever-cm", "10"]
+    typed = "nan\n-5\ninf\nmany\n100,5\n" + "".join(f"{20 * ticks}\n" for ticks in [5, 10, 10, 15, 15])
+    result = CliRunner().invoke(app, [*words, "--largest", "15", "--steps", "3", "--json"], input=typed)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("is no weight") == 4
+    found = json.loads(result.stdout[result.stdout.index("{") :])
+    assert found["rows"][0]["torque_n_m"] == pytest.approx(100.5e-3 * 9.80665 * 0.1)
