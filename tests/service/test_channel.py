@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nuc_engine.service.channel import MAX_PAYLOAD
 from nuc_engine.service.clients import BURST
 from nuc_engine.service.errors import Refused, ServiceError
-from nuc_engine.service.methods import METHODS, read_request
+from nuc_engine.service.methods import MAX_ID, METHODS, read_request
 from tests.service.bench import Refusal, bench
 
 
@@ -101,6 +101,29 @@ PLAIN = st.recursive(
     max_leaves=6,
 )
 KEYS = st.sampled_from(sorted({key for method in METHODS.values() for key in method.params})) | st.text(max_size=4)
+
+
+IDS = st.integers(-5, 2**64 - 1) | st.integers(250, 260).map("x".__mul__) | PLAIN
+PARTS = st.fixed_dictionaries(
+    {}, optional={"id": IDS, "method": st.text(max_size=8) | PLAIN, "params": st.none() | PLAIN, "more": PLAIN}
+)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(PARTS)
+def test_a_map_is_a_request_exactly_when_its_parts_are(parts):
+    number, method, params = (parts.get(name) for name in ("id", "method", "params"))
+    good_id = len(number) <= MAX_ID if isinstance(number, str) else type(number) is int
+    good = good_id and isinstance(method, str) and isinstance(params, dict | None) and "more" not in parts
+    payload = msgpack.packb(parts)
+    if good:
+        request = read_request(payload)
+        assert (request.id, request.method) == (number, method)
+        assert len(request.params) == len(params or {})
+        return
+    with pytest.raises(Refused) as refused:
+        read_request(payload)
+    assert refused.value.kind == "bad_request"
 
 
 def test_no_request_stops_the_service(b):
