@@ -10,7 +10,7 @@ from contextlib import suppress
 import msgpack
 import pytest
 import zmq
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.service.channel import MAX_PAYLOAD
@@ -111,6 +111,9 @@ PARTS = st.fixed_dictionaries(
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(PARTS)
+@example({"id": "x" * MAX_ID, "method": "m"})
+@example({"id": "x" * (MAX_ID + 1), "method": "m"})
+@example({"id": True, "method": "m"})
 def test_a_map_is_a_request_exactly_when_its_parts_are(parts):
     number, method, params = (parts.get(name) for name in ("id", "method", "params"))
     good_id = len(number) <= MAX_ID if isinstance(number, str) else type(number) is int
