@@ -353,8 +353,9 @@ def _warnings(motors: Sequence[AdaptedMotor], target: ServoModel, spec: PlantSpe
         )
     elif target.current_loop and min(made.strength for made in motors) < _UNBRAKED_STRENGTH:
         found.append(
-            f"a {target.name} regulates its motor's current, so that its own voltage does not slow joints down: with"
-            f" less than {_UNBRAKED_STRENGTH:g} times the torque the emulated cockroach leg does not step on it"
+            f"a {target.name} regulates its motor's current, so that its own voltage does not slow joints down:"
+            f" the emulated cockroach leg steps on it with {_UNBRAKED_STRENGTH:g} times the torque of before;"
+            " with as much as before it does not step"
         )
     for made in motors:
         motor, wanted = made.motor, made.motor.stiffness_n_m_deg or 0.0

@@ -34,7 +34,7 @@ def test_on_a_bad_line_the_sum_stands_in_the_manifest_and_is_said(tmp_path):
 
 def test_counts_of_the_family_go_the_same_way(tmp_path):
     write_adapted(adapt("lin_roach", "XL430-W250"), tmp_path / "leg")
-    bus = "emulated:dynamixel?baud=1000000&flip=0.0005"
+    bus = "emulated:dynamixel?baud=1000000&flip=0.004"
     text, counts = ran(tmp_path / "bout", str(tmp_path / "leg"), bus)
     assert counts["bad_checksums"] > 0
     assert {"restarts", "trips"} <= set(counts)

@@ -14,6 +14,7 @@ from nuc_engine.bout import BoutRefused, BoutSpec, run_bout
 from nuc_engine.replay import replay_bout, replay_inputs
 
 DXL = "emulated:dynamixel?baud=1000000"
+SLOW_DXL = "emulated:dynamixel?baud=115200"
 STS = "emulated:feetech?baud=115200"
 FAST_STS = "emulated:feetech"
 
@@ -21,12 +22,14 @@ FAST_STS = "emulated:feetech"
 @pytest.fixture(scope="module")
 def legs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("legs")
-    for model in ("XL430-W250", "STS3215"):
+    for model in ("XL430-W250", "XM430-W350", "STS3215"):
         write_adapted(adapt("lin_roach", model), folder / model)
     return folder
 
 
-@pytest.mark.parametrize(("model", "bus"), [("XL430-W250", DXL), ("STS3215", STS), ("STS3215", FAST_STS)])
+@pytest.mark.parametrize(
+    ("model", "bus"), [("XL430-W250", DXL), ("XM430-W350", SLOW_DXL), ("STS3215", STS), ("STS3215", FAST_STS)]
+)
 def test_the_leg_steps_on_other_servos(legs, tmp_path, model, bus):
     result = run_bout(BoutSpec(str(legs / model), tmp_path / "bout", duration_s=20, seed=1001, bus=bus))
     assert result.state == "complete", result.reason
