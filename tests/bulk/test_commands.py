@@ -150,6 +150,8 @@ def test_minimise_tells_what_a_changeset_does_not_need(nuc: Nuc, tmp_path: Path)
     assert said["before"] == {"FWD": 1}
     assert said["wanted"] == "FWD"
     assert [entry["verdict"] for entry in said["entries"]] == ["unnecessary", "no change"]
+    assert [entry["sure"] for entry in said["entries"]] == [False, True]
+    assert said["whole"]["interval"] == pytest.approx([0.2065, 1.0], abs=1e-4)
     assert said["reduced"]["left_out"] == ["TC1_retLEV_FTang", "TC1_protractionDEP_retractor_activation"]
     assert "hdsoMod" not in (tmp_path / "less.xml").read_text().replace("<!DOCTYPE", "")
     rows = (tmp_path / "rows" / "rows.jsonl").read_bytes()
@@ -157,6 +159,8 @@ def test_minimise_tells_what_a_changeset_does_not_need(nuc: Nuc, tmp_path: Path)
     assert (tmp_path / "rows" / "rows.jsonl").read_bytes() == rows  # Nothing was run again.
     assert "something else (seeds differs)" in nuc(*words, "--force", "--seeds", "4").stderr
     assert "changeset at 9 s, for FWD" in text
+    assert "unnecessary (too few seeds to be sure)" in text
+    assert "1 of 1, 21 to 100 % (FWD 1)" in text
     assert "writes what is in force already" in text
 
 
