@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from framed_servos import MS, StillPlant
 
 from drivers.bus import READ_ONLY
@@ -25,6 +26,8 @@ START = 2000
 V_MAX = 1000.0
 TIMEOUT_NS = 4 * MS
 FAMILIES = {"dynamixel": (DYNAMIXEL, DYNAMIXEL_SERVOS), "feetech": (FEETECH, FEETECH_SERVOS)}
+
+both = pytest.mark.parametrize("family", FAMILIES)
 
 
 class Spy:

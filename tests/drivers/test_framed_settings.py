@@ -1,15 +1,13 @@
 """Settings a servo keeps: which of them are looked at before it is driven, and what is burnt into it."""
 
 import pytest
-from framed_rig import FAMILIES, OK, START, Leg
+from framed_rig import OK, START, Leg, both
 
 from drivers.bus import READ_ONLY
 from drivers.dynamixel.table import MODELS as DYNAMIXEL_MODELS
 from drivers.feetech.table import MODELS as FEETECH_MODELS
 from drivers.framed.emulator_memory import Memory
 from drivers.servo import ServoAddress
-
-both = pytest.mark.parametrize("family", FAMILIES)
 
 # --- what positions mean ---
 
