@@ -6,17 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from drivers.errors import BusUrlError
 from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.layout import OLD_JOINTLIST, PLANT_COLUMNS, joints_of, layout_of, model_of, states_of
 from nuc_engine.analysis.scriptlog import ENGINE_START, ScriptLog, read_script_log
 from nuc_engine.analysis.tables import read_integers, read_table
 from nuc_engine.analysis.tracks import FloatArray, IntArray
-from nuc_engine.plan import Plan
+from nuc_engine.plan import Plan, PlanError
 from nuc_engine.planning import build_plan
 from sccils_schemas.model import MODEL_FILES, Model
 
@@ -87,6 +88,17 @@ def load_bout(folder: Path | str) -> Bout:
     )
 
 
+def _plan_of(model: Model, manifest: Mapping[str, Any]) -> Plan:
+    """Return the plan of the motors that were driven, as far as the manifest tells and their family is there."""
+    families = manifest.get("families")
+    if not isinstance(families, dict):
+        return build_plan(model)
+    try:
+        return build_plan(model, cast(dict[str, str], families))
+    except (PlanError, BusUrlError):
+        return build_plan(model)
+
+
 def read_logs(folder: Path) -> Logs:
     """Read the logs of a data directory as they stand there, with exact times. Raises BoutError as `load_bout`."""
     if not folder.is_dir():
@@ -97,7 +109,7 @@ def read_logs(folder: Path) -> Logs:
     model = model_of(folder)
     manifest = _json(folder / MANIFEST_FILE)
     described = _described(folder / COLUMNS_FILE)
-    plan = build_plan(model)
+    plan = _plan_of(model, manifest)
     layout = layout_of(model, plan)
     notes: list[str] = []
     files = {

@@ -16,8 +16,8 @@ MAX_AIMOTOR_ID = 30
 MAX_ID = 253
 """Greatest bus id of any family; what a family allows is known when a bus is opened."""
 MAX_TABLE_NAME = 100
-MAX_CYCLE_MS = 200.0
-"""The longest `cycleMin`: measurements older than a quarter of a second drive nothing."""
+MAX_CYCLE_MS = 50.0
+"""The longest `cycleMin`: servos with a watchdog stop when they have heard nothing for 100 ms."""
 
 _BUS_NAME = re.compile("[A-Za-z][A-Za-z0-9_-]*")
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*\.json")

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nuc_engine.adapt import adapt, write_adapted
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.tidy import TABLES, TidyBout, tidy_bout, write_csv, write_parquet
+from nuc_engine.bout import BoutSpec, run_bout
 from tests.analysis.directories import START_NS, neuromod
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -158,3 +160,26 @@ def test_without_pyarrow_the_way_out_is_said(tables: TidyBout, tmp_path: Path, m
     monkeypatch.setattr("nuc_engine.analysis.tidy.import_module", missing)
     with pytest.raises(AnalysisError, match=r"pip install nuc-engine\[lab\]"):
         write_parquet(tables, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "bus", "unit"),
+    [
+        ("STS3215", "emulated:feetech", "counts of 0.1 % of the drive (duty, not torque)"),
+        ("XM430-W350", "emulated:dynamixel?baud=115200", "counts of 2.69 mA"),
+    ],
+)
+def test_loads_whose_unit_nobody_named_are_not_said_to_be_ai_motors_ticks(
+    tmp_path: Path, model: str, bus: str, unit: str
+) -> None:
+    adapted = adapt("lin_roach", model)
+    write_adapted(adapted, tmp_path / "leg")
+    sensors = tmp_path / "leg" / "sensors.xml"
+    sensors.write_text(sensors.read_text().replace('units="tick (18.4 mA)" ', ""))
+    run_bout(BoutSpec(str(tmp_path / "leg"), tmp_path / "bout", duration_s=0.5, bus=bus))
+    tables = {table.name: table for table in tidy_bout(str(tmp_path / "bout")).tables}
+    said = tables["sensors"].column("FT_current").unit
+    scale = adapted.motors[3].motor.current_scale
+    assert scale is not None
+    assert said == f"{1 / scale:.4g} {unit}"
+    assert tables["sensors"].column("FT_angle").unit == "deg"

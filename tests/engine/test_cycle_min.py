@@ -49,10 +49,10 @@ def test_without_it_rounds_are_back_to_back():
     assert gaps(starts(one_joint(), 1 * MS)) == {1 * MS}
 
 
-def test_measurements_are_fresh_after_the_longest_cycle_there_can_be():
-    bus = ScriptedBus(lambda now_ns, goals: [(100, 0)], 100 * MS)
-    executive = Executive(paced(200), bus, Trace())
-    executive.run_until(2000 * MS)
+def test_measurements_are_fresh_however_long_a_cycle_is():
+    bus = ScriptedBus(lambda now_ns, goals: [(100, 0)], 1 * MS)
+    executive = Executive(paced(300), bus, Trace())
+    executive.run_until(3000 * MS)
     assert len(bus.goals) > 5
     assert all(goals != [-1] for _, goals in bus.goals[1:])
 

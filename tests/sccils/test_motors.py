@@ -124,8 +124,8 @@ REFUSED = {
     "a table elsewhere": (motor(torqueTable="../x.json"), ("torqueTable='../x.json'", "without a folder")),
     "a table that is none": (motor(torqueTable="joints.xml"), ("torqueTable='joints.xml'", ".json")),
     "a table with a long name": (motor(torqueTable="x" * 96 + ".json"), ("torqueTable='xxx", "a .json file")),
-    "a cycle before the last": (motor(cycleMin="-1"), ("cycleMin='-1'", "0 to 200 ms")),
-    "a cycle for old readings": (motor(cycleMin="200.5"), ("cycleMin='200.5'", "0 to 200 ms")),
+    "a cycle before the last": (motor(cycleMin="-1"), ("cycleMin='-1'", "0 to 50 ms")),
+    "a cycle for watchdogs": (motor(cycleMin="50.5"), ("cycleMin='50.5'", "0 to 50 ms")),
     "twice": (motor() + "\n    " + motor(serialID="41"), ("XL430-W250", "given twice", "one motor of each family")),
 }
 
