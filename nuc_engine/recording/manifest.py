@@ -6,6 +6,7 @@ in the data directory.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.metadata
 import json
@@ -165,7 +166,9 @@ def hash_files(folder: Path) -> dict[str, str]:
     return {path.name: sha256(path) for path in files if not path.name.startswith(FILE)}
 
 
+@functools.cache
 def _commit() -> str:
+    """Return the checkout's commit; asked once, for what was loaded does not change with what is checked out later."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return "not a checkout"
