@@ -199,3 +199,15 @@ def test_what_is_no_weight_is_asked_for_again(tmp_path: Path, monkeypatch: pytes
     assert result.stderr.count("is no weight") == 4
     found = json.loads(result.stdout[result.stdout.index("{") :])
     assert found["rows"][0]["torque_n_m"] == pytest.approx(100.5e-3 * 9.80665 * 0.1)
+
+
+def test_a_regulated_current_reads_what_it_gives_and_loses_to_the_delay_alone(nuc: Nuc) -> None:
+    words = ["--id", "2", "--model", "XM430-W350", "--rest", "0.1", "--free", "--json"]
+    result = nuc("bus", "characterise", "emulated:dynamixel?baud=1000000", *words)
+    found = data(result)
+    turned = [row for row in found["rows"] if not row["stood"]]
+    assert max(abs(row["speed_ticks_s"]) for row in turned) > 0.9 * 276 / 0.088
+    assert all(row["torque_n_m"] == pytest.approx(row["true_n_m"], abs=0.02) for row in turned)
+    # Readings are 10 ms apart, and that old is the delta.
+    fit = found["fit"]
+    assert fit["damping_n_m_s"]["value"] == pytest.approx(0.01 * fit["per_tick_n_m"]["value"], rel=0.05)

@@ -104,3 +104,13 @@ def test_the_current_is_that_of_the_torque_at_any_speed():
     plant, speed = pushed("XM430-W350", 0.5, ms=5)
     assert speed > 1.0
     assert plant.motion(0).current_a == pytest.approx(0.5 / MODEL.stall_torque_n_m * MODEL.stall_current_a, rel=0.05)
+
+
+def test_it_is_still_regulated_when_the_leg_was_taken_apart_and_put_together():
+    plant = leg(on(single(), "XM430-W350"), start_deg=HANGING)
+    plant.drive(0, 5000.0, 100.0, 0.05)
+    plant.advance(10 * MS)
+    before = plant._model
+    plant._go_on_with(plant._build(None))
+    assert plant._model is not before
+    assert plant._model.dof_damping[0] == 0.0
