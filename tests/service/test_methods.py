@@ -6,7 +6,7 @@ import msgpack
 import pytest
 
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.wire import Command
+from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.service.methods import METHODS
 from sccils_schemas.model import MODEL_FILES
 from tests.sccils.small import SMALL
@@ -42,6 +42,15 @@ def test_status_tells_latch_reason_and_who_has_not_confirmed(b):
     assert status["latched"]
     assert status["latch_reason"]
     assert status["unconfirmed"] == ["Femur_motor"]
+
+
+def test_status_tells_what_the_core_has_said_of_its_buses(b):
+    b.core.recorder.tell(Kind.REFUSALS, b.now, ["Femur_motor: another model"])
+    b.core.recorder.tell(Kind.BUS, b.now, {"missed": 3, "restarts": 1})
+    b.turn()
+    status = b.client().ask("status")
+    assert status["bus_counts"] == {"missed": 3, "restarts": 1}
+    assert status["refusals"] == ["Femur_motor: another model"]
 
 
 def test_without_a_configuration_there_is_only_what_needs_none(bare):
