@@ -100,8 +100,8 @@ def adapt(config: str, model_name: str, ids: Sequence[int] | None = None, streng
     """Return a configuration with motors of a model; `ids` are their bus ids in the joints' order, or as they were.
 
     With `strength` a unit of muscle output is so many times as much torque as before, else as many times as the new
-    servo's torque falls more with speed. Rounds of exchanges take at least as long
-    as they did: what a delta that is held brakes is part of what a leg was tuned with.
+    servo's torque falls more with speed. Rounds of exchanges take at least as long as they did: what a delta that is
+    held brakes is part of what a leg was tuned with.
     Raises AdaptError, NotFound or PlantSpecError.
     """
     if strength is not None and not 0.0 < strength <= _STRONGEST:
@@ -235,7 +235,8 @@ def _adapted_motor(old: _Old, joint: str, target: ServoModel, bus_id: int, stren
         return middle + slope * (raw - old_middle)
 
     unit, stiffness = strength * old.unit_n_m, strength * old.stiffness_n_m_deg
-    scale = old.load_per_n_m * target.load_n_m / strength
+    # Models of the tables count their load as they turn, whichever way the old servo counted its own.
+    scale = abs(old.load_per_n_m) * target.load_n_m / strength
     motor = Motor(
         id_num=servo.id_num,
         name=servo.name,
@@ -254,7 +255,7 @@ def _adapted_motor(old: _Old, joint: str, target: ServoModel, bus_id: int, stren
         delta_torque_n_m=_short(unit),
         stiffness_n_m_deg=_short(stiffness),
         torque_limit_n_m=_short(strength * old.limit_n_m),
-        current_scale=_short(scale) if scale > 0 else None,
+        current_scale=_short(scale) if scale else None,
         current_per_speed=_short(old.load_per_deg_s) if old.load_per_deg_s else None,
         current_dead=_short(old.load_dead) if old.load_dead else None,
         current_sign=old.load_sign,

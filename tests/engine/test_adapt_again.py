@@ -53,6 +53,13 @@ def test_from_servo_to_servo_shafts_stay_where_they_were(tmp_path):
             assert (new.cal1 + new.cal2 * angle - middles[1]) * NEW.tick_deg == pytest.approx(was, abs=0.05)
 
 
+def test_a_load_that_was_counted_the_other_way_round_keeps_its_size(tmp_path):
+    for old, new, _ in both(tmp_path, strength=2.0, currentScale="-0.25"):
+        assert old.load_scale == pytest.approx(-0.25)
+        per_n_m = new.load_scale / NEW.load_n_m
+        assert 2.0 * per_n_m == pytest.approx(abs(old.load_scale) / OLD.load_n_m, rel=1e-4)
+
+
 def test_from_servo_to_servo_a_unit_stays_the_torque_it_was_made_to_be(tmp_path):
     for old, new, _ in both(tmp_path, strength=1.5):
         assert new.delta_torque_n_m == pytest.approx(1.5 * old.delta_torque_n_m, rel=1e-4)
