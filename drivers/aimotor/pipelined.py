@@ -4,19 +4,20 @@
     servos               |r 0|     |r 1|     |r 2|     |r 3|
 
 A cycle is 4 N + 2 bytes long instead of 6 N. But nothing in a reply says whose it is: order and time are all there is
-to tell by. A byte is expected one turnaround after its request, and taken only in a window around that instant, from
-half a byte's time before to two bytes' time behind. Windows of neighbours do not overlap, so a servo that is late by a
-slot is not taken for its neighbour. Nor do replies, as long as turnarounds differ by no more than two bytes' time.
+to tell by. A byte is expected one turnaround after its request, and taken only in a window around that instant, which
+begins half a byte's time before it. What comes up to two bytes' time behind it is sure; later, up to the window of the
+next servo, it is taken with doubt (below). Windows of neighbours do not overlap, so a servo that is late by a slot is
+not taken for its neighbour. Nor do replies, as long as turnarounds differ by no more than two bytes' time.
 
 The turnaround is learned while exchanges are made one by one: `GOOD_CYCLES` of them in a row must have gone well, and
 of their replies nine in ten have come no later than two bytes' time after the quickest. It includes what adapter and
 host add, so where these are uneven there is no pipelining. Anything odd (a byte before its window, none in it, a reply
 that is not believed) ends it: no more is sent, what is under way is thrown away, and servos whose replies were not
 believed by then are asked one by one, in the same cycle. That is counted in `fallbacks`; the next `GOOD_CYCLES` are
-made one by one again.
+made one by one again. One is enough where nothing was lost, but only late, after as many in which all went well.
 
-A host that looks late does not know when bytes came. What it finds then is taken in its order, provided that at the
-end, when the last window is over, exactly two bytes per servo have come; and if not, taken back.
+Bytes that are late, or are found by a host that looks late and does not know when they came, are taken in their order,
+provided that at the end, when the last window is over, exactly two bytes per servo have come; and if not, taken back.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class Pipeline:
 
     __slots__ = (
         "_after_ns", "_before_ns", "_byte_ns", "_came", "_delays_ns", "_doubtful", "_good", "_heard",
-        "_lead_ns", "_live", "_odd_at", "_port", "_readings", "_reply_ns", "_request_ns", "_requests",
-        "_sent_ns", "_shortest_ns", "_stopping", "_strays", "_timeout_ns", "believed", "fallbacks",
+        "_late_ns", "_lead_ns", "_live", "_odd_at", "_port", "_readings", "_reply_ns", "_request_ns", "_requests",
+        "_run", "_sent_ns", "_shortest_ns", "_stopping", "_strays", "_timeout_ns", "believed", "fallbacks",
         "heard_ns", "wake_ns",
     )  # fmt: skip
 
@@ -67,9 +68,12 @@ class Pipeline:
         self._request_ns, self._reply_ns = wire_ns(REQUEST_BYTES, baud), wire_ns(REPLY_BYTES, baud)
         self._timeout_ns = self._request_ns + self._reply_ns + timeout_ns
         self._before_ns, self._after_ns = self._byte_ns // 2, SPREAD_BYTES * self._byte_ns
+        # From when a byte is expected until the same one of the next servo's can come.
+        self._late_ns = self._request_ns - self._before_ns
         self._live = bool(port.filenos())
         self._lead_ns = max(self._request_ns, LEAD_NS) if self._live else 0
-        self._good = 0
+        # Cycles one by one that went well, and pipelined ones, in a row.
+        self._good = self._run = 0
         self._delays_ns: list[int] = []
         self._shortest_ns = 0
         self._requests: Sequence[bytes] = ()
@@ -102,6 +106,8 @@ class Pipeline:
 
     def close_stretch(self, *, good: bool) -> None:
         """Take note of the end of a cycle made one by one, and whether all its replies were believed."""
+        if self._good < 0:
+            self._delays_ns.clear()
         self._good += 1
         if not good:
             self._forget()
@@ -145,12 +151,13 @@ class Pipeline:
             self._came += len(data)
         for byte in data:
             self._take(byte, at_ns)
-        if not self.odd and self.believed < self.written and at_ns >= self._window_ns()[1]:
+        if not self.odd and self.believed < self.written and at_ns >= self._given_up_ns():
             self._fail(self.believed, missed=not self._heard)
         if not self.odd and not self._stopping:
             while self.written < len(self._requests) and self._next_write_ns() <= at_ns:
                 self._write(now_ns)
         if self._over(at_ns):
+            self._look_back()
             self.wake_ns = NEVER
             return True
         self._plan_wake()
@@ -167,11 +174,31 @@ class Pipeline:
         return self._sent_ns[-1] + self._request_ns - self._lead_ns
 
     def _window_ns(self) -> tuple[int, int]:
-        """Return from when to when the next byte of the servo that is next can be there."""
-        expected_ns = (
-            self._sent_ns[self.believed] + self._request_ns + (len(self._heard) + 1) * self._byte_ns + self._shortest_ns
-        )
+        """Return from when to when the next byte of the servo that is next is sure to be its."""
+        expected_ns = self._expected_ns()
         return expected_ns - self._before_ns, expected_ns + self._after_ns
+
+    def _expected_ns(self) -> int:
+        """Return when the next byte of the servo that is next comes if its turnaround is the shortest there was."""
+        said_ns = (len(self._heard) + 1) * self._byte_ns
+        return self._sent_ns[self.believed] + self._request_ns + said_ns + self._shortest_ns
+
+    def _given_up_ns(self) -> int:
+        """Return when the next byte of the servo that is next is not waited for any longer.
+
+        Where its first byte came in time, the second one does too, or is the next servo's.
+        """
+        in_time = self._heard and self._doubtful > self.believed
+        return self._expected_ns() + (self._after_ns if in_time else self._late_ns)
+
+    def _look_back(self) -> None:
+        """Take note of how a cycle went: one that was late, and nothing else, after many that were not, says little."""
+        if not self.odd:
+            self._run += 1
+            return
+        if self._run >= GOOD_CYCLES and self._came == REPLY_BYTES * self.written:
+            self._good = GOOD_CYCLES - 2
+        self._run = 0
 
     def _take(self, byte: int, at_ns: int) -> None:
         k = self.believed
@@ -213,7 +240,6 @@ class Pipeline:
         self._strays += len(self._heard)
         self._heard = b""
         self.fallbacks += 1
-        self._forget()
         # The cycle under way does not count.
         self._good = -1
 
@@ -245,7 +271,7 @@ class Pipeline:
             self.wake_ns = min(wake_ns, self._drained_ns())
             return
         if self.believed < self.written:
-            wake_ns = min(wake_ns, self._window_ns()[1])
+            wake_ns = min(wake_ns, self._given_up_ns())
         elif self.believed == len(self._requests):
             wake_ns = min(wake_ns, self._sure_ns())
         if self.written < len(self._requests) and not self._stopping:

@@ -375,10 +375,62 @@ def test_a_servo_that_answers_in_its_neighbours_slot_is_not_taken_for_it(late, d
     servos.plan[servos.count + late] = lambda reply: (round(delay_bytes * BYTE_NS), reply)
     end = cycle(bus, now)
     assert bus.position_raw == list(TRUTH)
-    assert bus.fallbacks == (0 if -0.5 <= delay_bytes <= 2 else 1)
+    # Later, and the two run into each other; behind the last one there is some more time.
+    assert bus.fallbacks == (0 if -0.5 <= delay_bytes <= (3 if late == 3 else 2) else 1)
     end = cycle(bus, end)
     assert bus.position_raw == list(TRUTH)
     assert bus.status == [OK] * 4
+
+
+def late_together(servos, delay_bytes, lost=None):
+    """Let the replies to the next requests all come late by the same time, and one of them not at all."""
+    for k in range(4):
+        delay_ns = round(delay_bytes * BYTE_NS)
+        servos.plan[servos.count + k] = lambda reply, k=k, delay_ns=delay_ns: (delay_ns, b"" if k == lost else reply)
+
+
+@pytest.mark.parametrize("delay_bytes", [2.1, 2.8])
+def test_what_is_late_together_is_taken_in_its_order(delay_bytes):
+    bus, servos, _ = crowd()
+    now = warm_up(bus)
+    late_together(servos, delay_bytes)
+    cycle(bus, now)
+    assert (bus.position_raw, bus.status, bus.fallbacks) == (list(TRUTH), [OK] * 4, 0)
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2, 3])
+@pytest.mark.parametrize("delay_bytes", [2.1, 2.8])
+def test_what_is_late_together_is_not_taken_when_one_is_missing(delay_bytes, lost):
+    bus, servos, _ = crowd()
+    now = warm_up(bus)
+    late_together(servos, delay_bytes, lost)
+    cycle(bus, now)
+    assert (bus.position_raw, bus.status, bus.fallbacks) == (list(TRUTH), [OK] * 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("good", "delay_bytes", "lost", "alone"),
+    [
+        (GOOD_CYCLES, 5.0, None, 1),
+        (GOOD_CYCLES - 1, 5.0, None, GOOD_CYCLES),
+        (GOOD_CYCLES, 0.0, 2, GOOD_CYCLES),
+        (GOOD_CYCLES, 5.0, 2, GOOD_CYCLES),
+    ],
+)
+def test_one_cycle_alone_is_enough_after_one_that_was_late_and_nothing_else(good, delay_bytes, lost, alone):
+    bus, servos, _ = crowd()
+    now = warm_up(bus)
+    for _ in range(good):
+        now = cycle(bus, now)
+    late_together(servos, delay_bytes, lost)
+    now = cycle(bus, now)
+    assert bus.fallbacks == 1
+    pipelined = []
+    for _ in range(GOOD_CYCLES + 2):
+        begun, now = now, cycle(bus, now)
+        pipelined.append(now - begun < 4 * EXCHANGE_NS * 0.8)
+    assert pipelined == [False] * alone + [True] * (GOOD_CYCLES + 2 - alone)
+    assert (bus.position_raw, bus.status) == (list(TRUTH), [OK] * 4)
 
 
 def test_two_servos_that_change_places_are_not_taken_for_each_other():

@@ -190,6 +190,9 @@ class Open(Pipeline):
         _, until_ns = super()._window_ns()
         return 0, until_ns + 20 * MS
 
+    def _given_up_ns(self):
+        return super()._given_up_ns() + 20 * MS
+
 
 class OrderOnly(AiMotorBus):
     __slots__ = ()
