@@ -15,7 +15,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from drivers.errors import BusUrlError
 from drivers.factory import find_family
+from drivers.family import BusFamily, Emulator
 from drivers.servo import Motion, ServoAddress
 from drivers.url import split_url
 from nuc_engine.emulation.line import ReplyLine
@@ -47,9 +49,8 @@ class StillPlant:
 def main(pty: str, url: str, count: str) -> None:
     """Serve until told to end."""
     family = find_family(split_url(url)[1])
-    servos = tuple(ServoAddress(k, f"servo {k}") for k in range(int(count)))
     plant = StillPlant()
-    emulator = family.emulator(url, servos, plant, 1)
+    emulator = _power_up(family, url, int(count), plant)
     start_ns = time.monotonic_ns()
     line = ReplyLine(emulator.baud, start_ns)
     emulator.connect(line)
@@ -61,6 +62,18 @@ def main(pty: str, url: str, count: str) -> None:
     with closing(acquire(RealtimePolicy(priority=_PRIORITY))):
         loop.run()
     terminal.unplug()
+
+
+def _power_up(family: BusFamily, url: str, count: int, plant: StillPlant) -> Emulator:
+    """Power up servos of the family's first model that has the rate."""
+    refused: BusUrlError | None = None
+    for model in family.models:
+        try:
+            servos = tuple(ServoAddress(k, f"servo {k}", model) for k in range(count))
+            return family.emulator(url, servos, plant, 1)
+        except BusUrlError as error:
+            refused = error
+    raise refused or BusUrlError(f"{url}: no models")
 
 
 def _wait(deadline_ns: int, descriptors: Sequence[int]) -> Sequence[int]:
