@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 OUT = Path("data/experiments")
 PAGES = Path("docs/experiments")
-VERDICT_SEED = 20001
 REPETITIONS = 20
 LIST, ALL = "list", "all"
 _ROOT = Path(__file__).resolve().parents[2]
@@ -75,9 +74,8 @@ class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     "--seed",
     metavar="S",
     type=click.IntRange(0),
-    default=VERDICT_SEED,
-    show_default=True,
-    help="First seed. Below 2000 (for tuning and trying out) nothing that comes out is a verdict.",
+    help="First seed. Below 2000 (for tuning and trying out) nothing that comes out is a verdict.  [default: the one of"
+    " the experiment's page: 20001, 30001 or 40001]",
 )
 @click.option("--jobs", "-j", metavar="J", type=click.IntRange(1), help="Worker processes.  [default: all cores]")
 @click.option(
@@ -109,7 +107,7 @@ class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 def command(
     names: tuple[str, ...],
     repeat: int,
-    seed: int,
+    seed: int | None,
     jobs: int | None,
     out: Path,
     keep: bool,
@@ -140,7 +138,7 @@ def command(
 def _conduct(
     experiments: Sequence[Experiment],
     repeat: int,
-    seed: int,
+    seed: int | None,
     jobs: int | None,
     out: Path,
     keep: bool,
@@ -152,21 +150,21 @@ def _conduct(
     target = pages or out
     if bus is None and address is None:
         verdicts = _run(experiments, repeat, seed, jobs, target, out if keep else None)
-        typed = f"nuc experiment {{}} --repeat {repeat} --seed {seed}" + (f" --pages {PAGES}" if pages else "")
+        typed = f"nuc experiment {{name}} --repeat {repeat} --seed {{seed}}" + (f" --pages {PAGES}" if pages else "")
     else:
         verdicts = _run_live(experiments, repeat, seed, bus or "", address or "", target, out)
         where = f"--bus {bus}" if bus else f"--address {address}"
-        typed = f"nuc experiment {{}} --repeat {repeat} {where}"
+        typed = f"nuc experiment {{name}} --repeat {repeat} {where}"
     _write(experiments, verdicts, target, typed, as_pages=pages is not None)
     _report(verdicts, target, as_json)
     return 0 if all(verdict.good for verdict in verdicts) else BAD
 
 
 def _run(
-    experiments: Sequence[Experiment], repeat: int, seed: int, jobs: int | None, target: Path, keep: Path | None
+    experiments: Sequence[Experiment], repeat: int, seed: int | None, jobs: int | None, target: Path, keep: Path | None
 ) -> list[Verdict]:
     from nuc_engine.bulk.pool import ItemFailed, Workers
-    from nuc_engine.experiments.conduct import check, draw_all, judge_all
+    from nuc_engine.experiments.conduct import add_evidence, check, draw_all, judge_all
 
     check(experiments)
     title = " ".join(experiment.name for experiment in experiments) if len(experiments) <= _NAMED else "experiments"
@@ -174,6 +172,8 @@ def _run(
         with Workers(jobs) as workers:
             with ManyProgress(title, "repetitions") as bar:
                 judged = judge_all(experiments, repeat, seed, workers=workers, keep=keep, done=bar)
+            with ManyProgress(title, "repetitions for evidence") as bar:
+                judged = add_evidence(judged, workers=workers, done=bar)
             if _can_draw():
                 with ManyProgress(title, "figures") as bar:
                     judged = draw_all(judged, target, workers=workers, done=bar)
@@ -183,7 +183,7 @@ def _run(
 
 
 def _run_live(
-    experiments: Sequence[Experiment], repeat: int, seed: int, bus: str, address: str, target: Path, out: Path
+    experiments: Sequence[Experiment], repeat: int, seed: int | None, bus: str, address: str, target: Path, out: Path
 ) -> list[Verdict]:
     from drivers.factory import is_emulated
     from nuc_engine.cli.beside import TerminalHand
@@ -203,7 +203,7 @@ def _run_live(
             judged = conduct_live(
                 experiment,
                 repeat,
-                seed if emulated else 1,
+                1 if not emulated else experiment.seed if seed is None else seed,
                 bus=address or bus,
                 stage=stage,
                 hand=hand,
@@ -292,7 +292,7 @@ def _write(
     for experiment, verdict in zip(experiments, verdicts, strict=True):
         folder = target / experiment.name
         root = _way_to_root(folder) if as_pages else None
-        said = typed.format(experiment.name)
+        said = typed.format(name=experiment.name, seed=verdict.seed)
         write_experiment(experiment, verdict, folder, root=root, command=said, indexed=as_pages)
     if as_pages:
         write_index(EXPERIMENTS, target)
@@ -308,7 +308,7 @@ def _rewrite(experiments: Sequence[Experiment], pages: Path | None) -> int:
     found = [(experiment, read_verdict(pages / experiment.name)) for experiment in experiments]
     there = [(experiment, verdict) for experiment, verdict in found if verdict is not None]
     for experiment, verdict in there:
-        typed = f"nuc experiment {{}} --repeat {verdict.repetitions} --seed {verdict.seed} --pages {PAGES}"
+        typed = f"nuc experiment {{name}} --repeat {verdict.repetitions} --seed {{seed}} --pages {PAGES}"
         _write([experiment], [verdict], pages, typed, as_pages=True)
     pages.mkdir(parents=True, exist_ok=True)
     write_index(EXPERIMENTS, pages)

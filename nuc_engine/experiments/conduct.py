@@ -48,15 +48,16 @@ def check(experiments: Sequence[Experiment]) -> None:
 def judge_all(
     experiments: Sequence[Experiment],
     repetitions: int,
-    seed: int,
+    seed: int | None,
     *,
     workers: Workers,
     keep: Path | None = None,
     done: Done | None = None,
 ) -> list[Judged]:
-    """Run and judge all rows of some experiments.
+    """Run and judge all rows of some experiments; `add_evidence` comes after it.
 
-    With `keep` every bout stays below a folder of the experiment's name there. Raises ItemFailed as `run_rows` does.
+    `seed` is the first one; None: each experiment's own. With `keep` every bout stays below a folder of the
+    experiment's name there. Raises ItemFailed as `run_rows` does.
     """
     owners = [(experiment, row) for experiment in experiments for row in experiment.rows]
     folders = {id(row): keep and keep / owner.name / "bouts" / file_stem(row.name) for owner, row in owners}
@@ -65,41 +66,44 @@ def judge_all(
         folder = folders[id(row)]
         return None if folder is None else folder / f"{seed}{'-control' if control else ''}"
 
-    collected = run_rows([row for _, row in owners], repetitions, seed, workers=workers, keep=place, done=done)
+    firsts = {experiment.name: experiment.seed if seed is None else seed for experiment in experiments}
+    rows, seeds = [row for _, row in owners], [firsts[owner.name] for owner, _ in owners]
+    collected = run_rows(rows, repetitions, seeds, workers=workers, keep=place, done=done)
     found: list[Judged] = []
     for experiment in experiments:
         own = [each for (owner, _), each in zip(owners, collected, strict=True) if owner is experiment]
         sources = find_sources(_plans(experiment))
-        verdict = judge_rows(experiment, own, repetitions, seed, sources)
+        verdict = judge_rows(experiment, own, repetitions, firsts[experiment.name], sources)
         found.append(Judged(experiment, verdict, tuple(own)))
-    return _with_evidence(found, seed, workers, done)
+    return found
 
 
-def _with_evidence(judged: Sequence[Judged], seed: int, workers: Workers, done: Done | None) -> list[Judged]:
-    """Run the probes of rows that came out otherwise, or as seen by these seeds only."""
+def add_evidence(judged: Sequence[Judged], *, workers: Workers, done: Done | None = None) -> list[Judged]:
+    """Run the probes of rows that came out otherwise, or as seen by these seeds only. Raises ItemFailed."""
     asked = [
-        (k, row.name, probe)
+        (k, row.name, probe, each.verdict.seed)
         for k, each in enumerate(judged)
         for row, seen in zip(each.experiment.rows, each.verdict.rows, strict=True)
         for probe in (row.probes if in_need_of_reasons(row, seen, each.verdict) else ())
     ]
-    found = run_probes([probe for _, _, probe in asked], seed, workers=workers, done=done)
+    probes, seeds = [probe for _, _, probe, _ in asked], [seed for *_, seed in asked]
+    found = run_probes(probes, seeds, workers=workers, done=done)
     answers: dict[tuple[int, str], tuple[Probed, ...]] = {}
-    for (k, name, _), probed in zip(asked, found, strict=True):
+    for (k, name, *_), probed in zip(asked, found, strict=True):
         answers[k, name] = (*answers.get((k, name), ()), probed)
     return [
         replace(
             each,
-            verdict=_with_answers(each.verdict, {name: own for (j, name), own in answers.items() if j == k}, seed),
+            verdict=_with_answers(each.verdict, {name: own for (j, name), own in answers.items() if j == k}),
             probed={name: own for (j, name), own in answers.items() if j == k},
         )
         for k, each in enumerate(judged)
     ]
 
 
-def _with_answers(verdict: Verdict, answers: Mapping[str, Sequence[Probed]], seed: int) -> Verdict:
+def _with_answers(verdict: Verdict, answers: Mapping[str, Sequence[Probed]]) -> Verdict:
     rows = (
-        replace(row, evidence=tuple(evidence(probed, seed) for probed in answers.get(row.name, ())))
+        replace(row, evidence=tuple(evidence(probed, verdict.seed) for probed in answers.get(row.name, ())))
         for row in verdict.rows
     )
     return replace(verdict, rows=tuple(rows))

@@ -20,11 +20,12 @@ Done = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class Collected:
-    """The repetitions of one row so far, by seed."""
+    """The repetitions of one row so far, by seed; `seed` is the first of them."""
 
     row: Row
     trials: dict[int, Trial] = field(default_factory=dict[int, Trial])
     control: dict[int, Trial] = field(default_factory=dict[int, Trial])
+    seed: int = 0
 
     def missing(self, repetitions: int) -> int:
         """Return how many more repetitions are to be run: until so many are valid, or twice as many in all.
@@ -48,20 +49,20 @@ def nowhere(row: Row, seed: int, control: bool) -> None:
 def run_rows(
     rows: Sequence[Row],
     repetitions: int,
-    seed: int,
+    seeds: Sequence[int],
     *,
     workers: Workers,
     keep: Keep = nowhere,
     done: Done | None = None,
 ) -> list[Collected]:
-    """Run so many valid repetitions of every row, with seeds from `seed` on, and its control with the same seeds.
+    """Run so many valid repetitions of every row, and its control with the same seeds; `seeds` are the rows' first.
 
     What comes out depends on the seeds alone, not on the order in which repetitions end. Raises ItemFailed when a bout
     could not start, or could not be judged, by a fault of the row or of this program.
     """
-    found = [Collected(row) for row in rows]
+    found = [Collected(row, seed=seed) for row, seed in zip(rows, seeds, strict=True)]
     finished = 0
-    tasks = _first(found, repetitions, seed, keep)
+    tasks = _first(found, repetitions, keep)
     while tasks:
         # The longest first, so that no core is left alone with one at the end.
         tasks.sort(key=lambda item: -item[1].duration_s)
@@ -76,17 +77,17 @@ def run_rows(
             (collected.control if task.control else collected.trials)[task.seed] = trial
         finished = total
         tasks = [
-            (collected, _task(collected.row, seed + len(collected.trials) + k, False, keep))
+            (collected, _task(collected.row, collected.seed + len(collected.trials) + k, False, keep))
             for collected in found
             for k in range(collected.missing(repetitions))
         ]
     return found
 
 
-def _first(found: Sequence[Collected], repetitions: int, seed: int, keep: Keep) -> list[tuple[Collected, Task]]:
+def _first(found: Sequence[Collected], repetitions: int, keep: Keep) -> list[tuple[Collected, Task]]:
     tasks: list[tuple[Collected, Task]] = []
     for collected in found:
-        row = collected.row
+        row, seed = collected.row, collected.seed
         tasks += [(collected, _task(row, seed + k, False, keep)) for k in range(repetitions)]
         controls = min(row.control.repetitions, repetitions)
         tasks += [(collected, _task(row, seed + k, True, keep)) for k in range(controls)]

@@ -58,15 +58,18 @@ def run_probe_task(task: ProbeTask) -> Mapping[str, float]:
     return task.probe.measure(seen)
 
 
-def run_probes(probes: Sequence[Probe], seed: int, *, workers: Workers, done: Done | None = None) -> list[Probed]:
-    """Run some probes with their seeds, or else seeds from `seed` on. Raises ItemFailed as `run_rows` does.
+def run_probes(
+    probes: Sequence[Probe], seeds: Sequence[int], *, workers: Workers, done: Done | None = None
+) -> list[Probed]:
+    """Run some probes, each from its own first seed on, or else from its row's.
 
-    A probe that several rows ask is run once.
+    A probe that several rows ask is run once. Raises ItemFailed as `run_rows` does.
     """
-    found = {id(probe): Probed(probe) for probe in probes}
+    keys = [(id(probe), first_seed(probe, seed)) for probe, seed in zip(probes, seeds, strict=True)]
+    found = {key: Probed(probe) for key, probe in zip(keys, probes, strict=True)}
     places = [
-        (each, level, first_seed(each.probe, seed) + k)
-        for each in found.values()
+        (each, level, first + k)
+        for (_, first), each in found.items()
         for level in range(len(each.probe.levels))
         for k in range(each.probe.repetitions)
     ]
@@ -76,7 +79,7 @@ def run_probes(probes: Sequence[Probe], seed: int, *, workers: Workers, done: Do
     for index, numbers in workers.run(run_probe_task, tasks, done):
         each, level, number = places[index]
         each.levels[level][number] = numbers
-    return [found[id(probe)] for probe in probes]
+    return [found[key] for key in keys]
 
 
 def first_seed(probe: Probe, seed: int) -> int:

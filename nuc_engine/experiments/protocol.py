@@ -199,7 +199,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One experiment of chapter 7; the texts become its page."""
+    """One experiment of chapter 7; the texts become its page. `seed` is the first of those it is judged by."""
 
     name: str
     section: str
@@ -207,3 +207,4 @@ class Experiment:
     hypothesis: str
     method: str
     rows: tuple[Row, ...]
+    seed: int = 20001

@@ -27,41 +27,48 @@ def answering(monkeypatch, state_of):
 def test_each_row_gets_its_repetitions_and_its_control(monkeypatch):
     asked = answering(monkeypatch, lambda task: "as seen")
     rows = [tiny.row("a"), tiny.row("b", control=Control("why", (tiny.plan(),), 3))]
-    found = run_rows(rows, 4, 100, workers=Inline())
+    found = run_rows(rows, 4, [100] * len(rows), workers=Inline())
     assert [sorted(each.trials) for each in found] == [[100, 101, 102, 103]] * 2
     assert [sorted(each.control) for each in found] == [[100, 101], [100, 101, 102]]
     assert len(asked) == len(set(asked)) == 13
 
 
+def test_each_row_has_seeds_of_its_own(monkeypatch):
+    answering(monkeypatch, lambda task: "failed start" if task.seed == 100 else "as seen")
+    found = run_rows([tiny.row("a"), tiny.row("b")], 2, [100, 200], workers=Inline())
+    assert [sorted(each.trials) for each in found] == [[100, 101, 102], [200, 201]]
+    assert [sorted(each.control) for each in found] == [[100, 101], [200, 201]]
+
+
 def test_a_control_is_not_repeated_more_often_than_the_row(monkeypatch):
     answering(monkeypatch, lambda task: "as seen")
-    assert len(run_rows([tiny.row()], 1, 100, workers=Inline())[0].control) == 1
+    assert len(run_rows([tiny.row()], 1, [100], workers=Inline())[0].control) == 1
 
 
 def test_failed_starts_are_made_up_for_with_the_seeds_that_follow(monkeypatch):
     answering(monkeypatch, lambda task: "failed start" if task.seed in (101, 104, 105) else "as seen")
-    (found,) = run_rows([tiny.row()], 4, 100, workers=Inline())
+    (found,) = run_rows([tiny.row()], 4, [100], workers=Inline())
     assert sorted(found.trials) == [100, 101, 102, 103, 104, 105, 106]
     assert sum(trial.state == "as seen" for trial in found.trials.values()) == 4
 
 
 def test_when_starts_keep_failing_it_ends_at_twice_as_many(monkeypatch):
     asked = answering(monkeypatch, lambda task: "failed start")
-    (found,) = run_rows([tiny.row()], 4, 100, workers=Inline())
+    (found,) = run_rows([tiny.row()], 4, [100], workers=Inline())
     assert sorted(found.trials) == list(range(100, 108))
     assert len(asked) == 8 + 2
 
 
 def test_a_bout_that_broke_off_is_not_made_up_for(monkeypatch):
     answering(monkeypatch, lambda task: "aborted")
-    (found,) = run_rows([tiny.row()], 4, 100, workers=Inline())
+    (found,) = run_rows([tiny.row()], 4, [100], workers=Inline())
     assert len(found.trials) == 4
 
 
 def test_progress_counts_everything_and_never_goes_back(monkeypatch):
     answering(monkeypatch, lambda task: "failed start" if task.seed == 100 else "as seen")
     told = []
-    run_rows([tiny.row()], 2, 100, workers=Inline(), done=lambda done, total: told.append((done, total)))
+    run_rows([tiny.row()], 2, [100], workers=Inline(), done=lambda done, total: told.append((done, total)))
     assert [done for done, _ in told] == [1, 2, 3, 4, 5]
     assert told[-1] == (5, 5)
 
@@ -72,9 +79,9 @@ def test_this_process_and_two_others_give_the_same(tmp_path):
     def keep(row, seed, control) -> Path | None:
         return tmp_path / row.name / str(seed) if seed == 3 and not control else None
 
-    one = run_rows(rows, 2, 3, workers=Inline())
+    one = run_rows(rows, 2, [3] * len(rows), workers=Inline())
     with Workers(2) as workers:
-        two = run_rows(rows, 2, 3, workers=workers, keep=keep)
+        two = run_rows(rows, 2, [3] * len(rows), workers=workers, keep=keep)
     assert [(c.trials, c.control) for c in one] == [(c.trials, c.control) for c in two]
     assert sorted(path.name for path in (tmp_path / "b/3").iterdir()) == ["x", "y"]
     assert one[0].trials[3].reasons == ("x: no good", "y: no good")
@@ -83,7 +90,7 @@ def test_this_process_and_two_others_give_the_same(tmp_path):
 def test_a_row_that_can_not_run_ends_it_all():
     broken = tiny.row(bouts=(tiny.plan(values={"nonsense": 1.0}),))
     with Workers(1) as workers, pytest.raises(ItemFailed, match="nonsense"):
-        run_rows([broken], 1, 3, workers=workers)
+        run_rows([broken], 1, [3], workers=workers)
 
 
 @pytest.mark.parametrize(("name", "stem"), [("A", "A"), ("a b/c", "a-b-c"), ("..", "row"), ("16 cm", "16-cm")])
@@ -93,5 +100,5 @@ def test_a_row_s_name_makes_a_file_name(name, stem):
 
 def test_repetitions_with_too_little_to_judge_are_made_up_for(monkeypatch):
     answering(monkeypatch, lambda task: "too few" if task.seed == 101 else "as seen")
-    (found,) = run_rows([tiny.row()], 4, 100, workers=Inline())
+    (found,) = run_rows([tiny.row()], 4, [100], workers=Inline())
     assert sorted(found.trials) == [100, 101, 102, 103, 104]

@@ -55,6 +55,13 @@ def test_a_page_its_verdict_and_its_figures_belong_together(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_made_with_the_seeds_its_command_takes(name):
+    verdict = read_verdict(PAGES / name)
+    assert verdict is not None
+    assert [verdict.seed] == [experiment.seed for experiment in EXPERIMENTS if experiment.name == name]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_what_came_out_otherwise_or_not_firmly_is_explained_with_evidence(name):
     verdict = read_verdict(PAGES / name)
     assert verdict is not None

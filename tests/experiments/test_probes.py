@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import nuc_engine.experiments.probes as probes_module
-from nuc_engine.experiments.conduct import draw_all, judge_all
+from nuc_engine.experiments.conduct import add_evidence, draw_all, judge_all
 from nuc_engine.experiments.evidence_figure import draw_probe
 from nuc_engine.experiments.page import page
 from nuc_engine.experiments.probes import Probed, ProbeTask, evidence, run_probe_task, run_probes
@@ -47,7 +47,7 @@ def answered(monkeypatch, answer):
 
 def test_every_level_gets_the_same_seeds(monkeypatch):
     asked = answered(monkeypatch, lambda task: {"x": task.level + task.seed / 100})
-    (found,) = run_probes([PROBE], 40, workers=Inline())
+    (found,) = run_probes([PROBE], [40], workers=Inline())
     assert sorted(asked) == [(0, 40), (0, 41), (1, 40), (1, 41)]
     assert found.values(1, "x") == [1.4, 1.41]
 
@@ -55,7 +55,7 @@ def test_every_level_gets_the_same_seeds(monkeypatch):
 def test_a_probe_has_its_own_seeds_where_it_says_so(monkeypatch):
     asked = answered(monkeypatch, lambda task: {"x": 1.0})
     own = replace(PROBE, seed=60001)
-    (found,) = run_probes([own], 40, workers=Inline())
+    (found,) = run_probes([own], [40], workers=Inline())
     assert sorted(asked) == [(0, 60001), (0, 60002), (1, 60001), (1, 60002)]
     assert (evidence(found, 40).seed, evidence(Probed(PROBE), 40).seed) == (60001, 40)
 
@@ -63,7 +63,7 @@ def test_a_probe_has_its_own_seeds_where_it_says_so(monkeypatch):
 def test_a_probe_of_several_rows_is_run_once(monkeypatch):
     asked = answered(monkeypatch, lambda task: {"x": 1.0})
     other = replace(PROBE, name="the same with another name")
-    found = run_probes([PROBE, other, PROBE], 40, workers=Inline())
+    found = run_probes([PROBE, other, PROBE], [40] * 3, workers=Inline())
     assert len(asked) == 8
     assert [each.probe.name for each in found] == [PROBE.name, other.name, PROBE.name]
     assert found[0] is found[2]
@@ -72,7 +72,7 @@ def test_a_probe_of_several_rows_is_run_once(monkeypatch):
 def test_the_longest_repetitions_come_first(monkeypatch):
     asked = answered(monkeypatch, lambda task: {"x": 1.0})
     long = replace(PROBE, levels=(*PROBE.levels, Level("long", (tiny.plan(duration_s=9.0),), 2.0)))
-    run_probes([long], 40, workers=Inline())
+    run_probes([long], [40], workers=Inline())
     # `Inline` takes the last item first.
     assert [level for level, _ in reversed(asked)] == [2, 2, 0, 0, 1, 1]
 
@@ -107,10 +107,15 @@ def test_a_bout_that_breaks_off_has_no_numbers(monkeypatch):
     assert run_probe_task(ProbeTask(PROBE, 0, 5)) == {}
 
 
+def with_evidence(experiments, repetitions, seed):
+    workers = Inline()
+    return add_evidence(judge_all(experiments, repetitions, seed, workers=workers), workers=workers)
+
+
 def judged(monkeypatch, criterion, **changes):
     asked = answered(monkeypatch, lambda task: {"range (deg)": 10.0 * task.level + task.seed % 2})
     experiment = tiny.experiment(tiny.row(criterion=criterion, probes=(PROBE,), **changes))
-    (found,) = judge_all([experiment], 1, 30, workers=Inline())
+    (found,) = with_evidence([experiment], 1, 30)
     return experiment, found, asked
 
 
@@ -128,10 +133,23 @@ def test_probes_are_made_for_rows_that_come_out_otherwise_only(monkeypatch):
 def test_probes_are_made_for_a_row_that_other_seeds_do_not_bear_out(monkeypatch):
     asked = answered(monkeypatch, lambda task: {"range (deg)": 1.0})
     row = tiny.row(criterion=tiny.moved, probes=(PROBE,), again=Again(13, 20, 50001))
-    (found,) = judge_all([tiny.experiment(row)], 20, 30001, workers=Inline())
+    (found,) = with_evidence([tiny.experiment(row)], 20, 30001)
     assert found.verdict.rows[0].word == "as seen"
     assert asked
     assert found.verdict.rows[0].evidence[0].name == PROBE.name
+
+
+def test_without_a_seed_each_experiment_has_its_own_and_so_has_its_evidence(monkeypatch):
+    asked = answered(monkeypatch, lambda task: {"range (deg)": 1.0})
+    one, other = (
+        replace(tiny.experiment(tiny.row(criterion=tiny.never, probes=(PROBE,))), name=name, seed=seed)
+        for name, seed in (("one", 2050), ("other", 2070))
+    )
+    found = with_evidence([one, other], 1, None)
+    assert [each.verdict.seed for each in found] == [2050, 2070]
+    assert [each.verdict.rows[0].trials[0].seed for each in found] == [2050, 2070]
+    assert [each.verdict.rows[0].evidence[0].seed for each in found] == [2050, 2070]
+    assert {seed for _, seed in asked} == {first + k for first in (2050, 2070) for k in range(PROBE.repetitions)}
 
 
 def test_evidence_is_kept_drawn_and_shown(monkeypatch, tmp_path):
@@ -154,7 +172,7 @@ def test_rows_that_share_a_probe_share_its_figure(monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     answered(monkeypatch, lambda task: {"range (deg)": 10.0 * task.level + task.seed % 2})
     rows = [tiny.row(name, criterion=tiny.never, probes=(PROBE,)) for name in ("one", "other")]
-    (drawn,) = draw_all(judge_all([tiny.experiment(*rows)], 1, 30, workers=Inline()), tmp_path, workers=Inline())
+    (drawn,) = draw_all(with_evidence([tiny.experiment(*rows)], 1, 30), tmp_path, workers=Inline())
     one, other = (row.evidence[0].figures for row in drawn.verdict.rows)
     assert one == other
     assert [path.name for path in (tmp_path / "T").glob("*_probe.svg")] == [figure.file for figure in one]

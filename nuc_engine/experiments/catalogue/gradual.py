@@ -155,6 +155,7 @@ def _g(name: str, when: str, row: Row) -> Experiment:
     return Experiment(
         name=name,
         section="7.4.4.5",
+        seed=30001,
         title=f"Thresholds changed gradually, rules {when}",
         hypothesis=_G_HYPOTHESIS,
         method=_G_METHOD.format(when=when),
@@ -283,6 +284,7 @@ def _e(name: str, when: str, row: Row) -> Experiment:
     return Experiment(
         name=name,
         section="7.4.4.6",
+        seed=30001,
         title=f"Activations changed gradually, rules {when}",
         hypothesis=_E_HYPOTHESIS,
         method=_E_METHOD.format(when=when),

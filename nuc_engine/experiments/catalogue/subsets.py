@@ -49,6 +49,7 @@ def _experiment(name: str, script: str, first: str, second: str, kicks_there: st
     return Experiment(
         name=name,
         section="7.4.4.4",
+        seed=30001,
         title=f"The change in two halves, {first} first",
         hypothesis="""\
 A change of behaviour may consist of parts that make no sense alone, whichever comes first. In the animal such

@@ -62,6 +62,7 @@ def criterion_d2(seen: Observations) -> Finding:
 EXPERIMENT_A = Experiment(
     name="A",
     section="7.4.4.1",
+    seed=30001,
     title="From walking to turning, one change after the other",
     hypothesis="""\
 A cockroach leg that walks forward can be taken over into an inside turn while it goes on stepping, merely by
@@ -107,6 +108,7 @@ during stance instead of extending; in ITB the femur levates in stance as well. 
 EXPERIMENT_B = Experiment(
     name="B",
     section="7.4.4.2",
+    seed=30001,
     title="Both changes at once",
     hypothesis="""\
 If the two changesets of experiment A each lead to the next behaviour, then applied together they should lead
@@ -184,6 +186,7 @@ def _d2(row: str) -> Row:
 EXPERIMENT_D1 = Experiment(
     name="D1",
     section="7.4.4.3",
+    seed=30001,
     title="Changes in the wrong order: what happens in between",
     hypothesis="""\
 A changeset that leads from one behaviour to the next may lead nowhere when it is applied to another behaviour. A
@@ -195,6 +198,7 @@ change of sensory influences would then only make sense together with those that
 EXPERIMENT_D2 = Experiment(
     name="D2",
     section="7.4.4.3",
+    seed=30001,
     title="Changes in the wrong order: where they end",
     hypothesis="""\
 Even if the interim does not function, the order in which changes are made should not matter for the behaviour they

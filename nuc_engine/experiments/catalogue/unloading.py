@@ -323,6 +323,7 @@ dissertation predicts this for the animal and did not try it on the robot."""
 EXPERIMENT_DROPOUT = Experiment(
     name="dropout",
     section="7.4.5.3",
+    seed=40001,
     title="The ground drops out in stance",
     hypothesis=_HYPOTHESIS,
     method="""\
@@ -347,6 +348,7 @@ and before each of the others those that begin at least 3.5 s (2.8 s in ITB) aft
 EXPERIMENT_MAGNET = Experiment(
     name="magnet",
     section="7.4.5.3",
+    seed=40001,
     title="A magnet unloads the foot in stance",
     hypothesis=_HYPOTHESIS,
     method="""\
