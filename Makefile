@@ -51,8 +51,9 @@ test-realtime: $(VENV)/.test
 
 # Every line and branch of the codecs is tested: what they let through drives motors.
 coverage: $(VENV)/.test
-	$(BIN)/python -m pytest -q tests/drivers -k "codec or answers" --cov-branch --cov-fail-under=100 \
-		--cov=drivers.aimotor.codec --cov=drivers.aimotor.answers --cov=drivers.dynamixel.codec --cov=drivers.feetech.codec
+	$(BIN)/python -m pytest -q tests/drivers -k "codec or answers or registers" --cov-branch --cov-fail-under=100 \
+		--cov=drivers.aimotor.codec --cov=drivers.aimotor.answers --cov=drivers.dynamixel.codec --cov=drivers.feetech.codec \
+		--cov=drivers.framed.registers
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
