@@ -116,8 +116,8 @@ def plan():
 class Loop:
     """A bus on such a line, the real motor action in front of it, and the judge."""
 
-    def __init__(self, bus_class=AiMotorBus, **form):
-        self.servos = Line()
+    def __init__(self, bus_class=AiMotorBus, line_class=Line, **form):
+        self.servos = line_class()
         self.port = InProcessPort(self.servos, BAUD)
         self.bus = bus_class(self.port, addresses(*range(COUNT)), baud=BAUD, **form)
         store = Store(plan())
