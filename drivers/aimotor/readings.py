@@ -78,13 +78,14 @@ class Readings:
     def confirms_passive(self, k: int, looks_right: bool) -> bool:
         """Whether servo `k` has confirmed that its torque is off; refuses the reply if not.
 
-        What a real servo says is not established. One that never says what the sources expect is believed from the third
-        time in a row on, until it does say it.
+        What a real servo says is not established. One that never says what the sources expect is believed from the
+        third time in a row on, until it does say it.
         """
-        # An odd answer may be that of another servo, come late, or to a request that the line turned into another. That
-        # happens to one servo now and then; three times in a row and never an expected one is this servo's way to
-        # answer. Whoever needs certainty asks twice, so he must hear yes twice. A servo that lets go as expected loses
-        # this trust with its first good answer, and the position in the answer must be one the shaft can have got to.
+        # An odd answer may be that of another servo, come late, or the answer to a send: that is what a torque-off
+        # becomes if bit 7 is turned over. Either befalls one answer now and then, and a servo that answers as expected
+        # loses this trust at once. Three in a row are this servo's way to answer; its position must be one the shaft
+        # can have got to all the same. What is left: of such a servo the last torque-off before it counts as limp may
+        # have been heard as a send. That lasts until it is told again, as limp servos are from time to time.
         self._odd_passives[k] = 0 if looks_right else self._odd_passives[k] + 1
         if looks_right or self._odd_passives[k] >= _ODD_PASSIVES:
             return True

@@ -349,5 +349,5 @@ def test_a_torque_off_that_was_heard_as_a_send_is_not_confirmed():
                 bus.torque_off(now)
             now = bus.run_until(FAR)
             seen.append(bus.status[0])
-        # A servo that answers so three times in a row just answers so.
-        assert seen == [IMPLAUSIBLE, IMPLAUSIBLE, OK, IMPLAUSIBLE, IMPLAUSIBLE, OK, IMPLAUSIBLE, OK]
+        # A servo that answers so three times in a row just answers so, until it answers as expected.
+        assert seen == [IMPLAUSIBLE, IMPLAUSIBLE, OK, IMPLAUSIBLE, IMPLAUSIBLE, OK, OK, OK]
