@@ -5,12 +5,13 @@ Works on a real clock and on a virtual one: the caller passes in a `Pace`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from drivers.bus import READ_ONLY, Bus
 from drivers.errors import PortError
+from drivers.port import NEVER
 from drivers.servo import ReplyStatus
 
 ROUNDS_WHEN_UNKNOWN: Final = 2
@@ -18,6 +19,10 @@ ROUNDS_WHEN_UNKNOWN: Final = 2
 
 ROUNDS_TO_ANSWER: Final = 5
 """How often one is asked before it counts as not there: a reply may be lost, or not be believed."""
+
+_CHANGE_NS: Final = 20_000_000
+"""How long a line is left alone before another bus speaks on it: what one's servos still say is no answer to the other.
+Assumed; more than an adapter as delivered holds a reply back."""
 
 _OK = int(ReplyStatus.OK)
 
@@ -113,15 +118,30 @@ class Releasing:
     """One bus whose servos are to go limp.
 
     `expected` are the ids that have to confirm, in which order does not matter; None where it is not known who is
-    there. `failure` says why a bus could not be released to the end.
+    there. `others` is a bus on the same port for whoever else may be there: they are told once, after the first round
+    of `bus`, and nobody waits for their confirmation. `failure` says why a bus could not be released to the end.
     """
 
     name: str
     bus: Bus
     expected: tuple[int, ...] | None
+    others: Bus | None = None
     confirmed: set[int] = field(default_factory=set[int])
     rounds: int = 0
+    others_told: bool = False
     failure: str = ""
+    resume_ns: int = NEVER
+    since_ns: int = NEVER
+
+    @property
+    def talking(self) -> Bus:
+        """The bus whose turn it is."""
+        return self.others if self.others is not None and self.rounds and not self.others_told else self.bus
+
+    @property
+    def wake_ns(self) -> int:
+        """When there next is something to do."""
+        return min(self.resume_ns, self.talking.wake_ns)
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -137,33 +157,57 @@ class Releasing:
     def over(self) -> bool:
         """Whether there is nothing left to try."""
         enough = 1 if self.expected is not None else ROUNDS_WHEN_UNKNOWN
-        return bool(self.failure) or (self.confirmed_all and self.rounds >= enough)
+        told = self.others is None or self.others_told
+        return bool(self.failure) or (self.confirmed_all and self.rounds >= enough and told)
 
 
 def release(lines: Sequence[Releasing], pace: Pace, until_ns: int) -> None:
     """Take the torque off on all lines at once, again and again until every servo confirms, or `until_ns`."""
     for line in lines:
-        _attempt(line, pace, begin=True)
+        _attempt(line, lambda line=line: _begin(line, pace.now_ns))
     while pace.now_ns < until_ns and (busy := [line for line in lines if not line.over]):
-        filenos = [fileno for line in busy for fileno in line.bus.filenos()]
-        pace.wait(min(until_ns, *(line.bus.wake_ns for line in busy)), filenos)
+        filenos = [fileno for line in busy for fileno in line.talking.filenos()]
+        pace.wait(min(until_ns, *(line.wake_ns for line in busy)), filenos)
         for line in busy:
-            _attempt(line, pace, begin=False)
+            _attempt(line, lambda line=line: _go_on(line, pace.now_ns))
 
 
-def _attempt(line: Releasing, pace: Pace, *, begin: bool) -> None:
-    bus = line.bus
+def _attempt(line: Releasing, work: Callable[[], None]) -> None:
     try:
-        if not begin and not bus.proceed(pace.now_ns):
-            return
-        if not begin:
-            line.rounds += 1
-            both = zip(bus.servos, bus.status, strict=True)
-            line.confirmed.update(servo.bus_id for servo, status in both if status == _OK)
-        if not line.over:
-            bus.torque_off(pace.now_ns)
+        work()
     except PortError as error:
         line.failure = str(error)
+
+
+def _begin(line: Releasing, now_ns: int) -> None:
+    line.resume_ns = NEVER
+    # The reply to an exchange that is still under way confirms nothing.
+    line.since_ns = now_ns if line.talking.wake_ns == NEVER else NEVER
+    line.talking.torque_off(now_ns)
+
+
+def _go_on(line: Releasing, now_ns: int) -> None:
+    bus = line.talking
+    whole = bus.proceed(now_ns)
+    if line.resume_ns != NEVER:
+        if now_ns >= line.resume_ns:
+            _begin(line, now_ns)
+        return
+    for servo, status, at_ns in zip(bus.servos, bus.status, bus.stamp_ns, strict=True):
+        if status == _OK and (whole or at_ns > line.since_ns):
+            line.confirmed.add(servo.bus_id)
+    if not whole:
+        return
+    if bus is line.others:
+        line.others_told = True
+    else:
+        line.rounds += 1
+    if line.over:
+        return
+    if line.talking is bus:
+        _begin(line, now_ns)
+    else:
+        line.resume_ns = now_ns + _CHANGE_NS
 
 
 def answers(bus: Bus, pace: Pace, rounds: int = ROUNDS_TO_ANSWER) -> bool:

@@ -41,7 +41,7 @@ _SILENT_S, _SILENT_BITS = 0.006, 400
 @click.option(
     "--seconds",
     type=click.FloatRange(0.1, 600),
-    help="How long to try.  [default: 2, or two rounds of all ids there can be]",
+    help="How long to try.  [default: 2, and what it takes to ask all ids there can be]",
 )
 @as_json
 def command(
@@ -61,7 +61,7 @@ def command(
     expected = {family: _by_bus(found) for family, found in servos.items()}
     lines, failures = _open(urls, ids, expected)
     pace = RealPace()
-    limit_s = seconds if seconds is not None else max([_SECONDS, *(_two_rounds_s(line) for line in lines)])
+    limit_s = seconds if seconds is not None else max([_SECONDS, *map(_limit_s, lines)])
     release_all(lines, pace, pace.now_ns + round(limit_s * 1e9))
     for line in lines:
         line.bus.close()
@@ -82,15 +82,15 @@ def command(
     return BAD if failures else 0
 
 
-def _two_rounds_s(line: Releasing) -> float:
-    """Return how long it takes to ask every id of a family twice, when it is not known who is there."""
+def _limit_s(line: Releasing) -> float:
+    """Return how long it takes to ask everybody: twice when it is not known who is there, else besides the expected."""
     from drivers.bench import ROUNDS_WHEN_UNKNOWN
     from drivers.factory import parse_line
 
-    if line.expected is not None:
-        return 0.0
     each_s = _SILENT_S + _SILENT_BITS / parse_line(line.name).baud
-    return ROUNDS_WHEN_UNKNOWN * len(line.bus.servos) * each_s
+    if line.expected is None:
+        return ROUNDS_WHEN_UNKNOWN * len(line.bus.servos) * each_s
+    return _SECONDS + (0 if line.others is None else len(line.others.servos) * each_s)
 
 
 def _open(
@@ -115,18 +115,20 @@ def _open(
         family = find_family(spec.family)
         named = expected[spec.family].get(name) if name or len(urls) == 1 else None
         must = ids if ids is not None else named
-        # Those that have to confirm are told first.
-        servos = sorted(family.every_servo(), key=lambda servo: servo.bus_id not in (must or ()))
-        if unknown := set(must or ()) - {servo.bus_id for servo in servos}:
+        everybody = family.every_servo()
+        if unknown := set(must or ()) - {servo.bus_id for servo in everybody}:
             raise click.UsageError(f"{url}: this family has no id {', '.join(map(str, sorted(unknown)))}")
-        if ids is not None:
-            servos = servos[: len(ids)]
+        # Those that have to confirm are told first, by a bus of their own: nobody waits for ids that are not there.
+        wanted = [servo for servo in everybody if servo.bus_id in (must or ())]
+        rest = [servo for servo in everybody if ids is None and servo not in wanted]
         try:
-            bus = bus_on_port(spec, open_port(spec.path, spec.baud), servos)
+            port = open_port(spec.path, spec.baud)
         except PortError as error:
             failures[url] = str(error)
             continue
-        lines.append(Releasing(url, bus, None if must is None else tuple(must)))
+        bus = bus_on_port(spec, port, wanted or rest)
+        others = bus_on_port(spec, port, rest) if wanted and rest else None
+        lines.append(Releasing(url, bus, None if must is None else tuple(must), others))
     return lines, failures
 
 

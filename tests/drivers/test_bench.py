@@ -6,10 +6,11 @@ from emulated import EXCHANGE_NS, MS, addresses, rig, wired
 from drivers.aimotor import FAMILY, AiMotorBus
 from drivers.bench import Releasing, VirtualPace, discover, measure, read_all, release
 from drivers.bench_plant import BenchPlant
+from drivers.bus import READ_ONLY
 from drivers.errors import PortGoneError
 from drivers.factory import find_family
 from drivers.lineoptions import open_on_emulator
-from drivers.servo import ServoAddress
+from drivers.servo import ReplyStatus, ServoAddress
 
 
 def everybody(*ids):
@@ -100,6 +101,45 @@ def test_nobody_at_all_is_no_success():
     release([line], VirtualPace(), 2000 * MS)
     assert not line.confirmed_all
     assert line.rounds > 5
+
+
+def test_a_confirmation_counts_when_it_comes_and_not_only_at_the_end_of_a_round():
+    bus, _, _ = rig((10, 11, 12))
+    line = Releasing("leg", bus, (10, 11, 12))
+    release([line], VirtualPace(), 2 * EXCHANGE_NS + EXCHANGE_NS // 2)
+    assert (line.confirmed, line.missing, line.rounds) == ({10, 11}, (12,), 0)
+
+
+def test_the_answer_to_what_was_asked_before_confirms_nothing():
+    bus, _, plant = rig((10, 11))
+    pace = VirtualPace()
+    bus.start(0, [READ_ONLY, READ_ONLY])
+    plant.calls.clear()
+    line = Releasing("leg", bus, (10, 11))
+    release([line], pace, EXCHANGE_NS + EXCHANGE_NS // 2)
+    assert bus.status[0] == ReplyStatus.OK
+    assert (line.confirmed, plant.commands()) == (set(), [("release", 0)])
+    release([line], pace, 10 * EXCHANGE_NS)
+    assert line.confirmed == {10, 11}
+
+
+def test_others_are_told_once_and_after_those_who_must_confirm():
+    port, emulator, plant = wired(2, 10, 30)
+    bus = AiMotorBus(port, addresses(10))
+    others = AiMotorBus(port, [servo for servo in FAMILY.every_servo() if servo.bus_id != 10])
+    plant.calls.clear()
+    line, pace = Releasing("leg", bus, (10,), others), VirtualPace()
+    release([line], pace, 2000 * MS)
+    assert plant.commands() == [("release", 1), ("release", 0), ("release", 2)]
+    assert (line.confirmed, line.rounds, line.confirmed_all) == ({2, 10, 30}, 1, True)
+    # One that is missing is asked again, the others are not.
+    emulator.unplug(1)
+    plant.calls.clear()
+    line = Releasing("leg", bus, (10,), others)
+    release([line], pace, pace.now_ns + 2000 * MS)
+    assert (line.confirmed, line.missing) == ({2, 30}, (10,))
+    assert plant.commands() == [("release", 0), ("release", 2)]
+    assert line.rounds > 20
 
 
 class Gone:

@@ -1,0 +1,36 @@
+"""`nuc bus release` on servos that were adapted: what has to confirm does, however many ids the family has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nuc_engine.bout import prepare_bout
+from nuc_engine.locations import find_configuration
+from tests.cli.bench_table import FRAMED, Table, data
+from tests.cli.conftest import Nuc
+
+RATES = (9600, 57_600, 1_000_000)
+CASES = [(family, model, baud) for family, model in FRAMED for baud in RATES if (family, baud) != ("feetech", 9600)]
+
+
+@pytest.mark.parametrize(("family", "model", "baud"), CASES)
+def test_all_of_a_leg_confirm_within_the_time_there_is(
+    nuc: Nuc, table: Callable[..., Table], tmp_path: Path, family: str, model: str, baud: int
+) -> None:
+    assert nuc("bus", "adapt", "lin_roach", model, "--out", str(tmp_path / "leg")).exit_code == 0
+    ids = [motor.bus_id for motor in prepare_bout(find_configuration(str(tmp_path / "leg")), None).plan.motors]
+    bench = table(*ids, 200, model=model, baud=baud, family=family)
+    url = f"{family}:///dev/ttyUSB0?baud={baud}"
+    result = nuc("bus", "release", url, "--config", str(tmp_path / "leg"), "--json")
+    assert (result.exit_code, data(result)["errors"]) == (0, [])
+    assert data(result)["confirmed"][url] == sorted([*ids, 200])
+    bench.emulator.unplug(1)
+    result = nuc("bus", "release", url, "--config", str(tmp_path / "leg"), "--json")
+    assert result.exit_code == 1
+    (error,) = data(result)["errors"]
+    assert f"(id {ids[1]})" in error
+    assert f"(id {ids[0]})" not in error
+    assert data(result)["confirmed"][url] == sorted({*ids, 200} - {ids[1]})
