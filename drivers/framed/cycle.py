@@ -164,7 +164,8 @@ class Cycle:
 
     def _switch(self, limp: Sequence[Slot]) -> Generator[Exchange, Answers, None]:
         """Turn the torque on where a goal waits and off where it is not wanted, and see whether it took."""
-        off = [slot for slot in limp if slot.torque is not Torque.OFF]
+        # Also where it is believed to be off: somebody else, or the servo itself, may have turned it on since.
+        off = list(limp)
         on = self._to_arm()
         if not off and not on:
             return
