@@ -26,6 +26,9 @@ _BY_DEVICE = (("ttyUSB", "ftdi1"), ("ttyACM", "cdc"), ("pts/", "pty"), ("ttyAMA"
 _FIRST_CYCLES = 2
 """In them servos are asked who they are."""
 
+_WAITED = 1.05
+"""A cycle that is no longer than so many times cycleMin waited for it: what the bus took of it is not recorded."""
+
 _MS = 1e6
 
 
@@ -42,7 +45,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What a bus made of it: where that was seen, cycles and their time (ns), and what was to be expected of them."""
+    """What a bus made of it: where that was seen, cycles and their time (ns), and what was to be expected of them.
+
+    `pause_ns` of each cycle the engine waited on purpose; `waits_ns` is the cycleMin that cycles waited for, 0 where
+    they did not: then it shows how long the bus took.
+    """
 
     source: str
     cycles: int
@@ -50,17 +57,18 @@ class Reached:
     missed: int | None
     predicted: Budget
     pause_ns: int = 0
+    waits_ns: int = 0
     hint: str = ""
 
     @property
-    def of_wire(self) -> float:
-        """Share of the wire limit."""
-        return self.predicted.wire_ns / (self.cycle_ns - self.pause_ns)
+    def of_wire(self) -> float | None:
+        """Share of the wire limit; None where it does not show."""
+        return None if self.waits_ns else self.predicted.wire_ns / (self.cycle_ns - self.pause_ns)
 
     @property
-    def of_prediction(self) -> float:
-        """Share of what was predicted."""
-        return (self.predicted.cycle_ns + self.pause_ns) / self.cycle_ns
+    def of_prediction(self) -> float | None:
+        """Share of what was predicted; None where it does not show."""
+        return None if self.waits_ns else (self.predicted.cycle_ns + self.pause_ns) / self.cycle_ns
 
 
 @click.command(
@@ -117,18 +125,18 @@ def command(
 
     name, url = split_name(url)
     line = _line(url, turnaround_us)
-    motors, pause_ns, least_ns = _motors(config, line.family.name, name)
+    motors, delay_ns, least_ns = _motors(config, line.family.name, name)
     through = ADAPTERS[adapter] if adapter else _adapter_of(line)
     form = form_for(line.family.name, line.options)
     budget = predict(form, motors, line.baud, turnaround_ns=line.turnaround_ns, adapter=through)
-    pause_ns = max(pause_ns, least_ns - budget.cycle_ns)
+    pause_ns = max(delay_ns, least_ns - budget.cycle_ns)
     advice = advise(budget, line.family.bauds, turnaround_ns=line.turnaround_ns, adapter=through)
     reached: list[Reached] = []
     if seconds is not None:
         named = f"{name}={url}" if name else url
         reached.append(_measure(line, named, config, motors, seconds, through))
     if bout is not None:
-        reached.append(_of_bout(bout, budget, pause_ns))
+        reached.append(_of_bout(bout, budget, delay_ns, least_ns))
     silent = any(found.cycles == 0 for found in reached)
     if as_json:
         say_json(_as_data(line, budget, pause_ns, through, advice, reached, ok=not silent))
@@ -234,8 +242,12 @@ def _hint(line: Line, expected: Budget, mean_ns: float, adapter: Adapter) -> str
     )
 
 
-def _of_bout(folder: Path, budget: Budget, pause_ns: int) -> Reached:
-    """Return what the cycles of a finished bout took: their median, since stops and starts do not count."""
+def _of_bout(folder: Path, budget: Budget, delay_ns: int, least_ns: int) -> Reached:
+    """Return what the cycles of a finished bout took: their median, since stops and starts do not count.
+
+    A bout's rows tell when cycles ended, not when they began: where those wait for cycleMin, what the bus took of it
+    does not show.
+    """
     from itertools import pairwise
     from statistics import median
 
@@ -245,7 +257,9 @@ def _of_bout(folder: Path, budget: Budget, pause_ns: int) -> Reached:
     steps = [later - earlier for earlier, later in pairwise(times_s)]
     if not steps:
         return Reached(str(folder), 0, float("nan"), None, budget)
-    return Reached(str(folder), len(steps), median(steps) * NS, None, budget, pause_ns)
+    cycle_ns = median(steps) * NS
+    waits_ns = least_ns if cycle_ns <= _WAITED * least_ns else 0
+    return Reached(str(folder), len(steps), cycle_ns, None, budget, delay_ns, waits_ns)
 
 
 def _print(
@@ -314,9 +328,12 @@ def _words(found: Reached) -> str:
         return f"{found.source}: not one whole cycle"
     missed = "" if found.missed is None else f", {count(found.missed, 'exchange')} missed"
     cycles = f"{count(found.cycles, 'cycle')}, {found.cycle_ns / _MS:.3f} ms each, {NS / found.cycle_ns:.1f} Hz"
+    begin = f"{found.source}: {cycles}{missed}"
+    if found.of_prediction is None or found.of_wire is None:
+        least = f"{found.waits_ns / _MS:g} ms"
+        return f"{begin}; a cycle waits for its motors' cycleMin ({least}): what the bus takes does not show in a bout"
     return (
-        f"{found.source}: {cycles}"
-        f"{missed}; {found.of_prediction:.0%} of the prediction ({found.predicted.cycle_ns / _MS:.3f} ms),"
+        f"{begin}; {found.of_prediction:.0%} of the prediction ({found.predicted.cycle_ns / _MS:.3f} ms),"
         f" wire efficiency {found.of_wire:.0%}"
     )
 
@@ -349,6 +366,7 @@ def _as_data(
                 "cycle_ms": found.cycle_ns / _MS,
                 "rate_hz": NS / found.cycle_ns,
                 "missed": found.missed,
+                "waits_for_cycle_min_ms": found.waits_ns / _MS if found.waits_ns else None,
                 "of_prediction": found.of_prediction,
                 "wire_efficiency": found.of_wire,
                 "predicted": _budget_data(found.predicted),

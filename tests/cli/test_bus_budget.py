@@ -100,3 +100,29 @@ def test_budget_of_a_bus_by_name(nuc: Nuc, roach: Path) -> None:
         assert found["measured"][0]["predicted"]["servos"] == number
     result = nuc("bus", "budget", str(roach), f"middle={URL}")
     assert (result.exit_code, "there are left, right" in result.stderr) == (2, True)
+
+
+def test_a_bout_that_waits_for_cycle_min_shows_nothing_of_its_bus(nuc: Nuc) -> None:
+    """Not even where the bus takes far longer than predicted: what is left of the wait is not its doing."""
+    assert nuc("bus", "adapt", "lin_roach", "STS3215", "--out", "sts").exit_code == 0
+    for k, turnaround_us in enumerate((30, 500)):
+        url = f"emulated:feetech?turnaround_us={turnaround_us}"
+        assert nuc("run", "sts", "--duration", "1", "--bus", url, "--out", f"bout{k}").exit_code == 0
+        words = ("bus", "budget", "sts", "emulated:feetech?turnaround_us=30", "--bout", f"bout{k}")
+        (measured,) = data(nuc(*words, "--json"))["measured"]
+        assert measured["cycle_ms"] == pytest.approx(measured["waits_for_cycle_min_ms"], rel=0.02)
+        assert (measured["of_prediction"], measured["wire_efficiency"]) == (None, None)
+        text = nuc(*words).stdout
+        assert "waits for its motors' cycleMin" in text
+        assert "wire efficiency" not in text
+
+
+def test_a_bus_that_is_slower_than_cycle_min_shows(nuc: Nuc) -> None:
+    assert nuc("bus", "adapt", "lin_roach", "STS3215", "--out", "sts").exit_code == 0
+    slow = "emulated:feetech?turnaround_us=3000"
+    assert nuc("run", "sts", "--duration", "1", "--bus", slow, "--out", "bout").exit_code == 0
+    (measured,) = data(nuc("bus", "budget", "sts", slow, "--bout", "bout", "--json"))["measured"]
+    assert measured["of_prediction"] == pytest.approx(1.0, abs=0.02)
+    quick = "emulated:feetech?turnaround_us=30"
+    (measured,) = data(nuc("bus", "budget", "sts", quick, "--bout", "bout", "--json"))["measured"]
+    assert measured["of_prediction"] < 0.2
