@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.bus_params import NS, Counter
+from nuc_engine.cli.bus_params import FIRST_CYCLES, NS, Counter
 from nuc_engine.cli.buslines import Stop, family_of, open_line, plan_for, split_name
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import count, heading, say, say_json
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
 
 _ADAPTERS = ("none", "pty", "cdc", "ftdi1", "ftdi16")
 _BY_DEVICE = (("ttyUSB", "ftdi1"), ("ttyACM", "cdc"), ("pts/", "pty"), ("ttyAMA", "none"), ("ttyS", "none"))
-"""What a device is taken for by its name; the engine sets the timer of an FTDI adapter to 1 ms."""
-
-_FIRST_CYCLES = 2
-"""In them servos are asked who they are."""
+"""What a device is taken for by its name, links followed; the engine sets the timer of an FTDI adapter to 1 ms."""
 
 _WAITED = 1.05
 """A cycle that is no longer than so many times cycleMin waited for it: what the bus took of it is not recorded."""
@@ -92,7 +90,9 @@ class Reached:
 @click.argument("config", metavar="CONFIG|N", type=CONFIGURATION)
 @click.argument("url", metavar="[NAME=]URL")
 @click.option(
-    "--adapter", type=click.Choice(_ADAPTERS), help="What is between host and line.  [default: by the device]"
+    "--adapter",
+    type=click.Choice(_ADAPTERS),
+    help="What is between host and line.  [default: by the device, else ftdi1]",
 )
 @click.option(
     "--turnaround-us", metavar="US", type=click.FloatRange(0, 1e6), help="What a servo takes before it answers."
@@ -182,14 +182,15 @@ def _motors(config: str, family: str, bus: str) -> tuple[int, int, int]:
 def _adapter_of(line: Line) -> Adapter:
     """Return the adapter that the URL describes, else what a device of that name usually is."""
     from drivers.budget import ADAPTERS, Adapter
-    from drivers.factory import is_emulated
+    from drivers.factory import is_emulated, parse_line
     from drivers.lineoptions import latency_ns
 
     if timer_ns := latency_ns(line.options):
         return Adapter("timer", f"an adapter with a latency timer of {timer_ns / 1e6:g} ms", timer_ns, 0)
     if is_emulated(line.url):
         return ADAPTERS["none"]
-    return ADAPTERS[next((adapter for part, adapter in _BY_DEVICE if part in line.url), "ftdi1")]
+    device = os.path.realpath(parse_line(line.url).path)
+    return ADAPTERS[next((adapter for part, adapter in _BY_DEVICE if part in device), "ftdi1")]
 
 
 def _measure(line: Line, url: str, config: str, motors: int, seconds: float, adapter: Adapter) -> Reached:
@@ -210,7 +211,7 @@ def _measure(line: Line, url: str, config: str, motors: int, seconds: float, ada
         with Stop() as stop:
             for look in watch(bench.bus(servos), bench.pace, 0, stop):
                 cycles += 1
-                if look.good and cycles > _FIRST_CYCLES:
+                if look.good and cycles > FIRST_CYCLES:
                     times.append(look.time_ns - before_ns)
                 missed += sum(status != 1 for status in look.statuses)
                 before_ns = look.time_ns

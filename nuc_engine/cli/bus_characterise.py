@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -148,19 +148,36 @@ def command(
     fitted = [row for row in rows if not at_voltage_limit(known, row)]
     fit = fit_rows(fitted, resolution_n_m=known.load_n_m if lever_cm is None else 0.0)
     table = _table(known, servo, rows, fit, level=level, lever_cm=lever_cm)
-    if out is not None:
-        out.write_text(json.dumps(plain(table), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        note(f"{out}: written; put it beside a configuration's documents and name it in a motor's torqueTable")
-    if figure is not None:
-        from nuc_engine.cli.bus_figure import draw_torque
-
-        draw_torque(figure, known, rows, fit, tick_torque(known, servo))
     errors = [] if bench.released else ["the torque is not confirmed to be off"]
+    if not as_json:
+        # Before anything is written: what was measured is not lost with a disk that is full.
+        _print(known, servo, rows, fit)
+    errors += _write(out, figure, table, (known, rows, fit, tick_torque(known, servo)))
     if as_json:
         say_json({"ok": not errors, "url": url, "id": bus_id, **table, "errors": errors})
-    else:
-        _print(known, servo, rows, fit)
     return BAD if errors else 0
+
+
+def _write(
+    out: Path | None, figure: Path | None, table: Mapping[str, Any], drawn: tuple[ServoModel, list[Row], Fit, float]
+) -> list[str]:
+    """Write what was asked for; return why some of it could not be, and leave nothing half written behind."""
+    text, errors = json.dumps(plain(table), indent=1, allow_nan=False) + "\n", list[str]()
+    for place in (path for path in (out, figure) if path is not None):
+        try:
+            if place is out:
+                place.write_text(text, encoding="utf-8")
+                note(f"{out}: written; put it beside a configuration's documents and name it in a motor's torqueTable")
+            else:
+                from nuc_engine.cli.bus_figure import draw_torque
+
+                draw_torque(place, *drawn)
+        except OSError as error:
+            if place.is_file():
+                place.unlink()
+            errors.append(f"{place}: not written ({error.strerror}); what was measured is on stdout")
+            note(errors[-1])
+    return errors
 
 
 class _Bench:

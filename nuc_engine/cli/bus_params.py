@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from nuc_engine.cli.buslines import BenchLine
 
 NS = 1_000_000_000
+FIRST_CYCLES = 2
+"""In them servos are asked who they are: their time says nothing of those that follow."""
+
 NOBODY = (
     "nobody answered: is the supply on, the rate right (--all-rates), the adapter the right one? Does it hear itself"
     " (echo=1 in the URL)?"

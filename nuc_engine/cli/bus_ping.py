@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.bus_params import NOBODY, Counter, config_option, ids_option, url_argument
+from nuc_engine.cli.bus_params import FIRST_CYCLES, NOBODY, Counter, config_option, ids_option, url_argument
 from nuc_engine.cli.buslines import open_line
 from nuc_engine.cli.errors import BAD
 from nuc_engine.cli.output import count, heading, note, say, say_json
@@ -42,7 +42,7 @@ _TIMES = ("min_ms", "median_ms", "max_ms")
 @as_json
 def command(url: str, rounds: int, ids: tuple[int, ...] | None, config: str | None, as_json: bool) -> int:
     """Read servos again and again and tell how long it takes; nothing moves. Without ids, whoever is there."""
-    from drivers.bench import discover, measure
+    from drivers.bench import discover, measure, read_all
 
     line = open_line(url, ids=ids, config=config)
     try:
@@ -53,6 +53,8 @@ def command(url: str, rounds: int, ids: tuple[int, ...] | None, config: str | No
                 say_json({"ok": False, "url": url, "latency": line.remark, "servos": [], "errors": [NOBODY]})
             return BAD
         bus = line.bus(servos)
+        for _ in range(FIRST_CYCLES):
+            read_all(bus, line.pace)
         begin_ns = line.pace.now_ns
         trips: tuple[RoundTrips, ...] = ()
         counter = Counter()

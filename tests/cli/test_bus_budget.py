@@ -29,6 +29,14 @@ def test_budget_knows_adapters_by_their_devices(nuc: Nuc) -> None:
         assert data(nuc("bus", "budget", "4", f"aimotor:///dev/{device}", "--json"))["adapter"] == adapter
 
 
+def test_budget_looks_where_a_link_leads(nuc: Nuc, tmp_path: Path) -> None:
+    link = tmp_path / "left"
+    for device, adapter in (("ttyACM3", "cdc"), ("ttyS1", "none"), ("ttyUSB0", "ftdi1")):
+        link.unlink(missing_ok=True)
+        link.symlink_to(f"/dev/{device}")
+        assert data(nuc("bus", "budget", "4", f"aimotor://{link}", "--json"))["adapter"] == adapter
+
+
 def test_budget_measures_what_a_bus_does(nuc: Nuc) -> None:
     for config in ("lin_roach", "4"):
         url = "emulated:?turnaround_us=230"

@@ -190,6 +190,23 @@ def test_where_nothing_can_be_written_nothing_is_measured(
     assert "there is no folder" in result.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("option", ["--out", "--figure"])
+def test_a_full_disk_does_not_lose_what_was_measured(nuc: Nuc, tmp_path: Path, option: str) -> None:
+    full = tmp_path / "full.png"
+    full.symlink_to("/dev/full")
+    words = ["bus", "characterise", "emulated:", "--id", "2", "--model", "1001", "--hold", "0.3", option, str(full)]
+    result = nuc(*words)
+    assert result.exit_code == 1
+    assert "not written (No space left on device)" in result.stderr
+    assert f"{full}: written" not in result.stderr
+    assert "by the model's table" in result.stdout
+    found = data(nuc(*words, "--json"))
+    assert not found["ok"]
+    assert found["rows"]
+    assert "not written" in found["errors"][0]
+
+
 def test_what_is_no_weight_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["bus", "characterise", "emulated:", "--id", "2", "--model", "1001", "--hold", "0.3", "--lever-cm", "10"]

@@ -395,3 +395,12 @@ def test_what_is_no_number_bounds_nothing_and_is_refused(nuc: Nuc, words: str) -
     assert result.exit_code == 2
     assert "is no number to go by" in result.stderr
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("count", [1, 2, 40])
+def test_ping_times_cycles_with_servos_it_knows(nuc: Nuc, count: int) -> None:
+    url = "emulated:dynamixel?baud=1000000"
+    found = data(nuc("bus", "ping", url, "--ids", "0-3", "--count", str(count), "--json"))
+    (measured,) = data(nuc("bus", "budget", "4", url, "--measure", "1", "--json"))["measured"]
+    assert found["cycle_ms"] == pytest.approx(measured["cycle_ms"], rel=0.001)
+    assert {row["exchanges"] for row in found["servos"]} == {count}
