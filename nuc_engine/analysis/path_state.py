@@ -10,7 +10,8 @@ moving average, so that they do not hide each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from matplotlib.collections import LineCollection
@@ -35,6 +36,7 @@ from nuc_engine.analysis.tracks import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
 AXIS_NAMES = ("x, forward (cm)", "y, left (cm)", "z, up (cm)")
@@ -151,25 +153,63 @@ def moving_average(path: FloatArray, width: int) -> FloatArray:
     return np.stack([np.convolve(padded[:, k], kernel, mode="valid") for k in range(path.shape[1])], axis=1)
 
 
-def state_legend(bout: Bout) -> tuple[list[Line2D], int]:
+def state_legend(bout: Bout, *others: Bout) -> tuple[list[Line2D], int]:
     """Return legend entries for all actions and marks, and in how many columns: one per joint, then the marks.
 
-    Each joint's column is headed by its name, and by the place of its line, counted from the path outwards.
+    Each joint's column is headed by its name, and by the place of its line, counted from the path outwards. Of several
+    bouts every action is named once.
     """
-    joints = [joint for joint in bout.joints if joint.states]
-    columns = [
-        [Line2D([], [], linestyle="", label=f"line {k}: {joint.name}"), *(_entry(bout, code) for code in joint.states)]
-        for k, joint in enumerate(joints, 1)
-    ]
+    columns = _legend_columns(bout, *others)
+    return _stacked(columns, len(columns))
+
+
+def fitted_legend(figure: Figure, bouts: Sequence[Bout]) -> None:
+    """Name the actions of all bouts below a figure, in as many columns as it has room for, and make it so much higher.
+
+    Its panels keep their size.
+    """
+    columns = _legend_columns(*bouts)
+    # Of a canvas of `new_figure`; what is measured does not depend on what is drawn.
+    renderer = cast("FigureCanvasAgg", figure.canvas).get_renderer()
+    for most in range(len(columns), 0, -1):
+        entries, piles = _stacked(columns, most)
+        legend = figure.legend(handles=entries, loc="outside lower center", ncols=piles)
+        box = legend.get_window_extent(renderer)
+        if box.width <= figure.bbox.width or most == 1:
+            more = 1 - len(_stacked(columns, len(columns))[0]) / len(columns) * piles / len(entries)
+            figure.set_figheight(figure.get_figheight() + more * box.height / figure.dpi)
+            return
+        legend.remove()
+
+
+def _legend_columns(*bouts: Bout) -> list[list[Line2D]]:
+    """Return the legend's columns: the actions of each joint, of all bouts together, then the marks."""
+    named: dict[str, dict[str, Line2D]] = {}
+    for bout in bouts:
+        for k, joint in enumerate((joint for joint in bout.joints if joint.states), 1):
+            column = named.setdefault(f"line {k}: {joint.name}", {})
+            for code in joint.states:
+                column.setdefault(bout.states_of[code].name, _entry(bout, code))
+    columns = [[Line2D([], [], linestyle="", label=head), *lines.values()] for head, lines in named.items()]
     path = Line2D([], [], color=FAINT, linewidth=1.0, label="path as measured")
     begin = Line2D([], [], color=INK, marker="o", markerfacecolor="white", linestyle="", label="begin")
     marks = [path, begin, Line2D([], [], color=INK, marker="^", linestyle="", label="end")]
-    if bout.plant is not None:
+    if any(bout.plant is not None for bout in bouts):
         marks.append(Line2D([], [], color=STANCE, linewidth=7, label="foot in contact"))
     rows = max([2, *(len(column) for column in columns)])
-    columns += [marks[k : k + rows] for k in range(0, len(marks), rows)]
-    blank = Line2D([], [], linestyle="", label=" ")
-    return [entry for column in columns for entry in [*column, *[blank] * (rows - len(column))]], len(columns)
+    return columns + [marks[k : k + rows] for k in range(0, len(marks), rows)]
+
+
+def _stacked(columns: Sequence[list[Line2D]], most: int) -> tuple[list[Line2D], int]:
+    """Return the entries of a legend's columns, put below each other until there are `most` at most, and how many."""
+    each = -(-len(columns) // most)
+    piles = [list(chain.from_iterable(columns[k : k + each])) for k in range(0, len(columns), each)]
+    rows = max(len(pile) for pile in piles)
+    return [
+        entry
+        for pile in piles
+        for entry in [*pile, *(Line2D([], [], linestyle="", label=" ") for _ in range(rows - len(pile)))]
+    ], len(piles)
 
 
 def _entry(bout: Bout, code: int) -> Line2D:

@@ -23,7 +23,7 @@ from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.lanes import draw_lanes
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.palette import joint_color, joint_dashes
-from nuc_engine.analysis.path_state import draw_path, state_legend
+from nuc_engine.analysis.path_state import draw_path, fitted_legend
 from nuc_engine.analysis.phases import minima
 from nuc_engine.bout import prepare_bout
 from nuc_engine.bulk.scratch import scratch_folder
@@ -203,9 +203,8 @@ def path_figure(shown: Sequence[Shown]) -> Drawing:
         below.set_xlim(*span)
         below.set_xlabel("time since engine start (s)")
         below.set_ylabel("angle (deg)")
-    entries, count = state_legend(shown[0].bout)
+    fitted_legend(figure, [each.bout for each in shown])
     lines = list(grid[1, 0].get_lines())
-    figure.legend(handles=entries, loc="outside lower center", ncols=count)
     grid[1, 0].legend(handles=lines, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, handlelength=2.4, fontsize=7)
     return figure
 

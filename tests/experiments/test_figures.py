@@ -1,10 +1,22 @@
 """Pictures of a representative repetition."""
 
+from dataclasses import replace
+
 import pytest
 from PIL import Image
 
+from nuc_engine.analysis.canvas import house_style
 from nuc_engine.experiments.conduct import representative
-from nuc_engine.experiments.figures import DrawTask, draw_picture, draw_task, draw_trial, events_of_plan, last_cycles
+from nuc_engine.experiments.figures import (
+    DrawTask,
+    Shown,
+    draw_picture,
+    draw_task,
+    draw_trial,
+    events_of_plan,
+    last_cycles,
+    path_figure,
+)
 from nuc_engine.experiments.protocol import Window
 from nuc_engine.experiments.trials import run_again
 from tests.experiments import tiny
@@ -53,6 +65,28 @@ def test_several_bouts_are_drawn_beside_each_other(tmp_path):
     assert "roach, all 0 to 2 s" in figures[0].caption
     with Image.open(tmp_path / "both_angles.png") as image:
         assert image.mode == "P"
+
+
+@pytest.mark.parametrize("windows", [1, 2, 3])
+def test_the_legend_lies_within_the_canvas_and_names_the_actions_of_all_bouts(roach_bout, windows):
+    plan = tiny.plan(windows=tuple(Window(f"w{k}", 2.0 * k, 2.0 * k + 2, "final") for k in range(windows)))
+    last = roach_bout.joints[-1]
+    other = replace(roach_bout.states_of[last.states[-1]], name="FT_Another")
+    states = tuple(other if state.code == other.code else state for state in roach_bout.states_of)
+    shown = [Shown(plan, bout, (), {}) for bout in (roach_bout, replace(roach_bout, states_of=states))]
+    for some in (shown[:1], shown[:windows]):
+        with house_style():
+            figure = path_figure(some)
+            figure.draw_without_rendering()
+        (legend,) = figure.legends
+        box, (width, height) = legend.get_window_extent(), figure.bbox.size
+        assert 0 <= box.x0 < box.x1 <= width
+        assert 0 <= box.y0 < box.y1 <= height
+        lowest = min(axes.get_tightbbox().y0 for axes in figure.axes if axes.axison)
+        assert box.y1 <= lowest + 1
+        labels = [text.get_text() for text in legend.get_texts()]
+        assert {state.name for joint in roach_bout.joints for state in map(roach_bout.state, joint.states)} <= {*labels}
+        assert ("FT_Another" in labels) == (len(some) > 1)
 
 
 def test_a_picture_over_all_repetitions_carries_no_date(tmp_path):
