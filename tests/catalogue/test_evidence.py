@@ -51,14 +51,26 @@ def test_every_edit_can_be_made(key: tuple[str, str], probe: Probe) -> None:
                 check_edits(plan)
 
 
-@pytest.mark.parametrize(
-    "key", [("Fb", "Fb"), ("Gc", "Gc"), ("Ea", "Ea"), ("Eb", "Eb"), ("Ec", "Ec"), ("D1", "literal"), ("Gb", "Gb")]
-)
+UNLOADING = [(name, kind) for name in ("dropout", "magnet") for kind in ("FWD", "ITF", "ITB")]
+OWN = [("Fb", "Fb"), ("Gc", "Gc"), ("Ea", "Ea"), ("Eb", "Eb"), ("Ec", "Ec"), ("D1", "literal"), ("Gb", "Gb")]
+
+
+@pytest.mark.parametrize("key", OWN + UNLOADING)
 def test_bouts_are_those_of_the_row_but_for_what_is_varied(key: tuple[str, str]) -> None:
     (own,) = ROWS[key].bouts
     for probe in PROBES[key]:
         for level in probe.levels:
             assert plain(own) in [plain(plan) for plan in level.bouts]
+
+
+@pytest.mark.parametrize("key", UNLOADING)
+def test_unloading_is_asked_of_its_own_disturbance_over_a_dozen_seeds(key: tuple[str, str]) -> None:
+    (probe,) = PROBES[key]
+    own, *raised = probe.levels
+    assert own.label == probe.as_is
+    assert own.bouts == ROWS[key].bouts
+    assert {plan.script for level in raised for plan in level.bouts} == {f"{key[0]}_{key[1].lower()}"}
+    assert probe.repetitions >= 12
 
 
 def test_the_row_s_own_level_changes_nothing() -> None:

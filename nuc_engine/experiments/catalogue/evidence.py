@@ -40,12 +40,13 @@ from nuc_engine.experiments.catalogue.subsets import EXPERIMENT_FB
 from nuc_engine.experiments.catalogue.transitions import EXPERIMENT_D1, EXPERIMENT_D2, criterion_d1
 from nuc_engine.experiments.catalogue.unloading import (
     EXPERIMENT_DROPOUT,
+    EXPERIMENT_MAGNET,
     PREDICTED,
     SCHEDULES,
     gains,
     unaided,
 )
-from nuc_engine.experiments.protocol import BoutPlan, Level, Observation, Observations, Probe, Window
+from nuc_engine.experiments.protocol import BoutPlan, Experiment, Level, Observation, Observations, Probe, Window
 
 Numbers = Mapping[str, float]
 Edits = Mapping[tuple[int, float], float | None]
@@ -244,10 +245,10 @@ PROBE_NOISE = Probe(
     name="noise of the meter",
     question="Does the linear model make lift-off steadier than the other one when there is more to be steadied?",
     quantity="noise of the angle's meter (ticks of 0.654 degrees, standard deviation)",
-    levels=_levels((0, 0.3, 1, 3), _noisy),
+    levels=_levels((0, 0.3, 1), _noisy),
     measure=measure_noise,
     as_is="0.3",
-    repetitions=4,
+    repetitions=10,
 )
 
 
@@ -310,23 +311,33 @@ def measure_unloading(kind: str, seen: Observations) -> Numbers:
 
 
 def _raised(plan: BoutPlan, value: float) -> tuple[BoutPlan, ...]:
+    if value == 0.0:
+        return (plan,)
     return (_edited(plan, {(number, 0.0): value + gap for number, gap in _LOADS.items()}),)
 
 
-def _probe_unloading(kind: str) -> Probe:
-    (plan,) = next(row for row in EXPERIMENT_DROPOUT.rows if row.name == kind).bouts
+_RAISED = {"FWD": (0.0, 1.0), "ITF": (0.0, 1.0), "ITB": (0.0, 0.5)}
+"""With 1 tick the leg hardly ever gets to ITB."""
+
+
+def _probe_unloading(experiment: Experiment, kind: str, what: str) -> Probe:
+    (plan,) = next(row for row in experiment.rows if row.name == kind).bouts
     return Probe(
         name="threshold of the load",
-        question="Would the leg notice while it presses down that the ground is gone, if the thresholds were higher?",
+        question=f"Would the leg notice while it presses down that {what}, if the thresholds were higher?",
         quantity="HDSO 101 and 108, load below which the leg counts as unloaded (ticks)",
-        levels=_levels((0, 0.5, 1), partial(_raised, plan)),
+        levels=_levels(_RAISED[kind], partial(_raised, plan)),
         measure=partial(measure_unloading, kind),
         as_is="0",
-        repetitions=4,
+        repetitions=12,
     )
 
 
-_PROBES_UNLOADING = {kind: (_probe_unloading(kind),) for kind in PREDICTED}
+_PROBES_UNLOADING = {
+    (experiment.name, kind): (_probe_unloading(experiment, kind, what),)
+    for experiment, what in ((EXPERIMENT_DROPOUT, "the ground is gone"), (EXPERIMENT_MAGNET, "the magnet pulls"))
+    for kind in PREDICTED
+}
 
 PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = {
     ("D1", "literal"): (PROBE_D1,),
@@ -339,4 +350,4 @@ PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = {
     ("Ec", "Ec"): (PROBE_E,),
     ("muscles-sideways", "muscles-sideways"): (PROBE_SIDEWAYS,),
     ("muscles-forward", "ten minutes"): (PROBE_NOISE,),
-} | {(name, kind): own for name in ("dropout", "magnet") for kind, own in _PROBES_UNLOADING.items()}
+} | _PROBES_UNLOADING
