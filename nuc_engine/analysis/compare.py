@@ -83,6 +83,7 @@ class Comparison:
             columns = [(self.sides[0].name, first), *((name, match.other) for name, match in others)]
             yield from (f"  {line}" if line else line for line in table_lines(columns, 98))
             yield from (f"  {line}" if line else line for line in _error_lines(others))
+            yield from (f"  {line}" for line in _gap_lines(columns))
         yield from self._unmatched()
 
     def _unmatched(self) -> Iterator[str]:
@@ -121,6 +122,16 @@ def _match_data(match: Match) -> dict[str, Any]:
         "rms_deg": match.rms_deg if match.errors else None,
         "joints": joints,
     }
+
+
+def _gap_lines(columns: Sequence[tuple[str, WindowStats]]) -> Iterator[str]:
+    """Yield how many steps the mean steps are without, because the joint angles were not recorded in them."""
+    for name, stats in columns:
+        if stats.unrecorded_steps:
+            yield (
+                f"{name}: {stats.unrecorded_steps} of {stats.steps} steps left out of the mean step, with gaps in the"
+                " record of angles"
+            )
 
 
 def _error_lines(others: Sequence[tuple[str, Match]]) -> Iterator[str]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.steps import Steps
-from nuc_engine.analysis.tracks import FloatArray
+from nuc_engine.analysis.tracks import BoolArray, FloatArray
 
 POINTS = 101
 
@@ -55,24 +55,40 @@ class AngleError:
 
 
 def mean_cycle(bout: Bout, steps: Steps, points: int = POINTS) -> MeanCycle | None:
-    """Return the mean of some steps of a bout; None where there are none, or no joint has an angle."""
+    """Return the mean of those steps of a bout that were recorded; None where there are none, or no joint has an angle.
+
+    Steps with a gap in the record of the angles are left out: nobody knows where the joints were then. The same holds
+    for `contact` and the record of the foot.
+    """
     joints = [joint for joint in bout.joints if joint.angle is not None]
-    if not len(steps) or not joints or not len(bout.sensors):
+    kept = recorded_steps(bout.sensors, steps)
+    if not kept.any() or not joints:
         return None
     phase = np.linspace(0.0, 1.0, points)
-    times = steps.lift_off_s[:, None] + phase[None, :] * steps.period_s[:, None]
+    times = steps.lift_off_s[kept, None] + phase[None, :] * steps.period_s[kept, None]
     log = bout.sensors
     curves = [np.interp(times, log.t_s, log.column(joint.angle)) for joint in joints if joint.angle is not None]
     angles = np.stack(curves, axis=2)
     return MeanCycle(
         joints=tuple(joint.name for joint in joints),
-        steps=len(steps),
+        steps=len(times),
         phase=phase,
         mean_deg=angles.mean(axis=0),
-        sd_deg=angles.std(axis=0, ddof=1) if len(steps) > 1 else np.full(angles.shape[1:], np.nan),
-        contact=_contact(bout, times),
-        touch_down=float(np.mean(steps.swing_s / steps.period_s)),
+        sd_deg=angles.std(axis=0, ddof=1) if len(times) > 1 else np.full(angles.shape[1:], np.nan),
+        contact=_contact(bout, steps, phase),
+        touch_down=float(np.mean((steps.swing_s / steps.period_s)[kept])),
     )
+
+
+def recorded_steps(log: Series, steps: Steps) -> BoolArray:
+    """Return (n,) which steps a log was recorded throughout: without a gap, from lift-off to the next one."""
+    longest_s = DEFAULT_CRITERIA.max_unrecorded_s
+    marks = np.concatenate(([-np.inf], log.t_s, [np.inf]))
+    gaps = np.flatnonzero(np.diff(marks) > longest_s)
+    begin, end = marks[gaps], marks[gaps + 1]
+    missed = np.minimum(end[None, :], steps.end_s[:, None]) - np.maximum(begin[None, :], steps.lift_off_s[:, None])
+    allowed = np.minimum(longest_s, steps.period_s / 2)
+    return np.all(missed <= allowed[:, None], axis=1)
 
 
 def angle_errors(one: MeanCycle, other: MeanCycle) -> tuple[AngleError, ...]:
@@ -95,8 +111,10 @@ def overall_rms_deg(errors: Sequence[AngleError]) -> float:
     return float(np.sqrt(np.mean([error.rms_deg**2 for error in errors]))) if errors else float("nan")
 
 
-def _contact(bout: Bout, times: FloatArray) -> FloatArray:
-    if bout.plant is None or not len(bout.plant):
-        return np.full(times.shape[1], np.nan)
+def _contact(bout: Bout, steps: Steps, phase: FloatArray) -> FloatArray:
+    kept = np.zeros(len(steps), dtype=np.bool_) if bout.plant is None else recorded_steps(bout.plant, steps)
+    if bout.plant is None or not kept.any():
+        return np.full(len(phase), np.nan)
+    times = steps.lift_off_s[kept, None] + phase[None, :] * steps.period_s[kept, None]
     force = np.interp(times, bout.plant.t_s, bout.plant.column("contact"))
     return (force > DEFAULT_CRITERIA.contact_n).mean(axis=0)

@@ -12,7 +12,7 @@ from nuc_engine.analysis.behaviour import behaviour_checks
 from nuc_engine.analysis.check import Check
 from nuc_engine.analysis.conditions import asked_of, general_checks, switches_too_often
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, Criteria, Kind
-from nuc_engine.analysis.measures import Measures, measure, steady_part
+from nuc_engine.analysis.measures import Measures, expect_recorded_end, measure, steady_part
 from nuc_engine.analysis.steps import Steps, detect_steps
 from nuc_engine.analysis.tracks import LegTracks
 
@@ -54,13 +54,16 @@ def judge(
     """Judge one window (begin, end; seconds since engine start) of a record.
 
     `steps` may be given when they were detected before. Raises AnalysisError when the window is not longer than the
-    settling time, reaches beyond the record, or a joint the behaviour speaks of is missing.
+    settling time, reaches beyond the record, a joint the behaviour speaks of is missing, or a gap in the record hides
+    whether the leg stands still at the end.
     """
     steady = steady_part(leg, window, criteria.settle_s)
     held = ("ThC",) if behaviour == "sideways" and not leg.thc_acts else ()
     leg = leg.as_held() if held else leg
     steps = (detect_steps(leg, criteria) if steps is None or held else steps).within(*steady)
     measures = measure(leg, steps, steady, criteria)
+    if all(module.still_range_deg < criteria.min_excursion_deg for module in measures.modules):
+        expect_recorded_end(leg, max(steady[0], steady[1] - criteria.still_s), steady[1])
     general = general_checks(measures, asked_of(measures, criteria, held), steps.contact_known, criteria)
     special = behaviour_checks(behaviour, leg, steps, criteria)
     too_often = switches_too_often(measures, criteria, held)

@@ -182,7 +182,7 @@ def _json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BoutError(f"{path}: cannot be read ({error}), expected a JSON object") from error
     if not isinstance(content, dict):
         raise BoutError(f"{path}: holds no JSON object, expected one")

@@ -72,6 +72,10 @@ class Measures:
         return self.period_sd_s / self.period_mean_s if self.steps > 1 else float("nan")
 
 
+MISSING_END_S = 0.5
+"""So much of a window's end may be missing."""
+
+
 def steady_part(leg: LegTracks, window: tuple[float, float], settle_s: float) -> tuple[float, float]:
     """Return the part of a window that is judged. Raises AnalysisError when there is none or the record ends before."""
     begin, end = window
@@ -80,9 +84,30 @@ def steady_part(leg: LegTracks, window: tuple[float, float], settle_s: float) ->
             f"window {begin:g} to {end:g} s is not longer than the {settle_s:g} s left out for settling"
         )
     recorded = min((t[-1] if len(t) else 0.0) for t in (leg.t_state_s, leg.t_sensor_s, leg.t_foot_s))
-    if recorded < end - 0.5:
+    if recorded < end - MISSING_END_S:
         raise AnalysisError(f"window {begin:g} to {end:g} s reaches beyond the record, which ends at {recorded:.3f} s")
     return begin + settle_s, end
+
+
+def expect_recorded_end(leg: LegTracks, begin_s: float, end_s: float) -> None:
+    """Raise AnalysisError where too little of [begin, end] was recorded to say that no joint moves in it."""
+    most_s = min(MISSING_END_S, (end_s - begin_s) / 2)
+    for name, times_s in (("joint angles", leg.t_sensor_s), ("actions", leg.t_state_s)):
+        since_s, gap_s = longest_pause(times_s, begin_s, end_s)
+        if gap_s > most_s:
+            raise AnalysisError(
+                f"{name}: nothing recorded for {gap_s:.2f} s from {since_s:.2f} s on; whether the leg stands still in"
+                f" the last {end_s - begin_s:.3g} s is not known"
+            )
+
+
+def longest_pause(times_s: FloatArray, begin_s: float, end_s: float) -> tuple[float, float]:
+    """Return when the longest time without a record began, and how long it was, within [begin, end]."""
+    inside = times_s[(times_s > begin_s) & (times_s < end_s)]
+    marks = np.concatenate(([begin_s], inside, [end_s]))
+    pauses = np.diff(marks)
+    at = int(pauses.argmax())
+    return float(marks[at]), float(pauses[at])
 
 
 def measure(

@@ -17,10 +17,10 @@ from nuc_engine.analysis.behaviour import behaviour_checks
 from nuc_engine.analysis.check import Check
 from nuc_engine.analysis.conditions import NO_CONTACT_RECORD, Asked, general_checks, switches_too_often
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, Criteria, OutcomeKind
-from nuc_engine.analysis.measures import Measures, measure, steady_part
+from nuc_engine.analysis.measures import Measures, expect_recorded_end, longest_pause, measure, steady_part
 from nuc_engine.analysis.rhythm import Rhythm, is_periodic, rhythm
 from nuc_engine.analysis.steps import Steps, detect_steps
-from nuc_engine.analysis.tracks import FloatArray, LegTracks, Role, covered_deg
+from nuc_engine.analysis.tracks import LegTracks, Role, covered_deg
 
 CYCLIC: tuple[OutcomeKind, ...] = ("FWD", "ITF", "ITB", "stick", "sideways", "backward", "unnamed cycle")
 """The kinds that are stepping: a cycle that repeats, with ground contact and air."""
@@ -78,7 +78,8 @@ def classify(
     """Name what a leg does in a window (begin, end; seconds since engine start), its first `settle_s` left out.
 
     `steps` may be given when they were detected before. Raises AnalysisError when the window is not longer than
-    `settle_s`, reaches beyond the record, or the leg has no joints to judge by.
+    `settle_s`, reaches beyond the record, the leg has no joints to judge by, or a gap in the record hides whether it
+    stands still at the end.
     """
     steady = steady_part(leg, window, settle_s)
     steps = detect_steps(leg, criteria) if steps is None else steps
@@ -120,7 +121,7 @@ class _View:
         thc_held: bool,
     ) -> None:
         self.leg, self.seen, self.m, self.c = leg, seen, m, criteria
-        self.length_s = steady[1] - steady[0]
+        self.length_s, self.end_s = steady[1] - steady[0], steady[1]
         self.steps_asked = _steps_asked(self.length_s, criteria)
         self.held: tuple[str, ...] = ("ThC",) if thc_held else ()
         self.rhythms = _rhythms(leg, steady, criteria)
@@ -173,6 +174,7 @@ def _kind(view: _View) -> tuple[OutcomeKind, tuple[str, ...]]:
 
 def _standing(view: _View, against: tuple[str, ...]) -> tuple[OutcomeKind, tuple[str, ...]]:
     c = view.c
+    expect_recorded_end(view.leg, view.end_s - view.still_s, view.end_s)
     busiest = max(view.m.modules, key=lambda module: module.still_switches, default=None)
     still = f"no joint covers {c.min_excursion_deg:g} degrees in the last {view.still_s:.3g} s"
     if busiest is not None and busiest.still_switches >= c.chatter_switches * view.still_s / c.still_s:
@@ -187,21 +189,12 @@ def _unrecorded(leg: LegTracks, steady: tuple[float, float], c: Criteria) -> tup
     if np.array_equal(leg.t_foot_s, leg.t_sensor_s):
         # Its place was computed from the joint angles.
         records = records[:2]
-    found = ((name, *_longest_pause(times_s, *steady)) for name, times_s in records)
+    found = ((name, *longest_pause(times_s, *steady)) for name, times_s in records)
     return tuple(
         f"{name}: nothing recorded for {gap_s:.2f} s from {since_s:.2f} s on; what the leg did then is not known"
         for name, since_s, gap_s in found
         if gap_s > c.max_unrecorded_s
     )
-
-
-def _longest_pause(times_s: FloatArray, begin_s: float, end_s: float) -> tuple[float, float]:
-    """Return when the longest time without a record began, and how long it was, within [begin, end]."""
-    inside = times_s[(times_s > begin_s) & (times_s < end_s)]
-    marks = np.concatenate(([begin_s], inside, [end_s]))
-    pauses = np.diff(marks)
-    at = int(pauses.argmax())
-    return float(marks[at]), float(pauses[at])
 
 
 def _named(view: _View) -> tuple[OutcomeKind, tuple[str, ...]]:

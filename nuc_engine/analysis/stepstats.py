@@ -15,7 +15,7 @@ import numpy as np
 
 from nuc_engine.analysis.bout import Bout, Span
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
-from nuc_engine.analysis.cycle import MeanCycle, mean_cycle
+from nuc_engine.analysis.cycle import MeanCycle, mean_cycle, recorded_steps
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.outcome import Outcome, classify
 from nuc_engine.analysis.printing import aligned
@@ -91,7 +91,8 @@ class WindowStats:
 
     All numbers are of `steady`, the part after the settling time. `samples` are of `QUANTITIES`.
     `lift_off_spread_deg` is that of section 7.2.2, see `nuc_engine.analysis.spread`. `why_not` says why there is no
-    outcome.
+    outcome. `unrecorded_steps` have a gap in the record of the joint angles: they are left out of `cycle` and of the
+    joints' ranges per step.
     """
 
     window: BehaviourWindow
@@ -104,6 +105,7 @@ class WindowStats:
     joints: tuple[JointRange, ...]
     cycle: MeanCycle | None
     why_not: str = ""
+    unrecorded_steps: int = 0
 
     @property
     def kind(self) -> str:
@@ -129,6 +131,7 @@ class WindowStats:
             "why_not_judged": self.why_not or None,
             "contact_recorded": self.contact_known,
             "steps": self.steps,
+            "steps_unrecorded": self.unrecorded_steps,
             "lift_off_spread_deg": _finite(self.lift_off_spread_deg),
             "quantities": {key: {"unit": QUANTITIES[key][0], **sample.data()} for key, sample in self.samples.items()},
             "joints": [
@@ -196,6 +199,7 @@ def _window(bout: Bout, leg: LegTracks, all_steps: Steps, window: BehaviourWindo
         joints=_ranges(bout, steady, steps),
         cycle=mean_cycle(bout, steps),
         why_not=why_not,
+        unrecorded_steps=int((~recorded_steps(bout.sensors, steps)).sum()),
     )
 
 
@@ -241,6 +245,7 @@ def _ranges(bout: Bout, steady: Span, steps: Steps | None) -> tuple[JointRange, 
             edges = zip(steps.lift_off_s, steps.end_s, strict=True)
             parts = [angle[slice(*np.searchsorted(log.t_s, edge))] for edge in edges]
             each = np.array([np.ptp(part) if part.size else math.nan for part in parts])
+            each[~recorded_steps(bout.sensors, steps)] = math.nan
         found.append(JointRange(joint.name, float(angle.min()), float(angle.max()), Sample.of(each)))
     return tuple(found)
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from drivers.factory import DEFAULT_FAMILY, find_family
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.load import PLANT_FILE, Log, Logs, load_bout, read_logs
+from nuc_engine.analysis.errors import AnalysisError, BoutError
+from nuc_engine.analysis.load import COLUMNS_FILE, PLANT_FILE, Log, Logs, load_bout, read_logs
 from nuc_engine.analysis.tables import read_integers
 from nuc_engine.plan import Plan
 from nuc_engine.recording.columns import describe_columns
@@ -176,14 +176,21 @@ Told = Mapping[str, Mapping[str, Any]]
 
 def _told(logs: Logs) -> dict[str, Told]:
     """Return what is known of the columns of each log: by the bout itself, else as this engine would describe them."""
+    path = logs.folder / COLUMNS_FILE
     try:
-        described: Any = json.loads((logs.folder / "columns.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        described: Any = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
         described = describe_columns(logs.model, logs.plan)
-    return {
-        file: {str(column["name"]): column for column in entry["columns"][1:]}
-        for file, entry in described["files"].items()
-    }
+    except (OSError, ValueError, RecursionError) as error:
+        raise BoutError(f"{path}: cannot be read ({error}), expected a JSON object") from error
+    try:
+        files = described.get("files") or describe_columns(logs.model, logs.plan)["files"]
+        return {
+            file: {str(column["name"]): dict(column) for column in entry["columns"][1:]}
+            for file, entry in files.items()
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BoutError(f'{path}: not in the expected form, {{"files": {{NAME: {{"columns": [...]}}}}}}') from error
 
 
 def _table(logs: Logs, file: str, log: Log, told: Told) -> TidyTable:

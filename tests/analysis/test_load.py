@@ -230,6 +230,7 @@ def test_an_unfinished_bout_is_said_to_be_one(folder: Path) -> None:
         ("columns.json", '{"files": {"SensData.txt": {"columns": [{}, {"unit": "deg"}]}}}', "not in the expected form"),
         ("columns.json", '{"files": []}', "not in the expected form"),
         ("manifest.json", "\xff", "manifest.json: cannot be read"),
+        ("manifest.json", "[" * 100_000, "manifest.json: cannot be read"),
         ("SensData.txt", "", "note"),
     ],
 )

@@ -432,3 +432,22 @@ def test_the_criteria_are_those_of_the_page() -> None:
             c.still_share * 100,
         ]
     )
+
+
+@pytest.mark.parametrize("switching", [False, True])
+def test_a_hole_at_the_end_that_hides_the_movement_leaves_the_window_without_an_outcome(switching: bool) -> None:
+    """Angles alone are missing: nothing moves in what was recorded, and actions follow each other."""
+    tracks = leg(FWD) if switching else frozen_after(leg(FWD), 10.0)
+    hidden = (tracks.t_sensor_s > 14.9) & (tracks.t_sensor_s < 18.1)
+    holed = replace(
+        tracks,
+        t_sensor_s=tracks.t_sensor_s[~hidden],
+        modules=tuple(replace(module, angle_deg=module.angle_deg[~hidden]) for module in tracks.modules),
+    )
+    with pytest.raises(AnalysisError, match=r"joint angles: nothing recorded for 3\.00 s from 15\.00 s on"):
+        classify(holed, (0.0, 18.0))
+    with pytest.raises(AnalysisError, match="whether the leg stands still in the last 3 s is not known"):
+        judge(holed, "FWD", (0.0, 18.0))
+    # A short one hides nothing of a leg that stands.
+    kind = classify(without(frozen_after(leg(FWD), 10.0), 18.0, 18.4), WINDOW).kind
+    assert kind == "stuck"

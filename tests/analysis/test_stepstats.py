@@ -209,6 +209,50 @@ def test_windows_without_steps_have_no_angles_to_compare(made_up: Bout) -> None:
         compare_figure(compare_bouts([("still", still), ("too", still)], [WHOLE]))
 
 
+def holed(whole: Bout, begin_s: float, end_s: float) -> Bout:
+    """The bout without its joint angles of some time."""
+    keep = (whole.sensors.t_s < begin_s) | (whole.sensors.t_s > end_s)
+    log = whole.sensors
+    return replace(whole, sensors=replace(log, t_s=log.t_s[keep], values=log.values[keep]))
+
+
+def test_steps_that_were_not_recorded_are_left_out_of_the_mean_and_counted(made_up: Bout) -> None:
+    whole = bout_stats(made_up, [WHOLE])[0]
+    for begin_s, end_s in ((10.0, 14.0), (0.15, 15.0), (15.0, 99.0)):
+        comparison = compare_bouts([("whole", made_up), ("holed", holed(made_up, begin_s, end_s))], [WHOLE])
+        (stats,), ((match,),) = comparison.sides[1].windows, comparison.matches
+        hidden = (min(end_s, 20.0) - max(begin_s, 3.0)) / FWD.period_s
+        assert stats.steps == whole.steps
+        assert stats.unrecorded_steps == pytest.approx(hidden, abs=2)
+        assert stats.cycle is not None
+        assert stats.cycle.steps == stats.steps - stats.unrecorded_steps
+        assert match.rms_deg < 1.0
+        left_out = f"holed: {stats.unrecorded_steps} of {stats.steps} steps left out of the mean step"
+        assert [left_out in line for line in comparison.lines()].count(True) == 1
+        assert stats.joints[0].per_step_deg.n == stats.cycle.steps
+    comparison = compare_bouts([("whole", made_up), ("cut", holed(made_up, 0.15, 99.0))], [WHOLE])
+    assert comparison.sides[1].windows[0].cycle is None
+    assert comparison.matches[0][0].errors == ()
+    assert not any("holed" in line or "whole:" in line for line in comparison.lines())
+    assert any("cut: 1" in line and "left out" in line for line in comparison.lines())
+    assert comparison.sides[0].windows[0].unrecorded_steps == 0
+
+
+def test_contact_is_averaged_over_the_steps_in_which_the_foot_was_recorded(made_up: Bout) -> None:
+    plant = made_up.plant
+    assert plant is not None
+    steps = detect_steps(made_up.tracks())
+    keep = (plant.t_s < 8.0) | (plant.t_s > 12.0)
+    part = replace(made_up, plant=replace(plant, t_s=plant.t_s[keep], values=plant.values[keep]))
+    whole, seen = mean_cycle(made_up, steps), mean_cycle(part, steps)
+    assert whole is not None
+    assert seen is not None
+    # At either end of a step it is a matter of single records.
+    alike = np.isin(whole.contact, (0.0, 1.0)) & (whole.phase > 0.02) & (whole.phase < 0.98)
+    assert alike.sum() > 80
+    np.testing.assert_array_equal(seen.contact[alike], whole.contact[alike])
+
+
 def test_the_figure_shows_every_bout_in_every_joint(made_up: Bout, turning: Bout) -> None:
     comparison = compare_bouts([("one", made_up), ("turn", turning)], [WHOLE, LATE])
     with house_style():

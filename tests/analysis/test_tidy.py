@@ -11,8 +11,8 @@ import pytest
 
 from nuc_engine.adapt import adapt, write_adapted
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.tidy import TABLES, TidyBout, tidy_bout, write_csv, write_parquet
+from nuc_engine.analysis.errors import AnalysisError, BoutError
+from nuc_engine.analysis.tidy import TABLES, TidyBout, TidyTable, tidy_bout, write_csv, write_parquet
 from nuc_engine.bout import BoutSpec, run_bout
 from tests.analysis.directories import START_NS, neuromod
 
@@ -183,3 +183,27 @@ def test_loads_whose_unit_nobody_named_are_not_said_to_be_ai_motors_ticks(
     assert scale is not None
     assert said == f"{1 / scale:.4g} {unit}"
     assert tables["sensors"].column("FT_angle").unit == "deg"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "columns.json: holds no JSON object"),
+        ("[" * 100_000, "columns.json: cannot be read"),
+        ('{"files": {"SensData.txt": {"columns": ["time", "name"]}}}', "columns.json: not in the expected form"),
+    ],
+)
+def test_a_description_of_columns_that_is_none_is_named(folder: Path, content: str, message: str) -> None:
+    (folder / "columns.json").write_text(content)
+    with pytest.raises(BoutError, match=message):
+        tidy_bout(folder)
+
+
+def test_without_a_description_columns_are_those_of_this_engine(folder: Path, tables: TidyBout) -> None:
+    def explained(table: TidyTable) -> list[tuple[str, str, str]]:
+        return [(column.name, column.unit, column.meaning) for column in table.columns]
+
+    (folder / "columns.json").write_text("{}")
+    named = {table.name: table for table in tables.tables}
+    for table in tidy_bout(folder).tables:
+        assert explained(table) == explained(named[table.name])
