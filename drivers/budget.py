@@ -1,7 +1,8 @@
 """How often a bus can be exchanged with: bytes on the wire, the servos' hesitation, the adapter.
 
-Every family has forms of exchange; how many bytes each of them takes is data here. A byte is ten bits. From the bytes
-follows the wire limit, which nothing gets past; turnarounds and the adapter's timer are added to it.
+Every family has forms of exchange; how many bytes each of them takes is data here, or comes with the family
+(`WithForms`). A byte is ten bits. From the bytes follows the wire limit, which nothing gets past; turnarounds and the
+adapter's timer are added to it.
 
 Sources: the packet sizes of the makers' protocol documents (Dynamixel: 10 bytes read, 4 written; STS: 6 read, 2
 written); FTDI application note AN232B-04 for the timer and the 62 bytes. What is assumed is marked.
@@ -12,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from drivers.errors import BusUrlError
 from drivers.port import wire_ns
@@ -72,26 +73,26 @@ class Form:
     held_as: str = ""
 
 
-def _one_by_one(drive: int, read: int, answer: int, exchanges: int = 1) -> tuple[Cost, Cost]:
+def one_by_one(drive: int, read: int, answer: int, exchanges: int = 1) -> tuple[Cost, Cost]:
     """Return the costs of forms in which each servo is asked by itself, in `exchanges` requests with goals."""
     each = Count(0, 1)
     many, reply = Count(0, exchanges), Count(answer, 0)
     return Cost(Count(0, drive), many, many, reply), Cost(Count(0, read), each, each, reply)
 
 
-def _grouped(drive: Count, read: Count, turns: Count, reply: Count) -> tuple[Cost, Cost]:
+def grouped(drive: Count, read: Count, turns: Count, reply: Count) -> tuple[Cost, Cost]:
     """Return the costs of forms in which one request is answered by everybody."""
     once = Count(1, 0)
     return Cost(drive, turns, once, reply), Cost(read, turns, once, reply)
 
 
 FORMS: Final = (
-    Form("aimotor", "send", "position send, its reply is the measurement", *_one_by_one(6, 6, 2)),
+    Form("aimotor", "send", "position send, its reply is the measurement", *one_by_one(6, 6, 2)),
     Form(
         "aimotor",
         "pipeline",
         "position sends, each while the reply to the last comes in",
-        *_grouped(Count(2, 4), Count(2, 4), Count(1, 0), Count(0, 2)),
+        *grouped(Count(2, 4), Count(2, 4), Count(1, 0), Count(0, 2)),
         option="pipeline",
         held_as="send",
     ),
@@ -103,28 +104,28 @@ FORMS: Final = (
         Cost(Count(0, 6), Count(0, 1), Count(0, 1), Count(2, 0)),
         option="sync",
     ),
-    Form("aimotor", "ten_bit", "ten-bit move and read", *_one_by_one(18, 8, 2, exchanges=2), option="ten_bit"),
+    Form("aimotor", "ten_bit", "ten-bit move and read", *one_by_one(18, 8, 2, exchanges=2), option="ten_bit"),
     Form(
         "dynamixel",
         "sync",
         "sync write, sync read",
-        *_grouped(Count(28, 27), Count(14, 22), Count(0, 1), Count(0, 21)),
+        *grouped(Count(28, 27), Count(14, 22), Count(0, 1), Count(0, 21)),
     ),
     Form(
         "dynamixel",
         "fast",
         "sync write, fast sync read",
-        *_grouped(Count(36, 20), Count(22, 15), Count(1, 0), Count(8, 14)),
+        *grouped(Count(36, 20), Count(22, 15), Count(1, 0), Count(8, 14)),
         option="fast",
     ),
-    Form("dynamixel", "single", "a read and a write each", *_one_by_one(62, 35, 21, exchanges=2), option="single"),
+    Form("dynamixel", "single", "a read and a write each", *one_by_one(62, 35, 21, exchanges=2), option="single"),
     Form(
         "feetech",
         "sync",
         "sync write, sync read",
-        *_grouped(Count(16, 16), Count(8, 13), Count(0, 1), Count(0, 12)),
+        *grouped(Count(16, 16), Count(8, 13), Count(0, 1), Count(0, 12)),
     ),
-    Form("feetech", "single", "a read and a write each", *_one_by_one(35, 20, 12, exchanges=2), option="single"),
+    Form("feetech", "single", "a read and a write each", *one_by_one(35, 20, 12, exchanges=2), option="single"),
 )
 """The first form of a family is the one its bus takes unless its URL says otherwise."""
 
@@ -189,12 +190,26 @@ class Budget:
         return max(parts, key=lambda name: parts[name])
 
 
+@runtime_checkable
+class WithForms(Protocol):
+    """What a family that is not part of this package has besides a `drivers.family.BusFamily`, to be budgeted."""
+
+    def forms(self) -> tuple[Form, ...]:
+        """Return its forms of exchange, the one its bus takes unless its URL says otherwise first."""
+        ...
+
+
 def forms_of(family: str) -> tuple[Form, ...]:
     """Return a family's forms, the usual one first. Raises `BusUrlError` where none are known."""
     if forms := tuple(form for form in FORMS if form.family == family):
         return forms
-    names = ", ".join(sorted({form.family for form in FORMS}))
-    raise BusUrlError(f"no forms of exchange are known for the family {family!r}: expected {names}")
+    # Only where it is needed: the factory knows all families.
+    from drivers.factory import find_family
+
+    found = find_family(family)
+    if isinstance(found, WithForms) and (forms := found.forms()):
+        return forms
+    raise BusUrlError(f"the family {family!r} does not tell its forms of exchange: expected a method `forms` of it")
 
 
 def form_for(family: str, options: Mapping[str, float]) -> Form:

@@ -27,6 +27,8 @@ from drivers.servo import ServoAddress, ServoModel, ServoPlant
 from drivers.url import LineSpec, device_path, parse_url
 
 if TYPE_CHECKING:
+    from drivers.budget import Form
+
     # Needed by emulated servos only, and slow to load: it needs numpy.
     from drivers.framed.emulated import Emulation
 
@@ -123,6 +125,12 @@ class FramedFamily:
     def ear(self) -> FramedEar:
         """Return an ear for what hosts say."""
         return FramedEar(self.layout, self._instructions)
+
+    def forms(self) -> tuple[Form, ...]:
+        """Return what cycles cost in each form of exchange (`drivers.budget.WithForms`)."""
+        from drivers.framed.forms import forms_of_layout
+
+        return forms_of_layout(self.layout)
 
     def burn_id(self, port: Port, pace: Pace, bus_id: int, new_id: int) -> None:
         """Give a servo another id for good, and see that it answers to it."""
