@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.budget import ADAPTERS, AS_DELIVERED_NS, FORMS, advise, form_for, forms_of, predict, wire_table
+from drivers.budget import ADAPTERS, AS_DELIVERED_NS, FORMS, WithForms, advise, form_for, forms_of, predict, wire_table
 from drivers.errors import BusUrlError
+from drivers.factory import find_family
 
 BAUDS = (57_600, 115_200, 460_800, 1_000_000, 3_000_000)
 # Milliseconds on the wire, to two digits, as the protocol documents' packet sizes give them.
@@ -169,6 +170,39 @@ def test_a_prediction_is_the_sum_of_its_parts_and_never_beats_the_wire(form, ser
     assert more.cycle_ns >= budget.cycle_ns
     if ADAPTERS[adapter].timer_ns and form.drive.trips.per_servo:
         assert budget.cycle_ns % ADAPTERS[adapter].timer_ns in range(budget.servos * 2 + 1)
+
+
+@pytest.mark.parametrize("family", ["dynamixel", "feetech"])
+def test_what_a_framed_family_works_out_is_what_the_makers_sizes_give(family):
+    found = find_family(family)
+    assert isinstance(found, WithForms)
+    assert found.forms() == forms_of(family)
+
+
+class Hobby:
+    """A family of somebody else's."""
+
+    def __init__(self, *forms):
+        self.brought = forms
+
+    def forms(self):
+        return self.brought
+
+
+def test_a_family_of_somebody_elses_brings_its_forms(monkeypatch):
+    its = replace(form("feetech", "single"), family="hobby", option="")
+    quick = replace(form("feetech", "sync"), family="hobby", option="quick")
+    monkeypatch.setattr("drivers.factory.find_family", lambda name: Hobby(its, quick))
+    assert form_for("hobby", {"baud": 1e6}) == its
+    assert form_for("hobby", {"quick": 1.0}) == quick
+    budget = predict(its, 4, 57_600)
+    assert budget.bytes == 140
+    (words,) = advise(budget, (57_600,), turnaround_ns=0, adapter=None)
+    assert words.startswith("quick=1 in the URL")
+    for without in (Hobby(), object()):
+        monkeypatch.setattr("drivers.factory.find_family", lambda name, found=without: found)
+        with pytest.raises(BusUrlError, match="expected a method `forms`"):
+            forms_of("hobby")
 
 
 def test_forms_by_the_options_of_a_url():
