@@ -10,6 +10,9 @@ nearer end of `min_position` to `max_position`; an overload lasts until a restar
 they switched the torque off), and a servo that tripped keeps its torque off as long; a factory reset without the lock
 open does nothing.
 
+Servos with some firmware turn their torque on by themselves when they get a goal (huggingface/lerobot issue 3585): so
+do those whose `torque_by_goal` is set.
+
 Not modelled: speeds and accelerations of the way to a goal, dead band, minimum start torque, D and I gain, turns, the
 reversals of `phase`. In modes 1 to 3 (speed, PWM, steps) and with `torque_enable` 2 (damping) the shaft is free.
 """
@@ -49,16 +52,19 @@ _MOVING_DEG_S: Final = 1.0
 
 
 class FeetechServo(FramedServo):
-    """One STS3215 (see `drivers.framed.emulator_servo.FramedServo`)."""
+    """One STS3215 (see `drivers.framed.emulator_servo.FramedServo`).
 
-    __slots__ = ("_backup", "_limp", "_overloaded")
+    `torque_by_goal` is whether a goal turns its torque on.
+    """
+
+    __slots__ = ("_backup", "_limp", "_overloaded", "torque_by_goal")
 
     full_level = 1
 
     def __init__(self, number: int, address: ServoAddress, model: ServoModel, plant: ServoPlant, *, baud: int) -> None:
         """Power up without torque, at the line's rate. Raises `BusUrlError` for a rate the servo does not have."""
         self._backup: dict[str, int] | None = None
-        self._limp = self._overloaded = False
+        self._limp = self._overloaded = self.torque_by_goal = False
         super().__init__(number, address, model, TABLES[model.name], plant, bauds=BAUD_CODES, baud=baud)
         self.senses = {
             "present_position": lambda sight: self._position(sight.motion.angle_deg),
@@ -174,6 +180,8 @@ class FeetechServo(FramedServo):
         self.memory[name] = value
         if register.access == "eeprom" and self.memory["eprom_lock"] == PERSISTENT:
             self.memory.keep(name)
+        if name == "goal_position" and self.torque_by_goal and not self._limp:
+            self.memory["torque_enable"] = _ON
         if self.driving:
             self.steer()
 

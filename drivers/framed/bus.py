@@ -11,9 +11,13 @@ cycles of single exchanges, see `setup`); nobody is driven before everybody who 
 refused. Then the torque is turned on, with goal and bound in place, and read back. A goal that comes while its servo is
 not ready is kept until it is, unless the servo is missed meanwhile, or a later goal takes its place.
 
-A servo that was missed under torque is looked at before it is driven again, and all of them once in a while: one whose
-torque is off has started anew, and is set up again. So is one whose bus watchdog has stopped it. One that says that
-something ails it is released; its exchanges are not good ones until that is over.
+Gain, bound and watchdog are read back before the torque goes on, since nobody answers the packets that say them; so is
+a bound that is changed under torque, and told again until it is there. A servo that was missed under torque is looked
+at before it is driven again, and all of them once in a while: one without its torque, or with another gain or bound
+than it was told, has started anew; it is let go and set up again. So is one whose bus watchdog has stopped it, or is
+not set. One that says that something ails it is released; its exchanges are not good ones until that is over.
+
+Limp goals are told and read back in every cycle that has them, whatever the servo was told before.
 
 Positions beyond the model's scale are reported as its end; a servo that stands further beyond it than noise and play
 can take it (a Dynamixel that was turned on by hand) answers, but not well, so that nobody drives it. Goals beyond the

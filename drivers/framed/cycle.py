@@ -7,31 +7,30 @@ from typing import Final
 
 from drivers.bus import READ_ONLY
 from drivers.framed import requests
-from drivers.framed.asker import LONGEST_GROUP, Asker
-from drivers.framed.layout import GAIN, GOAL, POSITION, TORQUE, Layout
+from drivers.framed.arming import Arming, Loss
+from drivers.framed.asker import Asker
+from drivers.framed.layout import GOAL, POSITION, TORQUE, Layout
 from drivers.framed.packet import BROADCAST, Packet
 from drivers.framed.readings import Readings
-from drivers.framed.registers import Register
 from drivers.framed.search import NO_MODEL, search
-from drivers.framed.setup import Answer, Ask, Identity, NobodyAnswered, Setup, configure, identify
-from drivers.framed.slots import Procedure, Slot, State, Torque
+from drivers.framed.setup import name_of
+from drivers.framed.setups import SetUps
+from drivers.framed.slots import Slot, State, Torque
 from drivers.framed.talk import Answers, Exchange, Script
-from drivers.servo import LEVEL_SHARE
 
 WATCH_CYCLES: Final = 64
-"""How often it is looked whether servos under torque still have it."""
+"""How often it is looked whether servos under torque still have it, and what they were told with it."""
 
 IDLE_STEPS: Final = 16
 """Exchanges of set-up in a cycle while nobody is driven; one otherwise."""
 
 ARMINGS: Final = 10
-"""How often in a row a servo may fail to turn its torque on before it is refused."""
+"""How often in a row a servo may fail to take what goes before its torque, or the torque, before it is refused."""
 
 BEYOND_TICKS: Final = 32
 """How far beyond the scale a shaft may stand and still be driven: one that was turned on by hand counts on into the
 next turn, and would be driven back all the way."""
 
-_TRIES: Final = 3
 _CAP_ROUNDS: Final = 2
 _ON: Final = 1
 
@@ -40,9 +39,9 @@ class Cycle:
     """Gives the scripts of one bus; the lists in `readings`, and what is public here, change as they run."""
 
     __slots__ = (
-        "_asker", "_baud", "_by_id", "_cap_rounds", "_cycles", "_dialect", "_goal", "_heard", "_layout", "_level",
-        "_position", "_position_at", "_readings", "_settled", "_single", "_slots", "_spoken_ns", "_torque",
-        "_watchdog_ns", "found", "found_models", "refusals", "restarts", "trips",
+        "_arming", "_asker", "_baud", "_by_id", "_cap_rounds", "_cycles", "_dialect", "_goal", "_heard", "_layout",
+        "_position", "_position_at", "_readings", "_set_ups", "_settled", "_single", "_slots", "_spoken_ns",
+        "_torque", "_watchdog_ns", "found", "found_models", "restarts", "trips",
     )  # fmt: skip
 
     def __init__(
@@ -58,7 +57,6 @@ class Cycle:
         watchdog_ns: int,
     ) -> None:
         """Say what `layout` needs to `slots`; `single` is without group requests, a `watchdog_ns` of 0 is none."""
-        self.refusals: tuple[str, ...] = ()
         self.found: tuple[int, ...] = ()
         self.found_models: dict[int, int] = {}
         self.trips = 0
@@ -66,12 +64,13 @@ class Cycle:
         self._layout, self._dialect, self._slots, self._readings = layout, layout.dialect, slots, readings
         self._by_id = {slot.bus_id: slot for slot in slots}
         self._asker = Asker(layout, fast=fast)
+        self._set_ups = SetUps(layout, slots)
+        self._arming = Arming(layout, level=level, watchdog_ns=watchdog_ns)
         self._baud, self._single = baud, single
         self._watchdog_ns = watchdog_ns if layout.watchdog else 0
         self._goal, self._torque, self._position = (layout.register(name) for name in (GOAL, TORQUE, POSITION))
         self._position_at = self._position.address - layout.block[0]
-        self._level = level
-        # In how many cycles more the bounds of the torque are sent again: nobody answers that packet.
+        # In how many cycles more the bounds of the torque are sent: nobody answers that. After that they are read back.
         self._cap_rounds = 0
         self._cycles = 0
         self._spoken_ns = 0
@@ -79,11 +78,19 @@ class Cycle:
         # Everybody is driven, and nothing has happened since that was seen: most of a cycle can be left out.
         self._settled = False
 
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Why servos can not be driven."""
+        return self._set_ups.refusals
+
     def set_level(self, level: int) -> None:
         """Bound the torque by `LEVEL_SHARE` from the next cycle on."""
-        if level != self._level:
-            self._level = level
-            self._cap_rounds = _CAP_ROUNDS
+        if level == self._arming.level:
+            return
+        self._arming.level = level
+        self._cap_rounds = _CAP_ROUNDS
+        for slot in self._slots:
+            slot.bounded = False
 
     def exchange(self, limp: Sequence[Slot], now_ns: int) -> Script:
         """Send the slots' goals, take the torque off those in `limp`, read everybody, set up who needs it."""
@@ -97,15 +104,16 @@ class Cycle:
         else:
             waiting = [slot for slot in self._slots if slot.goal != READ_ONLY]
             driven = waiting if self._settled else [slot for slot in waiting if slot.driven]
-            prefix = self._caps_again() + self._goals(driven)
+            prefix = self._bounds_again() + self._goals(driven)
             for slot in driven:
                 slot.goal = READ_ONLY
             yield from self._asker.block(self._slots, self._take, prefix)
         if limp or len(self._heard) < len(self._slots):
             self._conclude(limp)
         if not self._settled:
-            yield from self._set_up()
-            self._settled = all(slot.driven for slot in self._slots)
+            driving = any(slot.torque is Torque.ON for slot in self._slots)
+            yield from self._set_ups.run(1 if driving else IDLE_STEPS)
+            self._settled = all(slot.driven and slot.checked for slot in self._slots)
 
     def release(self) -> Script:
         """Take the torque off everybody on the line, whoever is there, and see that it is off."""
@@ -143,44 +151,101 @@ class Cycle:
                 # What it keeps while it is powered may be gone, and nothing shows it.
                 slot.restart()
         armed = [slot for slot in self._slots if slot.torque is Torque.ON and not slot.gone]
-        doubted = [slot for slot in armed if slot.doubt]
-        looked = armed if watch else doubted
+        if watch:
+            for slot in armed:
+                slot.checked = False
+        looked = [slot for slot in armed if slot.doubt or not slot.checked]
         if looked:
-            values = yield from self._asker.values(looked, self._torque)
-            for slot in looked:
-                value = values.get(slot.number)
-                if value == _ON:
-                    slot.doubt = False
-                elif value is not None:
-                    self.restarts += 1
-                    slot.restart()
-        suspects = [slot for slot in (armed if stale else doubted) if slot.torque is Torque.ON]
-        if suspects and self._watchdog_ns:
+            yield from self._inspect(looked)
+        suspects = [slot for slot in armed if stale and slot not in looked]
+        if suspects:
             values = yield from self._asker.values(suspects, self._layout.register(self._layout.watchdog))
             for slot in suspects:
                 if values.get(slot.number, 0) < 0:
                     self.trips += 1
                     slot.restart()
 
+    def _inspect(self, slots: Sequence[Slot]) -> Generator[Exchange, Answers, None]:
+        """See whether servos have their torque, and hold what they were told with it."""
+        values = yield from self._asker.values(slots, self._torque)
+        on = [slot for slot in slots if values.get(slot.number) == _ON]
+        for slot in slots:
+            if values.get(slot.number, _ON) != _ON:
+                self.restarts += 1
+                slot.restart()
+        found = yield from self._arming.check(self._asker, on)
+        # A status that was garbled and fits its checksum does not cost a servo its torque.
+        doubtful = [slot for slot in on if found.get(slot.number)]
+        for slot in doubtful:
+            del found[slot.number]
+        if doubtful:
+            found |= yield from self._arming.check(self._asker, doubtful)
+        seen = [(slot, found[slot.number]) for slot in on if slot.number in found]
+        again = [slot for slot, losses in seen if losses and self._judge(slot, losses)]
+        for slot, losses in seen:
+            if not losses:
+                slot.doubt, slot.checked, slot.bounded, slot.armings = False, True, True, 0
+        packets = self._arming.bounds(again)
+        # At full torque nobody waits for the set-up to come to it.
+        packets += self._arming.write_all(self._torque, [(slot, 0) for slot, _ in seen if slot.release])
+        if packets:
+            yield Exchange(packets)
+
+    def _judge(self, slot: Slot, losses: Sequence[Loss]) -> bool:
+        """Restart a servo that lost what it was told; True where it only has to be told its new bound again."""
+        if any(loss.found < 0 and loss.register == self._layout.watchdog for loss in losses):
+            self.trips += 1
+            slot.restart()
+            return False
+        self.restarts += 1
+        slot.armings += 1
+        if not slot.bounded and slot.armings < ARMINGS and {loss.register for loss in losses} == {slot.kind.cap[0]}:
+            return True
+        slot.restart()
+        slot.release = True
+        return False
+
     def _switch(self, limp: Sequence[Slot]) -> Generator[Exchange, Answers, None]:
         """Turn the torque on where a goal waits and off where it is not wanted, and see whether it took."""
         # Also where it is believed to be off: somebody else, or the servo itself, may have turned it on since.
-        off = list(limp)
-        on = self._to_arm()
-        if not off and not on:
+        off = [(slot, 0) for slot in limp]
+        idle = self._to_arm()
+        if not off and not idle:
             return
-        values = [(slot, 0) for slot in off] + [(slot, _ON) for slot in on]
-        prefix = self._arming(on) + self._write_all(self._torque, values)
-        for slot in off:
+        for slot in limp:
             slot.torque = Torque.UNKNOWN
-        found = yield from self._asker.values([slot for slot in off + on if not slot.gone], self._torque, prefix)
+        on = (yield from self._prepare(idle, self._arming.write_all(self._torque, off))) if idle else []
+        off += [(slot, 0) for slot in idle if slot.state is State.REFUSED]
+        values = off + [(slot, _ON) for slot in on]
+        prefix = self._goals(on) + self._arming.write_all(self._torque, values)
+        found = yield from self._asker.values([slot for slot, _ in values if not slot.gone], self._torque, prefix)
         for slot, _ in values:
             value = found.get(slot.number)
             slot.torque = Torque.UNKNOWN if value is None else Torque.ON if value == _ON else Torque.OFF
         for slot in on:
+            slot.checked = slot.bounded = True
             slot.armings = 0 if slot.torque is Torque.ON else slot.armings + (slot.torque is Torque.OFF)
             if slot.armings >= ARMINGS:
-                self._refuse(slot, f"servo {slot.address.name!r} (bus id {slot.bus_id}) does not turn its torque on")
+                self._set_ups.refuse(slot, f"{name_of(slot.address)} does not turn its torque on")
+
+    def _prepare(self, slots: Sequence[Slot], prefix: bytes) -> Generator[Exchange, Answers, list[Slot]]:
+        """Tell servos all that goes before the torque; return those that are seen to hold it."""
+        prefix += self._arming.packets(slots)
+        found = yield from self._arming.check(self._asker, slots, prefix)
+        ready: list[Slot] = []
+        for slot in slots:
+            losses = found.get(slot.number)
+            if losses is None:
+                continue
+            if not losses:
+                ready.append(slot)
+                continue
+            slot.armings += 1
+            self.restarts += 1
+            if slot.armings >= ARMINGS:
+                lost = ", ".join(f"{name} stays {found} where {told} was written" for name, found, told in losses)
+                self._set_ups.refuse(slot, f"{name_of(slot.address)}: its {lost}")
+        return ready
 
     def _to_arm(self) -> list[Slot]:
         wanting = [slot for slot in self._slots if slot.goal != READ_ONLY and slot.drivable]
@@ -190,52 +255,22 @@ class Cycle:
         unready = any(slot.goal != READ_ONLY and slot.wants for slot in self._slots)
         return [] if unready and not driving else idle
 
-    def _arming(self, slots: Sequence[Slot]) -> bytes:
-        """Return what goes before the torque: a servo that started anew unseen has lost its gain and its bound."""
-        if not slots:
-            return b""
-        packets = b""
-        gain = self._layout.register(GAIN)
-        if gain.access == "ram" or self._layout.lock:
-            packets += self._write_all(gain, [(slot, slot.setup.gain) for slot in slots if slot.kind.model.gains[1]])
-        packets += self._caps(slots)
-        if self._watchdog_ns:
-            register = self._layout.register(self._layout.watchdog)
-            steps = min(max(round(self._watchdog_ns / self._layout.watchdog_step_ns), 1), register.high)
-            for value in (0, steps):
-                packets += self._write_all(register, [(slot, value) for slot in slots])
-        return packets + self._goals(slots)
-
-    def _caps_again(self) -> bytes:
+    def _bounds_again(self) -> bytes:
         if not self._cap_rounds:
             return b""
         self._cap_rounds -= 1
-        return self._caps([slot for slot in self._slots if slot.driven])
-
-    def _caps(self, slots: Sequence[Slot]) -> bytes:
-        by_register: dict[Register, list[tuple[Slot, int]]] = {}
-        for slot in slots:
-            name, full = slot.kind.cap
-            stall = slot.kind.model.stall_torque_n_m
-            limit = slot.address.torque_limit_n_m
-            share = LEVEL_SHARE[self._level] * (min(limit, stall) / stall if limit > 0.0 else 1.0)
-            value = min(max(round(share * full), 1), slot.setup.cap_most)
-            by_register.setdefault(slot.kind.table[name], []).append((slot, value))
-        return b"".join(self._write_all(register, values) for register, values in by_register.items())
+        if not self._cap_rounds:
+            self._settled = False
+            for slot in self._slots:
+                slot.checked = False
+        return self._arming.bounds([slot for slot in self._slots if slot.driven])
 
     def _goals(self, slots: Sequence[Slot]) -> bytes:
-        return self._write_all(self._goal, [(slot, _aim(slot)) for slot in slots])
-
-    def _write_all(self, register: Register, values: Sequence[tuple[Slot, int]]) -> bytes:
-        packets = b""
-        for at in range(0, len(values), LONGEST_GROUP):
-            part = [(slot.bus_id, value) for slot, value in values[at : at + LONGEST_GROUP]]
-            packets += requests.sync_write(self._dialect, register, part)
-        return packets
+        return self._arming.write_all(self._goal, [(slot, _aim(slot)) for slot in slots])
 
     def _one_by_one(self) -> Generator[Exchange, Answers, None]:
         """Write to and read every servo by itself; each write is answered."""
-        prefix = self._caps_again()
+        prefix = self._bounds_again()
         address, length = self._layout.block
         for slot in self._slots:
             ids = (slot.bus_id,)
@@ -254,6 +289,7 @@ class Cycle:
         """Weigh what a servo says of itself."""
         slot = self._by_id[bus_id]
         slot.gone = False
+        self._spoken_ns = at_ns
         self._heard.add(slot.number)
         self._note_alert(slot, bool(packet.error & self._layout.alert_mask))
         data, start = packet.params, self._layout.block[0]
@@ -305,93 +341,7 @@ class Cycle:
             slot.torque = Torque.OFF
             self._readings.settle(slot.number)
 
-    def _set_up(self) -> Generator[Exchange, Answers, None]:
-        """Go on finding out about servos and setting them up, for a while."""
-        driving = any(slot.torque is Torque.ON for slot in self._slots)
-        steps = 1 if driving else IDLE_STEPS
-        for slot in self._slots:
-            while steps > 0 and slot.wants:
-                steps -= 1
-                yield from self._step(slot)
-
-    def _step(self, slot: Slot) -> Generator[Exchange, Answers, None]:
-        """Make one exchange of a servo's set-up."""
-        procedure, ask = slot.procedure, slot.ask
-        if procedure is None or ask is None:
-            procedure = self._procedure(slot)
-            ask = next(procedure)
-            slot.tries = 0
-        # Should the cycle be broken off here, the set-up begins anew.
-        slot.procedure = None
-        packet = (yield self._exchange_of(slot, ask)).get(slot.bus_id)
-        slot.tries += 1
-        # What is burnt in is looked at before it is burnt in again: its answer may have been lost.
-        burns = ask.value is not None and ask.register.access == "eeprom"
-        if packet is None and slot.tries < _TRIES and not burns:
-            slot.procedure, slot.ask = procedure, ask
-            return
-        answer = _answer(ask, packet)
-        if answer is None and ask.value is None:
-            slot.start_over()
-            return
-        slot.tries = 0
-        try:
-            slot.ask = procedure.send(answer)
-            slot.procedure = procedure
-        except NobodyAnswered:
-            slot.start_over()
-        except StopIteration as stop:
-            self._settle(slot, stop.value)
-
-    def _procedure(self, slot: Slot) -> Procedure:
-        if slot.state is State.NEW:
-            release, slot.release = slot.release, False
-            return identify(self._layout, slot.address, alert=slot.alert, release=release)
-        return configure(self._layout, slot.address, slot.kind)
-
-    def _exchange_of(self, slot: Slot, ask: Ask) -> Exchange:
-        register, ids = ask.register, (slot.bus_id,)
-        if ask.value is None:
-            request = requests.read(self._dialect, slot.bus_id, register.address, register.size)
-            return Exchange(request, ids, register.size)
-        return Exchange(requests.write(self._dialect, slot.bus_id, register, ask.value), ids)
-
-    def _settle(self, slot: Slot, outcome: Identity | Setup) -> None:
-        """Note what became of a set-up."""
-        if isinstance(outcome, Identity):
-            slot.kind = outcome.kind
-            slot.state = State.KNOWN
-        else:
-            slot.setup = outcome
-            slot.state, slot.torque = State.READY, Torque.OFF
-            slot.doubt, slot.armings = False, 0
-        if outcome.refusal:
-            self._refuse(slot, outcome.refusal)
-            if isinstance(outcome, Identity) and outcome.alert:
-                slot.state = State.FAULT
-        elif slot.why:
-            slot.why = ""
-            self._say_refusals()
-
-    def _refuse(self, slot: Slot, why: str) -> None:
-        slot.state, slot.why = State.REFUSED, why
-        slot.abandon()
-        self._say_refusals()
-
-    def _say_refusals(self) -> None:
-        self.refusals = tuple(slot.why for slot in self._slots if slot.why)
-
 
 def _aim(slot: Slot) -> int:
     low, high = slot.setup.positions
     return min(max(slot.goal, low), high)
-
-
-def _answer(ask: Ask, packet: Packet | None) -> Answer | None:
-    if packet is None:
-        return None
-    if ask.value is not None:
-        return Answer(0, packet.error)
-    if len(packet.params) != ask.register.size:
-        return None
-    return Answer(ask.register.decode(packet.params), packet.error)

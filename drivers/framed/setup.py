@@ -10,8 +10,11 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
+from drivers.framed import requests
 from drivers.framed.layout import GAIN, MODEL, TORQUE, Kind, Layout
+from drivers.framed.packet import Dialect, Packet
 from drivers.framed.registers import Register
+from drivers.framed.talk import Exchange
 from drivers.servo import ServoAddress
 
 _WRITES: Final = 3
@@ -71,7 +74,7 @@ def identify(layout: Layout, address: ServoAddress, *, alert: bool, release: boo
         expected = address.model or f"one of {', '.join(layout.kinds)}"
         return Identity(
             kind or layout.first,
-            f"{_name(address)} is {says} (model number {number}), expected {expected}: "
+            f"{name_of(address)} is {says} (model number {number}), expected {expected}: "
             f"change the configuration (`nuc bus adapt` writes one for other servos) or the servo",
         )
     if alert:
@@ -79,7 +82,7 @@ def identify(layout: Layout, address: ServoAddress, *, alert: bool, release: boo
         # Where the register does not say what the statuses said a moment ago, all is well again.
         if bits:
             words = layout.explain_alert(bits)
-            why = f"{_name(address)} has shut down: {words}; see to it, then take its supply off and on"
+            why = f"{name_of(address)} has shut down: {words}; see to it, then take its supply off and on"
             return Identity(kind, why, alert=True)
     return Identity(kind, (yield from _misread(address, kind)))
 
@@ -92,9 +95,9 @@ def _misread(address: ServoAddress, kind: Kind) -> Generator[Ask, Answer | None,
         expected = meaning.expected(found)
         if found != expected:
             return (
-                f"{_name(address)} holds {found} in {register.name} (address {register.address}), expected {expected}: "
-                f"{meaning.otherwise}. Set it to {expected} with the maker's tool, then look whether the joint's "
-                f"calibration is right"
+                f"{name_of(address)} holds {found} in {register.name} (address {register.address}), "
+                f"expected {expected}: {meaning.otherwise}. Set it to {expected} with the maker's tool, "
+                f"then look whether the joint's calibration is right"
             )
     return ""
 
@@ -104,17 +107,17 @@ def configure(layout: Layout, address: ServoAddress, kind: Kind) -> Setting:
     table, model = kind.table, kind.model
     gain = model.gain_for(address.stiffness_n_m_deg)
     if why := (yield from _write_settings(layout, kind, gain)):
-        return Setup(refusal=f"{_name(address)}: {why}")
+        return Setup(refusal=f"{name_of(address)}: {why}")
     low, high = model.positions
     if kind.limits[0]:
         least = yield from _read(table[kind.limits[0]])
         most = yield from _read(table[kind.limits[1]])
         if least > most:
-            return Setup(refusal=f"{_name(address)} takes positions from {least} to {most}: set its limits in order")
+            return Setup(refusal=f"{name_of(address)} takes positions from {least} to {most}: set its limits in order")
         if least < most:
             low, high = max(low, least), min(high, most)
     if low > high:
-        return Setup(refusal=f"{_name(address)} takes no position of {model.positions[0]} to {model.positions[1]}")
+        return Setup(refusal=f"{name_of(address)} takes no position of {model.positions[0]} to {model.positions[1]}")
     cap_most = kind.cap[1]
     if kind.cap_limit:
         cap_most = min(cap_most, (yield from _read(table[kind.cap_limit])))
@@ -177,5 +180,25 @@ def _ensure(layout: Layout, register: Register, value: int, *, keep: bool = True
     return f"its {register.name} stays {found} where {value} was written{why}"
 
 
-def _name(address: ServoAddress) -> str:
+def name_of(address: ServoAddress) -> str:
+    """Say which servo, for people."""
     return f"servo {address.name!r} (bus id {address.bus_id})"
+
+
+def exchange_of(dialect: Dialect, bus_id: int, ask: Ask) -> Exchange:
+    """Return the exchange that asks a servo this."""
+    register, ids = ask.register, (bus_id,)
+    if ask.value is None:
+        return Exchange(requests.read(dialect, bus_id, register.address, register.size), ids, register.size)
+    return Exchange(requests.write(dialect, bus_id, register, ask.value), ids)
+
+
+def answer_of(ask: Ask, packet: Packet | None) -> Answer | None:
+    """Return what a status says to it, None where it is none or gives no value."""
+    if packet is None:
+        return None
+    if ask.value is not None:
+        return Answer(0, packet.error)
+    if len(packet.params) != ask.register.size:
+        return None
+    return Answer(ask.register.decode(packet.params), packet.error)

@@ -45,7 +45,9 @@ class Slot:
 
     `goal` is what it is to be sent, `READ_ONLY` when there is nothing to send. `gone` says that it was missed last
     time, `doubt` that it was and has not been looked at since. `alert` is what its last status said of itself, `beyond`
-    that it stands beyond its scale. `release` asks for its torque to be taken off when it is asked who it is.
+    that it stands beyond its scale. `checked` says that it was seen to hold what it was told, since that was last to be
+    known, `bounded` that this is so of the bound it was told last. `release` asks for its torque to be taken off when
+    it is asked who it is.
     """
 
     number: int
@@ -59,6 +61,8 @@ class Slot:
     doubt: bool = False
     alert: bool = False
     beyond: bool = False
+    checked: bool = False
+    bounded: bool = False
     release: bool = False
     why: str = ""
     setup: Setup = field(default_factory=Setup)

@@ -1,0 +1,92 @@
+"""Setting up the servos of a bus, exchange by exchange, between the cycles' own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Final
+
+from drivers.framed.layout import Layout
+from drivers.framed.setup import Identity, NobodyAnswered, Setup, answer_of, configure, exchange_of, identify
+from drivers.framed.slots import Procedure, Slot, State, Torque
+from drivers.framed.talk import Answers, Exchange
+
+_TRIES: Final = 3
+
+
+class SetUps:
+    """The set-ups of one bus. `refusals` says why servos can not be driven."""
+
+    __slots__ = ("_dialect", "_layout", "_slots", "refusals")
+
+    def __init__(self, layout: Layout, slots: Sequence[Slot]) -> None:
+        """Start with nobody refused."""
+        self.refusals: tuple[str, ...] = ()
+        self._layout, self._dialect, self._slots = layout, layout.dialect, slots
+
+    def run(self, steps: int) -> Generator[Exchange, Answers, None]:
+        """Go on finding out about servos and setting them up, for so many exchanges."""
+        for slot in self._slots:
+            while steps > 0 and slot.wants:
+                steps -= 1
+                yield from self._step(slot)
+
+    def refuse(self, slot: Slot, why: str) -> None:
+        """Let nobody drive a servo until it has started anew, and say why."""
+        slot.state, slot.why = State.REFUSED, why
+        slot.abandon()
+        self._say_refusals()
+
+    def _step(self, slot: Slot) -> Generator[Exchange, Answers, None]:
+        """Make one exchange of a servo's set-up."""
+        procedure, ask = slot.procedure, slot.ask
+        if procedure is None or ask is None:
+            procedure = self._procedure(slot)
+            ask = next(procedure)
+            slot.tries = 0
+        # Should the cycle be broken off here, the set-up begins anew.
+        slot.procedure = None
+        packet = (yield exchange_of(self._dialect, slot.bus_id, ask)).get(slot.bus_id)
+        slot.tries += 1
+        # What is burnt in is looked at before it is burnt in again: its answer may have been lost.
+        burns = ask.value is not None and ask.register.access == "eeprom"
+        if packet is None and slot.tries < _TRIES and not burns:
+            slot.procedure, slot.ask = procedure, ask
+            return
+        answer = answer_of(ask, packet)
+        if answer is None and ask.value is None:
+            slot.start_over()
+            return
+        slot.tries = 0
+        try:
+            slot.ask = procedure.send(answer)
+            slot.procedure = procedure
+        except NobodyAnswered:
+            slot.start_over()
+        except StopIteration as stop:
+            self._settle(slot, stop.value)
+
+    def _procedure(self, slot: Slot) -> Procedure:
+        if slot.state is State.NEW:
+            release, slot.release = slot.release, False
+            return identify(self._layout, slot.address, alert=slot.alert, release=release)
+        return configure(self._layout, slot.address, slot.kind)
+
+    def _settle(self, slot: Slot, outcome: Identity | Setup) -> None:
+        """Note what became of a set-up."""
+        if isinstance(outcome, Identity):
+            slot.kind = outcome.kind
+            slot.state = State.KNOWN
+        else:
+            slot.setup = outcome
+            slot.state, slot.torque = State.READY, Torque.OFF
+            slot.doubt, slot.armings = False, 0
+        if outcome.refusal:
+            self.refuse(slot, outcome.refusal)
+            if isinstance(outcome, Identity) and outcome.alert:
+                slot.state = State.FAULT
+        elif slot.why:
+            slot.why = ""
+            self._say_refusals()
+
+    def _say_refusals(self) -> None:
+        self.refusals = tuple(slot.why for slot in self._slots if slot.why)
