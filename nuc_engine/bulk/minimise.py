@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from nuc_engine.analysis.criteria import OutcomeKind
 from nuc_engine.analysis.outcome import CYCLIC
 from nuc_engine.bout import Prepared
 from nuc_engine.bulk.changeset import Entry, changeset_times, entries_at, without
@@ -180,8 +181,11 @@ def minimise(
     """Test the changeset at a time without each entry, without each pair, and without all it seems not to need.
 
     `wanted` is what it is for (an outcome); without, what the whole changeset leads to most often. Raises BulkRefused
-    where there is no such changeset, the leg does not step before it, or the whole changeset does not do it either.
+    where there is no such outcome or changeset, the leg does not step before it, or the whole of it does not do it
+    either.
     """
+    if wanted is not None and wanted not in get_args(OutcomeKind):
+        raise BulkRefused(f"what is wanted, {wanted!r}, is no outcome; expected {', '.join(get_args(OutcomeKind))}")
     windows = watch(trial.script, time_s, length_s)
     entries = entries_at(trial.script, trial.prepared.plan, time_s)
     idle = _without_change(trial, entries)

@@ -70,7 +70,8 @@ class Tried:
 class Tuned:
     """What a search found: the best, the values there were before (None where they do not lie on the axes).
 
-    `fresh` is the best one on seeds the search did not know. `trials` counts all, `before` those of earlier calls.
+    `fresh` is the best one on seeds the search did not know, `present_fresh` the values in force on these. `trials`
+    counts all, `before` those of earlier calls.
     """
 
     best: Tried
@@ -78,16 +79,18 @@ class Tuned:
     fresh: Tried | None
     trials: int
     before: int
+    present_fresh: Tried | None = None
 
     @property
     def surely_better(self) -> bool | None:
-        """Whether the best is better than the values in force by more than chance; None where these were not tried.
+        """Whether the best is better than the values in force by more than chance; None where that was not tried.
 
-        The intervals of the two shares of good bouts are apart then; the margin of a search's best is the luckiest one.
+        The intervals of the two shares of good bouts on fresh seeds are apart then. By the seeds of the search the
+        best is the luckiest of many trials.
         """
-        if self.present is None:
+        if self.fresh is None or self.present_fresh is None:
             return None
-        return self.best.interval[0] > self.present.interval[1]
+        return self.fresh.interval[0] > self.present_fresh.interval[1]
 
 
 def tune(
@@ -117,7 +120,9 @@ def tune(
         found = _open(optuna, study, {**plan.describe(), "criterion": str(criterion)}, draw, force)
         before = _settle(optuna, found, plan)
         distributions = {axis.name: _distribution(optuna, axis) for axis in plan.axes}
-        bouts = max(0, trials - before) * len(plan.seeds) + len(fresh_seeds)
+        start = _present(plan)
+        tries = 1 if start is None else 2
+        bouts = max(0, trials - before) * len(plan.seeds) + tries * len(fresh_seeds)
         count = _Counter(done, bouts)
         with Workers(jobs) as workers:
             at_once = -(-workers.jobs // len(plan.seeds))
@@ -133,13 +138,12 @@ def tune(
                     if told is not None:
                         told(trial.number, one)
             best = _tried(found.best_trial, plan)
-            fresh = None
-            if fresh_seeds:
-                (fresh,) = _try_all([dict(best.values)], plan, fresh_seeds, criterion, workers, count)
+            points = [dict(best.values), *([] if start is None else [start])]
+            tried = _try_all(points, plan, fresh_seeds, criterion, workers, count) if fresh_seeds else []
         first = next((trial for trial in _complete(optuna, found) if trial.number == 0), None)
-        start = _present(plan)
         present = _tried(first, plan) if first is not None and start is not None else None
-        return Tuned(best, present, fresh, len(_complete(optuna, found)), before)
+        fresh, present_fresh = (*tried, None, None)[:2]
+        return Tuned(best, present, fresh, len(_complete(optuna, found)), before, present_fresh)
 
 
 def tuned_script(plan: SweepPlan, tried: Tried, name: str, description: str) -> bytes:

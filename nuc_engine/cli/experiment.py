@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import tempfile
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -148,6 +149,8 @@ def _conduct(
     as_json: bool,
 ) -> int:
     target = pages or out
+    for place in (target, *([out] if keep or bus is not None or address is not None else [])):
+        _make(place, experiments)
     if bus is None and address is None:
         verdicts = _run(experiments, repeat, seed, jobs, target, out if keep else None)
         typed = f"nuc experiment {{name}} --repeat {repeat} --seed {{seed}}" + (f" --pages {PAGES}" if pages else "")
@@ -216,6 +219,15 @@ def _run_live(
     except ClientError as error:
         raise Refused(f"nuc experiment: {error}") from error
     return verdicts
+
+
+def _make(place: Path, experiments: Sequence[Experiment]) -> None:
+    """Make the folders that are written into in the end. Raises OSError where that can not be."""
+    for experiment in experiments:
+        folder = place / experiment.name
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
 
 
 def _can_draw() -> bool:

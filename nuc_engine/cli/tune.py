@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 @click.option("--out", "-o", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), required=True)
 @click.option("--study", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Where the search is.")
 @click.option("--jobs", "-j", metavar="J", type=click.IntRange(1), help="Worker processes.  [default: all processors]")
-@click.option("--force", is_flag=True, help="Throw away the search that is there.")
+@click.option("--force", is_flag=True, help="Throw away the search that is there; FILE may be replaced.")
 @as_json
 def command(
     config: str,
@@ -105,6 +105,9 @@ def command(
     from nuc_engine.bulk.request import make_axes, parse_window
     from nuc_engine.bulk.tune import FRESH_SEEDS, TUNING_SEEDS, tune, tuned_script
 
+    study = study or out.with_name(out.name + ".study")
+    if out.exists() and not force and not study.exists():
+        raise click.UsageError(f"--out {out}: {out} exists already, and is of no search in {study}; add --force")
     try:
         axes, varied = make_axes(dict(vary))
         if varied is not None or len(dict(vary)) < len(vary):
@@ -117,7 +120,7 @@ def command(
             tuned = tune(
                 plan,
                 criterion,
-                study or out.with_name(out.name + ".study"),
+                study,
                 trials=trials,
                 fresh_seeds=parse_seeds(fresh or FRESH_SEEDS),
                 jobs=jobs,
@@ -162,6 +165,7 @@ def _report(tuned: Tuned, plan: SweepPlan, criterion: str, out: Path, *, as_json
                 "best": tuned.best,
                 "present": tuned.present,
                 "fresh": tuned.fresh,
+                "present_fresh": tuned.present_fresh,
                 "surely_better": tuned.surely_better,
                 "trials": tuned.trials,
                 "trials_before": tuned.before,
@@ -175,10 +179,12 @@ def _report(tuned: Tuned, plan: SweepPlan, criterion: str, out: Path, *, as_json
         say(f"  {name:<44}{value}{was}")
     if tuned.present is not None:
         say(f"values in force: {_how_good(tuned.present)}")
-        if not tuned.surely_better:
-            say("With so many seeds the best can not be told from the values in force; more seeds may tell.")
     if tuned.fresh is not None:
         say(f"other seeds: {_how_good(tuned.fresh)}")
+    if tuned.present_fresh is not None:
+        say(f"  values in force: {_how_good(tuned.present_fresh)}")
+    if tuned.surely_better is False:
+        say("With so many other seeds the best can not be told from the values in force; more of them may tell.")
     say(f"script: {out}")
 
 

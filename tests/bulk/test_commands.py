@@ -84,6 +84,8 @@ def test_options_go_before_the_file(nuc: Nuc, tmp_path: Path) -> None:
         (("tune", "lin_roach", "-o", "a.xml", "-c", "FWD"), 1, "nothing is varied"),
         (("tune", "lin_roach", "-o", "a.xml", "-c", "FDW", "-v", "103=1:2"), 1, "expected FWD, ITF"),
         (("tune", "lin_roach", "-o", "a.xml", "-c", "FWD", "-v", "seed=1,2"), 2, "--seeds"),
+        (("tune", "lin_roach", "-o", "two.xml", "-c", "FWD", "-v", "103=1:2"), 2, "two.xml exists already"),
+        (("minimise", "experiment_a", "--at", "20", "--wanted", "FDW"), 1, "'FDW', is no outcome; expected FWD, ITF"),
         (("minimise", "experiment_a"), 2, "--at T"),
         (("minimise", "experiment_a", "--at", "noon"), 2, "expected seconds"),
         (("minimise", "experiment_a", "--at", "21"), 1, "the script writes at 0, 20, 40"),
@@ -123,6 +125,7 @@ def test_tune_writes_the_script_of_the_best(nuc: Nuc, tmp_path: Path) -> None:
     assert said["trials"] == 2
     assert said["present"]["values"] == {"TC1_retLEV_FTang": 60.0}
     assert said["fresh"]["bouts"] == 1
+    assert said["present_fresh"]["bouts"] == 1
     assert nuc("validate", "lin_roach", "best.xml").exit_code == 0
     text = nuc(*words, "-o", "best.xml").stdout
     assert "best of 2 trials" in text

@@ -51,6 +51,9 @@ def test_a_search_finds_what_is_good_and_goes_on_where_it_was(criterion: str, tm
     assert abs(float(found.best.values["plant.world.base_height_cm"]) - 8.5) < 0.4
     assert found.fresh is not None
     assert found.fresh.bouts == 2
+    assert found.present_fresh is not None
+    assert found.present is not None
+    assert (found.present_fresh.bouts, found.present_fresh.values) == (2, found.present.values)
     again = tune(plan, asked, study, trials=9, jobs=1, told=lambda _, tried: told.append(tried))
     assert len(told) == 9
     assert again.best == found.best
@@ -115,9 +118,13 @@ def test_what_was_found_becomes_a_script() -> None:
 def test_the_best_of_a_search_is_told_from_what_there_was_only_by_enough_bouts() -> None:
     def found(best: int, present: int, bouts: int) -> bool | None:
         one, other = (Tried({}, good, bouts, 0.5, {}) for good in (best, present))
-        return Tuned(one, other, None, 9, 0).surely_better
+        # By the seeds of the search it is all luck.
+        lucky = Tried({}, bouts, bouts, 0.5, {})
+        return Tuned(lucky, Tried({}, 0, bouts, 0.5, {}), one, 9, 0, other).surely_better
 
     assert found(8, 0, 8) is True
     assert found(8, 6, 8) is False
     assert found(80, 60, 80) is True
-    assert Tuned(Tried({}, 8, 8, 0.5, {}), None, None, 9, 0).surely_better is None
+    one = Tried({}, 8, 8, 0.5, {})
+    assert Tuned(one, None, one, 9, 0).surely_better is None
+    assert Tuned(one, Tried({}, 0, 8, 0.5, {}), None, 9, 0).surely_better is None

@@ -115,6 +115,14 @@ def test_documents_are_checked_before_anything_is_run(nuc, monkeypatch):
         nuc("T")
 
 
+def test_nothing_is_run_where_its_results_can_not_be_written(nuc, monkeypatch, tmp_path):
+    monkeypatch.setattr(pool, "Workers", None)
+    (tmp_path / "file").write_text("")
+    for words in (("--out", "file/x"), ("--pages", "file/x"), ("--pages", "there", "--keep", "--out", "file/x")):
+        with pytest.raises(NotADirectoryError):
+            nuc("T", "--repeat", "1", *words)
+
+
 def test_a_verdict_that_can_not_be_read_is_named(nuc, tmp_path):
     (tmp_path / "docs/experiments/T").mkdir(parents=True)
     (tmp_path / "docs/experiments/T/verdict.json").write_text("{")
