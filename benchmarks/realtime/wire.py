@@ -183,6 +183,7 @@ def _usual(
     Stuffing may add a few bytes to a cycle; in a pipelined one, requests follow each other before a reply has come.
     Raises BusError when it never is.
     """
+    seen = ""
     for _ in range(_SETTLED):
         port.trace.clear()
         bad = _cycle(bus, goals)
@@ -190,7 +191,7 @@ def _usual(
         overlap = port.trace[0][1] == 0
         if not bad and 0 <= passed - usual_bytes <= _STUFFING and (overlap or not pipelined):
             return list(port.trace)
-    seen = f"{passed} bytes, {'overlapping' if overlap else 'one exchange after the other'}"
+        seen = f"{passed} bytes, {'overlapping' if overlap else 'one exchange after the other'}"
     raise BusError(f"a cycle takes {seen}, expected {usual_bytes}: {bus.status} {bus.refusals}")
 
 
