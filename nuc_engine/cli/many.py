@@ -17,7 +17,8 @@ _LINE_S = 30.0
 class ManyProgress:
     """Told how many of how many are finished. Use as a context; `wall_s` is how long it all took.
 
-    What was there before the first call counts as done, not as speed.
+    What was there before the first call counts as done, not as speed. Where items take very different time, the share
+    of the whole's work that is done may be told, too: the time that is left follows from it then.
     """
 
     def __init__(self, title: str, what: str = "bouts") -> None:
@@ -33,20 +34,22 @@ class ManyProgress:
         self._start_s = self._shown_s = wallclock.seconds()
         return self
 
-    def __call__(self, finished: int, total: int, /) -> None:
-        """Take how many are finished, of how many. Called once per item."""
+    def __call__(self, finished: int, total: int, share: float | None = None, /) -> None:
+        """Take how many are finished, of how many, and what share of the work these are. Called once per item."""
         now_s = wallclock.seconds()
         if self._before is None:
             self._before = finished - 1
         last = finished >= total
         if self._live and (last or now_s - self._shown_s >= _REDRAW_S):
             self._shown_s, self._shown = now_s, True
-            done = round(_WIDTH * finished / total)
+            done = round(_WIDTH * (finished / total if share is None else share))
             bar = "#" * done + "." * (_WIDTH - done)
-            click.echo(f"\r{self._title}  [{bar}]  {self._text(finished, total, now_s)}\x1b[K", err=True, nl=False)
+            click.echo(
+                f"\r{self._title}  [{bar}]  {self._text(finished, total, share, now_s)}\x1b[K", err=True, nl=False
+            )
         elif not self._live and (last or now_s - self._shown_s >= _LINE_S):
             self._shown_s = now_s
-            note(f"{self._title}: {self._text(finished, total, now_s)}")
+            note(f"{self._title}: {self._text(finished, total, share, now_s)}")
 
     def note(self, text: str) -> None:
         """Write a line of its own; the bar comes again below it."""
@@ -62,10 +65,10 @@ class ManyProgress:
         if self._shown:
             click.echo(err=True)
 
-    def _text(self, finished: int, total: int, now_s: float) -> str:
+    def _text(self, finished: int, total: int, share: float | None, now_s: float) -> str:
         passed_s = max(now_s - self._start_s, 1e-9)
-        here = finished - (self._before or 0)
-        left_s = passed_s / here * (total - finished)
+        here = (finished - (self._before or 0)) / total if share is None else max(share, 1e-9)
+        left_s = passed_s / here * (1 - (finished / total if share is None else share))
         left = f"about {_span(left_s)} left" if finished < total else f"in {_span(passed_s)}"
         return f"{finished} of {total} {self._what}, {left}"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nuc_engine.bout import BoutRefused, prepare_bout
 from nuc_engine.bulk.pool import Workers
-from nuc_engine.experiments.course import Collected, Done, file_stem, run_rows
+from nuc_engine.experiments.course import Collected, Count, Done, file_stem, run_rows
 from nuc_engine.experiments.edits import check_edits
 from nuc_engine.experiments.live import Hand, Stage, Wait, collect_live
 from nuc_engine.experiments.probes import Probed, evidence, run_probes
@@ -167,9 +167,13 @@ def draw_all(judged: Sequence[Judged], target: Path, *, workers: Workers, done: 
             if shown is not None:
                 tasks[key] = DrawTask(own.row, shown, folder)
     # The longest first, so that no core is left alone with one at the end.
-    keys = sorted(tasks, key=lambda key: -sum(plan.duration_s for plan in tasks[key].row.bouts))
-    for index, figures in workers.run(draw_task, [tasks[key] for key in keys], done):
+    long_s = {key: sum(plan.duration_s for plan in task.row.bouts) for key, task in tasks.items()}
+    keys = sorted(tasks, key=lambda key: -long_s[key])
+    count = Count(done)
+    count.expect([long_s[key] for key in keys])
+    for index, figures in workers.run(draw_task, [tasks[key] for key in keys]):
         drawn[keys[index]] = (*figures, *drawn[keys[index]])
+        count.one(long_s[keys[index]])
     shown = [replace(each, verdict=_with_figures(each.verdict, drawn)) for each in judged]
     return [replace(each, verdict=_with_drawings(each, target, draw_probe)) for each in shown]
 

@@ -14,8 +14,34 @@ from nuc_engine.experiments.trials import Task, run_task
 Keep = Callable[[Row, int, bool], Path | None]
 """Row, seed and whether it is the control -> where the bouts of a repetition are kept, None for nowhere."""
 
-Done = Callable[[int, int], None]
-"""Told how many repetitions are finished, of how many in all; the whole grows when some are not valid."""
+Done = Callable[[int, int, float], None]
+"""Told how many repetitions are finished, of how many in all, and what share of the simulated time these are.
+
+The whole grows when some are not valid.
+"""
+
+
+@dataclass(slots=True)
+class Count:
+    """Counts what is finished, by number and by simulated time, and tells it."""
+
+    done: Done | None
+    finished: int = 0
+    total: int = 0
+    finished_s: float = 0.0
+    total_s: float = 0.0
+
+    def expect(self, durations_s: Sequence[float]) -> None:
+        """Take how long those are that come now."""
+        self.total += len(durations_s)
+        self.total_s += sum(durations_s)
+
+    def one(self, duration_s: float) -> None:
+        """Take that one of them is finished."""
+        self.finished += 1
+        self.finished_s += duration_s
+        if self.done is not None:
+            self.done(self.finished, self.total, min(1.0, self.finished_s / self.total_s))
 
 
 @dataclass(slots=True)
@@ -61,21 +87,16 @@ def run_rows(
     could not start, or could not be judged, by a fault of the row or of this program.
     """
     found = [Collected(row, seed=seed) for row, seed in zip(rows, seeds, strict=True)]
-    finished = 0
+    count = Count(done)
     tasks = _first(found, repetitions, keep)
     while tasks:
         # The longest first, so that no core is left alone with one at the end.
         tasks.sort(key=lambda item: -item[1].duration_s)
-        before, total = finished, finished + len(tasks)
-
-        def note(count: int, _: int, before: int = before, total: int = total) -> None:
-            if done is not None:
-                done(before + count, total)
-
-        for index, trial in workers.run(run_task, [task for _, task in tasks], note):
+        count.expect([task.duration_s for _, task in tasks])
+        for index, trial in workers.run(run_task, [task for _, task in tasks]):
             collected, task = tasks[index]
             (collected.control if task.control else collected.trials)[task.seed] = trial
-        finished = total
+            count.one(task.duration_s)
         tasks = [
             (collected, _task(collected.row, collected.seed + len(collected.trials) + k, False, keep))
             for collected in found

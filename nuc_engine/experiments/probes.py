@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
-from nuc_engine.bulk.pool import Done, Workers
+from nuc_engine.bulk.pool import Workers
 from nuc_engine.bulk.scratch import scratch_folder
+from nuc_engine.experiments.course import Count, Done
 from nuc_engine.experiments.protocol import Probe
 from nuc_engine.experiments.trials import Aborted, run_plan
 from nuc_engine.experiments.verdict import Evidence, EvidenceLevel, EvidenceNumber
@@ -76,9 +77,12 @@ def run_probes(
     # The longest first, so that no core is left alone with one at the end.
     places.sort(key=lambda place: -_duration_s(place[0].probe, place[1]))
     tasks = [ProbeTask(each.probe, level, number) for each, level, number in places]
-    for index, numbers in workers.run(run_probe_task, tasks, done):
+    count = Count(done)
+    count.expect([_duration_s(each.probe, level) for each, level, _ in places])
+    for index, numbers in workers.run(run_probe_task, tasks):
         each, level, number = places[index]
         each.levels[level][number] = numbers
+        count.one(_duration_s(each.probe, level))
     return [found[key] for key in keys]
 
 

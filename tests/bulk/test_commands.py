@@ -179,3 +179,18 @@ def test_the_time_left_is_told_from_what_was_done_here(
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "sweep: 53 of 100 bouts, about 8 min left"
     assert lines[-1] == "sweep: 100 of 100 bouts, in 8 min"
+
+
+def test_the_time_left_is_told_by_the_share_of_the_work_where_items_differ(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("nuc_engine.cli.wallclock.seconds", lambda: now[0])
+    with ManyProgress("all", "repetitions") as progress:
+        for finished in (1, 2):  # The long ones are first.
+            now[0] += 300.0
+            progress(finished, 100, 0.25 * finished)
+    assert capsys.readouterr().err.splitlines() == [
+        "all: 1 of 100 repetitions, about 15 min left",
+        "all: 2 of 100 repetitions, about 10 min left",
+    ]

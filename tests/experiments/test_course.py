@@ -68,9 +68,18 @@ def test_a_bout_that_broke_off_is_not_made_up_for(monkeypatch):
 def test_progress_counts_everything_and_never_goes_back(monkeypatch):
     answering(monkeypatch, lambda task: "failed start" if task.seed == 100 else "as seen")
     told = []
-    run_rows([tiny.row()], 2, [100], workers=Inline(), done=lambda done, total: told.append((done, total)))
-    assert [done for done, _ in told] == [1, 2, 3, 4, 5]
-    assert told[-1] == (5, 5)
+    run_rows([tiny.row()], 2, [100], workers=Inline(), done=lambda *words: told.append(words))
+    assert [done for done, *_ in told] == [1, 2, 3, 4, 5]
+    assert told[-1] == (5, 5, 1.0)
+
+
+def test_progress_tells_what_share_of_the_simulated_time_is_done(monkeypatch):
+    answering(monkeypatch, lambda task: "as seen")
+    long = tiny.row("long", bouts=(tiny.plan(duration_s=16.0),), control=Control("why", (tiny.plan(duration_s=4.0),)))
+    told = []
+    run_rows([long], 1, [100], workers=Inline(), done=lambda *words: told.append(words))
+    # `Inline` takes the last item first.
+    assert told == [(1, 2, 0.2), (2, 2, 1.0)]
 
 
 def test_this_process_and_two_others_give_the_same(tmp_path):

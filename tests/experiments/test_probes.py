@@ -72,9 +72,14 @@ def test_a_probe_of_several_rows_is_run_once(monkeypatch):
 def test_the_longest_repetitions_come_first(monkeypatch):
     asked = answered(monkeypatch, lambda task: {"x": 1.0})
     long = replace(PROBE, levels=(*PROBE.levels, Level("long", (tiny.plan(duration_s=9.0),), 2.0)))
-    run_probes([long], [40], workers=Inline())
+    told = []
+    run_probes([long], [40], workers=Inline(), done=lambda *words: told.append(words))
     # `Inline` takes the last item first.
     assert [level for level, _ in reversed(asked)] == [2, 2, 0, 0, 1, 1]
+    assert [words[:2] for words in told] == [(k, 6) for k in range(1, 7)]
+    shares = [share for *_, share in told]
+    assert shares[-1] == 1.0
+    assert shares[3] < 0.5, "what takes longest is still to come"
 
 
 def test_a_share_is_a_mean_and_any_other_number_a_median():
