@@ -21,7 +21,7 @@ from nuc_engine.cli.params import Command, as_json
 
 if TYPE_CHECKING:
     from nuc_engine.experiments.live import Hand, Stage
-    from nuc_engine.experiments.protocol import Experiment
+    from nuc_engine.experiments.protocol import Experiment, Row
     from nuc_engine.experiments.verdict import RowVerdict, Verdict
 
 OUT = Path("data/experiments")
@@ -159,7 +159,7 @@ def _conduct(
         where = f"--bus {bus}" if bus else f"--address {address}"
         typed = f"nuc experiment {{name}} --repeat {repeat} {where}"
     _write(experiments, verdicts, target, typed, as_pages=pages is not None)
-    _report(verdicts, target, as_json)
+    _report(experiments, verdicts, target, as_json)
     return 0 if all(verdict.good for verdict in verdicts) else BAD
 
 
@@ -268,13 +268,15 @@ def _list(as_json: bool) -> int:
         judged = {} if verdict is None else {row.name: row for row in verdict.rows}
         for row in experiment.rows:
             head = f"  {row.name:<16}" if len(experiment.rows) > 1 else " " * 18
-            for line in textwrap.wrap(f"{row.saw} [{_last(judged.get(row.name), verdict)}]", _TEXT_WIDTH - 18):
+            for line in textwrap.wrap(f"{row.saw} [{_last(row, judged.get(row.name), verdict)}]", _TEXT_WIDTH - 18):
                 say(f"{head}{line}")
                 head = " " * 18
     return 0
 
 
 def _listed(experiment: Experiment, verdict: Verdict | None) -> dict[str, Any]:
+    from nuc_engine.experiments.verdict import in_doubt
+
     judged = {} if verdict is None else {row.name: row for row in verdict.rows}
     return {
         "name": experiment.name,
@@ -282,17 +284,28 @@ def _listed(experiment: Experiment, verdict: Verdict | None) -> dict[str, Any]:
         "title": experiment.title,
         "standing": None if verdict is None else verdict.standing,
         "rows": [
-            {"name": row.name, "saw": row.saw, "verdict": judged[row.name].word if row.name in judged else None}
+            {
+                "name": row.name,
+                "saw": row.saw,
+                "verdict": None if seen is None else seen.word,
+                "in_doubt": verdict is not None and seen is not None and in_doubt(row, seen, verdict),
+            }
             for row in experiment.rows
+            for seen in [judged.get(row.name)]
         ],
     }
 
 
-def _last(row: RowVerdict | None, verdict: Verdict | None) -> str:
-    if row is None or verdict is None:
+def _last(row: Row, seen: RowVerdict | None, verdict: Verdict | None) -> str:
+    from nuc_engine.experiments.verdict import in_doubt, together
+
+    if seen is None or verdict is None:
         return "not judged yet"
-    share = f"{row.as_seen.count} of {row.as_seen.of}"
-    return f"{row.word}, {share}" + (f"; {verdict.standing}" if verdict.standing else "")
+    share = f"{seen.as_seen.count} of {seen.as_seen.of}"
+    both = together(row, seen, verdict)
+    if both is not None and in_doubt(row, seen, verdict):
+        share += f", but {both.count} of {both.of} with other seeds"
+    return f"{seen.word}, {share}" + (f"; {verdict.standing}" if verdict.standing else "")
 
 
 def _write(
@@ -335,12 +348,14 @@ def _way_to_root(folder: Path) -> str | None:
     return Path(os.path.relpath(_ROOT, folder.resolve())).as_posix()
 
 
-def _report(verdicts: Sequence[Verdict], target: Path, as_json: bool) -> None:
+def _report(experiments: Sequence[Experiment], verdicts: Sequence[Verdict], target: Path, as_json: bool) -> None:
     from nuc_engine.experiments.record import record_of
 
     if as_json:
         good = all(verdict.good for verdict in verdicts)
-        say_json({"ok": good, "folder": target, "experiments": [record_of(verdict) for verdict in verdicts]})
+        pairs = zip(experiments, verdicts, strict=True)
+        records = [record_of(verdict, experiment.rows) for experiment, verdict in pairs]
+        say_json({"ok": good, "folder": target, "experiments": records})
         return
     say(f"{'':<28}{'as seen':<16}{'failed':<8}{'kicks':<7}{'control':<9}verdict")
     say(f"{'':<28}{'':<16}{'starts':<8}{'mean':<7}as seen")

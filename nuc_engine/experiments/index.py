@@ -36,7 +36,7 @@ def write_experiment(
     if before is not None:
         for name in _files(before) - _files(verdict):
             (folder / name).unlink(missing_ok=True)
-    write_verdict(verdict, folder)
+    write_verdict(verdict, folder, experiment.rows)
     path = folder / page.FILE
     text = page.page(experiment, verdict, root=root, command=command, indexed=indexed)
     path.write_text(text, encoding="utf-8")
@@ -146,6 +146,7 @@ Beside each page stands its verdict for machines. Numbers have six digits; null 
 | `rows[].name`, `saw`, `kicks_there` | the row, what the dissertation saw, its kicks |
 | `rows[].word` | `as seen`, `otherwise` or `no evidence` |
 | `rows[].as_seen` | `count` `of` valid repetitions, their share `value`, and its interval `low` to `high` |
+| `rows[].with_other_seeds`, `in_doubt` | both sets of seeds together; whether as seen does not hold there |
 | `rows[].failed_starts`, `too_few`, `aborted` | how many did not start, had too little to judge, broke off |
 | `rows[].start_kicks`, `kicks` | of those as seen: how many `repetitions` needed kicks to begin, and in the end |
 | `rows[].numbers` | per number: `median`, `lowest`, `highest`, and the `count` of repetitions that have it |

@@ -164,12 +164,15 @@ class Probe:
 class Again:
     """How a row came out when it was run once more: `count` of `of` valid repetitions as seen, seeds from `seed` on.
 
-    The verdict stays that of the seeds that were fixed before.
+    The verdict stays that of the seeds that were fixed before. `files` are the configurations and scripts it was run
+    with: name -> the sha256 of all versions that make the same leg. Repetitions of another leg are not put together
+    with these.
     """
 
     count: int
     of: int
     seed: int
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 @dataclass(frozen=True, slots=True)

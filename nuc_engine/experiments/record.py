@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
-from nuc_engine.experiments.protocol import Trial
-from nuc_engine.experiments.verdict import ControlVerdict, Share, Verdict
+from nuc_engine.experiments.protocol import Row, Trial
+from nuc_engine.experiments.verdict import ControlVerdict, Share, Verdict, in_doubt, together
 
 FILE = "verdict.json"
 FORMAT = 2
@@ -24,21 +24,29 @@ class RecordError(Exception):
     """A verdict.json that can not be used; the message names it and says what was expected."""
 
 
-def write_verdict(verdict: Verdict, folder: Path) -> Path:
+def write_verdict(verdict: Verdict, folder: Path, rows: Sequence[Row] = ()) -> Path:
     """Write verdict.json into a folder and return its path. The same verdict gives the same bytes.
 
-    Numbers keep six digits; what is not a number is null. Samples of the repetitions are left out.
+    Numbers keep six digits; what is not a number is null. Samples of the repetitions are left out. With the
+    experiment's `rows`, what both sets of seeds are together stands beside a row's verdict.
     """
     path = folder / FILE
     path.write_text(
-        json.dumps(record_of(verdict), indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8"
+        json.dumps(record_of(verdict, rows), indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8"
     )
     return path
 
 
-def record_of(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict in JSON's own types, as verdict.json holds it."""
-    return {"format": FORMAT, "good": verdict.good, **_plain(verdict)}
+def record_of(verdict: Verdict, rows: Sequence[Row] = ()) -> dict[str, Any]:
+    """Return a verdict in JSON's own types, as verdict.json holds it; `rows` as in `write_verdict`."""
+    record: dict[str, Any] = {"format": FORMAT, "good": verdict.good, **_plain(verdict)}
+    asked = {row.name: row for row in rows}
+    for plain, seen in zip(record["rows"], verdict.rows, strict=True):
+        row = asked.get(seen.name)
+        both = None if row is None else together(row, seen, verdict)
+        if row is not None and both is not None:
+            plain |= {"with_other_seeds": _plain(both), "in_doubt": in_doubt(row, seen, verdict)}
+    return record
 
 
 def read_verdict(folder: Path) -> Verdict | None:

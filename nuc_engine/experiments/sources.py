@@ -45,18 +45,27 @@ def find_sources(plans: Iterable[BoutPlan]) -> Sources:
     )
 
 
+def file_names(plans: Iterable[BoutPlan]) -> tuple[str, ...]:
+    """Return the names under which `Sources.files` has what these bouts rest on. Raises NotFound as `find_sources`."""
+    return tuple(sorted(_paths(plans)))
+
+
 def _files(plans: Iterable[BoutPlan]) -> dict[str, str]:
-    files: dict[str, str] = {}
+    return {name: sha256(path) for name, path in _paths(plans).items()}
+
+
+def _paths(plans: Iterable[BoutPlan]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
     for plan in plans:
         folder = find_configuration(plan.config)
         paths = [folder / name for name in CONFIGURATION_FILES]
         if (folder / PLANT_SPEC_FILE).exists():
             paths.append(spec_file(folder / PLANT_SPEC_FILE))
         for path in paths:
-            files[f"configs/{path.parent.name}/{path.name}"] = sha256(path)
+            files[f"configs/{path.parent.name}/{path.name}"] = path
         if plan.script is not None:
             path = find_script(plan.script)
-            files[f"scripts/{path.name}"] = sha256(path)
+            files[f"scripts/{path.name}"] = path
     return files
 
 

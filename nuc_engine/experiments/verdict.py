@@ -19,7 +19,7 @@ from typing import Literal
 from nuc_engine.bulk.shares import wilson
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.protocol import NOT_VALID, Experiment, Row, State, Trial
-from nuc_engine.experiments.sources import Sources
+from nuc_engine.experiments.sources import Sources, file_names
 
 Word = Literal["as seen", "otherwise", "no evidence"]
 
@@ -243,12 +243,15 @@ def together(row: Row, seen: RowVerdict, verdict: Verdict) -> Share | None:
     """Return the share over this verdict's repetitions and those of `row.again`.
 
     None where they can not be put together: the row was not run again, or by the same seeds, or this is no verdict, or
-    that of another leg than the emulated one.
+    that of a real leg, or of an emulated one by other configurations, plants or scripts.
     """
     again = row.again
     if again is None or verdict.bus != EMULATED or verdict.standing:
         return None
     if any(again.seed <= trial.seed < again.seed + again.of for trial in seen.trials):
+        return None
+    ran = verdict.sources.files
+    if any(ran.get(name) not in again.files.get(name, ()) for name in file_names(row.bouts)):
         return None
     count, of = seen.as_seen.count + again.count, seen.as_seen.of + again.of
     return Share(count, of, *wilson(count, of))

@@ -10,6 +10,11 @@ import nuc_engine.bulk.pool as pool
 import nuc_engine.experiments.catalogue as catalogue
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.experiment import command
+from nuc_engine.experiments.course import Collected
+from nuc_engine.experiments.index import write_experiment
+from nuc_engine.experiments.protocol import Again
+from nuc_engine.experiments.sources import find_sources
+from nuc_engine.experiments.verdict import judge_rows
 from tests.experiments import tiny
 
 GOOD = tiny.experiment(tiny.row("T"))
@@ -95,6 +100,20 @@ def test_list_tells_what_there_is(nuc, undrawn):
     assert [each["name"] for each in record["experiments"]] == ["T", "U", "V"]
     assert record["experiments"][0]["rows"][0]["verdict"] == "as seen"
     assert record["experiments"][1]["rows"][0]["verdict"] is None
+
+
+def test_list_tells_where_other_seeds_do_not_bear_a_verdict_out(nuc, undrawn, tmp_path, monkeypatch):
+    files = {name: (digest,) for name, digest in find_sources(GOOD.rows[0].bouts).files.items()}
+    row = replace(GOOD.rows[0], again=Again(10, 20, 50001, files))
+    trials = {seed: tiny.trial(seed) for seed in range(20001, 20021)}
+    own = Collected(row, trials, {20001: tiny.trial(20001, "otherwise")})
+    experiment = tiny.experiment(row)
+    verdict = judge_rows(experiment, [own], 20, 20001, find_sources(row.bouts))
+    monkeypatch.setattr(catalogue, "EXPERIMENTS", (experiment,))
+    write_experiment(experiment, verdict, tmp_path / "docs/experiments" / experiment.name)
+    assert "[as seen, 20 of 20, but 30 of 40 with other seeds]" in " ".join(nuc("list").stdout.split())
+    (listed,) = json.loads(nuc("list", "--json").stdout)["experiments"]
+    assert (listed["rows"][0]["verdict"], listed["rows"][0]["in_doubt"]) == ("as seen", True)
 
 
 def test_what_there_is_not_is_a_wrong_command_line(nuc):

@@ -1,5 +1,6 @@
 """Pages, and the folder they lie in."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from nuc_engine.experiments.index import write_experiment, write_index
 from nuc_engine.experiments.page import number, page, table
 from nuc_engine.experiments.protocol import Again, BoutPlan, Control, Window
 from nuc_engine.experiments.record import read_verdict
-from nuc_engine.experiments.sources import Sources
+from nuc_engine.experiments.sources import Sources, file_names
 from nuc_engine.experiments.verdict import Figure, judge_rows
 from tests.experiments import tiny
 
@@ -31,11 +32,14 @@ ROW = tiny.row(
 )
 
 
+FILES = dict.fromkeys(file_names(ROW.bouts), ("ff00", "ff01"))
+
+
 def verdict_of(*rows, as_seen: int = 20, otherwise: int = 0, failed: int = 0, seed: int = 20001, control=None):
     states = ["as seen"] * as_seen + ["otherwise"] * otherwise + ["failed start"] * failed
     trials = {seed + k: tiny.trial(seed + k, state) for k, state in enumerate(states)}
     against = {seed: tiny.trial(seed, "otherwise")} if control is None else control
-    sources = Sources("0123abc", False, {"engine": "1.0"}, {"configs/lin_roach/joints.xml": "ff00"})
+    sources = Sources("0123abc", False, {"engine": "1.0"}, {name: known[0] for name, known in FILES.items()})
     experiment = tiny.experiment(*rows)
     return experiment, judge_rows(experiment, [Collected(row, trials, against) for row in rows], 20, seed, sources)
 
@@ -206,7 +210,7 @@ def test_what_is_not_valid_is_named():
 
 
 def test_a_row_that_other_seeds_do_not_bear_out_says_so_and_why(tmp_path):
-    row = replace(ROW, again=Again(13, 20, 50001))
+    row = replace(ROW, again=Again(13, 20, 50001, FILES))
     experiment, verdict = verdict_of(row, as_seen=18, otherwise=2)
     assert verdict.rows[0].word == "as seen", "the rule of the verdict is not bent"
     text = page(experiment, verdict, root="../../..")
@@ -221,7 +225,7 @@ def test_a_row_that_other_seeds_do_not_bear_out_says_so_and_why(tmp_path):
 
 
 def test_a_row_that_other_seeds_bear_out_needs_no_explanation(tmp_path):
-    experiment, verdict = verdict_of(replace(ROW, again=Again(18, 20, 50001)), as_seen=18, otherwise=2)
+    experiment, verdict = verdict_of(replace(ROW, again=Again(18, 20, 50001, FILES)), as_seen=18, otherwise=2)
     text = page(experiment, verdict)
     assert "**Verdict: as seen.**" in text
     assert "together with those above 36 of 40 (90 %" in text
@@ -232,11 +236,44 @@ def test_a_row_that_other_seeds_bear_out_needs_no_explanation(tmp_path):
 
 @pytest.mark.parametrize("changes", [{"seed": 50011}, {"seed": 1000}])
 def test_the_same_seeds_do_not_count_twice_and_tuning_seeds_not_at_all(changes):
-    experiment, verdict = verdict_of(replace(ROW, again=Again(13, 20, 50001)), as_seen=18, otherwise=2, **changes)
+    experiment, verdict = verdict_of(
+        replace(ROW, again=Again(13, 20, 50001, FILES)), as_seen=18, otherwise=2, **changes
+    )
     assert "With other seeds" not in page(experiment, verdict)
 
 
 def test_a_leg_on_a_bus_is_not_counted_with_emulated_ones():
-    experiment, verdict = verdict_of(replace(ROW, again=Again(13, 20, 50001)), as_seen=18, otherwise=2)
+    experiment, verdict = verdict_of(replace(ROW, again=Again(13, 20, 50001, FILES)), as_seen=18, otherwise=2)
     verdict = replace(verdict, bus="aimotor:///dev/ttyUSB0 in real time")
     assert "With other seeds" not in page(experiment, verdict)
+
+
+def test_runs_of_other_legs_are_not_put_together():
+    row = replace(ROW, again=Again(13, 20, 50001, FILES))
+    experiment, verdict = verdict_of(row, as_seen=18, otherwise=2)
+
+    def with_files(**files):
+        return page(experiment, replace(verdict, sources=replace(verdict.sources, files=files)))
+
+    assert "scripts/experiment_a.xml" in FILES
+    same = {name: known[1] for name, known in FILES.items()}
+    assert "With other seeds" in with_files(**same, **{"configs/of_a_probe/joints.xml": "abcd"})
+    for name in FILES:
+        assert "With other seeds" not in with_files(**same | {name: "another"})
+        assert "With other seeds" not in with_files(**{key: value for key, value in same.items() if key != name})
+    unknown = tiny.experiment(replace(ROW, again=Again(13, 20, 50001)))
+    assert "With other seeds" not in page(unknown, verdict)
+
+
+def test_the_record_for_machines_tells_what_other_seeds_do_to_a_verdict(tmp_path):
+    experiment, verdict = verdict_of(replace(ROW, again=Again(13, 20, 50001, FILES)), as_seen=18, otherwise=2)
+    write_experiment(experiment, verdict, tmp_path)
+    (row,) = json.loads((tmp_path / "verdict.json").read_text())["rows"]
+    assert (row["word"], row["in_doubt"]) == ("as seen", True)
+    assert (row["with_other_seeds"]["count"], row["with_other_seeds"]["of"]) == (31, 40)
+    back = read_verdict(tmp_path)
+    assert back is not None
+    assert back.rows[0].as_seen.count == 18
+    experiment, verdict = verdict_of(ROW, as_seen=18, otherwise=2)
+    write_experiment(experiment, verdict, tmp_path)
+    assert "in_doubt" not in (tmp_path / "verdict.json").read_text()

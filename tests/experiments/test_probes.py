@@ -12,6 +12,7 @@ from nuc_engine.experiments.page import page
 from nuc_engine.experiments.probes import Probed, ProbeTask, evidence, run_probe_task, run_probes
 from nuc_engine.experiments.protocol import Again, Level, Probe
 from nuc_engine.experiments.record import read_verdict, write_verdict
+from nuc_engine.experiments.sources import find_sources
 from nuc_engine.experiments.trials import Aborted
 from tests.experiments import tiny
 from tests.experiments.tiny import Inline
@@ -137,7 +138,8 @@ def test_probes_are_made_for_rows_that_come_out_otherwise_only(monkeypatch):
 
 def test_probes_are_made_for_a_row_that_other_seeds_do_not_bear_out(monkeypatch):
     asked = answered(monkeypatch, lambda task: {"range (deg)": 1.0})
-    row = tiny.row(criterion=tiny.moved, probes=(PROBE,), again=Again(13, 20, 50001))
+    files = {name: (digest,) for name, digest in find_sources([tiny.plan()]).files.items()}
+    row = tiny.row(criterion=tiny.moved, probes=(PROBE,), again=Again(13, 20, 50001, files))
     (found,) = with_evidence([tiny.experiment(row)], 20, 30001)
     assert found.verdict.rows[0].word == "as seen"
     assert asked

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from nuc_engine.experiments.catalogue.evidence import PROBES
+from nuc_engine.experiments.catalogue.second_run import SECOND_RUN
 from nuc_engine.experiments.protocol import Again, Experiment
 
 _D1 = """\
@@ -204,7 +205,9 @@ _AS_SEEN_AGAIN: Mapping[tuple[str, str], int] = {
 }
 """Of 20 valid repetitions of each row; docs/replication.md has both runs side by side."""
 
-AGAIN: Mapping[tuple[str, str], Again] = {key: Again(count, 20, AGAIN_SEED) for key, count in _AS_SEEN_AGAIN.items()}
+AGAIN: Mapping[tuple[str, str], Again] = {
+    key: Again(count, 20, AGAIN_SEED, SECOND_RUN) for key, count in _AS_SEEN_AGAIN.items()
+}
 
 
 def explained(experiment: Experiment) -> Experiment:
