@@ -27,6 +27,8 @@ from nuc_engine.experiments.verdict import (
 FILE = "page.md"
 _MOST_REASONS = 8
 """So many repetitions that were not as seen are listed with what speaks against them."""
+_NOTHING = 1e-9
+"""Smaller numbers are nothing that was measured."""
 
 
 def page(
@@ -118,6 +120,11 @@ def number(value: float) -> str:
     if not math.isfinite(value):
         return "-"
     return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
+
+
+def measured(value: float) -> str:
+    """Return a measured number, unlike a probability, to three digits: what rounding leaves of nothing is 0."""
+    return number(0.0 if abs(value) < _NOTHING else value)
 
 
 def _cell(text: str) -> str:
@@ -254,7 +261,7 @@ def _answer(name: str, found: EvidenceNumber | None) -> str:
         return "-"
     if name.endswith("(share)"):
         return f"{found.middle:.2f}"
-    return f"{number(found.middle)} ({number(found.lowest)} to {number(found.highest)})"
+    return f"{measured(found.middle)} ({measured(found.lowest)} to {measured(found.highest)})"
 
 
 def _control_result(control: ControlVerdict) -> str:
@@ -284,7 +291,8 @@ def _result(seen: RowVerdict) -> str:
 
 
 def _spread(name: str, spread: Spread) -> tuple[str, ...]:
-    return (name, number(spread.median), number(spread.lowest), number(spread.highest), str(spread.count))
+    ends = measured(spread.lowest), measured(spread.highest)
+    return (name, measured(spread.median), *ends, str(spread.count))
 
 
 def _outcomes(outcomes: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterator[tuple[str, str, str]]:

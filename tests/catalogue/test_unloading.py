@@ -232,3 +232,13 @@ def test_an_action_before_thc1_lets_go_is_told_from_one_after_it() -> None:
         modules = tuple(replace(m, action=action) if m.role == "ThC" else m for m in seen.leg.modules)
         found = unaided(replace(seen, leg=replace(seen.leg, modules=modules)), LEVATES, SCHEDULE)
         assert set(found) == {first}
+
+
+@pytest.mark.parametrize(
+    ("gain_s", "told"), [(-1e-9, "sooner by 0.000 s"), (-0.02, "later by 0.020 s"), (0.04, "sooner by 0.040 s")]
+)
+def test_what_comes_later_is_not_said_to_come_sooner(gain_s: float, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nuc_engine.experiments.catalogue.unloading.gains", lambda *_: (gain_s,) * 4)
+    assert all(f": {told}, expected sooner by at least" in reason for reason in judge(FWD, walk(0.2)).reasons)
+    monkeypatch.setattr("nuc_engine.experiments.catalogue.unloading.gains", lambda *_: (gain_s,))
+    assert "1 disturbance counts, expected at least" in judge(FWD, walk(0.2)).reasons[0]

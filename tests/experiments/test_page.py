@@ -1,17 +1,18 @@
 """Pages, and the folder they lie in."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
 
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.index import write_experiment, write_index
-from nuc_engine.experiments.page import number, page, table
+from nuc_engine.experiments.page import measured, number, page, table
 from nuc_engine.experiments.protocol import Again, BoutPlan, Control, Window
 from nuc_engine.experiments.record import read_verdict
 from nuc_engine.experiments.sources import Sources, file_names
-from nuc_engine.experiments.verdict import Figure, judge_rows
+from nuc_engine.experiments.verdict import Figure, Spread, judge_rows
 from tests.experiments import tiny
 
 ROW = tiny.row(
@@ -277,3 +278,13 @@ def test_the_record_for_machines_tells_what_other_seeds_do_to_a_verdict(tmp_path
     experiment, verdict = verdict_of(ROW, as_seen=18, otherwise=2)
     write_experiment(experiment, verdict, tmp_path)
     assert "in_doubt" not in (tmp_path / "verdict.json").read_text()
+
+
+@pytest.mark.parametrize(("value", "text"), [(-1.42e-14, "0"), (-0.0, "0"), (0.0213, "0.0213"), (math.nan, "-")])
+def test_what_rounding_leaves_of_nothing_is_nothing(value, text):
+    assert measured(value) == text
+    experiment, verdict = verdict_of(ROW)
+    row = replace(verdict.rows[0], numbers={"later by (s)": Spread(value, value, value, 3)}, summary={"p": 1.42e-14})
+    shown = page(experiment, replace(verdict, rows=(row,)))
+    assert f"| later by (s) | {text} | {text} | {text} | 3 |" in shown
+    assert "| p | 1.42e-14 |" in shown, "a probability is as small as it is"

@@ -227,6 +227,11 @@ def _until(leg: LegTracks, module: ModuleTrack, predicted: Predicted, time_s: fl
     return min(LONGEST_S, float(leg.t_state_s[now + int(entered[0])]) - time_s)
 
 
+def _sooner(gain_s: float) -> str:
+    rounded = round(gain_s, 3)
+    return f"later by {-rounded:.3f} s" if rounded < 0 else f"sooner by {abs(rounded):.3f} s"
+
+
 def criterion(kind: str, schedule: Schedule, seen: Observations) -> Finding:
     """Return whether all actions predicted for a behaviour are promoted; too few disturbances in stance: not judged."""
     one = seen[BOUT]
@@ -239,7 +244,8 @@ def criterion(kind: str, schedule: Schedule, seen: Observations) -> Finding:
         found = gains(one, predicted, schedule)
         numbers[f"{predicted.label}: disturbances that count"] = float(len(found))
         if len(found) < LEAST_EVENTS:
-            few += (f"{predicted.label}: {len(found)} disturbances count, expected at least {LEAST_EVENTS}",)
+            count = "1 disturbance counts" if len(found) == 1 else f"{len(found)} disturbances count"
+            few += (f"{predicted.label}: {count}, expected at least {LEAST_EVENTS}",)
             continue
         gain = median(found)
         numbers[f"{predicted.label}: sooner by (s)"] = gain
@@ -248,7 +254,7 @@ def criterion(kind: str, schedule: Schedule, seen: Observations) -> Finding:
             numbers[f"{predicted.label}: before ThC1 lets go (share)"] = sum(early) / len(early)
         samples[f"{predicted.label}: sooner by (s)"] = found
         if gain < LEAST_GAIN_S:
-            against += (f"{predicted.label}: sooner by {gain:.3f} s, expected at least {LEAST_GAIN_S:g} s",)
+            against += (f"{predicted.label}: {_sooner(gain)}, expected sooner by at least {LEAST_GAIN_S:g} s",)
     return Finding(
         not (before or few or against), before or few or against, numbers, samples, started=not before, enough=not few
     )
