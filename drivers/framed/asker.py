@@ -70,7 +70,7 @@ class Asker:
             form = self._fast if fast else None
             ids = tuple([slot.bus_id for slot in group])
             request = self._request(address, length, ids, SYNC_READ if form is None else form.instruction)
-            got = yield Exchange(prefix + request, ids, length, take, form)
+            got = yield Exchange(request, ids, length, take, form, before=prefix, wary=take is None)
             prefix = b""
             answers |= got
             if len(got) < len(ids):
@@ -79,7 +79,7 @@ class Asker:
             yield Exchange(prefix)
         for slot in hidden + gone:
             request = requests.read(self._layout.dialect, slot.bus_id, address, length)
-            answers |= yield Exchange(again + request, (slot.bus_id,), length, take)
+            answers |= yield Exchange(request, (slot.bus_id,), length, take, before=again, wary=take is None)
         if fast and self._fast is not None:
             self._judge_fast(hidden)
         return answers

@@ -189,8 +189,9 @@ def exchange_of(dialect: Dialect, bus_id: int, ask: Ask) -> Exchange:
     """Return the exchange that asks a servo this."""
     register, ids = ask.register, (bus_id,)
     if ask.value is None:
-        return Exchange(requests.read(dialect, bus_id, register.address, register.size), ids, register.size)
-    return Exchange(requests.write(dialect, bus_id, register, ask.value), ids)
+        request = requests.read(dialect, bus_id, register.address, register.size)
+        return Exchange(request, ids, register.size, wary=True)
+    return Exchange(requests.write(dialect, bus_id, register, ask.value), ids, wary=True)
 
 
 def answer_of(ask: Ask, packet: Packet | None) -> Answer | None:

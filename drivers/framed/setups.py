@@ -42,11 +42,12 @@ class SetUps:
         if procedure is None or ask is None:
             procedure = self._procedure(slot)
             ask = next(procedure)
-            slot.tries = 0
+            slot.tries, slot.heard = 0, None
         # Should the cycle be broken off here, the set-up begins anew.
         slot.procedure = None
         packet = (yield exchange_of(self._dialect, slot.bus_id, ask)).get(slot.bus_id)
         slot.tries += 1
+        slot.late |= packet is None
         # What is burnt in is looked at before it is burnt in again: its answer may have been lost.
         burns = ask.value is not None and ask.register.access == "eeprom"
         if packet is None and slot.tries < _TRIES and not burns:
@@ -56,7 +57,11 @@ class SetUps:
         if answer is None and ask.value is None:
             slot.start_over()
             return
-        slot.tries = 0
+        # After a time-out one answer may be late, and about another register: two in a row are not.
+        if slot.late and ask.value is None and answer != slot.heard:
+            slot.procedure, slot.ask, slot.heard, slot.tries = procedure, ask, answer, 0
+            return
+        slot.tries, slot.heard = 0, None
         try:
             slot.ask = procedure.send(answer)
             slot.procedure = procedure
@@ -78,7 +83,7 @@ class SetUps:
             slot.state = State.KNOWN
         else:
             slot.setup = outcome
-            slot.state, slot.torque = State.READY, Torque.OFF
+            slot.state, slot.torque, slot.late = State.READY, Torque.OFF, False
             slot.doubt, slot.armings = False, 0
         if outcome.refusal:
             self.refuse(slot, outcome.refusal)

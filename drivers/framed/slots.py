@@ -47,7 +47,7 @@ class Slot:
     time, `doubt` that it was and has not been looked at since. `alert` is what its last status said of itself, `beyond`
     that it stands beyond its scale. `checked` says that it was seen to hold what it was told, since that was last to be
     known, `bounded` that this is so of the bound it was told last. `release` asks for its torque to be taken off when
-    it is asked who it is.
+    it is asked who it is. `late` says that an answer may still be under way; `heard` is the last one in a set-up then.
     """
 
     number: int
@@ -70,6 +70,8 @@ class Slot:
     procedure: Procedure | None = None
     ask: Ask | None = None
     tries: int = 0
+    late: bool = False
+    heard: Answer | None = None
 
     @property
     def wants(self) -> bool:
@@ -106,7 +108,7 @@ class Slot:
 
     def lose(self) -> None:
         """Note that it did not answer."""
-        self.gone = self.doubt = True
+        self.gone = self.doubt = self.late = True
         self.abandon()
         if self.state is not State.READY:
             self.state = State.NEW

@@ -5,15 +5,18 @@ runs it on a port, virtual or real, and knows when there is something to do next
 
 A status is believed to be the answer when it is whole, its id was asked and has not answered yet, it did not come
 before its own bytes could have crossed the wire, and it is not the request itself come back (a ping's can not be told).
-What else comes is counted as stray bytes. A status that comes later than its time-out and within the next exchange with
-the same servo is taken for that one's: it is then older than it seems by at most that time-out, and the one it stands
-for is thrown away.
+What else comes is counted as stray bytes, and so is a status with another number of bytes than were asked for.
+
+A status does not say which register it is about. One that comes later than its time-out and within the next exchange
+with the same servo is taken for that one's, if it is as long: in a cycle it is then older than it seems by at most that
+time-out. Exchanges for which that would not do are `wary`: they wait until the late status has come, or has had as long
+again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from drivers.framed.layout import FastRead
@@ -30,7 +33,8 @@ class Exchange:
 
     Without `ids` nobody answers, and the next request may follow at once. `take` is called for each answer as it comes,
     with id, status and the instant it was complete. With `fast` they answer in one packet. `patience_ns` is waited for
-    answers after the request, however few come.
+    answers after the request, however few come. A `wary` one is held back while a status of one of them may still be
+    under way; `before` is not, and goes directly before the request otherwise.
     """
 
     request: bytes
@@ -39,6 +43,8 @@ class Exchange:
     take: Callable[[int, Packet, int], None] | None = None
     fast: FastRead | None = None
     patience_ns: int = 0
+    before: bytes = b""
+    wary: bool = False
 
 
 Script: TypeAlias = Generator[Exchange, Answers, None]
@@ -51,8 +57,9 @@ class Talk:
     """Runs one script at a time. `wake_ns` is when `proceed` next has something to do, `NEVER` between scripts."""
 
     __slots__ = (
-        "_answers", "_baud", "_deadline_ns", "_dialect", "_done_ns", "_earliest_ns", "_exchange", "_free_ns", "_next",
-        "_open", "_parser", "_port", "_reply_bytes", "_reply_ns", "_script", "_stray", "_timeout_ns", "wake_ns",
+        "_answers", "_baud", "_deadline_ns", "_dialect", "_done_ns", "_earliest_ns", "_exchange", "_free_ns", "_held",
+        "_next", "_open", "_owed_ns", "_parser", "_port", "_reply_bytes", "_reply_ns", "_script", "_stray",
+        "_timeout_ns", "wake_ns",
     )  # fmt: skip
 
     def __init__(self, port: Port, dialect: Dialect, *, baud: int, timeout_ns: int) -> None:
@@ -65,6 +72,9 @@ class Talk:
         self._script: Script | None = None
         self._next: Script | None = None
         self._exchange = _NOTHING
+        # What waits for late statuses; until when one may come, by the ids of those that did not answer in time.
+        self._held: Exchange | None = None
+        self._owed_ns: dict[int, int] = {}
         # Who has not answered yet, in order; and what came.
         self._open: dict[int, None] = {}
         self._answers: dict[int, Packet] = {}
@@ -122,7 +132,11 @@ class Talk:
         data = self._port.read(at_ns)
         if data:
             self._hear(data, at_ns)
-        if self._over or at_ns >= self._deadline_ns:
+        if self._held is not None:
+            self._hold_on(self._held, at_ns, now_ns)
+        elif self._over or at_ns >= self._deadline_ns:
+            if not self._over:
+                self._owed_ns |= dict.fromkeys(self._open, at_ns + self._reply_ns + self._timeout_ns)
             self._go_on(self._answers, now_ns)
         else:
             self._plan_wake()
@@ -151,24 +165,51 @@ class Talk:
                 return
             answers = {}
 
+    def _hold_on(self, exchange: Exchange, at_ns: int, now_ns: int) -> None:
+        """Send what was held back if nothing is under way any more."""
+        if self._next is not None:
+            self._held = None
+            self._go_on({}, now_ns)
+        elif self._owed_until(exchange) <= at_ns:
+            self._held = None
+            self._send(exchange, now_ns)
+        else:
+            self._plan_wake()
+
+    def _owed_until(self, exchange: Exchange) -> int:
+        return max((self._owed_ns.get(bus_id, 0) for bus_id in exchange.ids), default=0)
+
     def _finish(self, now_ns: int) -> None:
         self._script = None
         self._done_ns = now_ns
         self.wake_ns = NEVER
 
     def _transmit(self, exchange: Exchange, now_ns: int) -> None:
+        until_ns = self._owed_until(exchange) if exchange.wary and self._owed_ns else 0
+        if until_ns <= now_ns:
+            self._send(exchange, now_ns)
+            return
+        if exchange.before:
+            self._send(Exchange(exchange.before), now_ns)
+            exchange = replace(exchange, before=b"")
+        self._exchange, self._held, self._open = _NOTHING, exchange, {}
+        self._deadline_ns = until_ns
+        self._plan_wake()
+
+    def _send(self, exchange: Exchange, now_ns: int) -> None:
         self._exchange = exchange
         self._open = dict.fromkeys(exchange.ids)
         self._answers = {}
         begin_ns = max(now_ns, self._free_ns)
-        self._free_ns = sent_ns = begin_ns + wire_ns(len(exchange.request), self._baud)
+        request = exchange.before + exchange.request
+        self._free_ns = sent_ns = begin_ns + wire_ns(len(request), self._baud)
         # Should the write fail, the exchange can still time out and give way to another script.
         self._deadline_ns = self.wake_ns = now_ns
         if exchange.ids:
             self._expect(exchange, sent_ns)
             self._parser.forget()
             self._stray += self._port.flush_input(now_ns)
-        self._port.write(exchange.request, now_ns)
+        self._port.write(request, now_ns)
         if exchange.ids:
             self._plan_wake()
 
@@ -199,7 +240,11 @@ class Talk:
 
     def _take(self, packet: Packet, at_ns: int) -> None:
         bus_id, exchange = packet.bus_id, self._exchange
-        if bus_id not in self._open or at_ns < self._earliest_ns or (packet.error and self._is_echo(packet)):
+        # A refusal has no data, however much was asked for.
+        other = len(packet.params) != exchange.length and (packet.params or not packet.error)
+        early = at_ns < self._earliest_ns
+        if bus_id not in self._open or early or other or (packet.error and self._is_echo(packet)):
+            self._owed_ns.pop(bus_id, None)
             self._stray += self._dialect.status_bytes(len(packet.params))
             return
         del self._open[bus_id]
