@@ -32,6 +32,7 @@ from typing import Final
 from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import BusError, FrameError
 from drivers.framed import requests
+from drivers.framed.asker import LONGEST_GROUP
 from drivers.framed.cycle import Cycle
 from drivers.framed.layout import GOAL, Layout
 from drivers.framed.readings import Readings
@@ -83,7 +84,8 @@ class FramedBus:
         self.position_raw, self.current_raw = readings.position_raw, readings.current_raw
         self.status, self.stamp_ns, self.misses = readings.status, readings.stamp_ns, readings.misses
         if watchdog_ns is None:
-            watchdog_ns = max(DEFAULT_WATCHDOG_NS, _SLOW_CYCLES * len(self.servos) * _exchange_ns(layout, baud))
+            ids = [slot.bus_id for slot in self._slots]
+            watchdog_ns = max(DEFAULT_WATCHDOG_NS, _SLOW_CYCLES * _cycle_ns(layout, ids, baud, single=single))
         self._watched = bool(layout.watchdog and watchdog_ns)
         self._cycle = Cycle(
             layout,
@@ -207,8 +209,13 @@ class FramedBus:
             raise BusError("the last cycle is not complete: call proceed until it returns True")
 
 
-def _exchange_ns(layout: Layout, baud: int) -> int:
-    """Return the time on the wire of a write to one servo, a read of it, and both replies."""
+def _cycle_ns(layout: Layout, ids: Sequence[int], baud: int, *, single: bool) -> int:
+    """Return the time on the wire of a cycle with goals for all of these, in the form in use."""
     dialect, (address, length) = layout.dialect, layout.block
-    asked = len(requests.read(dialect, 0, address, length)) + len(requests.write(dialect, 0, layout.register(GOAL), 0))
-    return wire_ns(asked + dialect.status_bytes(length) + dialect.status_bytes(0), baud)
+    goal, status = layout.register(GOAL), dialect.status_bytes(length)
+    if single:
+        asked = len(requests.read(dialect, 0, address, length)) + len(requests.write(dialect, 0, goal, 0))
+        return wire_ns(len(ids) * (asked + status + dialect.status_bytes(0)), baud)
+    written = requests.sync_write(dialect, goal, [(bus_id, 0) for bus_id in ids[:LONGEST_GROUP]])
+    asked = len(written) + len(requests.sync_read(dialect, ids[:LONGEST_GROUP], address, length))
+    return wire_ns(-(-len(ids) // LONGEST_GROUP) * asked + len(ids) * status, baud)
