@@ -19,7 +19,7 @@ COUNTS: Final[Mapping[str, str]] = MappingProxyType(
         "missed": "exchanges without a complete reply in time",
         "implausible": "exchanges whose reply was not believed, or was taken back",
         "stray_bytes": "bytes that came when no reply could, or that were left of one",
-        "restarts": "servos found without the torque they had: their supply had dipped, or somebody else released them",
+        "restarts": "servos found without the torque they had, or without the gain, bound or watchdog they were told",
         "trips": "servos found stopped by their bus watchdog",
         "bad_checksums": "replies thrown away for their checksum",
         "fallbacks": "pipelined cycles that were given up and ended one exchange at a time",
