@@ -8,16 +8,20 @@ import pytest
 from click.testing import CliRunner
 
 from drivers.errors import BusUrlError
+from nuc_engine.cli import emulate
 from nuc_engine.cli.app import app
 from nuc_engine.emulation import process
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.process import EmulatorProcess, Places
+from nuc_engine.realtime import RealtimePolicy, acquire
 from nuc_engine.recording.growing import GrowingFile
 from tests.cli.conftest import CONFIGS
 from tests.emulation.world import MS, World
 
 ROACH = str(CONFIGS / "lin_roach")
+NO_RIGHTS = RealtimePolicy(priority=None, lock_memory=False, latency_us=None, freeze_collector=False)
+"""Those of `nuc emulate` would be the test process's for good."""
 
 
 @pytest.mark.parametrize(
@@ -48,6 +52,7 @@ ROACH = str(CONFIGS / "lin_roach")
 def test_what_can_not_be_served_is_a_line_and_leaves_nothing_behind(tmp_path, monkeypatch, words, status, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").write_text("data")
+    monkeypatch.setattr(emulate, "acquire", lambda policy: acquire(NO_RIGHTS))
     result = CliRunner().invoke(app, ["emulate", ROACH, *words])
     assert result.exit_code == status, result.stderr
     assert said in result.stderr
