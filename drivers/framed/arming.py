@@ -6,15 +6,25 @@ Nobody answers the packets that say it, so all of it is read back: before the to
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
 
 from drivers.framed import requests
 from drivers.framed.asker import LONGEST_GROUP, Asker
-from drivers.framed.layout import GAIN, Layout
+from drivers.framed.layout import GAIN, TORQUE, Layout
 from drivers.framed.registers import Register
 from drivers.framed.slots import Slot
 from drivers.framed.talk import Answers, Exchange
 from drivers.servo import LEVEL_SHARE
+
+ON: Final = 1
+"""What the register of the torque holds while it is on."""
+
+_GAP: Final = 4
+"""Bytes nobody asked for that are read along at most: an exchange of its own costs more than these."""
+
+_Told: TypeAlias = tuple[Register, list[tuple[Slot, int]]]
+"""A register, and what each of some servos should hold in it."""
 
 
 class Loss(NamedTuple):
@@ -55,22 +65,14 @@ class Arming:
     def check(
         self, asker: Asker, slots: Sequence[Slot], prefix: bytes = b""
     ) -> Generator[Exchange, Answers, dict[int, list[Loss]]]:
-        """Read everything back, behind the requests in `prefix`.
+        """Read back what was told, behind the requests in `prefix`; return what is otherwise, as `compare` does."""
+        return (yield from compare(asker, slots, _by_span(self._told(slots)), prefix))
 
-        Return what is otherwise than it was told, by the slots' numbers, of those that gave all of it.
-        """
-        losses: dict[int, list[Loss]] = {slot.number: [] for slot in slots}
-        for register, values in self._told(slots):
-            asked = [(slot, told) for slot, told in values if slot.number in losses]
-            found = yield from asker.values([slot for slot, _ in asked], register, prefix)
-            prefix = b""
-            for slot, told in asked:
-                value = found.get(slot.number)
-                if value is None:
-                    del losses[slot.number]
-                elif value != told:
-                    losses[slot.number].append(Loss(register.name, value, told))
-        return losses
+    def spans(self, slots: Sequence[Slot]) -> list[Span]:
+        """Return all that servos under torque hold only while they are powered; that of the torque comes first."""
+        torque = self._layout.register(TORQUE)
+        spans = _by_span([(torque, [(slot, ON) for slot in slots]), *self._kept(slots)])
+        return sorted(spans, key=lambda span: not span.first <= torque.address < span.end)
 
     def write_all(self, register: Register, values: Sequence[tuple[Slot, int]]) -> bytes:
         """Return the requests that set one register of several servos."""
@@ -80,9 +82,9 @@ class Arming:
             packets += requests.sync_write(self._dialect, register, part)
         return packets
 
-    def _told(self, slots: Sequence[Slot]) -> list[tuple[Register, list[tuple[Slot, int]]]]:
+    def _told(self, slots: Sequence[Slot]) -> list[_Told]:
         """Return what each servo is told, by register, in the order in which it is."""
-        told: list[tuple[Register, list[tuple[Slot, int]]]] = []
+        told: list[_Told] = []
         gain = self._layout.register(GAIN)
         if gain.access == "ram" or self._layout.lock:
             told.append((gain, [(slot, slot.setup.gain) for slot in slots if slot.kind.model.gains[1]]))
@@ -91,7 +93,15 @@ class Arming:
             told.append((self._watchdog, [(slot, self._watchdog_steps) for slot in slots]))
         return [(register, values) for register, values in told if values]
 
-    def _bounds(self, slots: Sequence[Slot]) -> list[tuple[Register, list[tuple[Slot, int]]]]:
+    def _kept(self, slots: Sequence[Slot]) -> list[_Told]:
+        """Return what servos were told before their torque, and at set-up, that they forget without their supply."""
+        kept = self._told(slots)
+        for slot in slots:
+            registers = ((slot.kind.table[name], value) for name, value in slot.kind.settings)
+            kept += [(register, [(slot, value)]) for register, value in registers if register.access == "ram"]
+        return kept
+
+    def _bounds(self, slots: Sequence[Slot]) -> list[_Told]:
         by_register: dict[Register, list[tuple[Slot, int]]] = {}
         for slot in slots:
             name, full = slot.kind.cap
@@ -101,3 +111,51 @@ class Arming:
             value = min(max(round(share * full), 1), slot.setup.cap_most)
             by_register.setdefault(slot.kind.table[name], []).append((slot, value))
         return list(by_register.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Bytes of memory that are read together."""
+
+    first: int
+    end: int
+    told: tuple[_Told, ...]
+
+
+def _by_span(told: Sequence[_Told]) -> list[Span]:
+    """Return the spans of memory in which all this lies, by address."""
+    spans: list[Span] = []
+    for register, values in sorted(told, key=lambda one: one[0].address):
+        end = register.address + register.size
+        if spans and register.address - spans[-1].end <= _GAP:
+            before = spans.pop()
+            spans.append(Span(before.first, max(end, before.end), (*before.told, (register, values))))
+        else:
+            spans.append(Span(register.address, end, ((register, values),)))
+    return spans
+
+
+def compare(
+    asker: Asker, slots: Sequence[Slot], spans: Sequence[Span], prefix: bytes = b""
+) -> Generator[Exchange, Answers, dict[int, list[Loss]]]:
+    """Read spans of memory, behind the requests in `prefix`.
+
+    Return what is otherwise than told, by the slots' numbers, of those that gave all of it.
+    """
+    losses: dict[int, list[Loss]] = {slot.number: [] for slot in slots}
+    for span in spans:
+        asked = [slot for slot in slots if slot.number in losses]
+        found = yield from asker.span(asked, span.first, span.end - span.first, prefix)
+        prefix = b""
+        for slot in asked:
+            if slot.number not in found:
+                del losses[slot.number]
+        for register, values in span.told:
+            at = register.address - span.first
+            for slot, told in values:
+                if slot.number not in losses:
+                    continue
+                value = register.decode(found[slot.number][at : at + register.size])
+                if value != told:
+                    losses[slot.number].append(Loss(register.name, value, told))
+    return losses

@@ -42,13 +42,20 @@ class Asker:
 
         Return its values by the slots' numbers, of those that gave one.
         """
-        answers = yield from self._ask(slots, register.address, register.size, None, prefix, again=again)
-        values: dict[int, int] = {}
+        found = yield from self.span(slots, register.address, register.size, prefix, again=again)
+        return {number: register.decode(data) for number, data in found.items()}
+
+    def span(
+        self, slots: Sequence[Slot], address: int, length: int, prefix: bytes = b"", *, again: bytes = b""
+    ) -> Generator[Exchange, Answers, dict[int, bytes]]:
+        """Ask for `length` bytes from `address` on, as `values` does; return them by the slots' numbers."""
+        answers = yield from self._ask(slots, address, length, None, prefix, again=again)
+        found: dict[int, bytes] = {}
         for slot in slots:
             packet = answers.get(slot.bus_id)
-            if packet is not None and len(packet.params) == register.size:
-                values[slot.number] = register.decode(packet.params)
-        return values
+            if packet is not None and len(packet.params) == length:
+                found[slot.number] = packet.params
+        return found
 
     def _ask(
         self,

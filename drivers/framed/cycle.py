@@ -7,7 +7,7 @@ from typing import Final
 
 from drivers.bus import READ_ONLY
 from drivers.framed import requests
-from drivers.framed.arming import Arming, Loss
+from drivers.framed.arming import ON, Arming, Loss, compare
 from drivers.framed.asker import Asker
 from drivers.framed.layout import GOAL, POSITION, TORQUE, Layout
 from drivers.framed.packet import BROADCAST, Packet
@@ -19,7 +19,8 @@ from drivers.framed.slots import Slot, State, Torque
 from drivers.framed.talk import Answers, Exchange, Script
 
 WATCH_CYCLES: Final = 64
-"""How often it is looked whether servos under torque still have it, and what they were told with it."""
+"""How often it is looked whether servos under torque still have it. What else they lose without their supply is looked
+at half as often, and one span of their memory each time, so that no cycle becomes much longer than others."""
 
 IDLE_STEPS: Final = 16
 """Exchanges of set-up in a cycle while nobody is driven; one otherwise."""
@@ -32,7 +33,6 @@ BEYOND_TICKS: Final = 32
 next turn, and would be driven back all the way."""
 
 _CAP_ROUNDS: Final = 2
-_ON: Final = 1
 
 
 class Cycle:
@@ -140,20 +140,21 @@ class Cycle:
 
     def _look(self, silent_ns: int) -> Generator[Exchange, Answers, None]:
         """See whether servos still are as they were left: those that were missed, and all of them now and then."""
-        watch = self._cycles % WATCH_CYCLES == 0
+        turn, since = divmod(self._cycles, WATCH_CYCLES)
         self._cycles += 1
         stale = bool(self._watchdog_ns) and 2 * silent_ns > self._watchdog_ns
-        if self._settled and not watch and not stale:
+        if since == 0:
+            yield from self._glance(None)
+        elif since == WATCH_CYCLES // 2 and turn % 2:
+            yield from self._glance(turn // 2)
+        if self._settled and not stale:
             return
         self._settled = False
         for slot in self._slots:
             if slot.state is State.READY and slot.doubt and not slot.gone and slot.torque is not Torque.ON:
                 # What it keeps while it is powered may be gone, and nothing shows it.
                 slot.restart()
-        armed = [slot for slot in self._slots if slot.torque is Torque.ON and not slot.gone]
-        if watch:
-            for slot in armed:
-                slot.checked = False
+        armed = self._armed()
         looked = [slot for slot in armed if slot.doubt or not slot.checked]
         if looked:
             yield from self._inspect(looked)
@@ -165,22 +166,34 @@ class Cycle:
                     self.trips += 1
                     slot.restart()
 
+    def _armed(self) -> list[Slot]:
+        return [slot for slot in self._slots if slot.torque is Torque.ON and not slot.gone]
+
+    def _glance(self, turn: int | None) -> Generator[Exchange, Answers, None]:
+        """Look at the torque of servos that have it, or else at the span whose turn it is.
+
+        One that is not found as it was left is inspected.
+        """
+        slots = [slot for slot in self._armed() if slot.checked and not slot.doubt]
+        if not slots:
+            return
+        torque, *rest = self._arming.spans(slots)
+        span = torque if turn is None or not rest else rest[turn % len(rest)]
+        found = yield from compare(self._asker, slots, [span])
+        for slot in slots:
+            if found.get(slot.number) != []:
+                slot.checked = self._settled = False
+
     def _inspect(self, slots: Sequence[Slot]) -> Generator[Exchange, Answers, None]:
         """See whether servos have their torque, and hold what they were told with it."""
-        values = yield from self._asker.values(slots, self._torque)
-        on = [slot for slot in slots if values.get(slot.number) == _ON]
-        for slot in slots:
-            if values.get(slot.number, _ON) != _ON:
-                self.restarts += 1
-                slot.restart()
-        found = yield from self._arming.check(self._asker, on)
+        found = yield from compare(self._asker, slots, self._arming.spans(slots))
         # A status that was garbled and fits its checksum does not cost a servo its torque.
-        doubtful = [slot for slot in on if found.get(slot.number)]
+        doubtful = [slot for slot in slots if found.get(slot.number)]
         for slot in doubtful:
             del found[slot.number]
         if doubtful:
-            found |= yield from self._arming.check(self._asker, doubtful)
-        seen = [(slot, found[slot.number]) for slot in on if slot.number in found]
+            found |= yield from compare(self._asker, doubtful, self._arming.spans(doubtful))
+        seen = [(slot, found[slot.number]) for slot in slots if slot.number in found]
         again = [slot for slot, losses in seen if losses and self._judge(slot, losses)]
         for slot, losses in seen:
             if not losses:
@@ -198,6 +211,9 @@ class Cycle:
             slot.restart()
             return False
         self.restarts += 1
+        if any(loss.register == TORQUE for loss in losses):
+            slot.restart()
+            return False
         slot.armings += 1
         if not slot.bounded and slot.armings < ARMINGS and {loss.register for loss in losses} == {slot.kind.cap[0]}:
             return True
@@ -216,12 +232,12 @@ class Cycle:
             slot.torque = Torque.UNKNOWN
         on = (yield from self._prepare(idle, self._arming.write_all(self._torque, off))) if idle else []
         off += [(slot, 0) for slot in idle if slot.state is State.REFUSED]
-        values = off + [(slot, _ON) for slot in on]
+        values = off + [(slot, ON) for slot in on]
         prefix = self._goals(on) + self._arming.write_all(self._torque, values)
         found = yield from self._asker.values([slot for slot, _ in values if not slot.gone], self._torque, prefix)
         for slot, _ in values:
             value = found.get(slot.number)
-            slot.torque = Torque.UNKNOWN if value is None else Torque.ON if value == _ON else Torque.OFF
+            slot.torque = Torque.UNKNOWN if value is None else Torque.ON if value == ON else Torque.OFF
         for slot in on:
             slot.checked = slot.bounded = True
             slot.armings = 0 if slot.torque is Torque.ON else slot.armings + (slot.torque is Torque.OFF)
