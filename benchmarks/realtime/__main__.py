@@ -49,7 +49,7 @@ def main() -> None:
         "exchange": lambda: exchange(3 if quick else 10, 1 if quick else 2),
         "roundtrip": lambda: roundtrip(3 if quick else 10, 100 if quick else 500),
         "startup": lambda: startup(3 if quick else 10),
-        "wire": lambda: wire(1 if quick else 3, 0.3 if quick else 0.5),
+        "wire": lambda: wire(1 if quick else 4, 0.3 if quick else 0.5),
         "endurance": lambda: endurance(arguments.minutes),
     }
     for part in arguments.parts or SHORT:
