@@ -145,7 +145,7 @@ def compare(
     losses: dict[int, list[Loss]] = {slot.number: [] for slot in slots}
     for span in spans:
         asked = [slot for slot in slots if slot.number in losses]
-        found = yield from asker.span(asked, span.first, span.end - span.first, prefix)
+        found = yield from asker.span(asked, span.first, span.end - span.first, prefix, fast=True)
         prefix = b""
         for slot in asked:
             if slot.number not in found:

@@ -46,10 +46,17 @@ class Asker:
         return {number: register.decode(data) for number, data in found.items()}
 
     def span(
-        self, slots: Sequence[Slot], address: int, length: int, prefix: bytes = b"", *, again: bytes = b""
+        self,
+        slots: Sequence[Slot],
+        address: int,
+        length: int,
+        prefix: bytes = b"",
+        *,
+        again: bytes = b"",
+        fast: bool = False,
     ) -> Generator[Exchange, Answers, dict[int, bytes]]:
         """Ask for `length` bytes from `address` on, as `values` does; return them by the slots' numbers."""
-        answers = yield from self._ask(slots, address, length, None, prefix, again=again)
+        answers = yield from self._ask(slots, address, length, None, prefix, again=again, fast=fast)
         found: dict[int, bytes] = {}
         for slot in slots:
             packet = answers.get(slot.bus_id)
