@@ -117,7 +117,7 @@ def _fits_from(
     largest = max(abs(torque) for _, torque in points)
     for last in range(first + FEWEST, len(points) + 1):
         line = _line(points[first:last], floor)
-        if line is None or line[0].value <= 0.0:
+        if line is None:
             continue
         slope, dead = line
         beyond = [torque for _, torque in points[last:]]
@@ -131,12 +131,13 @@ def _fits_from(
 
 
 def _line(points: Sequence[Point], floor: float) -> tuple[Estimate, float] | None:
-    """Return slope and where the line leaves zero; through the origin when it would leave it on the other side."""
+    """Return slope and where the line leaves zero; through the origin when it would leave it on the other side.
+
+    None where it does not rise. There are `FEWEST` points at least, no two of one delta.
+    """
     count = len(points)
     middle_x, middle_y = (fmean(values) for values in zip(*points, strict=True))
     spread = math.fsum((x - middle_x) ** 2 for x, _ in points)
-    if spread == 0.0:
-        return None
     slope = math.fsum((x - middle_x) * (y - middle_y) for x, y in points) / spread
     if slope <= 0.0:
         return None
@@ -144,7 +145,7 @@ def _line(points: Sequence[Point], floor: float) -> tuple[Estimate, float] | Non
     if dead < 0.0:
         return _through_origin(points, floor), 0.0
     squares = math.fsum((y - slope * (x - dead)) ** 2 for x, y in points)
-    error = max(math.sqrt(squares / max(count - 2, 1)), floor) / math.sqrt(spread)
+    error = max(math.sqrt(squares / (count - 2)), floor) / math.sqrt(spread)
     return _estimate(slope, error, count - 2), dead
 
 
@@ -153,7 +154,7 @@ def _through_origin(points: Sequence[Point], floor: float) -> Estimate:
     slope = math.fsum(x * y for x, y in points) / spread
     squares = math.fsum((y - slope * x) ** 2 for x, y in points)
     free = len(points) - 1
-    return _estimate(slope, max(math.sqrt(squares / max(free, 1)), floor) / math.sqrt(spread), free)
+    return _estimate(slope, max(math.sqrt(squares / free), floor) / math.sqrt(spread), free)
 
 
 def _damping(fit: Fit, turning: Sequence[Row], floor: float) -> Estimate | None:
@@ -171,8 +172,6 @@ def _damping(fit: Fit, turning: Sequence[Row], floor: float) -> Estimate | None:
 
 
 def _estimate(value: float, error: float, free: int) -> Estimate:
-    if free < 1:
-        return Estimate(value, -math.inf, math.inf)
     reach = error * (_T95[free - 1] if free <= len(_T95) else _NORMAL95)
     return Estimate(value, value - reach, value + reach)
 

@@ -113,7 +113,7 @@ def adapt(config: str, model_name: str, ids: Sequence[int] | None = None, streng
     target = _find_model(model_name)
     plant = folder / PLANT_FILE
     spec = load_spec(plant) if plant.exists() else None
-    joints = [joint for joint in model.jointlist.joints if joint.servos and not joint.endpoint]
+    joints = [joint for joint in model.jointlist.joints if joint.servos]
     ids = _check_ids(ids, joints, target)
     motors = {
         joint.id_num: _adapted_motor(_old(joint, spec, len(joints)), joint.name, target, bus_id, strength)

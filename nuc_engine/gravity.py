@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from nuc_engine.kinematics import dh_transform
 from nuc_engine.plan import GravityPlan, JointPlan, LinkPlan, MotorPlan, Plan, PlanError
-from nuc_engine.plants.kinds import find_kind
-from nuc_engine.plants.mjcf import overridden
+from nuc_engine.plants.mjcf import kind_of, overridden
 from nuc_engine.plants.spec import NO_OVERRIDES, PlantSpec, PlantSpecError, load_spec, parse_spec
 
 _CM: Final = 0.01
@@ -91,10 +90,7 @@ def _amount_n_m(motor: MotorPlan, spec: PlantSpec) -> float:
     if motor.delta_torque_n_m > 0.0:
         return motor.delta_torque_n_m
     # On an AI motor a unit is a tick, and the plant knows after how many the servo gives all it has.
-    kind = find_kind(motor, spec.motors)
-    if kind is None:
-        raise PlanError(f"of {motor.name} ({motor.model}) no stall torque is known; expected [motor.{motor.model}]")
-    return kind.stall_torque_n_m / spec.servo.saturation_ticks
+    return kind_of(motor, spec).stall_torque_n_m / spec.servo.saturation_ticks
 
 
 def _frame(plan: Plan, joint: JointPlan) -> Frame:

@@ -59,8 +59,11 @@ class Memory:
 
     @property
     def as_delivered(self) -> bool:
-        """Whether it moves as it did when it left the factory."""
-        return self.factory_gain and not self.bounded and self.limit_a is None
+        """Whether it moves as it did when it left the factory: an AI motor always does, since it obeys no set command.
+
+        A wCK never does: it lets go by itself under load.
+        """
+        return self.family is Family.AI_MOTOR
 
     @property
     def factory_gain(self) -> bool:

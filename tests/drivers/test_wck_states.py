@@ -142,10 +142,8 @@ def test_ids_above_30_are_for_servos_that_know_ten_bits():
     line.emulator.answer_as(0, 30)
 
 
-def test_as_delivered_is_neither_tuned_nor_bounded():
-    # Told of any wCK whose load is not limited, as of an AI motor.
-    memory = Memory(ANY_WCK, 57_600)
-    assert not memory.as_delivered
+def test_a_wck_does_not_move_as_an_ai_motor_does_even_when_nothing_was_set_in_it():
+    assert not Memory(ANY_WCK, 57_600).as_delivered
     for model in ("701", "1001"):
         assert Memory(model, 57_600).as_delivered
 
