@@ -45,9 +45,6 @@ EXIT_SHUTDOWN, EXIT_CRASH, EXIT_ORPHANED, EXIT_BUS_LOST = 0, 70, 71, 75
 
 PARK_RATE_DEG_S = 20.0
 
-_DRIVING = (Input.RUN, Input.ARM, Input.POSE)
-"""What is refused while a servo can not be driven as it was given: it leads to driving, or allows it."""
-
 
 class LiveClock(Protocol):
     """The clock of a process that waits."""
@@ -209,12 +206,15 @@ class Engine:
     # --- bouts ---
 
     def allow(self, what: Input) -> Mode:
-        """Return the mode after `what`. Raises Refusal where nothing may drive now, or this mode does not allow it."""
+        """Return the mode after `what`, which leads to driving, or allows it (RUN, ARM, POSE).
+
+        Raises Refusal where nothing may drive now, or this mode does not allow it.
+        """
         if self.words[Word.SHUTDOWN]:
             raise Refusal("the engine is being shut down")
         if self.neighbours.guardian_lost:
             raise Refusal("no guardian watches over the engine: another one is being started; try again in a second")
-        if self.bus.refusals and what in _DRIVING:
+        if self.bus.refusals:
             raise Refusal("; ".join(self.bus.refusals))
         return step(self.mode, what)
 
