@@ -31,6 +31,15 @@ class LineSpec:
     baud: int
     options: Mapping[str, float]
 
+    @property
+    def url(self) -> str:
+        """The URL again, rate and all; `URL` where there is no device (emulated servos of this process)."""
+        if not self.path:
+            return "URL"
+        options = {"baud": float(self.baud), **self.options}
+        words = (f"{name}={int(v) if v.is_integer() else v}" for name, v in options.items())
+        return f"{self.family}://{self.path}?{'&'.join(words)}"
+
 
 def split_url(url: str) -> tuple[str, str, str]:
     """Return scheme, what follows the colon, and the options after `?`. Raises `BusUrlError` without a colon."""

@@ -44,12 +44,12 @@ def burn_id(port: Port, pace: Pace, bus_id: int, new_id: int) -> None:
     frame = set_frame(bus_id, SET_COMMANDS[ID_SET], new_id, new_id)
     if new_id == bus_id:
         raise BusError(f"id {bus_id} is to become id {new_id}: expected another id, 0 to {MAX_ID}")
-    _check_wck(port, pace, bus_id)
+    check_wck(port, pace, bus_id)
     _set(port, pace, ID_SET, new_id, frame)
-    if _position(port, pace, new_id) is None:
-        was = "still answers to the old one" if _position(port, pace, bus_id) is not None else "answers to neither"
+    if position_of(port, pace, new_id) is None:
+        was = "still answers to the old one" if position_of(port, pace, bus_id) is not None else "answers to neither"
         raise BusError(f"id {bus_id} was told to be id {new_id} and {was}: look who is there before trying again")
-    if _position(port, pace, bus_id) is not None:
+    if position_of(port, pace, bus_id) is not None:
         raise BusError(f"id {new_id} answers, and id {bus_id} too: there may be two servos that had id {bus_id}")
 
 
@@ -61,22 +61,28 @@ def burn_baud(port: Port, pace: Pace, bus_id: int, baud: int) -> None:
     """
     code = baud_code(baud)
     frame = set_frame(bus_id, SET_COMMANDS[BAUD_SET], code, code)
-    _check_wck(port, pace, bus_id)
+    check_wck(port, pace, bus_id)
     _set(port, pace, BAUD_SET, code, frame)
-    if _position(port, pace, bus_id) is not None:
+    if position_of(port, pace, bus_id) is not None:
         raise BusError(f"id {bus_id} was told to go to {baud} bit/s and still answers at the old rate")
 
 
-def _check_wck(port: Port, pace: Pace, bus_id: int) -> None:
-    position = _position(port, pace, bus_id)
-    if position is None:
-        raise BusError(f"id {bus_id} does not answer: expected one servo with that id, powered, at the port's rate")
-    fine = _position_10bit(port, pace, bus_id)
-    if fine is None or abs(fine * MAX_RAW / MOST_10BIT - position) > _NEAR_TICKS:
+def check_wck(port: Port, pace: Pace, bus_id: int) -> None:
+    """Raise `BusError` for who is not there, or does not show to be a wCK."""
+    if not shows_to_be_wck(port, pace, bus_id):
         raise BusError(
             f"id {bus_id} does not show to be a wCK (it does not give its position in ten bits). Of the AI motor it is"
             " not established how ids and rates are set (0A probably sets the id), so nothing was written"
         )
+
+
+def shows_to_be_wck(port: Port, pace: Pace, bus_id: int) -> bool:
+    """Say whether a servo gives its position in ten bits, as it does in eight. Raises `BusError` for nobody."""
+    position = position_of(port, pace, bus_id)
+    if position is None:
+        raise BusError(f"id {bus_id} does not answer: expected one servo with that id, powered, at the port's rate")
+    fine = _position_10bit(port, pace, bus_id)
+    return fine is not None and abs(fine * MAX_RAW / MOST_10BIT - position) <= _NEAR_TICKS
 
 
 def _set(port: Port, pace: Pace, command: int, value: int, frame: bytes) -> None:
@@ -84,7 +90,7 @@ def _set(port: Port, pace: Pace, command: int, value: int, frame: bytes) -> None
 
     Whether a new rate is answered at the old one is not established, so no answer is no answer.
     """
-    heard = _ask(port, pace, frame, SET_PATIENCE_NS)
+    heard = ask(port, pace, frame, SET_PATIENCE_NS)
     try:
         decode_reply(heard)
     except FrameError:
@@ -92,11 +98,11 @@ def _set(port: Port, pace: Pace, command: int, value: int, frame: bytes) -> None
     confirm_set(SET_COMMANDS[command], value, value, heard)
 
 
-def _position(port: Port, pace: Pace, bus_id: int) -> int | None:
+def position_of(port: Port, pace: Pace, bus_id: int) -> int | None:
     """Return the raw position of a servo, None when nobody answers to that id."""
     for _ in range(_TRIES):
         try:
-            return decode_reply(_ask(port, pace, encode_read(bus_id), READ_PATIENCE_NS)).position_raw
+            return decode_reply(ask(port, pace, encode_read(bus_id), READ_PATIENCE_NS)).position_raw
         except FrameError:
             continue
     return None
@@ -105,13 +111,13 @@ def _position(port: Port, pace: Pace, bus_id: int) -> int | None:
 def _position_10bit(port: Port, pace: Pace, bus_id: int) -> int | None:
     for _ in range(_TRIES):
         try:
-            return decode_10bit(_ask(port, pace, encode_read_10bit(bus_id), READ_PATIENCE_NS))
+            return decode_10bit(ask(port, pace, encode_read_10bit(bus_id), READ_PATIENCE_NS))
         except FrameError:
             continue
     return None
 
 
-def _ask(port: Port, pace: Pace, frame: bytes, patience_ns: int) -> bytes:
+def ask(port: Port, pace: Pace, frame: bytes, patience_ns: int) -> bytes:
     """Write a request; return what comes back within the time, at most a reply."""
     port.flush_input(pace.now_ns)
     until_ns = pace.now_ns + patience_ns

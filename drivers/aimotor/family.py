@@ -27,6 +27,7 @@ from drivers.lineoptions import LINE_OPTIONS as ANY_LINE_OPTIONS
 from drivers.lineoptions import check_common, check_switches, timeout_ns_of
 from drivers.port import Port
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
+from drivers.settings import Settings
 from drivers.url import LineSpec, device_path, parse_url
 
 NAME: Final = FAMILY_NAME
@@ -99,6 +100,14 @@ class AiMotorFamily:
         from drivers.aimotor.burning import burn_baud
 
         burn_baud(port, pace, bus_id, baud)
+
+    def settings(
+        self, port: Port, pace: Pace, options: Mapping[str, float], bus_id: int, *, model: str, assumed: bool
+    ) -> Settings:
+        """Return the settings of a wCK, or with `assumed` those an AI motor probably has (`WithSettings`)."""
+        from drivers.aimotor.settings import AiMotorSettings
+
+        return AiMotorSettings(port, pace, bus_id, wck=are_wcks(options), assumed=assumed)
 
     def open_emulated(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Bus:
         """Open a bus with emulated servos."""

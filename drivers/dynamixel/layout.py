@@ -28,7 +28,7 @@ from drivers.dynamixel.table import (
     TABLES,
     WATCHDOG_STEP_NS,
 )
-from drivers.framed.layout import FastRead, Kind, Layout, Meaning
+from drivers.framed.layout import FastRead, Fixed, Kind, Layout, Meaning
 from drivers.framed.packet import PING, READ, REBOOT, SYNC_READ, SYNC_WRITE, WRITE
 
 ALERT: Final = 0x80
@@ -81,6 +81,11 @@ _MEANINGS: Final = (
     Meaning("homing_offset", "positions are shifted by it"),
 )
 
+_FIXED: Final = (
+    Fixed("protocol", "a servo that speaks another one does not hear the commands here any more"),
+    Fixed("status_level", "below 1 it could no longer be read; whoever drives the servo sets it to 2"),
+)
+
 
 def _kind(name: str) -> Kind:
     model, table = MODELS[name], TABLES[name]
@@ -109,6 +114,7 @@ LAYOUT: Final = Layout(
     refusals=_REFUSALS,
     watchdog="bus_watchdog",
     watchdog_step_ns=WATCHDOG_STEP_NS,
+    fixed=_FIXED,
     fast=FastRead(FAST_SYNC_READ, FAST_HEAD_BYTES, FAST_EACH_BYTES, split_fast),
     # Model and firmware; the patience is that of the maker's SDK.
     ping_data=3,

@@ -12,7 +12,7 @@ from typing import Final
 
 from drivers.feetech.codec import DIALECT
 from drivers.feetech.table import BAUD_CODES, FULL_DRIVE, MODELS, TABLES
-from drivers.framed.layout import Kind, Layout, Meaning
+from drivers.framed.layout import Fixed, Kind, Layout, Meaning
 
 _SETTINGS: Final = (
     ("status_level", 1),
@@ -31,6 +31,10 @@ _MEANINGS: Final = (
     Meaning("phase", "bit 7 reverses positions, bit 4 lets them count on over several turns", mask=0b1001_0000),
     Meaning("resolution", "a position counts that many steps of the sensor", value=1),
     Meaning("position_offset", "positions are shifted by it"),
+)
+
+_FIXED: Final = (
+    Fixed("phase", "bits 0, 1, 5 and 6 say how the servo is built: with others it may run away", mask=0b0110_0011),
 )
 
 _ALERTS: Final = {0: "voltage", 1: "encoder", 2: "heat", 3: "current", 5: "overload"}
@@ -59,4 +63,5 @@ LAYOUT: Final = Layout(
     alert_register="servo_status",
     alerts=_ALERTS,
     lock="eprom_lock",
+    fixed=_FIXED,
 )

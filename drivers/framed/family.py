@@ -12,6 +12,7 @@ where they have a bus watchdog.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from drivers.bench import Pace
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     # Needed by emulated servos only, and slow to load: it needs numpy.
     from drivers.framed.emulated import Emulation
+    from drivers.settings import Settings
 
 
 class FramedFamily:
@@ -105,7 +107,7 @@ class FramedFamily:
         return FramedBus(
             port,
             servos,
-            self.layout,
+            replace(self.layout, line=spec.url),
             baud=spec.baud,
             timeout_ns=timeout_ns_of(options, port, self._timeout_ns),
             v_max_deg_s=options.get("v_max_deg_s", self._v_max_deg_s),
@@ -143,6 +145,14 @@ class FramedFamily:
         from drivers.framed.burning import burn_baud
 
         burn_baud(port, pace, self.layout, bus_id, baud)
+
+    def settings(
+        self, port: Port, pace: Pace, options: Mapping[str, float], bus_id: int, *, model: str, assumed: bool
+    ) -> Settings:
+        """Return the settings of a servo (`drivers.settings.WithSettings`)."""
+        from drivers.framed.settings import FramedSettings
+
+        return FramedSettings(port, pace, self.layout, bus_id, model)
 
     def emulator(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Emulator:
         """Power emulated servos up."""

@@ -6,6 +6,7 @@ in the model's table.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -50,6 +51,15 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True)
+class Fixed:
+    """A register whose bits in `mask` nobody changes from here, and why."""
+
+    register: str
+    why: str
+    mask: int = -1
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """One model as the bus uses it.
 
@@ -88,6 +98,8 @@ class Layout:
     did; "" where there is none. `lock` is the register that must be 0 for settings to be kept, and is 1 otherwise: then
     what is written to them counts until the supply goes. "" where settings are kept as soon as torque is off.
 
+    `fixed` is what the bench leaves alone. `line` is the URL of the line it is used on, for what people are told.
+
     `ping_data` is how many bytes of data a ping is answered with, `ping_slot_ns` how long each id has at most, beside
     the time of its status, to answer a ping for all; 0 where such a ping is of no use.
     """
@@ -105,6 +117,8 @@ class Layout:
     watchdog: str = ""
     watchdog_step_ns: int = 1
     lock: str = ""
+    fixed: tuple[Fixed, ...] = ()
+    line: str = "URL"
     fast: FastRead | None = None
     ping_data: int = 0
     ping_slot_ns: int = 0
@@ -121,6 +135,10 @@ class Layout:
     def kind_of(self, number: int) -> Kind | None:
         """Return the first kind whose servos say they are model `number`, None if there is none."""
         return next((kind for kind in self.kinds.values() if kind.model.number == number), None)
+
+    def command(self, bus_id: int, register: str, value: int) -> str:
+        """Return the command that sets a register of a servo on this line."""
+        return f"nuc bus set {shlex.quote(self.line)} {bus_id} {register} {value}"
 
     def explain(self, error: int) -> str:
         """Say in words what a status's error byte means for the instruction."""

@@ -84,10 +84,10 @@ def identify(layout: Layout, address: ServoAddress, *, alert: bool, release: boo
             words = layout.explain_alert(bits)
             why = f"{name_of(address)} has shut down: {words}; see to it, then take its supply off and on"
             return Identity(kind, why, alert=True)
-    return Identity(kind, (yield from _misread(address, kind)))
+    return Identity(kind, (yield from _misread(layout, address, kind)))
 
 
-def _misread(address: ServoAddress, kind: Kind) -> Generator[Ask, Answer | None, str]:
+def _misread(layout: Layout, address: ServoAddress, kind: Kind) -> Generator[Ask, Answer | None, str]:
     """Return what makes the servo mean something else by its positions than its model does, "" for nothing."""
     for meaning in kind.meanings:
         register = kind.table[meaning.register]
@@ -96,7 +96,8 @@ def _misread(address: ServoAddress, kind: Kind) -> Generator[Ask, Answer | None,
         if found != expected:
             return (
                 f"{name_of(address)} holds {found} in {register.name} (address {register.address}), "
-                f"expected {expected}: {meaning.otherwise}. Set it to {expected} with the maker's tool, "
+                f"expected {expected}: {meaning.otherwise}. Set it for good with "
+                f"`{layout.command(address.bus_id, register.name, expected)}`, "
                 f"then look whether the joint's calibration is right"
             )
     return ""
@@ -113,15 +114,24 @@ def configure(layout: Layout, address: ServoAddress, kind: Kind) -> Setting:
         least = yield from _read(table[kind.limits[0]])
         most = yield from _read(table[kind.limits[1]])
         if least > most:
-            return Setup(refusal=f"{name_of(address)} takes positions from {least} to {most}: set its limits in order")
+            order = f"takes positions from {least} to {most}: expected the lower one first"
+            return Setup(refusal=f"{name_of(address)} {order}. {_widen(layout, address, kind)}")
         if least < most:
             low, high = max(low, least), min(high, most)
     if low > high:
-        return Setup(refusal=f"{name_of(address)} takes no position of {model.positions[0]} to {model.positions[1]}")
+        none = f"takes no position of {model.positions[0]} to {model.positions[1]}"
+        return Setup(refusal=f"{name_of(address)} {none}. {_widen(layout, address, kind)}")
     cap_most = kind.cap[1]
     if kind.cap_limit:
         cap_most = min(cap_most, (yield from _read(table[kind.cap_limit])))
     return Setup((low, high), gain, cap_most)
+
+
+def _widen(layout: Layout, address: ServoAddress, kind: Kind) -> str:
+    """Say how a servo is set to take all positions of its model."""
+    limits = zip(kind.limits, kind.model.positions, strict=True)
+    low, high = (layout.command(address.bus_id, name, value) for name, value in limits)
+    return f"`{high}` and `{low}` let it take all there are"
 
 
 def _write_settings(layout: Layout, kind: Kind, gain: int) -> Generator[Ask, Answer | None, str]:

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "release": ("bus_release", "torque off, until every servo has confirmed"),
         "characterise": ("bus_characterise", "measure which torque a servo gives for a delta"),
         "adapt": ("bus_adapt", "a configuration for servos of another model"),
+        "set": ("bus_set", "what a servo is set to: its registers, read or written"),
         "set-id": ("bus_set_id", "give a servo another id, for good"),
         "set-baud": ("bus_set_baud", "set a servo to another rate, for good"),
     }

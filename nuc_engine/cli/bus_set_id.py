@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 import click
@@ -48,7 +49,9 @@ def command(url: str, bus_id: int, new_id: int, model: str | None, yes: bool, as
     finally:
         line.close()
     done["ok"] = not done["errors"]
-    done["said"] = f"id {bus_id} is id {new_id} now; back again: nuc bus set-id {url} --id {new_id} --to {bus_id}"
+    done["said"] = (
+        f"id {bus_id} is id {new_id} now; back again: nuc bus set-id {quote(url)} --id {new_id} --to {bus_id}"
+    )
     report(done, as_json=as_json)
     return 0 if done["ok"] else BAD
 

@@ -156,7 +156,7 @@ def test_set_id_on_a_wck(nuc: Nuc, table: Callable[..., Table]) -> None:
     result = nuc("bus", "set-id", WCK, "--id", "1", "--to", "12", "--yes")
     assert result.exit_code == 0, result.output
     assert "id 1 is id 12 now" in result.stdout
-    assert f"nuc bus set-id {WCK} --id 12 --to 1" in result.stdout
+    assert f"nuc bus set-id '{WCK}' --id 12 --to 1" in result.stdout
     assert "for good" in result.stderr
     found = data(nuc("bus", "scan", URL, "--json"))["found"]
     assert [row["id"] for row in found] == [4, 12]
@@ -363,7 +363,7 @@ def test_wrong_words_are_one_line_and_status_2(
     assert len(result.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("name", ["monitor", "budget", "move", "force", "characterise", "set-id", "set-baud"])
+@pytest.mark.parametrize("name", ["monitor", "budget", "move", "force", "characterise", "set", "set-id", "set-baud"])
 def test_help_of_every_command_teaches(nuc: Nuc, name: str) -> None:
     result = nuc("bus", name, "--help")
     assert result.exit_code == 0

@@ -1,0 +1,435 @@
+"""What a servo is set to, looked at and changed one thing at a time, in front of the emulators of each family."""
+
+import numpy as np
+import pytest
+from emulated import ScriptedPlant
+from framed_servos import dynamixel, feetech
+
+from drivers.aimotor import FAMILY as AIMOTOR
+from drivers.aimotor import codec
+from drivers.aimotor.emulator import AiMotorEmulator
+from drivers.bench import VirtualPace
+from drivers.dynamixel.family import FAMILY as DYNAMIXEL
+from drivers.dynamixel.table import XM430_W350
+from drivers.errors import BusError
+from drivers.faults import LineFaults
+from drivers.feetech.family import FAMILY as FEETECH
+from drivers.feetech.table import STS3215
+from drivers.framed.emulator_memory import Memory
+from drivers.inprocess import InProcessPort
+from drivers.servo import ServoAddress
+from drivers.settings import WithSettings
+
+BOTH = pytest.mark.parametrize(
+    ("family", "build", "table"), [(DYNAMIXEL, dynamixel, XM430_W350), (FEETECH, feetech, STS3215)], ids=["dxl", "sts"]
+)
+
+
+def settings_of(family, host, bus_id=1, model=""):
+    pace = VirtualPace()
+    pace.now_ns = host.now_ns
+    return family.settings(host.port, pace, {}, bus_id, model=model, assumed=False)
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """What emulated servos have set since, one (name, value) each time."""
+    names = []
+    put = Memory.__setitem__
+
+    def noted(self, name, value):
+        names.append((name, value))
+        put(self, name, value)
+
+    monkeypatch.setattr(Memory, "__setitem__", noted)
+    return names
+
+
+# --- looking ---
+
+
+@BOTH
+def test_every_register_is_read_as_it_is_and_nothing_is_written(family, build, table, written):
+    host = build(1, 2)
+    memory = host.emulator.servos[0].memory
+    memory.restore({"min_position": 17})
+    settings = settings_of(family, host)
+    written.clear()
+    assert isinstance(family, WithSettings)
+    assert set(settings.settings) == set(table.all)
+    places = [int(setting.where) for setting in settings.settings.values()]
+    assert places == sorted(places)
+    values = {name: settings.read(name) for name in settings.settings}
+    changing = {name for name in values if name.startswith(("present_", "realtime"))}
+    assert {n: v for n, v in values.items() if n not in changing} == {
+        n: v for n, v in memory.items() if n not in changing
+    }
+    assert values["present_position"] == 1000
+    assert values["min_position"] == 17
+    assert settings.torque is False
+    assert {name for name, _ in written} <= {name for name in table.all if table[name].access == "read"}
+
+
+@BOTH
+def test_areas_and_bounds_are_those_of_the_table(family, build, table):
+    settings = settings_of(family, build(1)).settings
+    for name, register in table.all.items():
+        setting = settings[name]
+        assert setting.writable == (register.access != "read")
+        assert (setting.low, setting.high, setting.size) == (register.low, register.high, register.size)
+        if setting.writable:
+            assert setting.kept == (register.access == "eeprom")
+    assert settings["model_number"].kept
+    assert not settings["present_position"].kept
+
+
+@BOTH
+def test_who_is_not_there_or_not_what_it_should_be_is_said(family, build, table):
+    with pytest.raises(BusError, match="nobody answers to id 7"):
+        settings_of(family, build(1), 7)
+    host = build(1)
+    host.emulator.servos[0].memory["model_number"] = 4711
+    with pytest.raises(BusError, match="4711"):
+        settings_of(family, host)
+    if family is DYNAMIXEL:
+        with pytest.raises(BusError, match="is XM430-W350, expected XL430-W250"):
+            settings_of(family, build(1), model="XL430-W250")
+    else:
+        assert settings_of(family, build(1), model="STS3215-12V").model == "STS3215-12V"
+        assert settings_of(family, build(1)).model == "STS3215 or STS3215-12V"
+
+
+def test_one_that_falls_silent_while_it_is_looked_at_is_said():
+    host = feetech(1)
+    settings = settings_of(FEETECH, host)
+    host.emulator.unplug(0)
+    with pytest.raises(BusError, match="no longer answers"):
+        settings.read("phase")
+
+
+# --- setting ---
+
+MENDS = [
+    (DYNAMIXEL, dynamixel, "drive_mode", 9, 0),
+    (DYNAMIXEL, dynamixel, "homing_offset", -300, 0),
+    (FEETECH, feetech, "phase", 12 + 128, 12),
+    (FEETECH, feetech, "resolution", 2, 1),
+    (FEETECH, feetech, "position_offset", -85, 0),
+]
+
+
+@pytest.mark.parametrize(("family", "build", "name", "found", "value"), MENDS)
+def test_what_keeps_a_servo_from_being_driven_is_mended_for_good(family, build, name, found, value):
+    host = build(1, 2)
+    memory = host.emulator.servos[0].memory
+    memory.restore({name: found})
+    settings = settings_of(family, host)
+    assert f"expected {value}" in settings.objection(name, settings.read(name))
+    settings.write(name, value)
+    assert settings.objection(name, settings.read(name)) == ""
+    host.emulator.brown_out(0)
+    assert memory[name] == value
+    assert host.emulator.servos[1].memory[name] == host.emulator.servos[1].memory.table[name].default
+
+
+@BOTH
+def test_what_is_in_ram_is_forgotten_with_the_supply(family, build, table):
+    host = build(1)
+    name, value = ("led", 1) if family is DYNAMIXEL else ("acceleration", 50)
+    settings_of(family, host).write(name, value)
+    assert host.emulator.servos[0].memory[name] == value
+    host.emulator.brown_out(0)
+    assert host.emulator.servos[0].memory[name] == 0
+
+
+@BOTH
+def test_the_torque_is_off_before_anything_is_written(family, build, table, written):
+    host = build(1, 2)
+    for bus_id in (1, 2):
+        host.write(bus_id, table["torque_enable"], 1)
+    settings = settings_of(family, host)
+    assert settings.torque is True
+    host.plant.taken()
+    written.clear()
+    settings.write("min_position", 5)
+    names = [name for name, _ in written]
+    assert written[names.index("torque_enable")][1] == 0
+    assert names.index("torque_enable") < names.index("min_position")
+    assert {call[:2] for call in host.plant.taken()} == {("release", 0)}
+    assert settings.torque is False
+    assert host.emulator.servos[1].memory["torque_enable"] == 1
+
+
+@BOTH
+def test_ram_is_not_written_under_torque_either(family, build, table):
+    host = build(1)
+    host.write(1, table["torque_enable"], 1)
+    settings_of(family, host).write("led" if family is DYNAMIXEL else "torque_limit", 1)
+    assert host.emulator.servos[0].memory["torque_enable"] == 0
+
+
+def test_the_lock_is_open_only_meanwhile(written):
+    host = feetech(1)
+    settings = settings_of(FEETECH, host)
+    written.clear()
+    settings.write("position_offset", 7)
+    kept = [pair for pair in written if pair[0] in ("eprom_lock", "position_offset")]
+    assert kept == [("eprom_lock", 0), ("position_offset", 7), ("eprom_lock", 1)]
+    written.clear()
+    settings.write("acceleration", 7)
+    assert "eprom_lock" not in dict(written)
+
+
+def test_the_lock_is_closed_again_when_the_value_does_not_take(monkeypatch):
+    host = feetech(1)
+    put = Memory.__setitem__
+    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: n == "resolution" or put(self, n, v))
+    with pytest.raises(BusError, match="resolution of the servo with id 1 stays 1 where 4 was written"):
+        settings_of(FEETECH, host).write("resolution", 4)
+    assert host.emulator.servos[0].memory["eprom_lock"] == 1
+
+
+@BOTH
+def test_what_moves_a_servo_or_belongs_to_another_command_is_not_written(family, build, table, written):
+    host = build(1)
+    settings = settings_of(family, host)
+    written.clear()
+    host.plant.taken()
+    refused = {name for name, s in settings.settings.items() if s.instead}
+    goals = {name for name in table.all if name.startswith("goal_")}
+    assert {"id", "baud_rate", "torque_enable", "goal_position", *goals} <= refused
+    assert ("eprom_lock" in refused) == ("eprom_lock" in table)
+    for name in refused:
+        for value in (table[name].low, table[name].high):
+            with pytest.raises(BusError, match="not written here"):
+                settings.write(name, value)
+    for name in ("present_position", "model_number", "moving"):
+        with pytest.raises(BusError, match="only be read"):
+            settings.write(name, 0)
+    assert {name for name, _ in written} <= {"present_position", "realtime_tick", "moving"}
+    assert host.plant.taken() == []
+
+
+@BOTH
+def test_bounds_are_kept(family, build, table):
+    settings = settings_of(family, build(1))
+    for name, setting in settings.settings.items():
+        if setting.writable and not setting.instead:
+            for value in (setting.low - 1, setting.high + 1):
+                with pytest.raises(BusError, match=f"expected {setting.low} to {setting.high}"):
+                    settings.write(name, value)
+
+
+def test_bits_that_say_how_a_servo_is_built_stay():
+    host = feetech(1)
+    settings = settings_of(FEETECH, host)
+    for value in (13, 12 ^ 2, 12 ^ 32, 12 ^ 64):
+        with pytest.raises(BusError, match="how the servo is built"):
+            settings.write("phase", value)
+    for value in (4, 8, 12 + 16):
+        settings.write("phase", value)
+        assert host.emulator.servos[0].memory["phase"] == value
+
+
+def test_what_the_servo_refuses_is_said_in_its_words():
+    host = dynamixel(1)
+    with pytest.raises(BusError, match="refuses operating_mode = 2: out of the register's range"):
+        settings_of(DYNAMIXEL, host).write("operating_mode", 2)
+
+
+@BOTH
+def test_what_is_read_back_decides_not_the_answer(family, build, table):
+    host = build(1, rng=np.random.default_rng(5))
+    settings = settings_of(family, host)
+    host.emulator.set_faults(LineFaults(drop=0.08))
+    for value in range(20):
+        settings.write("min_position", value)
+        assert host.emulator.servos[0].memory["min_position"] == value
+
+
+@BOTH
+def test_one_that_falls_silent_is_not_said_to_be_set(family, build, table, monkeypatch):
+    host = build(1)
+    settings = settings_of(family, host)
+    put = Memory.__setitem__
+
+    def die(self, name, value):
+        put(self, name, value)
+        if (name, value) == ("min_position", 3):
+            host.emulator.unplug(0)
+
+    monkeypatch.setattr(Memory, "__setitem__", die)
+    with pytest.raises(BusError, match="whether its min_position is 3 is not known"):
+        settings.write("min_position", 3)
+
+
+def test_a_late_answer_is_not_taken_for_the_one_about_another_register():
+    host = feetech(1)
+
+    class Slow(InProcessPort):
+        """Holds the first answer about `phase` back until something else is asked."""
+
+        late = b""
+
+        def read(self, now_ns):
+            data = super().read(now_ns)
+            if data and not self.late and data[5:6] == b"\x0c":
+                self.late, self.until_ns = data, now_ns + 150_000_000
+                return b""
+            if self.late and now_ns >= self.until_ns:
+                data, self.late = self.late + data, b"\xff"
+            return data
+
+    settings = FEETECH.settings(Slow(host.emulator, 1_000_000), VirtualPace(), {}, 1, model="", assumed=False)
+    assert (settings.read("phase"), settings.read("unload_mask")) == (12, 44)
+
+
+# --- wCK ---
+
+
+class Bench:
+    def __init__(self, model="wCK-1108", faults=None, wrap=lambda end: end, **how):
+        self.plant = ScriptedPlant(1)
+        self.emulator = AiMotorEmulator([ServoAddress(3, "a", model)], self.plant, **how)
+        self.written = []
+        bench = self
+
+        class Tapped(InProcessPort):
+            def write(self, data, now_ns):
+                bench.written.append(bytes(data))
+                super().write(data, now_ns)
+
+        self.port = Tapped(wrap(self.emulator), 57_600)
+
+    def settings(self, *, wck=1.0, assumed=False, bus_id=3):
+        return AIMOTOR.settings(self.port, VirtualPace(), {"wck": wck}, bus_id, model="", assumed=assumed)
+
+
+WCK_DELIVERED = {
+    "position_p_gain": 10, "position_d_gain": 35, "speed": 30, "acceleration": 100, "overload_code": 80,
+    "min_position": 0, "max_position": 254, "position_i_gain": 0, "outputs": 0, "analogue_input": 0, "motion_steps": 0,
+}  # fmt: skip
+
+
+def test_a_wck_says_its_parameters():
+    settings = Bench().settings()
+    assert settings.model == "wCK"
+    assert {name: settings.read(name) for name in settings.settings} == WCK_DELIVERED
+    assert settings.torque is None
+
+
+@pytest.mark.parametrize("name", [n for n in WCK_DELIVERED if n not in ("analogue_input", "motion_steps")])
+def test_a_wck_is_set_and_keeps_what_is_set_together(name):
+    bench = Bench()
+    settings = bench.settings()
+    setting = settings.settings[name]
+    for value in (setting.low, setting.high, (setting.low + setting.high) // 2):
+        settings.write(name, value)
+        assert {n: settings.read(n) for n in settings.settings} == WCK_DELIVERED | {name: value}
+    bench.emulator.supply(on=False)
+    bench.emulator.supply(on=True)
+    assert settings.read(name) == (value if setting.kept else 0)
+    for value in (setting.low - 1, setting.high + 1):
+        with pytest.raises(BusError, match="expected"):
+            settings.write(name, value)
+
+
+def test_a_wcks_torque_is_off_before_it_is_set():
+    bench = Bench()
+    bench.port.write(codec.encode_position(3, 2, 200), 0)
+    settings = bench.settings()
+    settings.write("speed", 7)
+    frames = bench.written
+    off = frames.index(codec.encode_passive(3))
+    assert all(frame[2] != 0x0D for frame in frames[:off] if len(frame) == codec.SET_BYTES)
+    assert bench.plant.commands()[-1] == ("release", 0)
+
+
+def test_a_wck_that_does_not_confirm_its_torque_off_is_not_set():
+    class Deaf(AiMotorEmulator):
+        __slots__ = ()
+
+        def receive(self, data, now_ns):
+            if data != codec.encode_passive(3):
+                super().receive(data, now_ns)
+
+    bench = Bench()
+    bench.port = InProcessPort(Deaf([ServoAddress(3, "a", "wCK-1108")], ScriptedPlant(1)), 57_600)
+    settings = bench.settings()
+    with pytest.raises(BusError, match="does not confirm that its torque is off: nothing was written"):
+        settings.write("speed", 7)
+    assert settings.read("speed") == 30
+
+
+def test_a_wck_on_a_line_that_loses_bytes_is_set_or_said_not_to_be():
+    good = 0
+    for seed in range(20):
+        bench = Bench(fault_rng=np.random.default_rng(seed))
+        settings = bench.settings()
+        bench.emulator.set_faults(LineFaults(drop=0.03))
+        try:
+            settings.write("max_position", 180)
+        except BusError:
+            continue
+        good += 1
+        bench.emulator.set_faults(LineFaults())
+        assert settings.read("max_position") == 180
+        assert settings.read("min_position") == 0
+    assert good >= 15
+
+
+def test_nothing_is_sent_to_ai_motors_unless_somebody_wants_to_try():
+    bench = Bench("1001")
+    with pytest.raises(BusError, match="say --assumed"):
+        bench.settings(wck=0.0)
+    assert bench.written == []
+    with pytest.raises(BusError, match="does not show to be a wCK"):
+        bench.settings(wck=1.0)
+    settings = bench.settings(wck=0.0, assumed=True)
+    assert settings.read("resolution") is None
+    with pytest.raises(BusError, match="nothing was written"):
+        settings.write("position_p_gain", 20)
+    commands = {frame[2] for frame in bench.written if len(frame) == codec.SET_BYTES}
+    assert commands <= {0xC9, 0x0C, 0x0E}
+
+
+def test_a_wck_is_never_told_what_an_ai_motor_is_assumed_to_understand():
+    bench = Bench("wCK-1111")
+    with pytest.raises(BusError, match="say so with wck=1"):
+        bench.settings(wck=0.0, assumed=True)
+    assert all(frame[2] == 0xC9 for frame in bench.written if len(frame) == codec.SET_BYTES)
+
+
+def test_gains_of_an_ai_motor_are_read_by_a_request_that_renames_no_wck():
+    settings = Bench("1001")
+    tried = settings.settings(wck=0.0, assumed=True)
+    tried.read("position_p_gain")
+    (frame,) = {frame for frame in settings.written if frame[2:3] == b"\x0c"}
+    assert frame[3:5] == b"\x03\x03"
+
+
+def test_an_ai_motor_that_has_the_assumed_commands_is_set_by_them():
+    class Like(AiMotorEmulator):
+        """Answers as the AI motor is assumed to."""
+
+        __slots__ = ("kept",)
+
+        def receive(self, data, now_ns):
+            if len(data) != codec.SET_BYTES or data[2] == 0xC9:
+                super().receive(data, now_ns)
+                return
+            if data[2] in (0x09, 0x0F, 0x11):
+                self.kept[data[2]] = data[3:5]
+            reads = {0x0C: 0x09, 0x10: 0x0F, 0x12: 0x11, 0x0E: 0x0E}
+            self._deliver(self.kept[reads.get(data[2], data[2])], now_ns + 2_000_000)
+
+    bench = Bench("1001")
+    like = Like([ServoAddress(3, "a", "1001")], ScriptedPlant(1))
+    like.kept = {0x09: b"\x0a\x23", 0x0F: b"\x50\x50", 0x11: b"\x00\xfe", 0x0E: b"\x01\x01"}
+    bench.port = InProcessPort(like, 57_600)
+    settings = bench.settings(wck=0.0, assumed=True)
+    assert settings.read("resolution") == 1
+    settings.write("position_d_gain", 50)
+    settings.write("min_position", 10)
+    settings.write("overload_code", 92)
+    assert like.kept == {0x09: b"\x0a\x32", 0x0F: b"\x5c\x5c", 0x11: b"\x0a\xfe", 0x0E: b"\x01\x01"}
