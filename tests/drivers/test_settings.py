@@ -9,9 +9,11 @@ from drivers.aimotor import FAMILY as AIMOTOR
 from drivers.aimotor import codec
 from drivers.aimotor.emulator import AiMotorEmulator
 from drivers.bench import VirtualPace
+from drivers.bus import READ_ONLY
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.dynamixel.table import XM430_W350
 from drivers.errors import BusError
+from drivers.factory import bus_on_port, parse_line
 from drivers.faults import LineFaults
 from drivers.feetech.family import FAMILY as FEETECH
 from drivers.feetech.table import STS3215
@@ -282,6 +284,32 @@ def test_a_late_answer_is_not_taken_for_the_one_about_another_register():
 
     settings = FEETECH.settings(Slow(host.emulator, 1_000_000), VirtualPace(), {}, 1, model="", assumed=False)
     assert (settings.read("phase"), settings.read("unload_mask")) == (12, 44)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "dynamixel:///dev/ttyUSB0?baud=1000000&fast=1",
+        "feetech:///dev/nuc/left?baud=115200&timeout_us=1500.5",
+        "aimotor:///dev/ttyUSB0?baud=57600",
+    ],
+)
+def test_the_url_of_a_line_is_told_again_as_it_can_be_typed(url):
+    assert parse_line(url).url == url
+    plain = parse_line(url.partition("?")[0])
+    assert parse_line(plain.url) == plain
+
+
+def test_a_refused_servo_is_named_the_command_on_its_own_line():
+    host = feetech(2)
+    host.emulator.servos[0].memory.restore({"position_offset": 700})
+    spec = parse_line("feetech:///dev/ttyACM0?echo=0&baud=1000000")
+    bus = bus_on_port(spec, host.port, [ServoAddress(2, "knee")])
+    for now_ns in range(0, 200_000_000, 50_000_000):
+        bus.start(now_ns, [READ_ONLY])
+        bus.run_until(now_ns + 49_000_000)
+    (why,) = bus.refusals
+    assert "`nuc bus set 'feetech:///dev/ttyACM0?baud=1000000&echo=0' 2 position_offset 0`" in why
 
 
 # --- wCK ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -110,3 +111,22 @@ def test_an_id_is_given_and_taken_back(servos: Servos) -> None:
     insist(servos, "ping", "--ids", "0,1,2,9", "--count", "3")
     insist(servos, "set-id", "--id", "9", "--to", "3", "--yes")
     insist(servos, "ping", "--ids", "0-3", "--count", "3")
+
+
+def test_a_setting_is_read_set_and_kept(servos: Servos) -> None:
+    if servos.family == "aimotor":
+        done = nuc(servos, "set", "3", "position_p_gain", "12", "--yes")
+        assert (done.returncode, "wck=1" in done.stderr) == (1, True)
+        return
+    before = {row["register"]: row["value"] for row in insist(servos, "set", "3")["registers"]}
+    assert (before["id"], before["position_offset"]) == (3, 0)
+    insist(servos, "set", "3", "position_offset", "-100", "--yes")
+    done = nuc(servos, "move", "--ids", "3", "--model", servos.model, "--by", "5deg")
+    assert done.returncode == 1
+    said = done.stderr.partition("`")[2].partition("`")[0]
+    mended = subprocess.run(
+        [*NUC[:-1], *shlex.split(said)[1:], "--yes"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert mended.returncode == 0, mended.stderr
+    after = {row["register"]: row["value"] for row in insist(servos, "set", "3")["registers"]}
+    assert {n for n, v in after.items() if before[n] != v} <= {n for n in after if n.startswith("present_")}
