@@ -5,7 +5,7 @@ The neighbours' positions are near each other, so that nobody could tell them ap
 
 import pytest
 from emulated import MS, REPLY_NS, REQUEST_NS, TURN_NS, Polled
-from test_pipelining import BYTE_NS, CYCLE_NS, FAR, TRUTH, at_bytes, crowd, cycle, faulty_rig, warm_up
+from pipelines import BYTE_NS, CYCLE_NS, FAR, TRUTH, at_bytes, crowd, cycle, faulty_rig, warm_up
 
 from drivers.aimotor.pipelined import GOOD_CYCLES
 from drivers.servo import ReplyStatus
