@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from drivers.factory import find_family
 from nuc_engine.cli.app import app
 from tests.cli.bench_table import FRAMED, URL, WCK, Table, data
 from tests.cli.conftest import Nuc
@@ -174,6 +175,33 @@ def test_who_is_not_there_does_not_take_it_or_is_another_is_status_1(nuc: Nuc, t
         assert (found["ok"], said in found["errors"][0]) == (False, True)
     bench.emulator.unplug(0)
     assert nuc("bus", "set", DXL, "1", "led", "1").exit_code == 1
+
+
+def test_the_way_back_is_not_told_where_there_is_none(nuc: Nuc, table: Callable[..., Table]) -> None:
+    bench = table(1, model="XM430-W350", family="dynamixel")
+    memory_of(bench)["bus_watchdog"] = -1
+    said = nuc("bus", "set", DXL, "1", "bus_watchdog", "0").stdout
+    assert "bus_watchdog is 0 now (was -1), until its power goes\n" in said
+    assert "back again" in nuc("bus", "set", DXL, "1", "led", "1").stdout
+
+
+def test_a_family_that_says_nothing_of_settings_is_said_to(
+    nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(1, model="XM430-W350", family="dynamixel")
+    family = find_family("dynamixel")
+
+    class Plain:
+        """The family without what it has besides."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "settings":
+                raise AttributeError(name)
+            return getattr(family, name)
+
+    monkeypatch.setattr("drivers.factory.find_family", lambda _: Plain())
+    result = nuc("bus", "set", DXL, "1")
+    assert (result.exit_code, "nothing is known of what dynamixel servos can be set to" in result.stderr) == (1, True)
 
 
 def test_values_are_taken_in_other_bases(nuc: Nuc, table: Callable[..., Table]) -> None:

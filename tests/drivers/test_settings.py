@@ -19,6 +19,7 @@ from drivers.feetech.family import FAMILY as FEETECH
 from drivers.feetech.table import STS3215
 from drivers.framed.emulator_memory import Memory
 from drivers.inprocess import InProcessPort
+from drivers.port import NEVER
 from drivers.servo import ServoAddress
 from drivers.settings import WithSettings
 
@@ -269,21 +270,37 @@ def test_a_late_answer_is_not_taken_for_the_one_about_another_register():
     host = feetech(1)
 
     class Slow(InProcessPort):
-        """Holds the first answer about `phase` back until something else is asked."""
+        """Holds the first answer about `phase` back: for 150 ms, or until something else is asked."""
 
-        late = b""
+        held, until_ns = b"", None
+
+        def write(self, data, now_ns):
+            super().write(data, now_ns)
+            if self.until_ns is None and data[4:6] == b"\x02\x12":
+                self.until_ns = now_ns + 150_000_000
+            elif self.until_ns:
+                self.until_ns = min(self.until_ns, now_ns)
 
         def read(self, now_ns):
             data = super().read(now_ns)
-            if data and not self.late and data[5:6] == b"\x0c":
-                self.late, self.until_ns = data, now_ns + 150_000_000
+            if self.until_ns and now_ns < self.until_ns:
+                self.held += data
                 return b""
-            if self.late and now_ns >= self.until_ns:
-                data, self.late = self.late + data, b"\xff"
+            data, self.held = (self.held, b"") if self.held else (data, b"")
             return data
 
-    settings = FEETECH.settings(Slow(host.emulator, 1_000_000), VirtualPace(), {}, 1, model="", assumed=False)
-    assert (settings.read("phase"), settings.read("unload_mask")) == (12, 44)
+        def ready_ns(self, expected):
+            return self.until_ns if self.held else super().ready_ns(expected)
+
+        def flush_input(self, now_ns):
+            if self.until_ns and now_ns >= self.until_ns:
+                self.held = b""
+            return super().flush_input(now_ns)
+
+    port = Slow(host.emulator, 1_000_000)
+    settings = FEETECH.settings(port, VirtualPace(), {}, 1, model="", assumed=False)
+    assert (settings.read("phase"), settings.read("unload_mask"), port.held) == (12, 44, b"")
+    assert port.until_ns
 
 
 @pytest.mark.parametrize(
@@ -387,6 +404,22 @@ def test_a_wck_that_does_not_confirm_its_torque_off_is_not_set():
     with pytest.raises(BusError, match="does not confirm that its torque is off: nothing was written"):
         settings.write("speed", 7)
     assert settings.read("speed") == 30
+
+
+def test_a_wck_that_says_it_obeys_and_does_not_is_found_out():
+    class Liar(AiMotorEmulator):
+        __slots__ = ()
+
+        def receive(self, data, now_ns):
+            if len(data) == codec.SET_BYTES and data[2] == 0x0D:
+                self._deliver(data[3:5], now_ns + 2_000_000)
+            else:
+                super().receive(data, now_ns)
+
+    bench = Bench()
+    bench.port = InProcessPort(Liar([ServoAddress(3, "a", "wCK-1108")], ScriptedPlant(1)), 57_600)
+    with pytest.raises(BusError, match="speed of id 3 does not become 7: it says speed 30, acceleration 100"):
+        bench.settings().write("speed", 7)
 
 
 def test_a_wck_on_a_line_that_loses_bytes_is_set_or_said_not_to_be():
