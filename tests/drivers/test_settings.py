@@ -19,7 +19,6 @@ from drivers.feetech.family import FAMILY as FEETECH
 from drivers.feetech.table import STS3215
 from drivers.framed.emulator_memory import Memory
 from drivers.inprocess import InProcessPort
-from drivers.port import NEVER
 from drivers.servo import ServoAddress
 from drivers.settings import WithSettings
 
