@@ -1,38 +1,15 @@
 """Emulated X servos: what their registers do."""
 
 import pytest
+from dynamixel_rig import STALL_A, STALL_N_M, XM, driven, reg
 from framed_servos import MS, dynamixel
 
-from drivers.dynamixel.codec import BULK_READ, BULK_WRITE, DIALECT, FAST_SYNC_READ, split_fast
-from drivers.dynamixel.emulator import (
-    ACCESS,
-    ALERT,
-    FACTORY_RESET,
-    INSTRUCTION,
-    LENGTH,
-    LIMIT,
-    OVERLOAD_NS,
-    RANGE,
-)
-from drivers.dynamixel.table import DEFAULT_TURNAROUND_NS, MODELS, TABLES
+from drivers.dynamixel.codec import DIALECT
+from drivers.dynamixel.emulator import ACCESS, ALERT, INSTRUCTION, LENGTH, LIMIT, RANGE
+from drivers.dynamixel.table import DEFAULT_TURNAROUND_NS
 from drivers.errors import BusError
-from drivers.framed.emulator_groups import FAST_BULK_READ
-from drivers.framed.packet import BROADCAST, PING, READ, REBOOT
-from drivers.framed.registers import Register
+from drivers.framed.packet import PING, READ
 from drivers.port import wire_ns
-
-XM = "XM430-W350"
-STALL_N_M, STALL_A = MODELS[XM].stall_torque_n_m, MODELS[XM].stall_current_a
-
-
-def reg(name: str, model: str = XM) -> Register:
-    return TABLES[model][name]
-
-
-def driven(host, bus_id=1):
-    assert host.write(bus_id, reg("torque_enable"), 1) == 0
-    host.plant.taken()
-    return host
 
 
 @pytest.mark.parametrize(("model", "number"), [("XL330-M288", 1200), ("XL430-W250", 1060), (XM, 1020)])
@@ -55,70 +32,6 @@ def test_the_sheets_examples_are_answered_as_printed():
     assert host.plant.goals()[-1] == ("drive", 0, 512)
     assert host.send(bytes.fromhex("FF FF FD 00 01 06 00 03 62 00 05 68 E4")) == done
     assert host.read(1, reg("bus_watchdog")) == 5
-
-
-def test_several_answer_one_after_the_other_or_in_one_packet():
-    host = dynamixel(1, 2)
-    host.plant.put(0, ticks=166)
-    host.plant.put(1, ticks=2079)
-    assert host.sync_read((1, 2), reg("present_position")) == {1: 166, 2: 2079}
-    reply = host.send(bytes.fromhex("FF FF FD 00 FE 09 00 8A 84 00 04 00 01 02 4D 72"))
-    assert reply == bytes.fromhex("FF FF FD 00 FE 11 00 55 00 01 A6 00 00 00 74 3B 00 02 1F 08 00 00 1C 36")
-
-
-def test_a_packet_of_all_breaks_off_behind_who_is_missing():
-    host = dynamixel(1, 2)
-    request = DIALECT.instruction(BROADCAST, FAST_SYNC_READ, host.number(132, 4) + bytes((1, 2)))
-    whole = host.send(request)
-    host.emulator.unplug(1)
-    assert host.send(request) == whole[:16]
-    host.emulator.unplug(0)
-    assert host.send(request) == b""
-
-
-def test_two_with_one_id_spoil_the_packet_of_all():
-    host = dynamixel(1, 2, 3)
-    for servo, ticks in enumerate((0x155, 0x2AA, 5)):
-        host.plant.put(servo, ticks=ticks)
-    host.emulator.answer_as(1, 1)
-    request = DIALECT.instruction(BROADCAST, FAST_SYNC_READ, host.number(132, 4) + bytes((1, 3)))
-    parser = DIALECT.parser(status=True)
-    assert parser.feed(host.send(request)) == []
-    assert parser.bad_checksums == 1
-
-
-def test_bulk_requests_ask_and_tell_each_its_own():
-    host = dynamixel(1, 2)
-    host.plant.put(1, ticks=77)
-    params = b"\x02" + host.number(132, 4) + b"\x01" + host.number(0, 2)
-    statuses = host.ask(BROADCAST, BULK_READ, params)
-    assert [(status.bus_id, status.params) for status in statuses] == [(2, b"\x4d\0\0\0"), (1, b"\xfc\x03")]
-    (whole,) = host.ask(BROADCAST, FAST_BULK_READ, params)
-    assert whole.bus_id == BROADCAST
-    led, gain = reg("led"), reg("position_p_gain")
-    params = b"\x01" + host.number(led.address, 1) + b"\x01" + b"\x02" + host.number(gain.address, 2) + b"\x64\x00"
-    assert host.ask(BROADCAST, BULK_WRITE, params) == []
-    assert (host.read(1, led), host.read(2, gain)) == (1, 100)
-    host.ask(BROADCAST, BULK_WRITE, params[:-1])
-    host.ask(BROADCAST, BULK_READ, params[:4])
-    assert split_fast(whole, 4, 2) == []
-
-
-def test_a_ping_for_all_is_answered_in_the_order_of_ids():
-    host = dynamixel(20, 3, 9)
-    statuses = host.ask(BROADCAST, PING, wait_ns=1000 * MS)
-    assert [status.bus_id for status in statuses] == [3, 9, 20]
-    now = host.now_ns
-    host.port.write(DIALECT.instruction(BROADCAST, PING), now)
-    slot = wire_ns(14, 1_000_000) + 508_000
-    begins = now + wire_ns(10, 1_000_000) + 500_000 + DEFAULT_TURNAROUND_NS
-    assert host.port.ready_ns(14) == begins + 3 * slot + wire_ns(14, 1_000_000)
-    assert host.port.ready_ns(42) == begins + 20 * slot + wire_ns(14, 1_000_000)
-    host.now_ns += 1000 * MS
-    host.port.read(host.now_ns)
-    host.emulator.answer_as(0, 3)
-    reply = host.send(DIALECT.instruction(BROADCAST, PING), 1000 * MS)
-    assert [packet.bus_id for _, packet in DIALECT.parser(status=True).feed(reply)] == [3, 9]
 
 
 def test_as_delivered_a_status_waits_half_a_millisecond():
@@ -329,145 +242,6 @@ def test_a_goal_may_turn_the_torque_on():
     assert host.read(1, reg("torque_enable")) == 1
 
 
-# --- the bus watchdog ---
-
-
-def test_silence_stops_a_servo_and_goals_are_refused_until_it_is_told_0():
-    host = driven(dynamixel(1, 2))
-    host.write(1, reg("goal_position"), 2000)
-    host.write(1, reg("profile_velocity"), 7)
-    host.write(1, reg("bus_watchdog"), 5)
-    heard = host.emulator.servos[0].fed_ns
-    host.plant.taken()
-    host.plant.put(0, ticks=1400)
-    host.emulator.chatter(heard + 100 * MS, heard + 100 * MS)
-    assert host.plant.taken() == []
-    host.emulator.chatter(heard + 100 * MS + 1, heard + 101 * MS)
-    assert host.plant.goals() == [("drive", 0, 1400)]
-    assert host.plant.now_ns == heard + 100 * MS
-    host.now_ns = heard + 150 * MS
-    assert host.read(1, reg("bus_watchdog")) == -1
-    assert host.read(1, reg("torque_enable")) == 1
-    assert host.read(1, reg("profile_velocity")) == 0
-    goals = ("goal_pwm", "goal_current", "goal_velocity", "goal_position")
-    assert {host.write(1, reg(name), 1) for name in goals} == {RANGE}
-    assert host.write(1, reg("bus_watchdog"), 5) == RANGE
-    assert host.write(1, reg("bus_watchdog"), 0) == 0
-    host.plant.taken()
-    assert host.write(1, reg("goal_position"), 1800) == 0
-    assert host.plant.goals() == [("drive", 0, 1800)]
-
-
-def test_the_watchdog_bites_before_a_request_that_comes_too_late():
-    host = driven(dynamixel(1))
-    host.write(1, reg("bus_watchdog"), 1)
-    host.now_ns += 100 * MS
-    assert host.write(1, reg("goal_position"), 1800) == RANGE
-
-
-def test_any_request_feeds_it():
-    host = driven(dynamixel(1, 2))
-    host.write(1, reg("bus_watchdog"), 2)
-    for _ in range(10):
-        assert len(host.ping(2)) == 1
-    assert host.read(1, reg("bus_watchdog")) == 2
-    for _ in range(3):
-        host.send(b"\x00" * 8)
-    assert host.read(1, reg("bus_watchdog")) == -1
-
-
-def test_without_torque_nobody_watches():
-    host = dynamixel(1)
-    host.write(1, reg("bus_watchdog"), 1)
-    host.now_ns += 500 * MS
-    assert host.read(1, reg("bus_watchdog")) == 1
-    host.write(1, reg("torque_enable"), 1)
-    host.emulator.unplug(0)
-    host.plant.taken()
-    host.emulator.chatter(host.now_ns + 500 * MS, host.now_ns + 500 * MS)
-    assert host.plant.taken() == []
-
-
-# --- shutdown and restart ---
-
-
-def test_a_shutdown_takes_the_torque_off_until_a_reboot():
-    host = driven(dynamixel(1))
-    host.emulator.trip(0)
-    assert host.plant.goals() == [("release", 0)]
-    assert host.ping(1)[0].error == ALERT
-    assert host.read(1, reg("hardware_error")) == 0x20
-    assert host.write(1, reg("torque_enable"), 1) == ALERT | ACCESS
-    assert host.write(1, reg("goal_position"), 5) == ALERT
-    (status,) = host.ask(1, REBOOT)
-    assert status.error == 0
-    assert host.plant.goals() == [("release", 0)]
-    driven(host)
-    host.emulator.trip(0)
-    host.emulator.trip(0, tripped=False)
-    assert host.write(1, reg("torque_enable"), 1) == 0
-
-
-def overloaded(host):
-    """Read under a high current for longer than servos bear; return the hardware error."""
-    host.plant.put(0, a=0.95 * STALL_A)
-    for _ in range(OVERLOAD_NS // (20 * MS) + 2):
-        host.read(1, reg("present_current"))
-    return host.read(1, reg("hardware_error"))
-
-
-def test_current_for_too_long_shuts_down():
-    assert overloaded(driven(dynamixel(1))) == 0x20
-    host = dynamixel(1)
-    host.write(1, reg("shutdown"), 4)
-    assert overloaded(driven(host)) == 0
-    host = driven(dynamixel(1))
-    for k in range(200):
-        host.plant.put(0, a=(0.95 if k % 40 else 0.5) * STALL_A)
-        host.read(1, reg("present_current"))
-    assert host.read(1, reg("hardware_error")) == 0
-
-
-def test_torque_does_not_come_on_in_an_overload():
-    host = dynamixel(1)
-    host.emulator.set_overload(0.5)
-    host.plant.put(0, a=1.0)
-    host.write(1, reg("torque_enable"), 1)
-    assert host.read(1, reg("torque_enable")) == 0
-    assert host.plant.taken()[-1] == ("release", 0)
-
-
-def test_settings_outlast_the_supply_and_the_rest_does_not():
-    host = dynamixel(1)
-    host.write(1, reg("current_limit"), 700)
-    host.write(1, reg("position_p_gain"), 5)
-    host.write(1, reg("status_level"), 1)
-    host.emulator.supply(on=False)
-    host.emulator.supply(on=True)
-    assert host.read(1, reg("current_limit")) == host.read(1, reg("goal_current")) == 700
-    assert host.read(1, reg("position_p_gain")) == 800
-    assert host.read(1, reg("status_level")) == 2
-
-
-@pytest.mark.parametrize(("what", "bus_id", "rate"), [(0x02, 4, 3), (0x01, 4, 1), (0xFF, 1, 1)])
-def test_factory_reset(what, bus_id, rate):
-    host = dynamixel(4)
-    host.write(4, reg("return_delay"), 3)
-    host.write(4, reg("current_limit"), 700)
-    assert len(host.ask(4, FACTORY_RESET, bytes((what,)))) == 1
-    host.emulator.baud = 1_000_000 if rate == 3 else 57_600
-    replies = host.send(DIALECT.instruction(bus_id, READ, host.number(0, 40)), 100 * MS)
-    ((_, status),) = DIALECT.parser(status=True).feed(replies)
-    assert (status.params[7], status.params[8], status.params[9]) == (bus_id, rate, 250)
-    assert int.from_bytes(status.params[38:40], "little") == 1193
-
-
-def test_a_factory_reset_of_what_is_no_instruction():
-    host = dynamixel(4)
-    (status,) = host.ask(4, FACTORY_RESET, b"\x05")
-    assert status.error == INSTRUCTION
-
-
 def test_a_write_may_wait_for_the_action():
     host = driven(dynamixel(1))
     (status,) = host.ask(1, 4, host.number(116) + reg("goal_position").encode(1500))
@@ -476,9 +250,6 @@ def test_a_write_may_wait_for_the_action():
     assert host.plant.taken() == []
     assert len(host.ask(1, 5)) == 1
     assert host.plant.goals() == [("drive", 0, 1500)]
-
-
-# --- indirect addresses ---
 
 
 @pytest.mark.parametrize(("model", "data"), [("XL330-M288", 208), ("XL430-W250", 224), (XM, 224)])
@@ -514,11 +285,3 @@ def test_each_model_has_its_rates():
     assert len(dynamixel(1, model=XM, baud=4_500_000).ping(1)) == 1
     with pytest.raises(BusError, match="4000000"):
         dynamixel(1, model="XL330-M288", baud=4_500_000)
-
-
-def test_an_answer_no_packet_could_hold_is_not_given():
-    host = dynamixel(1)
-    request = DIALECT.instruction(BROADCAST, FAST_SYNC_READ, host.number(132, 5000) + bytes((1, 254)))
-    assert host.send(request) == b""
-    request = DIALECT.instruction(BROADCAST, FAST_SYNC_READ, host.number(132, 4) + bytes((1, 254)))
-    assert len(host.send(request)) == 16
