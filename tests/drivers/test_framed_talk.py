@@ -5,9 +5,10 @@ from emulated import Polled
 from framed_rig import FAMILIES, both
 from framed_servos import MS
 
+from drivers.dynamixel.codec import fast_status
 from drivers.errors import PortGoneError
 from drivers.framed import requests
-from drivers.framed.packet import SYNC_READ
+from drivers.framed.packet import SYNC_READ, Packet
 from drivers.framed.talk import Exchange, Talk
 from drivers.inprocess import InProcessPort
 from drivers.port import wire_ns
@@ -186,3 +187,32 @@ def test_what_nobody_answers_and_could_not_be_said_is_over_at_once(family):
     assert wire.talk.busy
     assert wire.talk.wake_ns == done_ns
     assert wire.talk.proceed(done_ns)
+
+
+@both
+def test_behind_what_nobody_answers_a_question_has_its_time_when_the_line_is_free(family):
+    wire = Wire(family)
+    goals = bytes(100)
+    wire.begin(Exchange(goals), wire.read(1))
+    assert [at_ns for at_ns, _ in wire.said] == [0, 0]
+    early_ns = wire.status(1, 7, 8, at_ns=wire_ns(len(goals), BAUD) // 2)
+    wire.talk.proceed(early_ns)
+    assert wire.talk.stray_bytes == wire.dialect.status_bytes(2)
+    assert wire.talk.run_until(FAR) == wire_ns(len(goals), BAUD) + wire.silence_of(1)
+
+
+def test_a_packet_of_several_that_is_late_is_counted_by_its_bytes():
+    wire = Wire("dynamixel")
+    fast = FAMILIES["dynamixel"][0].fast
+    request = requests.sync_read(wire.dialect, (1, 2), 30, 2, fast.instruction)
+    wire.begin(Exchange(request, (1, 2), 2, fast=fast), wire.read(1))
+    reply_bytes = fast.head + 2 * (fast.each + 2)
+    over_ns = wire_ns(len(request), BAUD) + wire_ns(reply_bytes, BAUD) + TIMEOUT_NS
+    wire.talk.run_until(over_ns)
+    packet = fast_status([Packet(k, -1, bytes((k, k)), 0) for k in (1, 2)])
+    wire.port.deliver(packet, over_ns + MS)
+    late_ns = over_ns + MS + wire_ns(len(packet), BAUD)
+    wire.talk.proceed(late_ns)
+    assert wire.talk.stray_bytes == len(packet)
+    wire.talk.run_until(FAR)
+    assert len(wire.said) == 2
