@@ -148,7 +148,7 @@ class FeetechServo(FramedServo):
 
     def overload(self) -> tuple[float, int] | None:
         """Return the share of full drive and the time the registers name, where they unload for it at all."""
-        if self._overloaded or not self.memory["unload_mask"] >> OVERLOAD_BIT & 1:
+        if not self.memory["unload_mask"] >> OVERLOAD_BIT & 1:
             return None
         return self.memory["overload_torque"] / 100.0, self.memory["overload_time"] * 10_000_000
 

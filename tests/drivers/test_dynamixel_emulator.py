@@ -153,6 +153,14 @@ def test_gain_and_limits_are_what_the_plant_is_told():
     assert host.plant.taken()[-1][-1] == pytest.approx(0.2 * STALL_N_M)
 
 
+def test_no_goal_goes_beyond_a_limit_that_was_lowered_after_it():
+    host = dynamixel(1)
+    assert host.write(1, reg("pwm_limit"), 177) == 0
+    assert host.read(1, reg("goal_pwm")) == 885
+    assert host.write(1, reg("torque_enable"), 1) == 0
+    assert host.plant.taken()[-1][-1] == pytest.approx(0.2 * STALL_N_M)
+
+
 def test_in_mode_5_the_goal_current_bounds_the_torque():
     host = dynamixel(1)
     host.write(1, reg("operating_mode"), 5)

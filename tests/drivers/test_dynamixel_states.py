@@ -87,16 +87,26 @@ def test_a_shutdown_takes_the_torque_off_until_a_reboot():
     assert host.write(1, reg("torque_enable"), 1) == 0
 
 
-def overloaded(host):
+def test_in_a_shutdown_torque_may_be_taken_off_and_no_goal_brings_it_on():
+    host = dynamixel(1)
+    host.write(1, reg("drive_mode"), 8)
+    host.emulator.trip(0)
+    assert host.write(1, reg("torque_enable"), 0) == ALERT
+    assert host.write(1, reg("goal_position"), 1200) == ALERT
+    assert host.read(1, reg("torque_enable")) == 0
+    assert {call[0] for call in host.plant.goals()} == {"release"}
+
+
+def overloaded(host, share=0.95):
     """Read under a high current for longer than servos bear; return the hardware error."""
-    host.plant.put(0, a=0.95 * STALL_A)
+    host.plant.put(0, a=share * STALL_A)
     for _ in range(OVERLOAD_NS // (20 * MS) + 2):
         host.read(1, reg("present_current"))
     return host.read(1, reg("hardware_error"))
 
 
 def test_current_for_too_long_shuts_down():
-    assert overloaded(driven(dynamixel(1))) == 0x20
+    assert overloaded(driven(dynamixel(1))) == overloaded(driven(dynamixel(1)), -0.95) == 0x20
     host = dynamixel(1)
     host.write(1, reg("shutdown"), 4)
     assert overloaded(driven(host)) == 0
