@@ -174,7 +174,7 @@ class Cycle:
 
         One that is not found as it was left is inspected.
         """
-        slots = [slot for slot in self._armed() if slot.checked and not slot.doubt]
+        slots = self._armed()
         if not slots:
             return
         torque, *rest = self._arming.spans(slots)

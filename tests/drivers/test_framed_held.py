@@ -1,5 +1,7 @@
 """What servos with registers were told with their torque, and whether they hold it, on a line that garbles."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from framed_rig import FAMILIES, FAR, OK, START, Leg, both
@@ -143,6 +145,47 @@ def test_a_setting_that_changes_under_torque_is_found_by_the_watch(family, name,
         leg.cycle(START + 3)
     assert [leg.memory(k)[name] for k in range(4)] == [value] * 4
     assert leg.driven() == dict.fromkeys(range(4), START + 3)
+    assert leg.bus.counts["restarts"] == 1
+
+
+@both
+def test_the_torque_is_looked_at_most_often(family):
+    leg = Leg(family, addresses=stiff((1, 2, 3, 4)))
+    leg.go(START)
+    leg.requests()
+    torque, width = leg.layout.register("torque_enable").address, leg.layout.dialect.address_bytes
+    looks = []
+    for cycle in range(2 * WATCHED):
+        leg.cycle(START)
+        for packet in leg.requests():
+            if packet.instruction == SYNC_READ:
+                first, length = (int.from_bytes(packet.params[k : k + width], "little") for k in (0, width))
+                looks += [cycle] * (first <= torque < first + length)
+    assert len(looks) == 2 * WATCHED // WATCH_CYCLES
+    assert {after - before for before, after in pairwise(looks)} == {WATCH_CYCLES}
+
+
+@both
+def test_a_look_that_nobody_answers_is_taken_again_at_once(family):
+    leg = Leg(family, addresses=stiff((1, 2, 3, 4)))
+    leg.go(START)
+    torque, width = leg.layout.register("torque_enable").address, leg.layout.dialect.address_bytes
+    lost = []
+
+    def change(data):
+        for _, packet in leg.layout.dialect.parser(status=False).feed(data):
+            if packet.instruction == SYNC_READ and int.from_bytes(packet.params[:width], "little") <= torque:
+                lost.append(packet)
+        return b"" if len(lost) == 1 else data
+
+    leg.emulator.brown_out(2)
+    leg.port.change = change
+    leg.plant.calls.clear()
+    for _ in range(WATCH_CYCLES):
+        leg.cycle(START)
+        if lost:
+            break
+    assert len(lost) > 1
     assert leg.bus.counts["restarts"] == 1
 
 
