@@ -171,7 +171,7 @@ def own_windows(bout: Bout) -> tuple[BehaviourWindow, ...]:
     """
     found: list[BehaviourWindow] = []
     for window in windows_of_bout(bout.folder, bout.end_s - bout.shifted_s):
-        begin_s, end_s = window.begin_s + bout.shifted_s, min(window.end_s + bout.shifted_s, bout.end_s)
+        begin_s, end_s = window.begin_s + bout.shifted_s, window.end_s + bout.shifted_s
         if bout.begin_s - begin_s > CUT_S:
             begin_s = bout.begin_s
         if begin_s < end_s:

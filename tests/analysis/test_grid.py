@@ -57,6 +57,14 @@ def test_times_may_be_given(made_up: Bout) -> None:
     np.testing.assert_array_equal(table.column(one.joints[0].action), [math.nan, DEP, math.nan])
 
 
+def test_a_record_at_a_multiple_of_the_period_is_on_the_grid_whatever_the_last_bit_says(made_up: Bout) -> None:
+    # 1.1 / 0.1 is a little more than 11 and 1.4 / 0.1 a little less than 14.
+    one = small(made_up)
+    log = replace(one.motor, t_s=np.array([1.1, 1.4]))
+    one = replace(one, sensors=log, states=log, muscles=log, motor=log)
+    np.testing.assert_allclose(one.on_grid(0.1).t_s, [1.1, 1.2, 1.3, 1.4])
+
+
 def test_gaps_are_not_bridged_when_they_are_long(made_up: Bout) -> None:
     one = small(made_up)
     wide = one.on_grid(np.array([0.0, 0.5, 1.0, 1.25, 2.0]), max_gap_s=0.5)

@@ -93,6 +93,7 @@ def test_a_window_shorter_than_its_settling_says_so(made_up: Bout) -> None:
     (stats,) = bout_stats(made_up, [BehaviourWindow("short", None, 5.0, 6.0)])
     assert stats.kind == "not judged"
     assert "3 s left out" in stats.why_not
+    assert stats.steady == (6.0, 6.0)
     assert any("nothing" in line for line in table_lines([("short", stats)]))
 
 
@@ -135,6 +136,14 @@ def test_the_mean_step_is_the_step(made_up: Bout) -> None:
         cycle.joint("knee")
 
 
+def test_the_mean_touch_down_is_that_of_the_steps_that_were_recorded(made_up: Bout) -> None:
+    steps = detect_steps(made_up.tracks())
+    late = np.where(steps.lift_off_s > 15.0, steps.end_s - 0.01, steps.touch_down_s)
+    cycle = mean_cycle(holed(made_up, 14.0, 99.0), replace(steps, touch_down_s=late))
+    assert cycle is not None
+    assert cycle.touch_down == pytest.approx(FWD.swing_share, abs=0.02)
+
+
 def test_no_steps_have_no_mean(made_up: Bout) -> None:
     steps = detect_steps(made_up.tracks())
     assert mean_cycle(made_up, steps.within(0.0, 0.1)) is None
@@ -157,6 +166,9 @@ def test_errors_are_root_mean_square_and_signed_at_the_worst(made_up: Bout) -> N
     assert overall_rms_deg((hip, femur, knee)) == pytest.approx(math.sqrt(13 / 3))
     wave = replace(cycle, mean_deg=cycle.mean_deg + np.sin(2 * np.pi * cycle.phase)[:, None])
     assert angle_errors(cycle, wave)[0].rms_deg == pytest.approx(math.sqrt(0.5), rel=1e-6)
+    coarse = mean_cycle(made_up, detect_steps(made_up.tracks()), points=51)
+    assert coarse is not None
+    assert max(error.rms_deg for error in angle_errors(cycle, coarse)) < 0.5
     other = replace(cycle, joints=("Thorax-Coxa1", "wrist", "Femur-Tibia"))
     assert [error.joint for error in angle_errors(cycle, other)] == ["Thorax-Coxa1", "Femur-Tibia"]
     assert math.isnan(overall_rms_deg(()))
@@ -285,3 +297,5 @@ def test_windows_follow_a_bout_that_was_cut_and_shifted(roach: Bout) -> None:
     assert begin == (0.0, pytest.approx(1.0 - part.begin_s))
     assert end == (pytest.approx(1.0 - part.begin_s), pytest.approx(part.end_s - part.begin_s))
     assert [w.name for w in own_windows(roach.subset(1.2, 1.9).zeroed())] == ["ITF"]
+    # A first record that is only a little late is no cut.
+    assert [(w.name, w.begin_s) for w in own_windows(roach.subset(0.4, 1.9))] == [("FWD", 0.0), ("ITF", 1.0)]

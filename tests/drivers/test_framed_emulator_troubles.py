@@ -173,7 +173,11 @@ def test_overload_by_hand_trips_who_is_read_too_long_above_the_limit():
     host.read(1, POSITION)
     assert host.read(1, TORQUE) == 0
     assert host.plant.taken()[-1] == ("release", 0)
+    # What was too much has to be so for as long again.
     host.emulator.trip(0, tripped=False)
+    host.write(1, TORQUE, 1)
+    host.read(1, POSITION)
+    assert host.read(1, TORQUE) == 1
     host.emulator.set_overload(None)
     host.write(1, TORQUE, 1)
     for _ in range(10):
