@@ -254,6 +254,32 @@ def test_another_model_than_was_said_is_not_driven(nuc: Nuc, table: Callable[...
     assert nuc("bus", "move", url, "--ids", "7", "--by", "30deg").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "words", [["move", "--ids", "7", "--by", "60deg"], ["force", "--id", "7", "--ticks", "9", "--most", "90"]]
+)
+def test_another_model_that_takes_a_servos_place_while_it_moves_is_not_driven(
+    nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    bench = table(7, model="XM430-W350", family="dynamixel", baud=1_000_000)
+    advance, memory = bench.plant.advance, bench.emulator.servos[0].memory
+    torque: list[float] = []
+
+    def swap(now_ns: int) -> None:
+        advance(now_ns)
+        if torque or abs(bench.plant.motion(0).angle_deg - 180.0) > 5.0:
+            if not torque:
+                bench.emulator.brown_out(0)
+                memory["model_number"] = 1060
+            torque.append(bench.plant.motion(0).torque_n_m)
+
+    monkeypatch.setattr(bench.plant, "advance", swap)
+    result = nuc("bus", words[0], "dynamixel:///dev/ttyUSB0?baud=1000000", *words[1:])
+    assert result.exit_code == 1, result.output
+    assert "is XL430-W250 (model number 1060), expected XM430-W350" in result.stderr
+    assert len(torque) > 10
+    assert set(torque) == {0.0}
+
+
 def test_monitor_shows_another_model_and_says_that_it_is_one(nuc: Nuc, table: Callable[..., Table]) -> None:
     table(7, model="XM430-W350", family="dynamixel")
     url = "dynamixel:///dev/ttyUSB0"
