@@ -63,7 +63,7 @@ class _Group(Command, click.Group):
     ),
 )
 def command() -> None:
-    """Servo buses at the bench. scan, ping, monitor and budget move nothing; move, force and characterise do.
+    """Servo buses at the bench. move, force and characterise move servos; nothing else here does.
 
     A URL is FAMILY:///dev/...[?baud=RATE&timeout_us=TIME...] for servos on a serial port, which no other program may
     hold meanwhile, or emulated:[FAMILY][?options] for trying the commands out. Families: aimotor, dynamixel, feetech,

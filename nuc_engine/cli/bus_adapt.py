@@ -21,6 +21,12 @@ _RATES: Mapping[str, int] = MappingProxyType({"XL330-M288": 1_000_000, "XL430-W2
 """Rates at which the emulated cockroach leg steps best, where not at the factory's (docs/servos.md)."""
 
 
+_SAME_FAMILY = (
+    "AI motors and wCKs are one family, and a joint has one motor of each: copy the configuration's folder, and change"
+    " the modelnum of the aimotors in its joints.xml"
+)
+
+
 @click.command(
     cls=Command,
     examples=(
@@ -59,6 +65,7 @@ def command(
     The bus that is chosen later decides which motors are driven. How horns sit on a real leg no program knows: the
     calibration has to be looked at before anything moves.
     """
+    from drivers.factory import DEFAULT_FAMILY, find_family
     from nuc_engine.adapt import AdaptError, adapt, write_adapted
 
     folder = Path(out) if Path(out).name != out else Path("configs") / out
@@ -66,7 +73,8 @@ def command(
         adapted = adapt(config, model, ids, strength)
         write_adapted(adapted, folder)
     except AdaptError as error:
-        raise Refused(*str(error).splitlines()) from error
+        hint = [_SAME_FAMILY] if model in find_family(DEFAULT_FAMILY).models else []
+        raise Refused(*str(error).splitlines(), *hint) from error
     for warning in adapted.warnings:
         note(f"{folder}: {warning}")
     if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,16 @@ def test_gravity_compensation_stands_in_the_manifest(nuc: Nuc, roach: Path) -> N
     result = nuc("run", str(roach), "--bus", "loopback:", "--duration", "0.5", "--gravity-compensation", "0.4")
     assert result.exit_code == 1
     assert "needs the masses" in result.stderr
+
+
+def test_a_leg_of_wcks_is_made_by_hand(nuc: Nuc, roach: Path) -> None:
+    result = nuc("bus", "adapt", str(roach), "wCK-1111", "--out", "w")
+    assert (result.exit_code, "change the modelnum" in result.stderr) == (1, True)
+    assert "modelnum" not in nuc("bus", "adapt", str(roach), "XL430", "--out", "w").stderr
+    text = (roach / "joints.xml").read_text()
+    (roach / "joints.xml").write_text(re.sub('modelnum="[0-9]+"', 'modelnum="wCK-1111"', text))
+    result = nuc("run", str(roach), "--bus", "emulated:?wck=1&baud=115200", "--duration", "0.5", "--scratch", "x")
+    assert result.exit_code == 0, result.output
 
 
 def test_adapting_leaves_the_original_as_it_is(nuc: Nuc, roach: Path) -> None:
