@@ -32,6 +32,11 @@ class Line:
         """Return what the servo is. Raises `BusError` for nobody, and for a model that is not known."""
         number = self.read(bus_id, self._layout.register(MODEL))
         if number is None:
+            if self.ping(bus_id):
+                raise BusError(
+                    f"id {bus_id} answers a ping and says nothing of itself: is that the request come back (echo=1 in"
+                    " the URL), or is it set to answer nothing else (status_level 0, which the maker's tool mends)?"
+                )
             raise BusError(f"nobody answers to id {bus_id}: look who is there (nuc bus scan)")
         kind = self._layout.kind_of(number)
         if kind is None:

@@ -101,6 +101,13 @@ def test_who_is_not_there_or_not_what_it_should_be_is_said(family, build, table)
         assert settings_of(family, build(1)).model == "STS3215 or STS3215-12V"
 
 
+def test_one_that_answers_a_ping_and_nothing_else_is_told_from_one_that_is_not_there():
+    host = dynamixel(1)
+    host.emulator.servos[0].memory["status_level"] = 0
+    with pytest.raises(BusError, match=r"answers a ping and says nothing of itself.*status_level 0"):
+        settings_of(DYNAMIXEL, host)
+
+
 def test_one_that_falls_silent_while_it_is_looked_at_is_said():
     host = feetech(1)
     settings = settings_of(FEETECH, host)
@@ -132,6 +139,26 @@ def test_what_keeps_a_servo_from_being_driven_is_mended_for_good(family, build, 
     host.emulator.brown_out(0)
     assert memory[name] == value
     assert host.emulator.servos[1].memory[name] == host.emulator.servos[1].memory.table[name].default
+
+
+@pytest.mark.parametrize(("low", "high"), [(3000, 1000), (5000, 6000)])
+def test_limits_that_leave_no_place_are_mended_as_the_message_says(low, high):
+    host = feetech(1)
+    memory = host.emulator.servos[0].memory
+    memory.restore({"min_position": low, "max_position": high})
+    bus = bus_on_port(parse_line("feetech:///dev/ttyACM0"), host.port, [ServoAddress(1, "knee")])
+    for now_ns in range(0, 500_000_000, 10_000_000):
+        bus.start(now_ns, [1000])
+        bus.run_until(now_ns + 9_000_000)
+    (why,) = bus.refusals
+    said = [words.split() for words in why.split("`")[1::2]]
+    assert [words[:3] for words in said] == [["nuc", "bus", "set"]] * 2
+    host.now_ns = 600_000_000
+    settings = settings_of(FEETECH, host)
+    for *_, bus_id, name, value in said:
+        assert bus_id == "1"
+        settings.write(name, int(value))
+    assert (memory["min_position"], memory["max_position"]) == (0, 4095)
 
 
 @BOTH
