@@ -301,4 +301,5 @@ class Bout:
             action_names=tuple(self.states_of[code].name for code in joint.states),
             action=self.states.column(joint.action).astype(np.int64),
             angle_deg=self.sensors.column(joint.angle),
+            load=self.sensors.column(joint.current) if joint.current in self.sensors.columns else None,
         )

@@ -30,7 +30,9 @@ class ModuleTrack:
     """One action switching module over time.
 
     `actions` are the codes of all its actions and `action_names` their names; `action` is the code at each state
-    time (-1: none), `angle_deg` the joint angle at each sensor time. `role` is the joint's place in the leg.
+    time (-1: none), `angle_deg` the joint angle at each sensor time. `role` is the joint's place in the leg. `load` is
+    the motor's filtered current with its sign, which the rules take for the load, at each sensor time; None where it
+    was not logged.
     """
 
     name: str
@@ -39,6 +41,7 @@ class ModuleTrack:
     action_names: tuple[str, ...]
     action: IntArray
     angle_deg: FloatArray
+    load: FloatArray | None = None
 
     @property
     def alternates(self) -> bool:
@@ -72,6 +75,7 @@ class LegTracks:
         """Refuse arrays that do not belong together."""
         _same_length("state times", self.t_state_s, [(m.name, m.action) for m in self.modules])
         _same_length("sensor times", self.t_sensor_s, [(m.name, m.angle_deg) for m in self.modules])
+        _same_length("sensor times", self.t_sensor_s, [(m.name, m.load) for m in self.modules if m.load is not None])
         feet: list[tuple[str, NDArray[Any]]] = [("foot position", self.foot_cm)]
         if self.contact_n is not None:
             feet.append(("contact force", self.contact_n))
