@@ -78,7 +78,7 @@ def command(
     assumed: bool,
     as_json: bool,
 ) -> int:
-    """Look at what a servo is set to, or set it. Without VALUE, and without REGISTER, nothing is changed.
+    """Look at what a servo is set to, or set it. Without VALUE nothing is changed; without REGISTER all are listed.
 
     Nothing moves: the torque is taken off before anything is written, goals are not written, and what the servo is
     read to hold afterwards decides whether it was done. EEPROM is kept without power, and asked for before it is
