@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from drivers.echo import EchoingLine, EchoPort
 from drivers.errors import BusUrlError
-from drivers.faults import FAULT_OPTIONS
+from drivers.faults import FAULT_OPTIONS, LineFaults
 from drivers.held import HeldPort, ToldPort
 from drivers.inprocess import InProcessPort
 from drivers.port import Port
@@ -103,6 +103,16 @@ def given_options(family: BusFamily, url: str) -> dict[str, float]:
     return parse_url(
         url, tuple(dict.fromkeys((*family.line_options, *family.emulator_options, *FAULT_OPTIONS)))
     ).options
+
+
+def all_options(family: BusFamily, url: str) -> tuple[Mapping[str, float], LineFaults]:
+    """Return the options of a URL of the family's emulated bus, with defaults and unchecked, and its line's faults.
+
+    Raises `BusUrlError` for unknown ones.
+    """
+    given = given_options(family, url)
+    faults = LineFaults(**{name: value for name, value in given.items() if name in FAULT_OPTIONS})
+    return {**family.line_options, **family.emulator_options, **given}, faults
 
 
 def option_text(values: Mapping[str, float]) -> str:

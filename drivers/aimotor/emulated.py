@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 import numpy as np
 
 from drivers.aimotor.addresses import check_models, check_servos
 from drivers.aimotor.emulator import AiMotorEmulator
-from drivers.aimotor.family import EMULATOR_OPTIONS, FAMILY, LINE_OPTIONS, NAME, are_wcks, check_options
+from drivers.aimotor.family import FAMILY, NAME, are_wcks, check_options
 from drivers.aimotor.table import LOW_RESOLUTION_TICK_DEG, TICK_DEG
 from drivers.bus import Bus
 from drivers.errors import BusUrlError
-from drivers.faults import FAULT_OPTIONS, FaultLayer, LineFaults
-from drivers.lineoptions import open_on_emulator
+from drivers.faults import FaultLayer
+from drivers.lineoptions import all_options, open_on_emulator
 from drivers.servo import ServoAddress, ServoPlant
-from drivers.url import parse_url
-
-_OPTIONS: Final[Mapping[str, float]] = {**LINE_OPTIONS, **EMULATOR_OPTIONS}
+from drivers.url import split_url
 
 
 def make_emulator(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> AiMotorEmulator:
@@ -28,7 +25,10 @@ def make_emulator(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, s
     `drivers.faults.LineFaults`; those of the host's side are checked too. `seed` decides jitter and faults, also those
     set later. Raises `BusUrlError`.
     """
-    values, faults = _parse(url)
+    if split_url(url)[:2] not in (("emulated", ""), ("emulated", NAME)):
+        raise BusUrlError(f"{url!r}: expected emulated:[{NAME}][?options]")
+    values, faults = all_options(FAMILY, url)
+    check_options(values)
     wck = are_wcks(values)
     jitter_seed, fault_seed = np.random.SeedSequence(seed).spawn(2)
     fault_rng = np.random.default_rng(fault_seed)
@@ -49,12 +49,3 @@ def make_emulator(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, s
 def open_emulated(url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Bus:
     """Open a bus on the virtual clock whose servos are those of `make_emulator`. Raises `BusUrlError`."""
     return open_on_emulator(FAMILY, url, make_emulator(url, servos, plant, seed), servos)
-
-
-def _parse(url: str) -> tuple[Mapping[str, float], LineFaults]:
-    parsed = parse_url(url, (*_OPTIONS, *FAULT_OPTIONS))
-    if parsed.scheme != "emulated" or parsed.family not in ("", NAME):
-        raise BusUrlError(f"{url!r}: expected emulated:[{NAME}][?options]")
-    values = {**_OPTIONS, **{name: value for name, value in parsed.options.items() if name in _OPTIONS}}
-    check_options(values)
-    return values, LineFaults(**{name: value for name, value in parsed.options.items() if name in FAULT_OPTIONS})

@@ -9,13 +9,13 @@ from typing import Protocol
 import numpy as np
 
 from drivers.errors import BusUrlError
-from drivers.faults import FAULT_OPTIONS, FaultLayer, LineFaults
+from drivers.faults import FaultLayer
 from drivers.framed.emulator import DEFAULT_TURNAROUND_NS, FramedEmulator, Manners
 from drivers.framed.emulator_servo import FramedServo
 from drivers.framed.family import FramedFamily
 from drivers.framed.layout import Layout
 from drivers.framed.slots import make_slots
-from drivers.lineoptions import given_options
+from drivers.lineoptions import all_options
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
 from drivers.url import split_url
 
@@ -82,10 +82,8 @@ def make_emulator(
     """
     if split_url(url)[:2] != ("emulated", family.name):
         raise BusUrlError(f"{url!r}: expected emulated:{family.name}[?options]")
-    given = given_options(family, url)
-    values = {**family.line_options, **family.emulator_options, **given}
+    values, faults = all_options(family, url)
     family.check_options(values)
-    faults = LineFaults(**{name: value for name, value in given.items() if name in FAULT_OPTIONS})
     jitter_seed, fault_seed = np.random.SeedSequence(seed).spawn(2)
     return emulation.power_up(
         family.layout,
