@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nuc_engine.bout import prepare_bout
 from nuc_engine.bulk.changeset import changeset_times, entries_at
 from nuc_engine.bulk.errors import BulkRefused
+from nuc_engine.bulk.journal import RUN, Journal
 from nuc_engine.bulk.kit import read_kit
-from nuc_engine.bulk.minimise import Kinds, Minimised, RunAll, ScriptTrial, minimise
+from nuc_engine.bulk.minimise import Kinds, Minimised, RunAll, Runner, ScriptTrial, minimise, watch
 from nuc_engine.bulk.shares import wilson
 from nuc_engine.bulk.task import BoutTask
 from sccils_schemas.documents import HdsoMod, HdsoScript
@@ -147,6 +149,62 @@ def test_no_changeset_there_is_refused_with_the_times_there_are(trial: ScriptTri
     with pytest.raises(BulkRefused, match="the script writes at 0, 20"):
         minimise(trial, Decimal(5), runner(lambda *_: "ITF"))
     assert changeset_times(trial.script) == (Decimal(0), Decimal(20))
+
+
+def test_an_outcome_that_is_none_is_refused_before_anything_runs(trial: ScriptTrial) -> None:
+    asked: list[object] = []
+    with pytest.raises(BulkRefused, match="'FDW', is no outcome; expected FWD, ITF"):
+        minimise(trial, Decimal(20), lambda tasks: asked.append(tasks) or [], wanted="FDW")
+    assert not asked
+
+
+def test_what_an_entry_changes_is_what_those_before_it_left(tmp_path: Path) -> None:
+    """One that writes what stood there before the changeset changes something all the same when another one did."""
+    values = (61.0, 60.0, 60.0)
+    mods = [HdsoMod(-4, 1, (60.0,), C, True, time_s=Decimal(0))]
+    mods += [HdsoMod(-4, 1, (value,), C, True, time_s=Decimal(20)) for value in values]
+    (tmp_path / "thrice.xml").write_bytes(write(HdsoScript(tuple(mods), name="thrice")))
+    trial = open_trial(str(tmp_path / "thrice.xml"))
+    found = minimise(trial, Decimal(20), runner(lambda *_: "FWD"))
+    assert [report.verdict for report in found.entries] == ["unnecessary", "unnecessary", "no change"]
+
+
+def test_what_is_looked_at_ends_with_the_next_changeset_and_sooner_where_it_is_told(trial: ScriptTrial) -> None:
+    def spans(time_s: int, length_s: float) -> list[tuple[str, float, float]]:
+        found = watch(trial.script, Decimal(time_s), length_s)
+        return [(window.name, window.begin_s, window.end_s) for window in found]
+
+    assert spans(0, 5.0) == [("after", 0.0, 5.0)]
+    assert spans(0, 50.0) == [("after", 0.0, 20.0)]
+    assert spans(20, 50.0) == [("before", 0.0, 20.0), ("after", 20.0, 70.0)]
+
+
+class Hands:
+    """Workers that finish the last item first, and say what it was."""
+
+    def __init__(self) -> None:
+        self.given: list[list[str]] = []
+
+    def run(self, function: object, items: Sequence[str]) -> Iterator[tuple[int, Kinds]]:
+        self.given.append(list(items))
+        for index in reversed(range(len(items))):
+            yield index, {"after": items[index]}
+
+
+def test_lists_of_bouts_are_gone_on_with_and_only_what_is_missing_is_run(tmp_path: Path) -> None:
+    def run(*lists: Sequence[Any]) -> tuple[list[list[str]], list[list[str]], list[tuple[int, int]]]:
+        hands, told = Hands(), list[tuple[int, int]]()
+        with Journal(tmp_path / "parts", {}) as journal:
+            run_all = Runner(hands, lambda *counts: told.append(counts), journal)  # type: ignore[arg-type]
+            seen = [[kinds["after"] for kinds in run_all(tasks)] for tasks in lists]
+        return seen, hands.given, told
+
+    with Journal(tmp_path / "parts", {}) as journal:
+        for number, kind in ((0, "a"), (2, "c")):
+            journal.add({RUN: number, "after": kind})
+    lists = ["a", "b", "c", "d"], ["e"]
+    assert run(*lists) == ([["a", "b", "c", "d"], ["e"]], [["b", "d"], ["e"]], [(3, 4), (4, 4), (1, 1)])
+    assert run(*lists, ["f"]) == ([["a", "b", "c", "d"], ["e"], ["f"]], [[], [], ["f"]], [(1, 1)])
 
 
 def sure(found: Minimised) -> dict[str, bool]:

@@ -45,6 +45,8 @@ def test_a_search_finds_what_is_good_and_goes_on_where_it_was(criterion: str, tm
     found = tune(plan, asked, study, trials=9, fresh_seeds=(7, 8), jobs=1, told=lambda _, tried: told.append(tried))
     assert (found.trials, found.before) == (9, 2)
     assert len(told) == 9
+    # Nothing is tried twice: neither the values in force nor what was drawn first.
+    assert len({tried.values["plant.world.base_height_cm"] for tried in told}) == 9
     assert found.best.objective == max(tried.objective for tried in told)
     assert found.best.objective > first.present.objective
     assert found.best.good == 2

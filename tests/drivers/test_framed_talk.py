@@ -151,6 +151,20 @@ def test_who_was_passed_over_owes_nothing_for_it(family):
     assert wire.said[1][0] == done_ns
 
 
+@pytest.mark.parametrize("before", [b"", b"goals"])
+def test_a_read_that_comes_back_as_it_was_said_is_no_answer_though_it_looks_like_one(before):
+    read = requests.read(FEETECH, 1, 56, 2)
+    assert read == FEETECH.status(1, 2, bytes((56, 2)))
+    wire = Wire("feetech")
+    wire.begin(Exchange(before + read, (1,), 2))
+    wire.port.deliver(read, MS)
+    wire.talk.proceed(MS + wire_ns(len(read), BAUD))
+    done_ns = wire.status(1, 7, 8, at_ns=2 * MS)
+    assert wire.talk.proceed(done_ns)
+    assert wire.answers == [{1: b"\x07\x08"}]
+    assert wire.talk.stray_bytes == len(read)
+
+
 class Gone(Polled):
     """A port that knows nothing of what comes, and loses its line after so many writes."""
 
