@@ -79,6 +79,7 @@ _AFTER: Final = (
 _MEANINGS: Final = (
     Meaning("drive_mode", "bit 0 reverses positions, bit 3 turns the torque on with every goal", mask=0b1001),
     Meaning("homing_offset", "positions are shifted by it"),
+    Meaning("secondary_id", "it does what the servo of that id is told, and says nothing of it", value=255),
 )
 
 _FIXED: Final = (

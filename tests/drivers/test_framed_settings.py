@@ -18,6 +18,7 @@ MEANINGS = [
     ("dynamixel", "drive_mode", 8, 0, "turns the torque on"),
     ("dynamixel", "homing_offset", -1, 0, "shifted"),
     ("dynamixel", "homing_offset", 1024, 0, "shifted"),
+    ("dynamixel", "secondary_id", 3, 255, "what the servo of that id is told"),
     ("feetech", "phase", 12 + 128, 12, "reverses positions"),
     ("feetech", "phase", 16, 0, "several turns"),
     ("feetech", "resolution", 2, 1, "steps of the sensor"),
@@ -78,7 +79,7 @@ def test_every_model_as_it_is_delivered_means_what_its_table_says(model):
     leg.go(START)
     assert leg.bus.refusals == ()
     asked = {meaning.register for meaning in leg.layout.kinds[model].meanings}
-    assert asked == ({"drive_mode", "homing_offset"} if model in DYNAMIXEL_MODELS else {
+    assert asked == ({"drive_mode", "homing_offset", "secondary_id"} if model in DYNAMIXEL_MODELS else {
         "phase", "resolution", "position_offset"
     })  # fmt: skip
 
