@@ -58,11 +58,11 @@ def test_times_may_be_given(made_up: Bout) -> None:
 
 
 def test_a_record_at_a_multiple_of_the_period_is_on_the_grid_whatever_the_last_bit_says(made_up: Bout) -> None:
-    # 1.1 / 0.1 is a little more than 11 and 1.4 / 0.1 a little less than 14.
+    # 0.07 / 0.01 is a little more than 7 and 0.29 / 0.01 a little less than 29.
     one = small(made_up)
-    log = replace(one.motor, t_s=np.array([1.1, 1.4]))
+    log = replace(one.motor, t_s=np.array([0.07, 0.29]))
     one = replace(one, sensors=log, states=log, muscles=log, motor=log)
-    np.testing.assert_allclose(one.on_grid(0.1).t_s, [1.1, 1.2, 1.3, 1.4])
+    np.testing.assert_allclose(one.on_grid(0.01).t_s, 0.01 * np.arange(7, 30))
 
 
 def test_gaps_are_not_bridged_when_they_are_long(made_up: Bout) -> None:

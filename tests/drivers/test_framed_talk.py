@@ -222,7 +222,10 @@ def test_a_packet_of_several_that_is_late_is_counted_by_its_bytes():
     wire.begin(Exchange(request, (1, 2), 2, fast=fast), wire.read(1))
     reply_bytes = fast.head + 2 * (fast.each + 2)
     over_ns = wire_ns(len(request), BAUD) + wire_ns(reply_bytes, BAUD) + TIMEOUT_NS
+    wire.talk.run_until(over_ns - 1)
+    assert wire.answers == []
     wire.talk.run_until(over_ns)
+    assert wire.answers == [{}]
     packet = fast_status([Packet(k, -1, bytes((k, k)), 0) for k in (1, 2)])
     wire.port.deliver(packet, over_ns + MS)
     late_ns = over_ns + MS + wire_ns(len(packet), BAUD)
