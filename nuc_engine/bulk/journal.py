@@ -123,7 +123,7 @@ def _read_places(path: Path) -> dict[int, int]:
                 file.truncate(place)
                 break
             try:
-                places.setdefault(int(json.loads(line)[RUN]), place)
+                places[int(json.loads(line)[RUN])] = place
             except (ValueError, TypeError, KeyError) as error:
                 raise BulkRefused(f"{path}: no row at byte {place}; --force begins anew") from error
             place += len(line)

@@ -128,6 +128,8 @@ def test_the_mean_step_is_the_step(made_up: Bout) -> None:
     at_lift_off = np.interp(steps.lift_off_s, made_up.sensors.t_s, made_up.sensors.column("Femur-Tibia_angle"))
     assert sd[0] == pytest.approx(at_lift_off.std(ddof=1), rel=1e-9)
     assert knee[0] == pytest.approx(at_lift_off.mean())
+    at_next = np.interp(steps.end_s, made_up.sensors.t_s, made_up.sensors.column("Femur-Tibia_angle"))
+    assert knee[-1] == pytest.approx(at_next.mean())
     swing = cycle.phase < FWD.swing_share - 0.03
     stance = cycle.phase > FWD.swing_share + 0.03
     assert cycle.contact[swing][2:].max() < 0.1

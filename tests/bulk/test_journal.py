@@ -25,6 +25,15 @@ def test_rows_are_there_again_in_the_order_of_their_numbers(tmp_path: Path) -> N
         assert [row["number"] for row in journal.read()] == [0, 1 / 3, 2 / 3]
 
 
+def test_of_two_rows_of_one_run_the_last_one_counts_now_and_later(tmp_path: Path) -> None:
+    with Journal(tmp_path, PLAN) as journal:
+        for reason in ("first", "second"):
+            journal.add({"run": 0, "reason": reason})
+        now = [row["reason"] for row in journal.read()]
+    with Journal(tmp_path, PLAN) as journal:
+        assert [row["reason"] for row in journal.read()] == now == ["second"]
+
+
 @pytest.mark.parametrize("kept", [0, 1, 10, -1])
 def test_a_torn_row_is_dropped_and_the_next_one_is_whole(kept: int, tmp_path: Path) -> None:
     fill(tmp_path, 0, 1)

@@ -305,6 +305,29 @@ def test_bytes_that_are_no_ten_bit_position_are_refused():
         assert (bus.status, bus.position_raw) == ([OK], [400])
 
 
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    # Each would be the same position, or one that the shaft can have got to.
+    [(b"\x03\x10", b"\x03\x90"), (b"\x03\x10", b"\x02\x90"), (b"\x07\x7c", b"\x08\x00")],
+)
+def test_nor_are_they_where_they_would_say_something_plausible(good, bad):
+    bus = AiMotorBus(InProcessPort(Voice(good, bad), BAUD), wcks(0), ten_bit=True)
+    now = cycle(bus, 0, [-1])
+    cycle(bus, now, [-1])
+    assert bus.status == [IMPLAUSIBLE]
+
+
+def test_who_does_not_confirm_that_torque_is_off_is_told_apart_after_moves_too():
+    bus, emulator, _, _ = ten_bit_rig()
+    now = cycle(bus, 0, [-1] * 4)
+    now = cycle(bus, now, [400] * 4)
+    emulator.unplug(1)
+    bus.torque_off(now)
+    bus.run_until(FAR)
+    assert bus.status == [OK, MISSED, OK, OK]
+    assert bus.misses == [0, 1, 0, 0]
+
+
 def test_what_a_move_is_answered_with_is_not_taken_for_where_the_shaft_is():
     where, sent_to = bytes((3, 16)), bytes((3, 116))
     bus = AiMotorBus(InProcessPort(Voice(where, sent_to, where), BAUD), wcks(0), ten_bit=True)
