@@ -11,8 +11,8 @@ above `OVERLOAD_SHARE` of the stall current for `OVERLOAD_NS` is the overload th
 down from 4095; a reboot takes no time. A ping for all is answered in slots as long as a status and the longest return
 delay.
 
-Not modelled: profiles (a goal counts at once), D, I and feed-forward gains, heat, the second id, the
-startup configuration, backup and clear. In modes 0, 1 and 16 (current, velocity, PWM) the shaft is free, whatever the goals.
+Not modelled: profiles (a goal counts at once), D, I and feed-forward gains, heat, the second id, the startup
+configuration, backup and clear. In modes 0, 1 and 16 (current, velocity, PWM) the shaft is free, whatever the goals.
 """
 
 from __future__ import annotations
