@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
-from statistics import median
 
 import numpy as np
 
 from nuc_engine.analysis.spread import spread, step_samples
 from nuc_engine.experiments.catalogue.evidence_firm import PROBE_D1, PROBE_GB
+from nuc_engine.experiments.catalogue.evidence_unloading import PROBES_UNLOADING
 from nuc_engine.experiments.catalogue.gradual import (
     EXPERIMENT_EA,
     EXPERIMENT_EB,
@@ -38,15 +37,7 @@ from nuc_engine.experiments.catalogue.parts import (
 from nuc_engine.experiments.catalogue.restricted import HEIGHT
 from nuc_engine.experiments.catalogue.subsets import EXPERIMENT_FB
 from nuc_engine.experiments.catalogue.transitions import EXPERIMENT_D1, EXPERIMENT_D2, criterion_d1
-from nuc_engine.experiments.catalogue.unloading import (
-    EXPERIMENT_DROPOUT,
-    EXPERIMENT_MAGNET,
-    PREDICTED,
-    SCHEDULES,
-    gains,
-    unaided,
-)
-from nuc_engine.experiments.protocol import BoutPlan, Experiment, Level, Observation, Observations, Probe, Window
+from nuc_engine.experiments.protocol import BoutPlan, Level, Observation, Observations, Probe, Window
 
 Numbers = Mapping[str, float]
 Edits = Mapping[tuple[int, float], float | None]
@@ -289,56 +280,6 @@ PROBE_SIDEWAYS = Probe(
 )
 
 
-# Unloading: whether the leg would sense it if its thresholds were not at the change of sign.
-
-_LOADS = {101: 0.0, 102: 0.01, 106: 0.01, 108: 0.0}
-"""The four thresholds of the load signal, in ticks; those of "unloaded" and those of "loaded" lie 0.01 apart."""
-
-
-def measure_unloading(kind: str, seen: Observations) -> Numbers:
-    """How much sooner the predicted actions come, and whether before ThC1 lets go."""
-    one = seen[BOUT]
-    if not_started([one], kind):
-        return {}
-    numbers: dict[str, float] = {}
-    for predicted in PREDICTED[kind]:
-        found = gains(one, predicted, SCHEDULES[kind])
-        early = unaided(one, predicted, SCHEDULES[kind])
-        if found and early:
-            numbers[f"{predicted.label}: sooner by (s)"] = median(found)
-            numbers[f"{predicted.label}: before ThC1 lets go (part)"] = sum(early) / len(early)
-    return numbers
-
-
-def _raised(plan: BoutPlan, value: float) -> tuple[BoutPlan, ...]:
-    if value == 0.0:
-        return (plan,)
-    return (_edited(plan, {(number, 0.0): value + gap for number, gap in _LOADS.items()}),)
-
-
-_RAISED = {"FWD": (0.0, 1.0), "ITF": (0.0, 1.0), "ITB": (0.0, 0.5)}
-"""With 1 tick the leg hardly ever gets to ITB."""
-
-
-def _probe_unloading(experiment: Experiment, kind: str, what: str) -> Probe:
-    (plan,) = next(row for row in experiment.rows if row.name == kind).bouts
-    return Probe(
-        name="threshold of the load",
-        question=f"Would the leg notice while it presses down that {what}, if the thresholds were higher?",
-        quantity="HDSO 101 and 108, load below which the leg counts as unloaded (ticks)",
-        levels=_levels(_RAISED[kind], partial(_raised, plan)),
-        measure=partial(measure_unloading, kind),
-        as_is="0",
-        repetitions=12,
-    )
-
-
-_PROBES_UNLOADING = {
-    (experiment.name, kind): (_probe_unloading(experiment, kind, what),)
-    for experiment, what in ((EXPERIMENT_DROPOUT, "the ground is gone"), (EXPERIMENT_MAGNET, "the magnet pulls"))
-    for kind in PREDICTED
-}
-
 PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = {
     ("D1", "literal"): (PROBE_D1,),
     ("D1", "commuting"): (PROBE_D1,),
@@ -350,4 +291,5 @@ PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = {
     ("Ec", "Ec"): (PROBE_E,),
     ("muscles-sideways", "muscles-sideways"): (PROBE_SIDEWAYS,),
     ("muscles-forward", "ten minutes"): (PROBE_NOISE,),
-} | _PROBES_UNLOADING
+    **PROBES_UNLOADING,
+}
