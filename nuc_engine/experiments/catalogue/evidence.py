@@ -5,14 +5,13 @@ Each asks what the explanation of its row claims. They were made after the verdi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from nuc_engine.analysis.spread import spread, step_samples
 from nuc_engine.experiments.catalogue.evidence_firm import PROBE_D1, PROBE_GB
+from nuc_engine.experiments.catalogue.evidence_muscles import PROBE_LIFT_OFF
 from nuc_engine.experiments.catalogue.evidence_unloading import PROBES_UNLOADING
 from nuc_engine.experiments.catalogue.gradual import (
     EXPERIMENT_EA,
@@ -23,7 +22,7 @@ from nuc_engine.experiments.catalogue.gradual import (
     criterion_ec,
     criterion_gc,
 )
-from nuc_engine.experiments.catalogue.muscles import LINEAR, NULL, PIECES, resolution_of
+from nuc_engine.experiments.catalogue.muscles import NULL, PIECES
 from nuc_engine.experiments.catalogue.parts import (
     BOUT,
     cycling,
@@ -200,49 +199,6 @@ PROBE_E = Probe(
 )
 
 
-# Ten minutes: both models' spread, against the noise of the angle's meter.
-
-_NOISE_S = 150.0
-
-
-def measure_noise(seen: Observations) -> Numbers:
-    """Spread of successive minima with both models, and their ratio."""
-    if not_started(seen.values(), "stick"):
-        return {}
-    spreads = {label: _spread(one) for label, one in seen.items()}
-    tick = resolution_of(seen[LINEAR]).tick_deg
-    return {
-        "spread ratio, linear to piecewise constant": spreads[LINEAR] / spreads[PIECES]
-        if spreads[PIECES]
-        else math.nan,
-        "linear: spread of successive minima (ticks)": spreads[LINEAR] / tick,
-        "piecewise constant: spread of successive minima (ticks)": spreads[PIECES] / tick,
-    }
-
-
-def _spread(one: Observation) -> float:
-    rest = window(one.plan, "rest")
-    return spread(step_samples(one.leg, rest.begin_s, rest.end_s).lift_off_difference_deg)
-
-
-def _noisy(ticks: float) -> tuple[BoutPlan, ...]:
-    windows = (Window("first", 0.0, 30.0, "before", 6.0), Window("rest", 30.0, _NOISE_S, "final", 0.0))
-    plant = {"variation.position_noise_ticks": ticks}
-    pairs = ((PIECES, "pc_stickmiddle"), (LINEAR, "lin_stickmiddle"))
-    return tuple(BoutPlan(label, config, None, _NOISE_S, windows, plant=plant) for label, config in pairs)
-
-
-PROBE_NOISE = Probe(
-    name="noise of the meter",
-    question="Does the linear model make lift-off steadier than the other one when there is more to be steadied?",
-    quantity="noise of the angle's meter (ticks of 0.654 degrees, standard deviation)",
-    levels=_levels((0, 0.3, 1), _noisy),
-    measure=measure_noise,
-    as_is="0.3",
-    repetitions=10,
-)
-
-
 # Sideways: both models with every value as printed, against the height of the body.
 
 _PRINTED = {"103": 115.0, "108": 0.2}
@@ -290,6 +246,6 @@ PROBES: Mapping[tuple[str, str], tuple[Probe, ...]] = {
     ("Eb", "Eb"): (PROBE_E,),
     ("Ec", "Ec"): (PROBE_E,),
     ("muscles-sideways", "muscles-sideways"): (PROBE_SIDEWAYS,),
-    ("muscles-forward", "ten minutes"): (PROBE_NOISE,),
+    ("muscles-forward", "ten minutes"): (PROBE_LIFT_OFF,),
     **PROBES_UNLOADING,
 }
