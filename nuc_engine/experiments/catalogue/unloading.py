@@ -91,7 +91,7 @@ LEAST_STANCES = 3
 BEFORE_S = 2.0
 """Before a disturbance the foot has to have left the ground twice in this time."""
 FLEXED_DEG = 90.0
-"""HDSO 107: the tibia's rule of extension asks for more."""
+"""HDSO 107 as configured, where the tibia's rule of extension asks for more; the turns set it lower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +289,11 @@ _TEXT = (
     " is nothing to promote, and the disturbance does not count for it."
 )
 
+_BOUND = f"""\
+The {FLEXED_DEG:g} degrees in the criterion are HDSO 107 as configured. The turns set it to 65 (7.4.1.2), so that disturbances
+that meet the tibia between these angles, which the rule would let extend, are left out. The criterion stays as it was
+fixed."""
+
 _SAW = {
     "FWD": "predicted: unloading promotes FTi flexion and CTr levation",
     "ITF": "predicted: unloading promotes FTi extension (perhaps only of a flexed tibia) and CTr levation",
@@ -315,6 +320,7 @@ def _row(kind: str, schedule: Schedule, script: str, control_script: str | None,
         criterion=partial(criterion, kind, schedule),
         control=Control(why=why, bouts=_bout(kind, schedule, control_script)),
         kicks_there="not done on the robot",
+        remark=_BOUND if kind != "FWD" else "",
         summary=pooled,
     )
 
