@@ -290,9 +290,9 @@ _TEXT = (
 )
 
 _BOUND = f"""\
-The {FLEXED_DEG:g} degrees in the criterion are HDSO 107 as configured. The turns set it to 65 (7.4.1.2), so that disturbances
-that meet the tibia between these angles, which the rule would let extend, are left out. The criterion stays as it was
-fixed."""
+The {FLEXED_DEG:g} degrees in the criterion are HDSO 107 as configured. The turns set it to 65 (7.4.1.2), so that
+disturbances that meet the tibia between these angles, which the rule would let extend, are left out. The criterion
+stays as it was fixed."""
 
 _SAW = {
     "FWD": "predicted: unloading promotes FTi flexion and CTr levation",
