@@ -174,8 +174,26 @@ def draw_all(judged: Sequence[Judged], target: Path, *, workers: Workers, done: 
     for index, figures in workers.run(draw_task, [tasks[key] for key in keys]):
         drawn[keys[index]] = (*figures, *drawn[keys[index]])
         count.one(long_s[keys[index]])
+    for each in judged:
+        _share_equal(drawn, [(each.experiment.name, row.name) for row in each.experiment.rows], target)
     shown = [replace(each, verdict=_with_figures(each.verdict, drawn)) for each in judged]
     return [replace(each, verdict=_with_drawings(each, target, draw_probe)) for each in shown]
+
+
+def _share_equal(
+    drawn: dict[tuple[str, str], tuple[Figure, ...]], keys: Sequence[tuple[str, str]], target: Path
+) -> None:
+    """Keep one file of those of an experiment that are equal: its rows may have the same bouts."""
+    kept: dict[bytes, str] = {}
+    for key in keys:
+        figures: list[Figure] = []
+        for figure in drawn.get(key, ()):
+            path = target / key[0] / figure.file
+            file = kept.setdefault(path.read_bytes(), figure.file)
+            if file != figure.file:
+                path.unlink()
+            figures.append(replace(figure, file=file))
+        drawn[key] = tuple(figures)
 
 
 def _with_drawings(judged: Judged, target: Path, draw: Callable[[Probed, str, Path], tuple[Figure, ...]]) -> Verdict:

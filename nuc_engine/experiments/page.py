@@ -238,17 +238,18 @@ def _answered(row: Row, seen: RowVerdict) -> list[tuple[Probe, Evidence]]:
 def _evidence(probe: Probe, found: Evidence, level: str) -> Iterator[str]:
     yield f"{level} Evidence: {probe.name}\n\n{probe.question.strip()}"
     names = tuple(dict.fromkeys(name for one in found.levels for name in one.numbers))
-    yield table(
-        (found.quantity, *names, "repetitions that started"),
+    rows = [(found.quantity, *names, "repetitions that started")] + [
         (
-            (
-                one.label + (" (as in the row)" if one.label == found.as_is else ""),
-                *(_answer(name, one.numbers.get(name)) for name in names),
-                f"{one.started} of {found.repetitions}",
-            )
-            for one in found.levels
-        ),
-    )
+            one.label + (" (as in the row)" if one.label == found.as_is else ""),
+            *(_answer(name, one.numbers.get(name)) for name in names),
+            f"{one.started} of {found.repetitions}",
+        )
+        for one in found.levels
+    ]
+    if len(names) > len(found.levels):
+        # A table is read more easily when it is long than when it is wide.
+        rows = list(zip(*rows, strict=True))
+    yield table(rows[0], rows[1:])
     yield "Medians, with lowest and highest value in brackets; of shares the mean. " + (
         f"{found.repetitions} repetitions at each level, with seeds from {found.seed} on."
     )

@@ -185,6 +185,27 @@ def test_rows_that_share_a_probe_share_its_figure(monkeypatch, tmp_path):
     assert [path.name for path in (tmp_path / "T").glob("*_probe.svg")] == [figure.file for figure in one]
 
 
+def test_rows_with_the_same_bouts_share_their_figures(tmp_path):
+    pytest.importorskip("matplotlib")
+    rows = [tiny.row(name, criterion=tiny.moved) for name in ("one", "other")]
+    rows.append(tiny.row("shorter", criterion=tiny.moved, bouts=(tiny.plan(duration_s=1.5),)))
+    (drawn,) = draw_all(judge_all([tiny.experiment(*rows)], 1, 30, workers=Inline()), tmp_path, workers=Inline())
+    one, other, shorter = ([figure.file for figure in row.figures] for row in drawn.verdict.rows)
+    assert one
+    assert one == other
+    assert not set(one) & set(shorter)
+    assert {path.name for path in (tmp_path / "T").iterdir()} == {*one, *shorter}
+
+
+def test_a_table_of_more_numbers_than_levels_stands_on_its_side(monkeypatch):
+    answered(monkeypatch, lambda task: {"a (s)": 1.0, "b (s)": 2.0, "c (s)": 3.0})
+    experiment = tiny.experiment(tiny.row(criterion=tiny.never, probes=(PROBE,), explanation="It takes a drive."))
+    (found,) = with_evidence([experiment], 1, 30)
+    text = page(experiment, found.verdict)
+    assert "| c (s) | 3 (3 to 3) | 3 (3 to 3) |" in text
+    assert "| repetitions that started | 2 of 2 | 2 of 2 |" in text
+
+
 def test_levels_without_an_order_are_drawn_too(tmp_path):
     pytest.importorskip("matplotlib")
     levels = tuple(replace(level, value=math.nan) for level in PROBE.levels)
