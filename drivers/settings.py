@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -56,12 +56,30 @@ class Settings(Protocol):
         """Say why a servo on which it is `value` would not be driven; "" where nothing is against it."""
         ...
 
+    def weakens(self, name: str, value: int, found: int) -> str:
+        """Say what no longer protects the servo, or guides it, once it is `value` where it is `found`; "" for nothing.
+
+        May ask the servo for what goes with it.
+        """
+        ...
+
+    def already(self, name: str, value: int, found: int) -> bool:
+        """Say whether it is kept as `value` already where it is `found`, so that writing it would only wear.
+
+        False where what is read may be what counts until the supply goes.
+        """
+        ...
+
     def remark(self, name: str) -> str:
         """Say who sets it besides, "" for nobody."""
         ...
 
-    def write(self, name: str, value: int) -> None:
-        """Take the torque off, set it, for good where it is kept, and see by reading that it is so."""
+    def write(self, name: str, value: int, stop: Callable[[], bool] | None = None) -> bool:
+        """Take the torque off, set it, for good where it is kept, and see by reading that it is so.
+
+        Return False where `stop` says so before it is written. From then on it is done to the end, so that no lock is
+        left open; whatever is open all the same, and whatever is not known, is in the error.
+        """
         ...
 
 

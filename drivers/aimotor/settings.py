@@ -8,13 +8,13 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from drivers.aimotor.answers import decode_set
 from drivers.aimotor.burning import READ_PATIENCE_NS, SET_PATIENCE_NS, ask, check_wck, shows_to_be_wck
 from drivers.aimotor.codec import REPLY_BYTES, encode_passive, encode_set, is_passive_reply
-from drivers.aimotor.table import AI_MOTOR_COMMANDS, SET_COMMANDS, Family, SetCommand
+from drivers.aimotor.table import AI_MOTOR_COMMANDS, SET_COMMANDS, Family, SetCommand, overload_a
 from drivers.bench import Pace
 from drivers.errors import BusError, FrameError
 from drivers.port import Port
@@ -27,6 +27,8 @@ _READS: Final = 6
 _ANALOGUE: Final = "A/D"
 """What is another count every time."""
 
+_OVERLOAD: Final = "overload_code"
+_BOUNDS: Final = ("min_position", "max_position")
 _NO_WRITE: Final = -1
 
 _NOT_ESTABLISHED: Final = (
@@ -107,11 +109,29 @@ class AiMotorSettings:
         """Nothing is looked at before one is driven."""
         return ""
 
+    def weakens(self, name: str, value: int, found: int) -> str:
+        """Say what no longer protects the servo, or guides it, once it is `value` where it is `found`."""
+        if name == _OVERLOAD and value > found:
+            amperes = f": {overload_a(value):.2f} A" if self._family is Family.WCK else ""
+            return f"less protection from overload than with {found}{amperes}"
+        if name in _BOUNDS:
+            low, high = (value if name == each else self.read(each) for each in _BOUNDS)
+            if low is not None and high is not None and low > high:
+                return f"no place is left it may go to: {_BOUNDS[0]} would be {low}, {_BOUNDS[1]} {high}"
+        return ""
+
+    def already(self, name: str, value: int, found: int) -> bool:
+        """Say whether it is kept so already; what a runtime command sets too may be read as that."""
+        row = self._rows.get(self._parameters[name].write)
+        fields = () if row is None else row.fields
+        runtime = any(other.volatile and other.fields == fields for other in SET_COMMANDS.values())
+        return found == value and self.settings[name].kept and not runtime
+
     def remark(self, name: str) -> str:
         """Nobody else sets it."""
         return ""
 
-    def write(self, name: str, value: int) -> None:
+    def write(self, name: str, value: int, stop: Callable[[], bool] | None = None) -> bool:
         """Take the torque off, set a parameter and what is set with it, and read both back."""
         parameter = self._parameters[name]
         before = self._values(parameter.read)
@@ -121,13 +141,15 @@ class AiMotorSettings:
         row = self._rows[parameter.write]
         wanted = {field: before[field] for field in row.fields} | {parameter.field: value}
         self._release()
+        if stop is not None and stop():
+            return False
         found: Mapping[str, int] | None = None
         for _ in range(_TRIES):
             # What is read afterwards decides: the answer may be lost, and the checksum leaves out some bits.
             self._ask(parameter.write, wanted[row.fields[0]], wanted[row.fields[1]], SET_PATIENCE_NS)
             found = self._values(parameter.read)
             if found is not None and all(found[field] == number for field, number in wanted.items()):
-                return
+                return True
         if found is None:
             raise BusError(f"id {self._bus_id} no longer answers: whether its {name} is {value} is not known")
         stays = ", ".join(f"{field} {found[field]}" for field in wanted)

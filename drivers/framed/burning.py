@@ -19,17 +19,27 @@ def burn_id(port: Port, pace: Pace, layout: Layout, bus_id: int, new_id: int) ->
         raise BusError(f"id {new_id} is taken: take the servo that has it off the line, or choose another id")
     line.expect(bus_id)
     line.release(bus_id)
-    line.unlock(bus_id)
+    try:
+        line.unlock(bus_id)
+        _rename(line, layout, bus_id, new_id)
+    except BusError as error:
+        raise type(error)(f"{error}{line.close_lock(new_id, bus_id)}") from error
+    except KeyboardInterrupt:
+        line.close_lock(new_id, bus_id)
+        raise
+    if left := line.close_lock(new_id):
+        raise BusError(f"the servo with id {bus_id} answers to {new_id} now, and keeps that{left}")
+    if line.ping(bus_id):
+        raise BusError(f"somebody still answers to id {bus_id}: there were two servos with it, or it did not change")
+
+
+def _rename(line: Line, layout: Layout, bus_id: int, new_id: int) -> None:
     for _ in range(TRIES):
         # The answer to this may come under either id, or not at all.
         line.write(bus_id, layout.register(ID), new_id)
         if line.read(new_id, layout.register(ID)) == new_id:
-            break
-    else:
-        raise BusError(f"the servo with id {bus_id} does not answer to {new_id}: look who is there (nuc bus scan)")
-    line.lock(new_id)
-    if line.ping(bus_id):
-        raise BusError(f"somebody still answers to id {bus_id}: there were two servos with it, or it did not change")
+            return
+    raise BusError(f"the servo with id {bus_id} does not answer to {new_id}: look who is there (nuc bus scan)")
 
 
 def burn_baud(port: Port, pace: Pace, layout: Layout, bus_id: int, baud: int) -> None:
@@ -42,12 +52,16 @@ def burn_baud(port: Port, pace: Pace, layout: Layout, bus_id: int, baud: int) ->
     if line.read(bus_id, layout.register(BAUD)) == code:
         raise BusError(f"the servo with id {bus_id} is set to {baud} bit/s already")
     line.release(bus_id)
-    line.unlock(bus_id)
-    for _ in range(TRIES):
-        line.write(bus_id, layout.register(BAUD), code)
-        if not line.ping(bus_id):
-            return
-    raise BusError(f"the servo with id {bus_id} still answers at the old rate: it did not take {baud} bit/s")
+    try:
+        line.unlock(bus_id)
+        for _ in range(TRIES):
+            line.write(bus_id, layout.register(BAUD), code)
+            if not line.ping(bus_id):
+                return
+    except BusError as error:
+        raise type(error)(f"{error}{line.close_lock(bus_id)}") from error
+    left = line.close_lock(bus_id)
+    raise BusError(f"the servo with id {bus_id} still answers at the old rate: it did not take {baud} bit/s{left}")
 
 
 def _code_of(layout: Layout, kind: Kind, baud: int) -> int:

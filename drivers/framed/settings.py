@@ -6,15 +6,14 @@ turn it on by themselves, and `nuc bus move` and `force` take care of what happe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from drivers.bench import Pace
 from drivers.errors import BusError
 from drivers.framed.layout import BAUD, ID, TORQUE, Kind, Layout
 from drivers.framed.registers import Register
-from drivers.framed.single import Line
+from drivers.framed.single import Line, says
 from drivers.port import Port
 from drivers.settings import Setting, check_setting
 
@@ -25,6 +24,19 @@ _ELSEWHERE: Final = {
     TORQUE: "`nuc bus release` takes the torque off, `nuc bus move` and `force` drive the servo",
 }
 _GOAL: Final = "`nuc bus move` and `force` drive the servo"
+_MASKS: Final = ("unload_mask", "shutdown")
+"""Registers whose bits say what a servo takes its torque off for by itself."""
+
+_LOW_PROTECTS: Final = (
+    "max_temperature",
+    "max_voltage",
+    "protection_current",
+    "overcurrent_time",
+    "overload_torque",
+    "overload_time",
+    "hold_torque",
+)
+_HIGH_PROTECTS: Final = ("min_voltage",)
 _LOCK: Final = "it is opened and closed again whenever a setting is kept"
 
 
@@ -51,10 +63,16 @@ class FramedSettings:
 
     def read(self, name: str) -> int | None:
         """Return what is in a register; None where the servo has none there."""
-        found = self._line.read(self._bus_id, self._kind.table[name])
-        if found is None and not self._line.ping(self._bus_id):
+        register = self._kind.table[name]
+        status = self._line.ask(self._bus_id, register)
+        if status is not None:
+            return register.decode(status.params) if says(status, register) else None
+        if not self._line.ping(self._bus_id):
             raise BusError(f"id {self._bus_id} no longer answers")
-        return found
+        raise BusError(
+            f"id {self._bus_id} answers a ping, but did not answer when asked for its {name}: is the line noisy?"
+            " nuc bus ping tells how much is lost; try again"
+        )
 
     def check(self, name: str, value: int, found: int) -> None:
         """Raise `BusError` for what is not written from here, and where bits would change that are to stay."""
@@ -70,6 +88,27 @@ class FramedSettings:
                 return f"with {name} = {value} the servo is not driven, expected {expected}: {meaning.otherwise}"
         return ""
 
+    def weakens(self, name: str, value: int, found: int) -> str:
+        """Say what no longer protects the servo, or guides it, once it is `value`: beside now, and as delivered."""
+        delivered = self._kind.table[name].default
+        known = sum(1 << bit for bit in self._layout.alerts)
+        if name in _MASKS and (lost := (found | delivered) & ~value & known):
+            return f"no protection any more from {self._layout.explain_alert(lost)}"
+        if (name in _LOW_PROTECTS and value > delivered) or (name in _HIGH_PROTECTS and value < delivered):
+            return f"less protection than as delivered ({name} = {delivered})"
+        if name == self._kind.cap_limit and not value:
+            return "no torque is left to it"
+        if name in self._kind.limits:
+            lowest, highest = self._kind.limits
+            low, high = (value if name == each else self.read(each) for each in (lowest, highest))
+            if low is not None and high is not None and low > high:
+                return f"no place is left it may go to: {lowest} would be {low}, {highest} {high}"
+        return ""
+
+    def already(self, name: str, value: int, found: int) -> bool:
+        """Say whether it is kept so already. Behind a lock nobody can tell: what is read may count only for now."""
+        return found == value and self.settings[name].kept and not self._layout.lock
+
     def remark(self, name: str) -> str:
         """Say to what it is set before the servo is driven."""
         settings = dict(self._kind.settings)
@@ -79,7 +118,7 @@ class FramedSettings:
             return "whoever drives the servo sets it by the configuration's stiffness"
         return "whoever drives the servo sets it" if name in (self._kind.cap[0], self._layout.watchdog) else ""
 
-    def write(self, name: str, value: int) -> None:
+    def write(self, name: str, value: int, stop: Callable[[], bool] | None = None) -> bool:
         """Take the torque off, set a register and read it back; a lock is open only meanwhile."""
         line, bus_id, register = self._line, self._bus_id, self._kind.table[name]
         found = self.read(name)
@@ -87,17 +126,22 @@ class FramedSettings:
             raise BusError(f"id {bus_id} has no {name}: nothing was written")
         self.check(name, value, found)
         line.release(bus_id)
+        if stop is not None and stop():
+            return False
         if not self.settings[name].kept:
             line.settle(bus_id, register, value)
-            return
+            return True
         try:
             line.unlock(bus_id)
             line.settle(bus_id, register, value)
-        except (BusError, KeyboardInterrupt):
-            with suppress(BusError):
-                line.lock(bus_id)
+        except BusError as error:
+            raise type(error)(f"{error}{line.close_lock(bus_id)}") from error
+        except KeyboardInterrupt:
+            line.close_lock(bus_id)
             raise
-        line.lock(bus_id)
+        if left := line.close_lock(bus_id):
+            raise BusError(f"{name} of id {bus_id} is {value} now, and kept{left}")
+        return True
 
     def _setting(self, register: Register) -> Setting:
         writable = register.access != "read"

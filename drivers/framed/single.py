@@ -35,7 +35,8 @@ class Line:
             if self.ping(bus_id):
                 raise BusError(
                     f"id {bus_id} answers a ping and says nothing of itself: is that the request come back (echo=1 in"
-                    " the URL), or is it set to answer nothing else (status_level 0, which the maker's tool mends)?"
+                    " the URL), or is it set to answer nothing else (status_level 0, which the maker's tool mends)? Or"
+                    " does the line lose answers (nuc bus ping)?"
                 )
             raise BusError(f"nobody answers to id {bus_id}: look who is there (nuc bus scan)")
         kind = self._layout.kind_of(number)
@@ -56,6 +57,19 @@ class Line:
         """Let settings no longer last. Raises `BusError` when the servo does not confirm."""
         if self._layout.lock:
             self.settle(bus_id, self._layout.register(self._layout.lock), 1)
+
+    def close_lock(self, *bus_ids: int) -> str:
+        """Let settings no longer last, under whichever of the ids it answers to; say so where that is not known."""
+        for bus_id in bus_ids:
+            try:
+                self.lock(bus_id)
+            except BusError:
+                continue
+            return ""
+        return (
+            f"; its {self._layout.lock} may be open still, so that whatever is written to it is kept: take its supply"
+            " off and on"
+        )
 
     def settle(self, bus_id: int, register: Register, value: int) -> None:
         """Set a register and read it back; what is read decides, since an answer may be lost.
@@ -82,12 +96,19 @@ class Line:
 
     def read(self, bus_id: int, register: Register) -> int | None:
         """Return the value of a register, None when nobody says it."""
+        status = self.ask(bus_id, register)
+        return register.decode(status.params) if status is not None and says(status, register) else None
+
+    def ask(self, bus_id: int, register: Register) -> Packet | None:
+        """Return the answer with the value of a register, else one without it, None when there is none at all."""
         request = requests.read(self._layout.dialect, bus_id, register.address, register.size)
+        heard: Packet | None = None
         for _ in range(TRIES):
             status = self._exchange(bus_id, request)
-            if status is not None and len(status.params) == register.size:
-                return register.decode(status.params)
-        return None
+            if status is not None and says(status, register):
+                return status
+            heard = status or heard
+        return heard
 
     def write(self, bus_id: int, register: Register, value: int) -> None:
         """Set a register once. Raises `BusError` when the servo refuses; it need not answer."""
@@ -115,3 +136,8 @@ class Line:
             pace.wait(deadline_ns + PATIENCE_NS, ())
         port.flush_input(pace.now_ns)
         return None
+
+
+def says(status: Packet, register: Register) -> bool:
+    """Say whether an answer has a register's value in it."""
+    return len(status.params) == register.size

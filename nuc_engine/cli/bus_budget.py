@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nuc_engine.cli.bus_bout import check_bout, motors_of
 from nuc_engine.cli.bus_params import FIRST_CYCLES, NS, Counter
-from nuc_engine.cli.buslines import Stop, family_of, open_line, plan_for, split_name
+from nuc_engine.cli.buslines import Stop, family_of, open_line, split_name
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import count, heading, say, say_json
 from nuc_engine.cli.params import CONFIGURATION, Command, as_json
@@ -104,7 +105,7 @@ class Reached:
     "bout",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A finished bout.",
+    help="A finished bout, of CONFIG on such a bus; another is refused.",
 )
 @as_json
 def command(
@@ -125,7 +126,9 @@ def command(
 
     name, url = split_name(url)
     line = _line(url, turnaround_us)
-    motors, delay_ns, least_ns = _motors(config, line.family.name, name)
+    if bout is not None:
+        check_bout(bout, config, name, url, line.family, line.baud, line.options)
+    motors, delay_ns, least_ns = motors_of(config, line.family.name, name)
     through = ADAPTERS[adapter] if adapter else _adapter_of(line)
     form = form_for(line.family.name, line.options)
     budget = predict(form, motors, line.baud, turnaround_ns=line.turnaround_ns, adapter=through)
@@ -159,24 +162,6 @@ def _line(url: str, turnaround_us: float | None) -> Line:
     usual_us = options.get("turnaround_us", family.emulator_options.get("turnaround_us", 0.0))
     hesitation_us = usual_us if turnaround_us is None else turnaround_us
     return Line(url, family, baud, options, round(hesitation_us * 1000))
-
-
-def _motors(config: str, family: str, bus: str) -> tuple[int, int, int]:
-    """Return how many servos of a configuration hang on the bus of that name, and of its cycles (ns) pause and least.
-
-    The pause is what the engine waits behind each, the least what a cycle takes with it.
-    """
-    if config.isdecimal():
-        if not int(config):
-            raise click.UsageError("0 servos: expected at least one")
-        return int(config), 0, 0
-    plan = plan_for(config, family)
-    names = [motor.bus for motor in plan.motors]
-    number = sum(name == bus for name in names) if bus else len(names)
-    if not number:
-        raise click.UsageError(f"{config}: no motor names the bus {bus!r}; there are {', '.join(sorted({*names}))}")
-    pauses = [int(write.values[0]) for write in plan.initial if write.hdso == plan.motor_control_delay]
-    return number, pauses[-1] if pauses else 0, plan.cycle_min_ns
 
 
 def _adapter_of(line: Line) -> Adapter:

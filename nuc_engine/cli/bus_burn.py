@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 ALONE = "only this servo should be on the line: two that have the same id both change"
 
+SHARED = "two servos of that id both change"
+
 _WCK_ONLY = (
     "on AI motors the commands that set id and rate are not established: their numbering is probably not the wCK's,"
     " whose 'gain read' would set the id. If this servo is a wCK, say so with wck=1 in the URL"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.bus_burn import ask_for, report
+from nuc_engine.cli.bus_burn import SHARED, ask_for, report
 from nuc_engine.cli.bus_params import model_option, url_argument
-from nuc_engine.cli.buslines import BenchLine, open_line
+from nuc_engine.cli.buslines import BenchLine, Stop, open_line
 from nuc_engine.cli.errors import BAD, Refused
-from nuc_engine.cli.output import heading, is_terminal, note
+from nuc_engine.cli.output import heading, is_terminal, note, say
 from nuc_engine.cli.params import Command, as_json
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ _UNIT_AT = 59
 """Column at which the units of a table begin."""
 
 _LEAST_ROOM = 20
+_LOST = 3
+"""So many registers without an answer, and no more are asked for."""
+
+_STOPPED = "stopped when asked to"
 
 
 class _Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
@@ -47,7 +51,7 @@ class _Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     # A value may be negative, and is no option then.
     context_settings={"ignore_unknown_options": True},
     examples=(
-        ("nuc bus set feetech:///dev/ttyACM0 3", "all registers of servo 3, and what is in them"),
+        ("nuc bus set feetech:///dev/ttyACM0 3", "the registers of servo 3, and what is in them"),
         ("nuc bus set feetech:///dev/ttyACM0 3 position_offset", "one of them, with its bounds"),
         ("nuc bus set feetech:///dev/ttyACM0 3 position_offset 0", "take a position offset out, for good"),
         ("nuc bus set dynamixel:///dev/ttyUSB0 1 led 1", "which one is it? forgotten without power"),
@@ -55,9 +59,10 @@ class _Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     ),
     output=(
         "To stdout: the registers as a table; or one register and its value; or what was set, as it was read back, and"
-        " how to go back. rw: can be written here; rw*: by another command, which asking for it names; r: read only.",
-        "Exit status 1 when nobody answers, or the servo did not take the value; 2 when there is no such register, it"
-        " can not be set to that, or nobody was there to confirm it.",
+        " how to go back. rw: can be written here; rw*: by another command, which asking for it names; r: read only."
+        " Listed is what is known of the model: its maker's tables have more, such as indirect addresses.",
+        "Exit status 1 when nobody answers, the servo did not take the value, or it was stopped; 2 when there is no"
+        " such register, it can not be set to that, or nobody was there to confirm it.",
     ),
 )
 @url_argument
@@ -80,9 +85,11 @@ def command(
 ) -> int:
     """Look at what a servo is set to, or set it. Without VALUE nothing is changed; without REGISTER all are listed.
 
-    Nothing moves: the torque is taken off before anything is written, goals are not written, and what the servo is
-    read to hold afterwards decides whether it was done. EEPROM is kept without power, and asked for before it is
-    written, as is taking the torque off where it is on; RAM is forgotten with the power.
+    Nothing is driven: the torque is taken off before anything is written, so that what it holds up falls; goals are not
+    written. What the servo is read to hold afterwards decides whether it was done. EEPROM is kept without power, and
+    asked for before it is written, as is taking the torque off where it is on; RAM is forgotten with the power.
+
+    Stopped (Ctrl-C) before it has begun to write it writes nothing; then it ends what it began.
     """
     from drivers.errors import BusError
 
@@ -101,6 +108,8 @@ def command(
     finally:
         line.close()
     done["ok"] = not done["errors"]
+    if not done["ok"] and (said := done.pop("said", "")) and not as_json:
+        say(said)
     report(done, as_json=as_json)
     return 0 if done["ok"] else BAD
 
@@ -138,30 +147,34 @@ def _write(line: BenchLine, bus_id: int, servo: Settings, setting: Setting, valu
 
     name = setting.name
     before = servo.read(name)
-    done: dict[str, Any] = {"register": name, "value": value, "before": before, "said": ""}
+    done: dict[str, Any] = {"register": name, "value": value, "before": before}
     if before is None:
-        return done | {"errors": [f"id {bus_id} answers, but has no {name}: nothing was changed"]}
+        return done | {"errors": [f"{_without(bus_id, name)}: nothing was changed"]}
     try:
         servo.check(name, value, before)
     except BusError as error:
         raise click.UsageError(str(error)) from error
-    if (what := _warning(line, bus_id, servo, setting, value)) and not ask_for(str(value), what, yes=yes):
+    if servo.already(name, value, before):
+        return done | {"said": f"id {bus_id}: {name} is {value} already: nothing was written"}
+    if (what := _warning(line, bus_id, servo, setting, value, before)) and not ask_for(str(value), what, yes=yes):
         return done | {"errors": ["not confirmed"]}
-    servo.write(name, value)
+    with Stop() as stop:
+        if not servo.write(name, value, stop):
+            return done | {"errors": [f"{_STOPPED}: its torque is off, {name} of id {bus_id} stays {before}"]}
     lasts = "kept without power" if setting.kept else "until its power goes"
     said = f"id {bus_id}: {name} is {value} now (was {before}), {lasts}"
     if before != value and setting.low <= before <= setting.high:
         said += f"; back again: {_this(line.url, bus_id)} {name} {before}"
     if remark := servo.remark(name):
         note(f"{line.url}: {remark}")
-    return done | {"said": said}
+    return done | ({"errors": [f"{_STOPPED}, too late: {said}"]} if stop() else {"said": said})
 
 
-def _warning(line: BenchLine, bus_id: int, servo: Settings, setting: Setting, value: int) -> str:
+def _warning(line: BenchLine, bus_id: int, servo: Settings, setting: Setting, value: int, before: int) -> str:
     """Return what somebody has to confirm, "" for nothing."""
-    what = f"{line.url}: {setting.name} of the servo of id {bus_id} will be {value}"
+    what = f"{line.url}: {setting.name} of the servo of id {bus_id} will be {value} (is {before})"
     if setting.kept:
-        what += " for good"
+        what += f" for good; {SHARED}"
     torque = servo.torque
     if torque:
         what += "; its torque is on and will be taken off: what it holds up falls"
@@ -169,7 +182,14 @@ def _warning(line: BenchLine, bus_id: int, servo: Settings, setting: Setting, va
         what += "; its torque will be taken off"
     if objection := servo.objection(setting.name, value):
         what += f"; {objection}"
-    return what if setting.kept or torque is not False else ""
+    weaker = servo.weakens(setting.name, value, before)
+    if weaker:
+        what += f"; {weaker}"
+    return what if setting.kept or weaker or torque is not False else ""
+
+
+def _without(bus_id: int, name: str) -> str:
+    return f"id {bus_id} answers, but does not say its {name}: it has none, or the line loses answers (nuc bus ping)"
 
 
 def _this(url: str, bus_id: int) -> str:
@@ -205,7 +225,7 @@ def _one(line: BenchLine, bus_id: int, servo: Settings, setting: Setting) -> dic
     value = servo.read(setting.name)
     done = {"model": servo.model, **_row(servo, setting, value)}
     if value is None:
-        return done | {"errors": [f"id {bus_id} answers, but has no {setting.name}"]}
+        return done | {"errors": [_without(bus_id, setting.name)]}
     bytes_ = "1 byte" if setting.size == 1 else f"{setting.size} bytes"
     bounds = f"{setting.low} to {setting.high}" if setting.writable else "read only"
     lines = [
@@ -218,10 +238,21 @@ def _one(line: BenchLine, bus_id: int, servo: Settings, setting: Setting) -> dic
 
 
 def _all(line: BenchLine, bus_id: int, servo: Settings) -> dict[str, Any]:
-    """Return all registers, and a table of them."""
-    rows = [_row(servo, setting, servo.read(name)) for name, setting in servo.settings.items()]
-    done = {"model": servo.model, "registers": rows}
-    if all(row["value"] is None for row in rows):
+    """Return all registers, a table of them, and which could not be read; nobody goes on asking one who is silent."""
+    from drivers.errors import BusError
+
+    rows: list[dict[str, Any]] = []
+    errors: list[str] = []
+    for name, setting in servo.settings.items():
+        value = None
+        if len(errors) < _LOST:
+            try:
+                value = servo.read(name)
+            except BusError as error:
+                errors.append(str(error))
+        rows.append(_row(servo, setting, value))
+    done = {"model": servo.model, "registers": rows, "errors": errors}
+    if not errors and all(row["value"] is None for row in rows):
         return done | {"errors": [f"id {bus_id} answers, but to none of the commands that read its parameters"]}
     head = heading(f"{'register':<22}  {'at':>4}  {'bytes':>5}  {'area':<6}  {'':<3}  {'value':>7}  unit")
     lines = [f"id {bus_id}: {servo.model}", head]

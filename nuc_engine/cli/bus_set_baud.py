@@ -9,7 +9,7 @@ import click
 
 from nuc_engine.cli.bus_burn import ask_for, check_established, present, report
 from nuc_engine.cli.bus_params import id_option, model_option, url_argument
-from nuc_engine.cli.buslines import BenchLine, open_line
+from nuc_engine.cli.buslines import BenchLine, Stop, open_line
 from nuc_engine.cli.errors import BAD
 from nuc_engine.cli.params import Command, as_json
 
@@ -52,10 +52,8 @@ def command(url: str, bus_id: int, rate: int, model: str | None, yes: bool, as_j
     finally:
         line.close()
     done["ok"] = not done["errors"]
-    there = url_with_baud(url, rate)
-    done["said"] = (
-        f"id {bus_id} is at {rate} bit/s now ({there}); back again: nuc bus set-baud '{there}' --id {bus_id} --to {old}"
-    )
+    if done["ok"]:
+        done["said"] = _said(url, bus_id, rate, old)
     report(done, as_json=as_json)
     return 0 if done["ok"] else BAD
 
@@ -65,6 +63,13 @@ def url_with_baud(url: str, baud: int) -> str:
     head, _, query = url.partition("?")
     others = [item for item in query.split("&") if item and not item.startswith("baud=")]
     return f"{head}?{'&'.join([f'baud={baud}', *others])}"
+
+
+def _said(url: str, bus_id: int, rate: int, old: int) -> str:
+    there = url_with_baud(url, rate)
+    return (
+        f"id {bus_id} is at {rate} bit/s now ({there}); back again: nuc bus set-baud '{there}' --id {bus_id} --to {old}"
+    )
 
 
 def _burn(line: BenchLine, bus_id: int, rate: int, *, yes: bool) -> list[str]:
@@ -80,10 +85,13 @@ def _burn(line: BenchLine, bus_id: int, rate: int, *, yes: bool) -> list[str]:
     what = f"{line.url}: the servo of id {bus_id} will be at {rate} bit/s for good, and no longer answer at {old}"
     if not ask_for(str(rate), what, yes=yes):
         return ["not confirmed"]
-    line.family.burn_baud(line.port, line.pace, bus_id, rate)
-    line.reopen(rate)
-    if present(line, bus_id):
-        return []
+    # A servo whose rate nobody knows, or whose lock stays open, is worse than one more second.
+    with Stop() as stop:
+        line.family.burn_baud(line.port, line.pace, bus_id, rate)
+        line.reopen(rate)
+        there = present(line, bus_id)
+    if there:
+        return [f"stopped when asked to, too late: {_said(line.url, bus_id, rate, old)}"] if stop() else []
     line.reopen(old)
     if present(line, bus_id):
         return [f"id {bus_id} is still at {old} bit/s: it did not take the new rate"]

@@ -9,7 +9,7 @@ import click
 
 from nuc_engine.cli.bus_burn import ALONE, ask_for, check_established, check_id, present, report
 from nuc_engine.cli.bus_params import id_option, model_option, url_argument
-from nuc_engine.cli.buslines import BenchLine, open_line
+from nuc_engine.cli.buslines import BenchLine, Stop, open_line
 from nuc_engine.cli.errors import BAD
 from nuc_engine.cli.params import Command, as_json
 
@@ -49,11 +49,14 @@ def command(url: str, bus_id: int, new_id: int, model: str | None, yes: bool, as
     finally:
         line.close()
     done["ok"] = not done["errors"]
-    done["said"] = (
-        f"id {bus_id} is id {new_id} now; back again: nuc bus set-id {quote(url)} --id {new_id} --to {bus_id}"
-    )
+    if done["ok"]:
+        done["said"] = _said(url, bus_id, new_id)
     report(done, as_json=as_json)
     return 0 if done["ok"] else BAD
+
+
+def _said(url: str, bus_id: int, new_id: int) -> str:
+    return f"id {bus_id} is id {new_id} now; back again: nuc bus set-id {quote(url)} --id {new_id} --to {bus_id}"
 
 
 def _burn(line: BenchLine, bus_id: int, new_id: int, *, yes: bool) -> list[str]:
@@ -66,10 +69,14 @@ def _burn(line: BenchLine, bus_id: int, new_id: int, *, yes: bool) -> list[str]:
     what = f"{line.url}: the servo of id {bus_id} will have id {new_id} for good; {ALONE}"
     if not ask_for(str(new_id), what, yes=yes):
         return ["not confirmed"]
-    line.family.burn_id(line.port, line.pace, bus_id, new_id)
     errors: list[str] = []
-    if not present(line, new_id):
-        errors.append(f"id {new_id} does not answer; look for it with `nuc bus scan {line.url} --all-rates`")
-    if present(line, bus_id):
-        errors.append(f"id {bus_id} still answers: did two servos have it?")
+    # A servo half renamed, or whose lock stays open, is worse than one more second.
+    with Stop() as stop:
+        line.family.burn_id(line.port, line.pace, bus_id, new_id)
+        if not present(line, new_id):
+            errors.append(f"id {new_id} does not answer; look for it with `nuc bus scan {line.url} --all-rates`")
+        if present(line, bus_id):
+            errors.append(f"id {bus_id} still answers: did two servos have it?")
+    if stop() and not errors:
+        errors.append(f"stopped when asked to, too late: {_said(line.url, bus_id, new_id)}")
     return errors
