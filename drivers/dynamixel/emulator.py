@@ -11,8 +11,11 @@ above `OVERLOAD_SHARE` of the stall current for `OVERLOAD_NS` is the overload th
 down from 4095; a reboot takes no time. A ping for all is answered in slots as long as a status and the longest return
 delay.
 
-Not modelled: profiles (a goal counts at once), D, I and feed-forward gains, heat, the second id, the startup
-configuration, backup and clear. In modes 0, 1 and 16 (current, velocity, PWM) the shaft is free, whatever the goals.
+To its second id a servo obeys writes outside its settings, and answers nothing. Assumed: it obeys no other instruction
+to it, and in a packet with a part for its own id only that.
+
+Not modelled: profiles (a goal counts at once), D, I and feed-forward gains, heat, the startup configuration, backup
+and clear. In modes 0, 1 and 16 (current, velocity, PWM) the shaft is free, whatever the goals.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from drivers.dynamixel.codec import BULK_READ, BULK_WRITE, FAST_EACH_BYTES, FAST_HEAD_BYTES, FAST_SYNC_READ
+from drivers.dynamixel.codec import BULK_READ, BULK_WRITE, DIALECT, FAST_EACH_BYTES, FAST_HEAD_BYTES, FAST_SYNC_READ
 from drivers.dynamixel.codec import fast_status as whole_fast_status
 from drivers.dynamixel.emulator_indirect import Indirect
 from drivers.dynamixel.table import (
@@ -111,6 +114,18 @@ class DynamixelServo(FramedServo):
             "moving": lambda sight: int(abs(sight.motion.speed_deg_s) > _MOVING_DEG_S),
             "registered_instruction": lambda _: self.action_pending,
         }
+
+    @property
+    def second_id(self) -> int:
+        """The other id, where it is one, and not the servo's own."""
+        second = self.memory["secondary_id"]
+        return second if second <= DIALECT.max_id and second != self.bus_id else -1
+
+    def write_second(self, address: int, data: bytes, now_ns: int) -> None:
+        """Set registers that are no settings: those can not be reached this way."""
+        places = [first for first, _ in self._indirect.runs(address, len(data))]
+        if all(first >= self.memory.table["torque_enable"].address for first in places):
+            self.write(address, data, now_ns)
 
     def _current_a(self, sight: Sight) -> float:
         """Return the current: what the loop asks for where it regulates it, else what flows in the winding.

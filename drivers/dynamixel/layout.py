@@ -3,7 +3,8 @@
 Before it is driven a servo is set to current-based positions where it has them (the goal current then bounds its
 torque), else to positions (the goal PWM bounds its drive); everything that would come between a goal and its torque is
 taken out: integral and feed-forward gains, profiles, the delay before its answers. What would reverse its positions,
-shift them, or turn its torque on unasked is looked at, and left to the servo's owner.
+shift them, turn its torque on unasked or let it do what another one is told is looked at, and left to the servo's
+owner.
 """
 
 from __future__ import annotations
@@ -79,7 +80,20 @@ _AFTER: Final = (
 _MEANINGS: Final = (
     Meaning("drive_mode", "bit 0 reverses positions, bit 3 turns the torque on with every goal", mask=0b1001),
     Meaning("homing_offset", "positions are shifted by it"),
-    Meaning("secondary_id", "it does what the servo of that id is told, and says nothing of it", value=255),
+    Meaning(
+        "secondary_id",
+        "it does what the servo of that id is told, and says nothing of it",
+        value=255,
+        same=(253, 254),
+        own_id=True,
+        scale=False,
+    ),
+    Meaning(
+        "startup_configuration",
+        "bit 0 turns the torque on at power-up, bit 1 brings back goals, gains and profiles somebody kept",
+        mask=0b11,
+        scale=False,
+    ),
 )
 
 _FIXED: Final = (
@@ -94,11 +108,13 @@ def _kind(name: str) -> Kind:
         # At the stall torque.
         counts = round(model.stall_torque_n_m / model.load_n_m)
         mode, cap, load, limits = CURRENT_BASED_POSITION, "current", "present_current", ("", "")
+        drive = ("pwm_limit", FULL_PWM)
     else:
         counts = FULL_PWM
         mode, cap, load, limits = POSITION, "pwm", "present_load", ("min_position", "max_position")
+        drive = ("", 0)
     settings = (*_ALWAYS, ("operating_mode", mode), *_AFTER)
-    return Kind(model, table, settings, load, (f"goal_{cap}", counts), f"{cap}_limit", limits, _MEANINGS)
+    return Kind(model, table, settings, load, (f"goal_{cap}", counts), f"{cap}_limit", limits, _MEANINGS, drive)
 
 
 LAYOUT: Final = Layout(
@@ -115,6 +131,7 @@ LAYOUT: Final = Layout(
     refusals=_REFUSALS,
     watchdog="bus_watchdog",
     watchdog_step_ns=WATCHDOG_STEP_NS,
+    second_id="secondary_id",
     fixed=_FIXED,
     fast=FastRead(FAST_SYNC_READ, FAST_HEAD_BYTES, FAST_EACH_BYTES, split_fast),
     # Model and firmware; the patience is that of the maker's SDK.

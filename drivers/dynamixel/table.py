@@ -103,6 +103,8 @@ def _settings(
         _long("velocity_limit", 44, speed, top_speed, "0.229 rpm", access="eeprom"),
         _long("max_position", 48, 4095, 4095, "tick", access="eeprom"),
         _long("min_position", 52, 0, 4095, "tick", access="eeprom"),
+        # Firmware from 45 (XL330: 46) on; older ones were seen to read 0 here and at 147.
+        _byte("startup_configuration", 60, 0, 3, "bits: 0 torque on at power-up, 1 RAM as it was kept"),
         _byte("shutdown", 63, mask, 255, "bits as hardware_error"),
     )
 
@@ -139,6 +141,7 @@ def _state(p_gain: int, d_gain: int, speeds: tuple[int, int], velocity_gains: tu
         _reading("position_trajectory", 140, 4, "tick", signed=True),
         _reading("present_voltage", 144, 2, "0.1 V"),
         _reading("present_temperature", 146, 1, "deg C"),
+        _reading("backup_ready", 147, 1, ""),
     )
 
 
@@ -157,6 +160,7 @@ _XL330_SPEEDS, _XL430_SPEEDS, _XM430_SPEEDS = (445, 2047), (265, 1023), (350, 10
 XL330_M288: Final = RegisterTable(
     (
         *_settings(1200, top_code=6, modes=5, heat=70, volts=(35, 70), speeds=_XL330_SPEEDS, mask=53),
+        Register("pwm_slope", 62, 1, "eeprom", 140, 1, 255, unit="1.977 mV/ms"),
         *_state(400, 0, _XL330_SPEEDS, (1600, 180)),
         *_current(1750, "1 mA"),
     )

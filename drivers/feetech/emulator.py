@@ -45,6 +45,7 @@ RESTART_NS: Final = 1_800_000_000
 
 _TURN: Final = 4096
 _MIDDLE: Final = 2048
+_UNLIMITED: Final = (0, 0)
 _POSITION_MODE: Final = 0
 _ON, _HERE_IS_MIDDLE = 1, 128
 _SWITCH: Final = (0, _ON, 2, _HERE_IS_MIDDLE)
@@ -136,7 +137,7 @@ class FeetechServo(FramedServo):
     def goal_deg(self) -> float:
         """The goal within the position limits, less the offset, on the servo's own scale."""
         low, high, goal = self.memory["min_position"], self.memory["max_position"], self.memory["goal_position"]
-        if low < high:
+        if low <= high and (low, high) != _UNLIMITED:
             goal = min(max(goal, low), high)
         return (goal + self.memory["position_offset"]) * self.model.tick_deg
 

@@ -51,6 +51,7 @@ LAYOUT: Final = Layout(
             cap=("torque_limit", FULL_DRIVE),
             cap_limit="max_torque",
             limits=("min_position", "max_position"),
+            unlimited=(0, 0),
             meanings=_MEANINGS,
         )
         for name, model in MODELS.items()

@@ -15,7 +15,6 @@ from drivers.framed.layout import GAIN, TORQUE, Layout
 from drivers.framed.registers import Register
 from drivers.framed.slots import Slot
 from drivers.framed.talk import Answers, Exchange
-from drivers.servo import LEVEL_SHARE
 
 ON: Final = 1
 """What the register of the torque holds while it is on."""
@@ -105,9 +104,7 @@ class Arming:
         by_register: dict[Register, list[tuple[Slot, int]]] = {}
         for slot in slots:
             name, full = slot.kind.cap
-            stall = slot.kind.model.stall_torque_n_m
-            limit = slot.address.torque_limit_n_m
-            share = LEVEL_SHARE[self.level] * (min(limit, stall) / stall if limit > 0.0 else 1.0)
+            share = slot.kind.share(self.level, slot.address.torque_limit_n_m)
             value = min(max(round(share * full), 1), slot.setup.cap_most)
             by_register.setdefault(slot.kind.table[name], []).append((slot, value))
         return list(by_register.items())

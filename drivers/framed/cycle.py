@@ -269,7 +269,9 @@ class Cycle:
         driving = any(slot.torque is Torque.ON for slot in self._slots)
         # A leg is not driven by half of its servos while the others are still being set up.
         unready = any(slot.goal != READ_ONLY and slot.wants for slot in self._slots)
-        return [] if unready and not driving else idle
+        # Somebody who is not known yet may do what another one is told.
+        unknown = self._layout.second_id and any(slot.state is State.NEW and not slot.gone for slot in self._slots)
+        return [] if unknown or (unready and not driving) else idle
 
     def _bounds_again(self) -> bytes:
         if not self._cap_rounds:

@@ -14,7 +14,7 @@ stronger one (assumed).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import zip_longest
@@ -83,6 +83,7 @@ class FramedEmulator:
         "_plant",
         "_powered",
         "_rx_free_ns",
+        "_seconds",
         "_wire",
         "baud",
         "servos",
@@ -110,6 +111,8 @@ class FramedEmulator:
         self._powered = True
         self._babbling: set[int] = set()
         self._by_id: dict[int, tuple[FramedServo, ...]] | None = None
+        # Servos that obey another id beside their own.
+        self._seconds: tuple[FramedServo, ...] = ()
         # The time last heard of; until when the host sends.
         self._now_ns = self._rx_free_ns = 0
 
@@ -256,6 +259,7 @@ class FramedEmulator:
         by_id: dict[int, tuple[FramedServo, ...]] = {_ALL: tuple(hearing)}
         for servo in hearing:
             by_id[servo.bus_id] = (*by_id.get(servo.bus_id, ()), servo)
+        self._seconds = tuple(servo for servo in hearing if servo.second_id >= 0)
         return by_id
 
     # --- obeying ---
@@ -289,6 +293,15 @@ class FramedEmulator:
                 statuses.append(self._dialect.status(packet.bus_id, *answer))
         if statuses:
             self._wire.say(_overlaid(statuses), listeners[0].return_delay_ns, now_ns, now_ns)
+        width = self._dialect.address_bytes
+        if self._seconds and packet.instruction == WRITE and len(packet.params) > width:
+            self._follow(packet.bus_id, int.from_bytes(packet.params[:width], "little"), packet.params[width:], now_ns)
+
+    def _follow(self, bus_id: int, address: int, data: bytes, now_ns: int, own: Container[int] = ()) -> None:
+        """Let servos do what is written to an id that is their second one; those in `own` have a part of their own."""
+        for servo in self._seconds:
+            if servo.second_id == bus_id and servo.bus_id not in own and servo.wakes_ns <= now_ns:
+                servo.write_second(address, data, now_ns)
 
     def _do(self, servo: FramedServo, packet: Packet, now_ns: int) -> Answer | None:
         """Let one servo do what it is told; return its answer, None where it says nothing."""
@@ -312,6 +325,8 @@ class FramedEmulator:
             for part in parts:
                 for servo in self._listeners(part.bus_id, now_ns):
                     servo.write(part.address, part.data, now_ns)
+                if self._seconds:
+                    self._follow(part.bus_id, part.address, part.data, now_ns, {one.bus_id for one in parts})
         elif packet.instruction in FAST and self._manners.fast_status is not None:
             self._answer_fast(parts, self._manners.fast_status, now_ns)
         else:

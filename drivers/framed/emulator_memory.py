@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from drivers.framed.registers import Register, RegisterTable
 
-_WHO: Final = ("id", "baud_rate")
+_WHO: Final = ("id", "baud_rate", "secondary_id")
 
 
 class Change(NamedTuple):
@@ -20,8 +20,8 @@ class Change(NamedTuple):
 class Memory(dict[str, int]):
     """Registers by name; a value that a register can not hold is taken to the nearest it can.
 
-    A dictionary, since an emulated servo looks into dozens of registers for each request. `renamed` says that id or
-    rate have been set; whoever has seen it puts it back.
+    A dictionary, since an emulated servo looks into dozens of registers for each request. `renamed` says that an id
+    or the rate have been set; whoever has seen it puts it back.
     """
 
     __slots__ = ("_cells", "_kept", "_spans", "_writing", "renamed", "table")

@@ -113,6 +113,11 @@ class FramedServo(ABC):
         return self.memory["id"]
 
     @property
+    def second_id(self) -> int:
+        """Another id whose writes the servo obeys, without a word; -1 for none."""
+        return -1
+
+    @property
     def baud(self) -> int:
         """The rate the servo listens at, bit/s."""
         return self._bauds.get(self.memory["baud_rate"], 0)
@@ -154,6 +159,10 @@ class FramedServo(ABC):
     def write(self, address: int, data: bytes, now_ns: int) -> int:
         """Set registers; return the error byte."""
         ...
+
+    def write_second(self, address: int, data: bytes, now_ns: int) -> None:
+        """Set registers for what is written to the second id."""
+        self.write(address, data, now_ns)
 
     @abstractmethod
     def obey(self, instruction: int, params: bytes, now_ns: int) -> Answer | None:

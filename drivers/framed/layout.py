@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from drivers.framed.packet import Dialect, Packet
 from drivers.framed.registers import Register, RegisterTable
-from drivers.servo import ServoModel
+from drivers.servo import LEVEL_SHARE, ServoModel
 
 TORQUE, GOAL, POSITION, GAIN = "torque_enable", "goal_position", "present_position", "position_p_gain"
 MODEL, ID, BAUD = "model_number", "id", "baud_rate"
@@ -37,16 +37,23 @@ class FastRead:
 class Meaning:
     """A setting that decides what positions, goals and torque of a servo mean, and that is never written.
 
-    The bits of `mask` must be those of `value`; `otherwise` says in words what they do when they are not.
+    The bits of `mask` must be those of `value`; `otherwise` says in words what they do when they are not. `same` are
+    values that are as good as `value`, and so is the servo's own id where `own_id`. `scale` is whether a joint's
+    calibration may have been made with another one.
     """
 
     register: str
     otherwise: str
     value: int = 0
     mask: int = -1
+    same: tuple[int, ...] = ()
+    own_id: bool = False
+    scale: bool = True
 
-    def expected(self, found: int) -> int:
-        """Return what the register should hold where it holds `found`: the same where all is well."""
+    def expected(self, found: int, bus_id: int = -1) -> int:
+        """Return what the register of servo `bus_id` should hold where it holds `found`: the same if all is well."""
+        if found in self.same or (self.own_id and found == bus_id):
+            return found
         return (found & ~self.mask) | self.value
 
 
@@ -68,9 +75,10 @@ class Kind:
     which one is otherwise is refused and left as it is, since its calibration may have been made with it.
 
     `load` is the register of the load reading, within the layout's block. `cap` is the register that bounds the torque
-    and its value at the torque of `model` at stall, `cap_limit` the register that bounds that ("" for none). `limits`
-    are the registers of the lowest and the highest position the servo takes ("" where the mode it is set to has none);
-    equal ones bound nothing.
+    and its value at the torque of `model` at stall, `cap_limit` the register that bounds that ("" for none), `drive`
+    another one that does, and its value at the whole drive. `limits` are the registers of the lowest and the highest
+    position the servo takes ("" where the mode it is set to has none), `unlimited` what they hold where they bound
+    nothing, None if they always do.
     """
 
     model: ServoModel
@@ -81,6 +89,13 @@ class Kind:
     cap_limit: str = ""
     limits: tuple[str, str] = ("", "")
     meanings: tuple[Meaning, ...] = ()
+    drive: tuple[str, int] = ("", 0)
+    unlimited: tuple[int, int] | None = None
+
+    def share(self, level: int, limit_n_m: float) -> float:
+        """Return the share of the torque at stall at a level; a `limit_n_m` of 0 is none."""
+        stall = self.model.stall_torque_n_m
+        return LEVEL_SHARE[level] * (min(limit_n_m, stall) / stall if limit_n_m > 0.0 else 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +112,9 @@ class Layout:
     `watchdog` is the register of the silence after which a servo stops, in `watchdog_step_ns`, with -1 for one that
     did; "" where there is none. `lock` is the register that must be 0 for settings to be kept, and is 1 otherwise: then
     what is written to them counts until the supply goes. "" where settings are kept as soon as torque is off.
+
+    `second_id` is the register of an id beside its own whose writes a servo obeys without a word, "" where there is
+    none; what is no id there is none either.
 
     `fixed` is what the bench leaves alone. `line` is the URL of the line it is used on, for what people are told.
 
@@ -117,6 +135,7 @@ class Layout:
     watchdog: str = ""
     watchdog_step_ns: int = 1
     lock: str = ""
+    second_id: str = ""
     fixed: tuple[Fixed, ...] = ()
     line: str = "URL"
     fast: FastRead | None = None

@@ -6,7 +6,7 @@ what was found. A read that is not answered ends it: it is begun anew when the s
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -15,7 +15,7 @@ from drivers.framed.layout import GAIN, MODEL, TORQUE, Kind, Layout
 from drivers.framed.packet import Dialect, Packet
 from drivers.framed.registers import Register
 from drivers.framed.talk import Exchange
-from drivers.servo import ServoAddress
+from drivers.servo import LEVEL_SHARE, ServoAddress
 
 _WRITES: Final = 3
 """How often a value is written that is read back otherwise."""
@@ -38,11 +38,16 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a servo is. `refusal` says why it can not be driven, `alert` that this is because something ails it."""
+    """Who a servo is.
+
+    `refusal` says why it can not be driven, `alert` that this is because something ails it. `second` is the id beside
+    its own that it obeys, -1 for none.
+    """
 
     kind: Kind
     refusal: str = ""
     alert: bool = False
+    second: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,11 @@ def identify(layout: Layout, address: ServoAddress, *, alert: bool, release: boo
     number = yield from _read(layout.register(MODEL))
     kind = layout.kinds[address.model] if address.model else layout.kind_of(number)
     found = layout.kind_of(number)
+    second, known = -1, dict[str, int]()
+    if layout.second_id and found is not None:
+        # Before anything else: whoever is refused for something else obeys it all the same.
+        held = known[layout.second_id] = yield from _read(found.table[layout.second_id])
+        second = held if held <= layout.dialect.max_id and held != address.bus_id else -1
     if kind is None or kind.model.number != number:
         says = found.model.name if found is not None else "a model that is not known here"
         expected = address.model or f"one of {', '.join(layout.kinds)}"
@@ -76,6 +86,7 @@ def identify(layout: Layout, address: ServoAddress, *, alert: bool, release: boo
             kind or layout.first,
             f"{name_of(address)} is {says} (model number {number}), expected {expected}: "
             f"change the configuration (`nuc bus adapt` writes one for other servos) or the servo",
+            second=second,
         )
     if alert:
         bits = yield from _read(layout.register(layout.alert_register))
@@ -83,24 +94,40 @@ def identify(layout: Layout, address: ServoAddress, *, alert: bool, release: boo
         if bits:
             words = layout.explain_alert(bits)
             why = f"{name_of(address)} has shut down: {words}; see to it, then take its supply off and on"
-            return Identity(kind, why, alert=True)
-    return Identity(kind, (yield from _misread(layout, address, kind)))
+            return Identity(kind, why, alert=True, second=second)
+    return Identity(kind, (yield from _misread(layout, address, kind, known)), second=second)
 
 
-def _misread(layout: Layout, address: ServoAddress, kind: Kind) -> Generator[Ask, Answer | None, str]:
-    """Return what makes the servo mean something else by its positions than its model does, "" for nothing."""
+def _misread(
+    layout: Layout, address: ServoAddress, kind: Kind, known: Mapping[str, int]
+) -> Generator[Ask, Answer | None, str]:
+    """Return what makes the servo mean something else by its positions than its model does, "" for nothing.
+
+    `known` is what was read of it already.
+    """
     for meaning in kind.meanings:
         register = kind.table[meaning.register]
-        found = yield from _read(register)
-        expected = meaning.expected(found)
+        found = known[register.name] if register.name in known else (yield from _read(register))
+        expected = meaning.expected(found, address.bus_id)
         if found != expected:
             return (
                 f"{name_of(address)} holds {found} in {register.name} (address {register.address}), "
                 f"expected {expected}: {meaning.otherwise}. Set it for good with "
-                f"`{layout.command(address.bus_id, register.name, expected)}`, "
-                f"then look whether the joint's calibration is right"
+                f"`{layout.command(address.bus_id, register.name, expected)}`"
+                + (", then look whether the joint's calibration is right" if meaning.scale else "")
             )
     return ""
+
+
+def twin_of(layout: Layout, address: ServoAddress, other: ServoAddress) -> str:
+    """Say that a servo is not driven because another one obeys its id, and what ends that."""
+    register = layout.register(layout.second_id)
+    none = next((m.value for m in layout.first.meanings if m.register == register.name), register.default)
+    return (
+        f"{name_of(address)} is not driven: {name_of(other)} holds {address.bus_id} in {register.name} "
+        f"(address {register.address}) and does what this one is told. Set it for good with "
+        f"`{layout.command(other.bus_id, register.name, none)}`"
+    )
 
 
 def configure(layout: Layout, address: ServoAddress, kind: Kind) -> Setting:
@@ -116,15 +143,36 @@ def configure(layout: Layout, address: ServoAddress, kind: Kind) -> Setting:
         if least > most:
             order = f"takes positions from {least} to {most}: expected the lower one first"
             return Setup(refusal=f"{name_of(address)} {order}. {_widen(layout, address, kind)}")
-        if least < most:
+        if (least, most) != kind.unlimited:
             low, high = max(low, least), min(high, most)
-    if low > high:
-        none = f"takes no position of {model.positions[0]} to {model.positions[1]}"
+    if low >= high:
+        some = f"no position but {low}" if low == high else "no position"
+        none = f"takes {some} of {model.positions[0]} to {model.positions[1]}"
         return Setup(refusal=f"{name_of(address)} {none}. {_widen(layout, address, kind)}")
     cap_most = kind.cap[1]
-    if kind.cap_limit:
-        cap_most = min(cap_most, (yield from _read(table[kind.cap_limit])))
+    for name, full in ((kind.cap_limit, kind.cap[1]), kind.drive):
+        if not name:
+            continue
+        most = yield from _read(table[name])
+        if why := _weakens(layout, address, kind, table[name], most, full):
+            return Setup(refusal=why)
+        if name == kind.cap_limit:
+            cap_most = min(cap_most, most)
     return Setup((low, high), gain, cap_most)
+
+
+def _weakens(layout: Layout, address: ServoAddress, kind: Kind, register: Register, found: int, full: int) -> str:
+    """Say why a bound of the torque leaves less than the weakest level asks for, "" where it does not."""
+    weakest = len(LEVEL_SHARE) - 1
+    least = max(round(kind.share(weakest, address.torque_limit_n_m) * full), 1)
+    if found >= least:
+        return ""
+    left = "no torque at all" if not found else "less torque than it is told at any level"
+    return (
+        f"{name_of(address)} holds {found} in {register.name} (address {register.address}), expected {least} "
+        f"(torque level {weakest}) to {register.high}: that leaves it {left}. "
+        f"`{layout.command(address.bus_id, register.name, register.high)}` gives it all it has"
+    )
 
 
 def _widen(layout: Layout, address: ServoAddress, kind: Kind) -> str:

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Final
 
-from drivers.framed.layout import Layout
-from drivers.framed.setup import Identity, NobodyAnswered, Setup, answer_of, configure, exchange_of, identify
+from drivers.framed.layout import TORQUE, Layout
+from drivers.framed.setup import (
+    Ask,
+    Identity,
+    NobodyAnswered,
+    Setup,
+    answer_of,
+    configure,
+    exchange_of,
+    identify,
+    twin_of,
+)
 from drivers.framed.slots import Procedure, Slot, State, Torque
 from drivers.framed.talk import Answers, Exchange
 
@@ -25,10 +35,12 @@ class SetUps:
 
     def run(self, steps: int) -> Generator[Exchange, Answers, None]:
         """Go on finding out about servos and setting them up, for so many exchanges."""
-        for slot in self._slots:
-            while steps > 0 and slot.wants:
-                steps -= 1
-                yield from self._step(slot)
+        # Nobody is told anything before it is known who else obeys it.
+        for state in (State.NEW, State.KNOWN):
+            for slot in self._slots:
+                while steps > 0 and slot.wants and slot.state is state:
+                    steps -= 1
+                    yield from self._step(slot)
 
     def refuse(self, slot: Slot, why: str) -> None:
         """Let nobody drive a servo until it has started anew, and say why."""
@@ -68,7 +80,25 @@ class SetUps:
         except NobodyAnswered:
             slot.start_over()
         except StopIteration as stop:
-            self._settle(slot, stop.value)
+            outcome: Identity | Setup = stop.value
+            if isinstance(outcome, Identity):
+                yield from self._pair(slot, outcome.second)
+            self._settle(slot, outcome)
+
+    def _pair(self, slot: Slot, second: int) -> Generator[Exchange, Answers, None]:
+        """Note which id a servo obeys beside its own, and look anew at the servo that has it, or had it."""
+        before, slot.second = slot.second, second
+        if second == before:
+            return
+        for twin in self._slots:
+            if twin is slot or twin.bus_id not in (before, second) or twin.state is State.NEW:
+                continue
+            ready = twin.state is State.READY
+            twin.restart()
+            if ready and twin.bus_id == second:
+                twin.release = True
+                # Nobody waits for the set-up to come to it: both of them hear it.
+                yield exchange_of(self._dialect, twin.bus_id, Ask(self._layout.register(TORQUE), 0))
 
     def _procedure(self, slot: Slot) -> Procedure:
         if slot.state is State.NEW:
@@ -85,13 +115,18 @@ class SetUps:
             slot.setup = outcome
             slot.state, slot.torque, slot.late = State.READY, Torque.OFF, False
             slot.doubt, slot.armings = False, 0
-        if outcome.refusal:
-            self.refuse(slot, outcome.refusal)
+        if why := outcome.refusal or self._twin(slot):
+            self.refuse(slot, why)
             if isinstance(outcome, Identity) and outcome.alert:
                 slot.state = State.FAULT
         elif slot.why:
             slot.why = ""
             self._say_refusals()
+
+    def _twin(self, slot: Slot) -> str:
+        """Say who else does what a servo is told, "" for nobody."""
+        others = [other for other in self._slots if other is not slot and other.second == slot.bus_id]
+        return twin_of(self._layout, slot.address, others[0].address) if others else ""
 
     def _say_refusals(self) -> None:
         self.refusals = tuple(slot.why for slot in self._slots if slot.why)

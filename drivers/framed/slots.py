@@ -47,7 +47,8 @@ class Slot:
     time, `doubt` that it was and has not been looked at since. `alert` is what its last status said of itself, `beyond`
     that it stands beyond its scale. `checked` says that it was seen to hold what it was told, since that was last to be
     known, `bounded` that this is so of the bound it was told last. `release` asks for its torque to be taken off when
-    it is asked who it is. `late` says that an answer may still be under way; `heard` is the last one in a set-up then.
+    it is asked who it is. `second` is the id beside its own that it obeys, -1 for none. `late` says that an answer may
+    still be under way; `heard` is the last one in a set-up then.
     """
 
     number: int
@@ -64,6 +65,7 @@ class Slot:
     checked: bool = False
     bounded: bool = False
     release: bool = False
+    second: int = -1
     why: str = ""
     setup: Setup = field(default_factory=Setup)
     armings: int = 0

@@ -260,7 +260,8 @@ def test_an_alert_that_is_over_when_it_is_asked_for_is_none(family):
     layout = FAMILIES[family][0]
     found, asked = play(identify(layout, ServoAddress(1, "a"), alert=True, release=False), registers(layout))
     assert (found.refusal, found.alert) == ("", False)
-    assert asked[:2] == [("model_number", None), (layout.alert_register, None)]
+    first = [name for name in ("model_number", layout.second_id, layout.alert_register) if name]
+    assert [name for name, _ in asked[: len(first)]] == first
 
 
 @both
@@ -331,7 +332,7 @@ def test_settings_are_locked_again():
 @pytest.mark.parametrize(
     ("low", "high", "positions"), [(0, 0, (0, 4095)), (5, 4095, (5, 4095)), (100, 5000, (100, 4095))]
 )
-def test_limits_narrow_the_scale_and_equal_ones_are_none(low, high, positions):
+def test_limits_narrow_the_scale_and_those_of_an_sts_are_none_at_0(low, high, positions):
     layout = FAMILIES["feetech"][0]
     factory = registers(layout, min_position=low, max_position=high)
     found, _ = play(configure(layout, ServoAddress(1, "a"), layout.first), factory)
@@ -343,6 +344,68 @@ def test_limits_beyond_the_scale_are_a_refusal():
     factory = registers(layout, min_position=5000, max_position=6000)
     found, _ = play(configure(layout, ServoAddress(1, "a"), layout.first), factory)
     assert "takes no position of 0 to 4095" in found.refusal
+
+
+@pytest.mark.parametrize(
+    ("family", "model", "at"), [("feetech", "STS3215", 2000), ("dynamixel", "XL430-W250", 2000),
+                                ("dynamixel", "XL430-W250", 0)]
+)  # fmt: skip
+def test_limits_that_leave_one_position_are_a_refusal_with_the_commands_that_widen_them(family, model, at):
+    leg = Leg(family, model=model)
+    leg.memory(1).restore({"min_position": at, "max_position": at})
+    for _ in range(30):
+        leg.cycle(START)
+    assert sorted(leg.driven()) == [0, 2, 3]
+    (why,) = leg.bus.refusals
+    assert f"'servo 2' (bus id 2) takes no position but {at} of 0 to 4095" in why
+    # The upper one first: the lower one is never above it.
+    assert "`nuc bus set URL 2 max_position 4095` and `nuc bus set URL 2 min_position 0` let it take" in why
+
+
+# What bounds a servo's torque for good, and the least that level 4 asks for.
+BOUNDS = [
+    ("feetech", "STS3215", "max_torque", 190, 1000),
+    ("dynamixel", "XL430-W250", "pwm_limit", 168, 885),
+    ("dynamixel", "XM430-W350", "pwm_limit", 168, 885),
+    ("dynamixel", "XM430-W350", "current_limit", 162, 1193),
+    ("dynamixel", "XL330-M288", "current_limit", 279, 1750),
+]
+
+
+@pytest.mark.parametrize(("family", "model", "name", "least", "most"), BOUNDS)
+@pytest.mark.parametrize("short", [0, 1, -1])
+def test_a_servo_that_is_left_without_torque_is_refused_and_says_what_gives_it_back(
+    family, model, name, least, most, short
+):
+    value = 0 if short < 0 else least - short
+    leg = Leg(family, model=model)
+    leg.memory(1).restore({name: value})
+    leg.emulator.brown_out(1)
+    for _ in range(40):
+        leg.cycle(START)
+    if not short:
+        assert sorted(leg.driven()) == [0, 1, 2, 3]
+        assert leg.bus.refusals == ()
+        return
+    assert sorted(leg.driven()) == [0, 2, 3]
+    (why,) = leg.bus.refusals
+    address = leg.layout.kinds[model].table[name].address
+    assert f"'servo 2' (bus id 2) holds {value} in {name} (address {address}), expected {least} " in why
+    assert ("no torque at all" in why) is (value == 0)
+    assert f"`nuc bus set URL 2 {name} {most}`" in why
+
+
+@both
+def test_a_servo_that_is_to_have_little_torque_needs_no_more(family):
+    leg = Leg(family, (1,))
+    kind = leg.layout.first
+    leg.addresses = [ServoAddress(1, "a", leg.model.name, 0.0, leg.model.stall_torque_n_m / 10)]
+    leg.memory(0).restore({kind.cap_limit: round(0.02 * kind.cap[1])})
+    leg.emulator.brown_out(0)
+    leg.bus = leg.another()
+    leg.bus.set_level(4)
+    leg.go(START)
+    assert leg.memory(0)[kind.cap[0]] == round(0.019 * kind.cap[1])
 
 
 @both

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.bus import READ_ONLY
+from drivers.dynamixel.codec import FAST_SYNC_READ
 from drivers.faults import FaultLayer, LineFaults
 from drivers.framed.cycle import ARMINGS, WATCH_CYCLES
 from drivers.framed.packet import SYNC_READ, SYNC_WRITE
@@ -146,6 +147,54 @@ def test_a_setting_that_changes_under_torque_is_found_by_the_watch(family, name,
     assert [leg.memory(k)[name] for k in range(4)] == [value] * 4
     assert leg.driven() == dict.fromkeys(range(4), START + 3)
     assert leg.bus.counts["restarts"] == 1
+
+
+@both
+def test_bounds_that_are_lost_one_after_the_other_cost_nobody_his_torque(family):
+    leg = Leg(family, addresses=stiff((1, 2, 3, 4)))
+    leg.go(START)
+    leg.plant.calls.clear()
+    for k in range(ARMINGS + 2):
+        lost = garble(leg, leg.layout.first.table[leg.layout.first.cap[0]], times=2)
+        leg.bus.set_level(4 - k % 2)
+        for _ in range(4):
+            leg.cycle(START)
+        assert len(lost) == 2
+        assert all(holds(leg, servo, 4 - k % 2) for servo in range(4))
+    assert [call for call in leg.plant.calls if call[0] == "release"] == []
+
+
+SPANS = {"STS3215": 2, "XM430-W350": 3, "XL330-M288": 3, "XL430-W250": 4}
+"""In how many pieces what servos hold under torque is looked at: that of the torque, and the rest by turns."""
+
+
+@pytest.mark.parametrize("model", SPANS)
+def test_the_watch_has_seen_everything_after_so_many_cycles(model):
+    leg = Leg("feetech" if model == "STS3215" else "dynamixel", model=model, addresses=None)
+    leg.go(START)
+    leg.requests()
+    width = leg.layout.dialect.address_bytes
+    seen = {}
+    for cycle in range(2 * WATCH_CYCLES * (SPANS[model] - 1)):
+        leg.cycle(START)
+        for packet in leg.requests():
+            if packet.instruction == SYNC_READ:
+                seen.setdefault(int.from_bytes(packet.params[:width], "little"), cycle)
+    seen.pop(leg.layout.block[0])
+    assert len(seen) == SPANS[model]
+
+
+def test_the_watch_asks_all_in_one_packet_where_servos_can():
+    leg = Leg("dynamixel", addresses=stiff((1, 2, 3, 4)), fast=True)
+    leg.go(START)
+    leg.cycle(START)
+    leg.requests()
+    asked = []
+    for _ in range(WATCHED):
+        leg.cycle(START)
+        asked += [packet.instruction for packet in leg.requests() if packet.instruction != SYNC_WRITE]
+    assert set(asked) == {FAST_SYNC_READ}
+    assert len(asked) > WATCHED
 
 
 @both

@@ -18,7 +18,9 @@ MEANINGS = [
     ("dynamixel", "drive_mode", 8, 0, "turns the torque on"),
     ("dynamixel", "homing_offset", -1, 0, "shifted"),
     ("dynamixel", "homing_offset", 1024, 0, "shifted"),
-    ("dynamixel", "secondary_id", 3, 255, "what the servo of that id is told"),
+    ("dynamixel", "secondary_id", 9, 255, "what the servo of that id is told"),
+    ("dynamixel", "startup_configuration", 1, 0, "torque on at power-up"),
+    ("dynamixel", "startup_configuration", 2, 0, "brings back"),
     ("feetech", "phase", 12 + 128, 12, "reverses positions"),
     ("feetech", "phase", 16, 0, "several turns"),
     ("feetech", "resolution", 2, 1, "steps of the sensor"),
@@ -41,6 +43,7 @@ def test_a_servo_that_means_something_else_by_a_position_is_not_driven(family, n
     )
     assert words in why
     assert f"`nuc bus set URL 2 {name} {expected}`" in why
+    assert ("calibration" in why) is (name not in ("secondary_id", "startup_configuration"))
     assert leg.bus.status[1] == OK
     assert leg.memory(1)[name] == found
     assert {bus_id for bus_id, _, _ in leg.writes()} == {1, 3, 4}
@@ -79,9 +82,8 @@ def test_every_model_as_it_is_delivered_means_what_its_table_says(model):
     leg.go(START)
     assert leg.bus.refusals == ()
     asked = {meaning.register for meaning in leg.layout.kinds[model].meanings}
-    assert asked == ({"drive_mode", "homing_offset", "secondary_id"} if model in DYNAMIXEL_MODELS else {
-        "phase", "resolution", "position_offset"
-    })  # fmt: skip
+    everywhere = {"drive_mode", "homing_offset", "secondary_id", "startup_configuration"}
+    assert asked == (everywhere if model in DYNAMIXEL_MODELS else {"phase", "resolution", "position_offset"})
 
 
 # --- what wears out ---
