@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,47 @@ def test_budget_of_a_bout(nuc: Nuc, bout: Path) -> None:
     (measured,) = data(result)["measured"]
     assert measured["cycles"] > 300
     assert 0.9 < measured["of_prediction"] < 1.1
+
+
+def test_the_bout_of_another_leg_or_bus_is_refused_with_what_differs(nuc: Nuc, bout: Path, roach: Path) -> None:
+    words = ("bus", "budget")
+    for config, url, said in (
+        (str(roach), "emulated:", "it is one of lin_roach, not my_roach"),
+        ("3", "emulated:", "it drove 4 servos and not 3"),
+        ("lin_roach", "emulated:?baud=115200", "at 57600 bit/s, this one is at 115200"),
+        ("lin_roach", "emulated:?pipeline=1", "of the form send, here they are"),
+        ("lin_roach", URL, "its servos were emulated"),
+        ("4", "emulated:feetech", "of the family aimotor and not feetech"),
+    ):
+        result = nuc(*words, config, url, "--bout", str(bout))
+        assert (result.exit_code, said in result.stderr) == (1, True), (said, result.output)
+        assert result.stdout == ""
+    assert nuc(*words, "4", "emulated:?turnaround_us=90", "--bout", str(bout)).exit_code == 0
+
+
+def test_a_bout_of_the_leg_as_it_was_before_is_refused(nuc: Nuc, roach: Path) -> None:
+    assert nuc("run", str(roach), "--duration", "0.5", "--out", "bout").exit_code == 0
+    words = ("bus", "budget", str(roach), "emulated:", "--bout", "bout")
+    assert nuc(*words).exit_code == 0
+    parameters = roach / "parameters.xml"
+    text = parameters.read_text()
+    at = text.index("<initial_data>", text.index("motor_control_delay_ns")) + len("<initial_data>")
+    parameters.write_text(text[:at] + "4000000" + text[text.index("</initial_data>", at) :])
+    result = nuc(*words)
+    assert (result.exit_code, "motor_control_delay_ns in ms: 0 there, 4 in my_roach" in result.stderr) == (1, True)
+
+
+def test_of_a_bout_with_several_buses_the_one_of_that_name_counts(nuc: Nuc, bout: Path) -> None:
+    manifest = bout / "manifest.json"
+    told = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(told | {"bus": {"left": "emulated:", "right": "emulated:?baud=115200"}}))
+    result = nuc("bus", "budget", "lin_roach", "emulated:", "--bout", str(bout))
+    assert (result.exit_code, "its buses were left, right" in result.stderr) == (1, True)
+    result = nuc("bus", "budget", "4", "right=emulated:", "--bout", str(bout))
+    assert (result.exit_code, "at 115200 bit/s" in result.stderr) == (1, True)
+    manifest.unlink()
+    result = nuc("bus", "budget", "lin_roach", "emulated:", "--bout", str(bout))
+    assert (result.exit_code, "no manifest says" in result.stderr) == (0, True)
 
 
 def test_a_pause_between_cycles_is_no_fault_of_the_bus(nuc: Nuc, roach: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from drivers.factory import find_family
+from drivers.framed.emulator_memory import Memory
 from nuc_engine.cli.app import app
 from tests.cli.bench_table import FRAMED, URL, WCK, Table, data
 from tests.cli.conftest import Nuc
@@ -19,6 +21,7 @@ DXL = "dynamixel:///dev/ttyUSB0"
 MENDS = [
     ("dynamixel", "XM430-W350", "drive_mode", 9, 0),
     ("dynamixel", "XL330-M288", "homing_offset", -1024, 0),
+    ("dynamixel", "XM430-W350", "secondary_id", 2, 255),
     ("feetech", "STS3215", "phase", 12 + 128, 12),
     ("feetech", "STS3215", "resolution", 2, 1),
     ("feetech", "STS3215", "position_offset", -85, 0),
@@ -110,6 +113,155 @@ def test_what_is_forgotten_without_power_needs_no_word_unless_there_is_torque(
     assert nuc("bus", "set", url, "7", name, "0", "--yes").exit_code == 0
     assert [servo.memory["torque_enable"] for servo in bench.emulator.servos] == [1, 0]
     assert memory_of(bench, 1)[name] == 0
+
+
+class Raising:
+    """Raises a signal in this process, once, when an emulated register is set to a value."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, name: str, value: int) -> None:
+        put = Memory.__setitem__
+        self.raised = 0
+
+        def noted(memory: Memory, key: str, new: int) -> None:
+            put(memory, key, new)
+            if (key, new) == (name, value) and not self.raised:
+                self.raised += 1
+                signal.raise_signal(number)
+
+        monkeypatch.setattr(Memory, "__setitem__", noted)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("at", [("eprom_lock", 0), ("position_offset", 7)])
+def test_a_signal_leaves_no_lock_open_and_what_was_done_is_said(
+    nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch, number: signal.Signals, at: tuple[str, int]
+) -> None:
+    bench = table(1, model="STS3215", family="feetech")
+    raising = Raising(monkeypatch, number, *at)
+    result = nuc("bus", "set", STS, "1", "position_offset", "7", "--yes", "--json")
+    assert (result.exit_code, raising.raised) == (1, 1)
+    (error,) = data(result)["errors"]
+    assert "stopped when asked to, too late: id 1: position_offset is 7 now (was 0), kept without power" in error
+    assert "said" not in data(result)
+    assert (memory_of(bench)["eprom_lock"], memory_of(bench).kept()["position_offset"]) == (1, 7)
+
+
+def test_a_signal_before_anything_is_written_lets_nothing_be_written(
+    nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = table(1, model="STS3215", family="feetech")
+    memory_of(bench)["torque_enable"] = 1
+    Raising(monkeypatch, signal.SIGTERM, "torque_enable", 0)
+    result = nuc("bus", "set", STS, "1", "position_offset", "7", "--yes")
+    assert (result.exit_code, "its torque is off, position_offset of id 1 stays 0" in result.stderr) == (1, True)
+    assert (memory_of(bench)["eprom_lock"], memory_of(bench)["position_offset"]) == (1, 0)
+
+
+def test_a_lock_that_stays_open_is_said(nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch) -> None:
+    table(1, model="STS3215", family="feetech")
+    put = Memory.__setitem__
+    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: (n, v) == ("eprom_lock", 1) or put(self, n, v))
+    result = nuc("bus", "set", STS, "1", "position_offset", "7", "--yes")
+    assert result.exit_code == 1
+    assert "position_offset of id 1 is 7 now, and kept; its eprom_lock may be open still" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_an_id_or_a_rate_is_burnt_in_leaves_no_lock_open(
+    nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    bench = table(1, model="STS3215", family="feetech")
+    raising = Raising(monkeypatch, number, "eprom_lock", 0)
+    result = nuc("bus", "set-id", STS, "--id", "1", "--to", "12", "--yes", "--json")
+    assert (result.exit_code, raising.raised, memory_of(bench)["eprom_lock"]) == (1, 1, 1)
+    assert "too late: id 1 is id 12 now" in data(result)["errors"][0]
+    assert "said" not in data(result)
+    raising = Raising(monkeypatch, number, "eprom_lock", 0)
+    result = nuc("bus", "set-baud", STS, "--id", "12", "--to", "115200", "--yes", "--json")
+    assert (result.exit_code, raising.raised) == (1, 1)
+    assert "too late: id 12 is at 115200 bit/s now" in data(result)["errors"][0]
+    assert "said" not in data(result)
+
+
+def test_protection_is_not_switched_off_without_a_word(nuc: Nuc, table: Callable[..., Table]) -> None:
+    bench = table(1, model="STS3215", family="feetech")
+    for name, value, said in (
+        ("unload_mask", "0", "no protection any more from heat, current, overload"),
+        ("max_temperature", "90", "less protection than as delivered (max_temperature = 70)"),
+        ("min_position", "4094", ""),
+    ):
+        before = memory_of(bench)[name]
+        result = nuc("bus", "set", STS, "1", name, value)
+        assert (result.exit_code, said in result.stderr, memory_of(bench)[name]) == (2, True, before)
+        assert f"will be {value} (is {before}) for good; two servos of that id both change" in result.stderr
+    assert "protection" not in result.stderr
+    result = nuc("bus", "set", STS, "1", "overload_torque", "101", "--yes")
+    assert (result.exit_code, "expected 0 to 100" in result.stderr) == (2, True)
+
+
+def test_what_is_kept_so_already_is_not_written_again(
+    nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = table(1, model="XM430-W350", family="dynamixel")
+    memory_of(bench)["torque_enable"] = 1
+    written: list[str] = []
+    put = Memory.__setitem__
+    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: (written.append(n), put(self, n, v))[1])
+    result = nuc("bus", "set", DXL, "1", "max_temperature", "80")
+    assert (result.exit_code, "is 80 already: nothing was written" in result.stdout) == (0, True)
+    assert set(written) <= {"present_position", "realtime_tick"}
+    assert memory_of(bench)["torque_enable"] == 1
+
+
+class Deaf:
+    """A line that takes requests with some bytes in them away."""
+
+    def __init__(self, bench: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.swallowed: tuple[bytes, ...] = ()
+        receive = bench.emulator.receive
+        swallows = lambda data: any(part in data for part in self.swallowed)  # noqa: E731
+        monkeypatch.setattr(
+            type(bench.emulator), "receive", lambda end, data, now_ns: swallows(data) or receive(data, now_ns)
+        )
+
+
+def test_what_is_lost_on_the_line_is_not_what_a_servo_does_not_have(
+    nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = table(3, model="STS3215", family="feetech")
+    line = Deaf(bench, monkeypatch)
+    line.swallowed = (bytes([2, 13, 1]),)
+    for words in (["max_temperature"], ["max_temperature", "60", "--yes"]):
+        result = nuc("bus", "set", STS, "3", *words)
+        assert result.exit_code == 1
+        assert "answers a ping, but did not answer when asked for its max_temperature" in result.stderr
+    result = nuc("bus", "set", STS, "3")
+    assert (result.exit_code, "asked for its max_temperature" in result.stderr) == (1, True)
+    rows = {row.split()[0]: row.split() for row in result.stdout.splitlines()[2:]}
+    assert (rows["max_temperature"][5], rows["max_voltage"][5]) == ("-", "140")
+    assert "said" not in data(nuc("bus", "set", STS, "3", "--json"))
+    bench.emulator.unplug(0)
+    assert "nobody answers to id 3" in nuc("bus", "set", STS, "3").stderr
+
+
+def test_one_that_falls_silent_is_not_asked_for_everything(
+    nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = table(3, model="STS3215", family="feetech")
+    put = Memory.read
+
+    def once(memory: Memory, address: int, count: int) -> bytes:
+        if address == 13:
+            bench.emulator.unplug(0)
+        return put(memory, address, count)
+
+    monkeypatch.setattr(Memory, "read", once)
+    result = nuc("bus", "set", STS, "3", "--json")
+    assert result.exit_code == 1
+    errors = data(result)["errors"]
+    assert 1 <= len(errors) <= 3
+    assert "no longer answers" in errors[-1]
 
 
 def test_one_register_is_told_with_its_bounds_and_who_else_sets_it(nuc: Nuc, table: Callable[..., Table]) -> None:
@@ -220,6 +372,13 @@ def test_a_wck_is_set_and_an_ai_motor_is_not(nuc: Nuc, table: Callable[..., Tabl
     result = nuc("bus", "set", WCK, "4", "max_position", "200", "--yes")
     assert result.exit_code == 0, result.output
     assert "max_position is 200 now (was 254), kept without power" in result.stdout
+    assert "max_position is 200 already" in nuc("bus", "set", WCK, "4", "max_position", "200").stdout
+    assert "min_position would be 201, max_position 200" in nuc("bus", "set", WCK, "4", "min_position", "201").stderr
+    # Nobody can tell whether its torque is on, so that somebody has to say yes to RAM too.
+    result = nuc("bus", "set", WCK, "4", "outputs", "1")
+    assert (result.exit_code, "its torque will be taken off" in result.stderr) == (2, True)
+    assert "for good" not in result.stderr
+    assert nuc("bus", "set", WCK, "4", "outputs", "1", "--yes").exit_code == 0
     assert "min_position = 0" in nuc("bus", "set", WCK, "4", "min_position").stdout
     assert nuc("bus", "set", WCK, "4", "overload_code", "20", "--yes").exit_code == 2
     result = nuc("bus", "set", WCK, "4", "id", "20", "--yes")

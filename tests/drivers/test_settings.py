@@ -1,5 +1,7 @@
 """What a servo is set to, looked at and changed one thing at a time, in front of the emulators of each family."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from emulated import ScriptedPlant
@@ -18,6 +20,7 @@ from drivers.faults import LineFaults
 from drivers.feetech.family import FAMILY as FEETECH
 from drivers.feetech.table import STS3215
 from drivers.framed.emulator_memory import Memory
+from drivers.framed.registers import RegisterTable
 from drivers.inprocess import InProcessPort
 from drivers.servo import ServoAddress
 from drivers.settings import WithSettings
@@ -121,6 +124,7 @@ def test_one_that_falls_silent_while_it_is_looked_at_is_said():
 MENDS = [
     (DYNAMIXEL, dynamixel, "drive_mode", 9, 0),
     (DYNAMIXEL, dynamixel, "homing_offset", -300, 0),
+    (DYNAMIXEL, dynamixel, "secondary_id", 9, 255),
     (FEETECH, feetech, "phase", 12 + 128, 12),
     (FEETECH, feetech, "resolution", 2, 1),
     (FEETECH, feetech, "position_offset", -85, 0),
@@ -216,6 +220,187 @@ def test_the_lock_is_closed_again_when_the_value_does_not_take(monkeypatch):
     with pytest.raises(BusError, match="resolution of the servo with id 1 stays 1 where 4 was written"):
         settings_of(FEETECH, host).write("resolution", 4)
     assert host.emulator.servos[0].memory["eprom_lock"] == 1
+
+
+def test_the_lock_is_closed_when_somebody_presses_ctrl_c(monkeypatch):
+    host = feetech(1)
+    put = Memory.__setitem__
+
+    def interrupted(self, name, value):
+        put(self, name, value)
+        if (name, value) == ("position_offset", 7):
+            raise KeyboardInterrupt
+
+    settings = settings_of(FEETECH, host)
+    monkeypatch.setattr(Memory, "__setitem__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        settings.write("position_offset", 7)
+    assert host.emulator.servos[0].memory["eprom_lock"] == 1
+
+
+def test_a_lock_that_can_not_be_closed_is_said_and_what_is_kept_too(monkeypatch):
+    host = feetech(1)
+    settings = settings_of(FEETECH, host)
+    put = Memory.__setitem__
+    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: (n, v) == ("eprom_lock", 1) or put(self, n, v))
+    with pytest.raises(BusError, match="position_offset of id 1 is 7 now, and kept; its eprom_lock may be open still"):
+        settings.write("position_offset", 7)
+    monkeypatch.undo()
+    host = feetech(1)
+    settings = settings_of(FEETECH, host)
+
+    def die(self, name, value):
+        put(self, name, value)
+        if (name, value) == ("resolution", 4):
+            host.emulator.unplug(0)
+
+    monkeypatch.setattr(Memory, "__setitem__", die)
+    with pytest.raises(BusError, match=r"whether its resolution is 4 is not known.*eprom_lock may be open still"):
+        settings.write("resolution", 4)
+
+
+@BOTH
+def test_nothing_is_written_after_somebody_wants_it_to_end_and_what_is_begun_is_ended(family, build, table, written):
+    host = build(1)
+    host.write(1, table["torque_enable"], 1)
+    settings = settings_of(family, host)
+    written.clear()
+    assert settings.write("min_position", 3, lambda: True) is False
+    assert {name for name, _ in written} <= {"torque_enable", "present_position", "realtime_tick"}
+    assert host.emulator.servos[0].memory["torque_enable"] == 0
+    assert settings.write("min_position", 3, lambda: any(name == "min_position" for name, _ in written)) is True
+    assert host.emulator.servos[0].memory.kept()["min_position"] == 3
+
+
+@pytest.mark.parametrize("lost", ["id", "eprom_lock"])
+def test_an_id_that_does_not_take_leaves_no_open_lock(monkeypatch, lost):
+    host = feetech(1)
+    memory = host.emulator.servos[0].memory
+    put = Memory.__setitem__
+    keeps = (lost, 9 if lost == "id" else 1)
+    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: (n, v) == keeps or put(self, n, v))
+    pace = VirtualPace()
+    with pytest.raises(BusError) as caught:
+        FEETECH.burn_id(host.port, pace, 1, 9)
+    if lost == "id":
+        assert memory["eprom_lock"] == 1
+        assert "may be open" not in str(caught.value)
+    else:
+        assert "answers to 9 now, and keeps that; its eprom_lock may be open still" in str(caught.value)
+
+
+def test_an_id_burnt_in_under_ctrl_c_leaves_no_open_lock(monkeypatch):
+    host = feetech(1)
+    put = Memory.__setitem__
+
+    def interrupted(self, name, value):
+        put(self, name, value)
+        if (name, value) == ("id", 9):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Memory, "__setitem__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        FEETECH.burn_id(host.port, VirtualPace(), 1, 9)
+    assert host.emulator.servos[0].memory["eprom_lock"] == 1
+
+
+def test_a_rate_that_does_not_take_leaves_no_open_lock(monkeypatch):
+    host = feetech(1)
+    put = Memory.__setitem__
+    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: n == "baud_rate" or put(self, n, v))
+    with pytest.raises(BusError, match=r"did not take 500000 bit/s$"):
+        FEETECH.burn_baud(host.port, VirtualPace(), 1, 500_000)
+    assert host.emulator.servos[0].memory["eprom_lock"] == 1
+
+
+# --- what protects a servo ---
+
+
+@pytest.mark.parametrize(
+    ("family", "build", "name", "value", "said"),
+    [
+        (FEETECH, feetech, "unload_mask", 0, "no protection any more from heat, current, overload"),
+        (FEETECH, feetech, "unload_mask", 12, "no protection any more from overload"),
+        (FEETECH, feetech, "max_temperature", 71, r"less protection than as delivered (max_temperature = 70)"),
+        (FEETECH, feetech, "overload_torque", 100, "less protection than as delivered"),
+        (FEETECH, feetech, "min_voltage", 39, "less protection than as delivered"),
+        (FEETECH, feetech, "min_position", 4094, "min_position would be 4094, max_position 4000"),
+        (FEETECH, feetech, "max_torque", 0, "no torque is left"),
+        (DYNAMIXEL, dynamixel, "shutdown", 0, "no protection any more from overheating, electrical shock, overload"),
+        (DYNAMIXEL, dynamixel, "max_temperature", 81, "less protection than as delivered"),
+        (DYNAMIXEL, dynamixel, "current_limit", 0, "no torque is left"),
+    ],
+)
+def test_what_protects_no_longer_is_said_and_what_is_as_delivered_is_not(family, build, name, value, said):
+    host = build(1)
+    memory = host.emulator.servos[0].memory
+    settings = settings_of(family, host)
+    delivered = memory[name]
+    if name == "min_position":
+        memory.restore({"max_position": 4000})
+        assert settings.weakens("max_position", 5, 4000) == ""
+    assert said in settings.weakens(name, value, delivered)
+    assert settings.weakens(name, delivered, value) == ""
+
+
+@BOTH
+def test_a_protection_that_somebody_switched_on_is_missed_as_well(family, build, table):
+    settings = settings_of(family, build(1))
+    name = "shutdown" if family is DYNAMIXEL else "unload_mask"
+    most = table[name].default
+    assert "voltage" in settings.weakens(name, most, most | 1)
+    assert settings.weakens(name, most | 1, most) == ""
+    assert settings.weakens("led" if family is DYNAMIXEL else "acceleration", 1, 0) == ""
+
+
+def test_what_is_kept_so_already_is_known_where_no_lock_hides_it():
+    settings = settings_of(DYNAMIXEL, dynamixel(1))
+    assert settings.already("homing_offset", 5, 5)
+    assert not settings.already("homing_offset", 5, 4)
+    assert not settings.already("led", 1, 1)
+    assert not settings_of(FEETECH, feetech(1)).already("position_p_gain", 32, 32)
+    settings = Bench().settings()
+    assert settings.already("overload_code", 80, 80)
+    assert not settings.already("overload_code", 80, 81)
+    # What a runtime command set may be read as what is kept.
+    assert not settings.already("position_p_gain", 10, 10)
+    assert not settings.already("position_i_gain", 0, 0)
+    assert not settings.already("outputs", 0, 0)
+
+
+class Deafened(InProcessPort):
+    """Takes requests that hold some bytes off the line."""
+
+    swallowed: bytes = b""
+
+    def write(self, data, now_ns):
+        if self.swallowed and self.swallowed in data:
+            return
+        super().write(data, now_ns)
+
+
+@BOTH
+def test_one_that_answers_a_ping_and_not_a_read_is_not_said_to_lack_the_register(family, build, table):
+    host = build(1)
+    port = Deafened(host.emulator, 1_000_000)
+    settings = family.settings(port, VirtualPace(), {}, 1, model="", assumed=False)
+    register = table["max_temperature"]
+    here = register.address
+    port.swallowed = bytes([2, here, 0, 1, 0]) if family is DYNAMIXEL else bytes([2, here, 1])
+    with pytest.raises(BusError, match="answers a ping, but did not answer when asked for its max_temperature"):
+        settings.read("max_temperature")
+    assert settings.read("max_voltage") is not None
+    port.swallowed = b""
+    assert settings.read("max_temperature") == register.default
+
+
+def test_one_that_refuses_a_read_has_no_such_register(monkeypatch):
+    host = dynamixel(1)
+    settings = settings_of(DYNAMIXEL, host)
+    # An address no servo has: it says so.
+    gone = replace(XM430_W350["led"], address=2000)
+    monkeypatch.setattr(RegisterTable, "__getitem__", lambda self, name: gone if name == "led" else self.all[name])
+    assert settings.read("led") is None
 
 
 @BOTH
@@ -430,6 +615,50 @@ def test_a_wck_that_does_not_confirm_its_torque_off_is_not_set():
     with pytest.raises(BusError, match="does not confirm that its torque is off: nothing was written"):
         settings.write("speed", 7)
     assert settings.read("speed") == 30
+
+
+def test_an_answer_that_is_not_about_the_torque_is_no_torque_off():
+    """A torque-off that lost a bit was a send: it is answered with two bytes too, and the torque is on."""
+
+    class Damaging(AiMotorEmulator):
+        __slots__ = ("damaged", "set_under_torque", "torque")
+
+        def receive(self, data, now_ns):
+            if data == codec.encode_passive(3) and self.damaged:
+                self.damaged -= 1
+                self.torque = True
+                self._deliver(b"\x2a\x80", now_ns + 2_000_000)
+                return
+            self.torque = self.torque and data != codec.encode_passive(3)
+            self.set_under_torque |= self.torque and len(data) == codec.SET_BYTES and data[2] == 0x0D
+            super().receive(data, now_ns)
+
+    for damaged in (1, 2):
+        bench = Bench()
+        wire = Damaging([ServoAddress(3, "a", "wCK-1108")], ScriptedPlant(1))
+        wire.damaged, wire.set_under_torque, wire.torque = damaged, False, True
+        bench.port = InProcessPort(wire, 57_600)
+        bench.settings().write("speed", 7)
+        assert (wire.damaged, wire.torque, wire.set_under_torque) == (0, False, False)
+
+
+def test_a_wck_is_not_set_after_somebody_wants_it_to_end():
+    bench = Bench()
+    settings = bench.settings()
+    assert settings.write("speed", 7, lambda: True) is False
+    assert settings.read("speed") == 30
+    assert codec.encode_passive(3) in bench.written
+    assert settings.write("speed", 7, lambda: False) is True
+
+
+def test_what_protects_a_wck_less_is_said():
+    settings = Bench().settings()
+    assert "less protection from overload than with 80: 1." in settings.weakens("overload_code", 120, 80)
+    assert settings.weakens("overload_code", 70, 80) == ""
+    settings.write("max_position", 200)
+    assert "min_position would be 201, max_position 200" in settings.weakens("min_position", 201, 0)
+    assert settings.weakens("min_position", 200, 0) == ""
+    assert "min_position would be 0, max_position -1" in settings.weakens("max_position", -1, 200)
 
 
 def test_a_wck_that_says_it_obeys_and_does_not_is_found_out():
