@@ -90,7 +90,7 @@ _MEANINGS: Final = (
     ),
     Meaning(
         "startup_configuration",
-        "bit 0 turns the torque on at power-up, bit 1 brings back goals, gains and profiles somebody kept",
+        "bit 0 turns the torque on at power-up, bit 1 brings back gains and profiles somebody kept",
         mask=0b11,
         scale=False,
     ),
