@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 
 _PROC: Final = Path("/proc")
 _MOST_NAMED: Final = 3
+_PTY_SLAVES: Final = range(136, 144)
+_SLAVES_EACH: Final = 256
 
 
 class Holder(NamedTuple):
@@ -18,13 +20,17 @@ class Holder(NamedTuple):
 
 
 def find_holders(path: str, proc: Path = _PROC) -> tuple[Holder, ...]:
-    """Return the processes that have the device at `path` open, this one excepted; those of others need root."""
+    """Return the processes that have the device at `path` open, this one excepted; those of others need root.
+
+    Who has the other end of a pseudo-terminal open is the line, not somebody who uses it: emulated servos.
+    """
     try:
         device = os.stat(path).st_rdev
     except OSError:
         return ()
-    pids = sorted(int(entry) for entry in os.listdir(proc) if entry.isdecimal())
-    return tuple(Holder(pid, _name(proc, pid)) for pid in pids if pid != os.getpid() and _holds(proc, pid, device))
+    pids = sorted(int(entry) for entry in os.listdir(proc) if entry.isdecimal() and int(entry) != os.getpid())
+    holding = [pid for pid in pids if _holds(proc, pid, device)]
+    return tuple(Holder(pid, _name(proc, pid)) for pid in holding if not _is_line(proc, pid, device))
 
 
 def describe_holders(path: str) -> str:
@@ -47,6 +53,18 @@ def _holds(proc: Path, pid: int, device: int) -> bool:
         except OSError:
             continue
     return False
+
+
+def _is_line(proc: Path, pid: int, device: int) -> bool:
+    """Say whether a process has the master of this pseudo-terminal open."""
+    if os.major(device) not in _PTY_SLAVES:
+        return False
+    index = (os.major(device) - _PTY_SLAVES.start) * _SLAVES_EACH + os.minor(device)
+    try:
+        infos = [info.read_text() for info in (proc / str(pid) / "fdinfo").iterdir()]
+    except OSError:
+        return False
+    return any(line.split() == ["tty-index:", str(index)] for info in infos for line in info.splitlines())
 
 
 def _name(proc: Path, pid: int) -> str:

@@ -305,6 +305,25 @@ def test_holders_are_read_from_proc(tmp_path, pty):
     (tmp_path / "10").mkdir()
     assert find_holders(pty[1], tmp_path) == ((7, "nuc"), (9, "minicom"))
     assert find_holders(str(tmp_path / "nothing"), tmp_path) == ()
+    # Who has the other end too is what is at the end of the line.
+    info = tmp_path / "7" / "fdinfo" / "5"
+    info.parent.mkdir()
+    index = os.path.basename(pty[1])
+    info.write_text(f"pos:\t0\nflags:\t02\ntty-index:\t{index}\n")
+    assert find_holders(pty[1], tmp_path) == ((9, "minicom"),)
+    info.write_text(f"tty-index:\t{index}0\n")
+    assert find_holders(pty[1], tmp_path) == ((7, "nuc"), (9, "minicom"))
+
+
+def test_who_has_both_ends_of_a_pty_does_not_use_it():
+    both = "import os, sys; m, s = os.openpty(); print(os.ttyname(s), flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", both], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as line:
+        name = line.stdout.readline().strip()
+        with open(name, "rb", buffering=0):
+            assert find_holders(name) == ()
+        line.stdin.close()
 
 
 def test_a_pty_has_no_latency_timer(port):
