@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from drivers.servo import ServoAddress
 
 _SECONDS = 2.0
+_UNKNOWN = "without --config or --ids nobody knows who is missing: one that did not answer may be under torque"
 _SILENT_S, _SILENT_BITS = 0.006, 400
 """What an id costs that is not there: a time-out, a request, and the reply's place on the wire; more than enough."""
 
@@ -50,8 +51,9 @@ def command(
     """Take the torque off, again and again until every servo has confirmed.
 
     A URL may have the name in front that the configuration's motors call the bus by: NAME=URL. Without --ids everybody
-    on the bus is told, whether expected or not. A configuration that can not be read is no reason not to: then whoever
-    is there has to confirm.
+    on the bus is told, whether expected or not. Without --config and --ids nobody knows who is missing: then whoever
+    answers counts as all, and a servo that does not may be under torque. A configuration that can not be read is no
+    reason not to: then whoever is there has to confirm.
     """
     from drivers.bench import release as release_all
 
@@ -72,6 +74,9 @@ def command(
         failures[str(config)] = f"no confirmation from {_named(nowhere, names)} on any bus; cut the supply"
     for url, reason in failures.items():
         note(f"{url}: {reason}")
+    for line in lines:
+        if line.expected is None and line.confirmed_all:
+            note(f"{line.name}: {_UNKNOWN}")
     if as_json:
         by_url = {line.name: sorted(line.confirmed) for line in lines}
         say_json({"ok": not failures, "confirmed": by_url, "errors": [f"{u}: {r}" for u, r in failures.items()]})

@@ -30,6 +30,7 @@ def test_all_of_a_leg_confirm_within_the_time_there_is(
     result = nuc("bus", "release", url, "--config", str(tmp_path / "leg"), "--json")
     assert (result.exit_code, data(result)["errors"]) == (0, [])
     assert data(result)["confirmed"][url] == sorted([*ids, 200])
+    assert result.stderr == ""
     bench.emulator.unplug(1)
     begun_ns = bench.pace.now_ns
     result = nuc("bus", "release", url, "--config", str(tmp_path / "leg"), "--json")
@@ -40,3 +41,15 @@ def test_all_of_a_leg_confirm_within_the_time_there_is(
     assert f"(id {ids[1]})" in error
     assert f"(id {ids[0]})" not in error
     assert data(result)["confirmed"][url] == sorted({*ids, 200} - {ids[1]})
+
+
+def test_without_knowing_who_should_be_there_nobody_is_said_to_be_missing_and_that_is_said(
+    nuc: Nuc, table: Callable[..., Table]
+) -> None:
+    bench = table(1, 2, 3, model="STS3215", baud=1_000_000, family="feetech")
+    bench.emulator.unplug(1)
+    url = "feetech:///dev/ttyUSB0"
+    result = nuc("bus", "release", url)
+    assert (result.exit_code, "(ids 1, 3)" in result.stdout) == (0, True)
+    assert f"{url}: without --config or --ids nobody knows who is missing" in result.stderr
+    assert "nobody knows" not in nuc("bus", "release", url, "--ids", "1,3").stderr
