@@ -84,7 +84,7 @@ class FramedSettings:
     def objection(self, name: str, value: int) -> str:
         """Say why a servo on which it is `value` is not driven."""
         for meaning in self._kind.meanings:
-            if meaning.register == name and (expected := meaning.expected(value)) != value:
+            if meaning.register == name and (expected := meaning.expected(value, self._bus_id)) != value:
                 return f"with {name} = {value} the servo is not driven, expected {expected}: {meaning.otherwise}"
         return ""
 
