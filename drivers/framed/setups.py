@@ -91,7 +91,7 @@ class SetUps:
         if second == before:
             return
         for twin in self._slots:
-            if twin is slot or twin.bus_id not in (before, second) or twin.state is State.NEW:
+            if twin.bus_id not in (before, second) or twin.state is State.NEW:
                 continue
             ready = twin.state is State.READY
             twin.restart()
@@ -125,7 +125,7 @@ class SetUps:
 
     def _twin(self, slot: Slot) -> str:
         """Say who else does what a servo is told, "" for nobody."""
-        others = [other for other in self._slots if other is not slot and other.second == slot.bus_id]
+        others = [other for other in self._slots if other.second == slot.bus_id]
         return twin_of(self._layout, slot.address, others[0].address) if others else ""
 
     def _say_refusals(self) -> None:

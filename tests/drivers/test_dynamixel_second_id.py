@@ -40,6 +40,16 @@ def test_it_obeys_what_its_second_id_is_told_and_says_nothing():
     assert host.ping(1)[0].bus_id == 1
 
 
+def test_it_counts_from_when_it_is_written():
+    host = dynamixel(1, 2)
+    for second, obeyed in ((1, 1), (255, 0)):
+        host.write(1, reg("led"), 0)
+        host.write(2, reg("led"), 0)
+        host.write(2, reg("secondary_id"), second)
+        host.write(1, reg("led"), 1)
+        assert led(host) == [1, obeyed]
+
+
 def test_nobody_answers_an_id_that_is_only_a_second_one():
     host = obeying(9)
     assert host.ask(9, WRITE, host.number(65) + b"\x01") == []
@@ -123,6 +133,23 @@ def test_nobody_is_driven_while_it_is_not_known_whom_one_obeys():
         return bytes(len(data)) if any(p.bus_id == 2 and p.instruction == READ for p in packets) else data
 
     leg.port.change = deaf
+    assert cycles(leg, [START, READ_ONLY, START, START], 10) == [0] * 4
+    leg.port.change = None
+    on = cycles(leg, [START, READ_ONLY, START, START], 60)
+    assert [bool(count) for count in on] == [False, False, True, True]
+
+
+def test_servos_that_were_set_up_before_wait_for_one_that_is_not_known():
+    leg = Leg()
+    leg.go(START)
+    leg.release()
+    leg.emulator.unplug(1)
+    leg.cycle()
+    leg.memory(1).restore({"secondary_id": 1})
+    leg.emulator.plug(1)
+    asked = leg.layout.dialect.instruction(2, READ, b"\x00\x00\x02\x00")
+    leg.port.change = lambda data: data.replace(asked, bytes(len(asked)))
+    cycles(leg, READ_ONLY, 3)
     assert cycles(leg, [START, READ_ONLY, START, START], 10) == [0] * 4
     leg.port.change = None
     on = cycles(leg, [START, READ_ONLY, START, START], 60)

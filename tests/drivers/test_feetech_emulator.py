@@ -172,6 +172,11 @@ def test_goals_end_at_the_limits():
     host.write(1, reg("min_position"), 3500)
     host.write(1, reg("goal_position"), -300)
     assert host.plant.goals()[-1] == ("drive", 0, -300)
+    # Equal ones leave one place, but for 0 and 0, which are none.
+    for limit, gone_to in ((2500, 2500), (0, 700)):
+        host.emulator.servos[0].memory.restore({"min_position": limit, "max_position": limit})
+        host.write(1, reg("goal_position"), 700)
+        assert host.plant.goals()[-1] == ("drive", 0, gone_to)
 
 
 @pytest.mark.parametrize("name", ["model_number", "present_position", "servo_status"])

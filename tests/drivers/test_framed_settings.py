@@ -3,10 +3,12 @@
 import pytest
 from framed_rig import OK, START, Leg, both
 
+from drivers.bench import VirtualPace
 from drivers.bus import READ_ONLY
 from drivers.dynamixel.table import MODELS as DYNAMIXEL_MODELS
 from drivers.feetech.table import MODELS as FEETECH_MODELS
 from drivers.framed.emulator_memory import Memory
+from drivers.framed.settings import FramedSettings
 from drivers.servo import ServoAddress
 
 # --- what positions mean ---
@@ -134,3 +136,11 @@ def test_a_gain_that_was_kept_in_a_servo_is_there_again_when_its_supply_was_off(
     leg.bus = leg.another()
     leg.go(START)
     assert leg.memory(0)["position_p_gain"] == leg.model.gain_for(0.02)
+
+
+@pytest.mark.parametrize("value", [2, 253, 254, 255])
+def test_a_second_id_that_is_none_is_no_objection_at_the_bench(value):
+    leg = Leg("dynamixel", (1, 2))
+    settings = FramedSettings(leg.port, VirtualPace(), leg.layout, 2)
+    assert settings.objection("secondary_id", value) == ""
+    assert "not driven" in settings.objection("secondary_id", 1)
