@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nuc_engine.cli.buslines import Stop
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import note, say_json
 
@@ -21,6 +23,27 @@ _WCK_ONLY = (
     "on AI motors the commands that set id and rate are not established: their numbering is probably not the wCK's,"
     " whose 'gain read' would set the id. If this servo is a wCK, say so with wck=1 in the URL"
 )
+
+
+class Stopping:
+    """A context that ends a command at once when it is asked to, until something is written to a servo.
+
+    From then on signals are only noted, until what came of it has been said: a servo half set, whose lock stays open or
+    of which nobody knows what it holds is worse than one more second.
+    """
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Stopping:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def from_now_on(self) -> Stop:
+        """Note signals from now on."""
+        return self._stack.enter_context(Stop())
 
 
 def present(line: BenchLine, bus_id: int) -> bool:

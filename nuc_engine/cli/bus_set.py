@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.bus_burn import SHARED, ask_for, report
+from nuc_engine.cli.bus_burn import SHARED, Stopping, ask_for, report
 from nuc_engine.cli.bus_params import model_option, url_argument
-from nuc_engine.cli.buslines import BenchLine, Stop, open_line
+from nuc_engine.cli.buslines import BenchLine, open_line
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import heading, is_terminal, note, say
 from nuc_engine.cli.params import Command, as_json
@@ -91,6 +91,27 @@ def command(
 
     Stopped (Ctrl-C) before it has begun to write it writes nothing; then it ends what it began.
     """
+    with Stopping() as stopping:
+        done = _do(url, bus_id, register, value, model, stopping, yes=yes, assumed=assumed)
+        done["ok"] = not done["errors"]
+        if not done["ok"] and (said := done.pop("said", "")) and not as_json:
+            say(said)
+        report(done, as_json=as_json)
+    return 0 if done["ok"] else BAD
+
+
+def _do(
+    url: str,
+    bus_id: int,
+    register: str | None,
+    value: int | None,
+    model: str | None,
+    stopping: Stopping,
+    *,
+    yes: bool,
+    assumed: bool,
+) -> dict[str, Any]:
+    """Look or set; return what to report."""
     from drivers.errors import BusError
 
     line = open_line(url, ids=(bus_id,), model=model)
@@ -102,16 +123,12 @@ def command(
         elif value is None:
             done |= _one(line, bus_id, servo, _setting(servo, url, bus_id, register))
         else:
-            done |= _write(line, bus_id, servo, _setting(servo, url, bus_id, register), value, yes=yes)
+            done |= _write(line, bus_id, servo, _setting(servo, url, bus_id, register), value, stopping, yes=yes)
     except BusError as error:
         done["errors"] = [str(error)]
     finally:
         line.close()
-    done["ok"] = not done["errors"]
-    if not done["ok"] and (said := done.pop("said", "")) and not as_json:
-        say(said)
-    report(done, as_json=as_json)
-    return 0 if done["ok"] else BAD
+    return done
 
 
 def _servo(line: BenchLine, bus_id: int, model: str | None, *, assumed: bool) -> Settings:
@@ -141,7 +158,9 @@ def _setting(servo: Settings, url: str, bus_id: int, name: str) -> Setting:
     raise click.UsageError(f"{servo.model} has no register {name!r}: {hint}")
 
 
-def _write(line: BenchLine, bus_id: int, servo: Settings, setting: Setting, value: int, *, yes: bool) -> dict[str, Any]:
+def _write(
+    line: BenchLine, bus_id: int, servo: Settings, setting: Setting, value: int, stopping: Stopping, *, yes: bool
+) -> dict[str, Any]:
     """Set it; return what it was and is, what to say, and why it was not done. Raises UsageError for a wrong value."""
     from drivers.errors import BusError
 
@@ -158,9 +177,9 @@ def _write(line: BenchLine, bus_id: int, servo: Settings, setting: Setting, valu
         return done | {"said": f"id {bus_id}: {name} is {value} already: nothing was written"}
     if (what := _warning(line, bus_id, servo, setting, value, before)) and not ask_for(str(value), what, yes=yes):
         return done | {"errors": ["not confirmed"]}
-    with Stop() as stop:
-        if not servo.write(name, value, stop):
-            return done | {"errors": [f"{_STOPPED}: its torque is off, {name} of id {bus_id} stays {before}"]}
+    stop = stopping.from_now_on()
+    if not servo.write(name, value, stop):
+        return done | {"errors": [f"{_STOPPED}: its torque is off, {name} of id {bus_id} stays {before}"]}
     lasts = "kept without power" if setting.kept else "until its power goes"
     said = f"id {bus_id}: {name} is {value} now (was {before}), {lasts}"
     if before != value and setting.low <= before <= setting.high:

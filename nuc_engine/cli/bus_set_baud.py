@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from nuc_engine.cli.bus_burn import ask_for, check_established, present, report
+from nuc_engine.cli.bus_burn import Stopping, ask_for, check_established, present, report
 from nuc_engine.cli.bus_params import id_option, model_option, url_argument
-from nuc_engine.cli.buslines import BenchLine, Stop, open_line
+from nuc_engine.cli.buslines import BenchLine, open_line
 from nuc_engine.cli.errors import BAD
 from nuc_engine.cli.params import Command, as_json
 
@@ -38,23 +38,24 @@ def command(url: str, bus_id: int, rate: int, model: str | None, yes: bool, as_j
     Looks first that the servo answers at the rate of the URL, and afterwards, with the port opened anew, that it does
     at the other one. All servos of a line need the same rate: set them one after the other, then put it into the URL.
     """
-    line = open_line(url, ids=(bus_id,), model=model)
-    try:
-        done: dict[str, Any] = {"ok": False, "url": url, "id": bus_id, "baud": rate, "errors": []}
-        old = line.spec.baud
-        if rate not in line.family.bauds:
-            rates = ", ".join(map(str, line.family.bauds))
-            raise click.UsageError(f"--to {rate}: {line.family.name} servos can be set to {rates}")
-        if rate == old:
-            raise click.UsageError(f"--to {rate}: is the rate of the URL, at which it is spoken to")
-        check_established(line)
-        done["errors"] = _burn(line, bus_id, rate, yes=yes)
-    finally:
-        line.close()
-    done["ok"] = not done["errors"]
-    if done["ok"]:
-        done["said"] = _said(url, bus_id, rate, old)
-    report(done, as_json=as_json)
+    with Stopping() as stopping:
+        line = open_line(url, ids=(bus_id,), model=model)
+        try:
+            done: dict[str, Any] = {"ok": False, "url": url, "id": bus_id, "baud": rate, "errors": []}
+            old = line.spec.baud
+            if rate not in line.family.bauds:
+                rates = ", ".join(map(str, line.family.bauds))
+                raise click.UsageError(f"--to {rate}: {line.family.name} servos can be set to {rates}")
+            if rate == old:
+                raise click.UsageError(f"--to {rate}: is the rate of the URL, at which it is spoken to")
+            check_established(line)
+            done["errors"] = _burn(line, bus_id, rate, stopping, yes=yes)
+        finally:
+            line.close()
+        done["ok"] = not done["errors"]
+        if done["ok"]:
+            done["said"] = _said(url, bus_id, rate, old)
+        report(done, as_json=as_json)
     return 0 if done["ok"] else BAD
 
 
@@ -72,7 +73,7 @@ def _said(url: str, bus_id: int, rate: int, old: int) -> str:
     )
 
 
-def _burn(line: BenchLine, bus_id: int, rate: int, *, yes: bool) -> list[str]:
+def _burn(line: BenchLine, bus_id: int, rate: int, stopping: Stopping, *, yes: bool) -> list[str]:
     """Do it; return why it was not done."""
     old = line.spec.baud
     if not present(line, bus_id):
@@ -85,11 +86,10 @@ def _burn(line: BenchLine, bus_id: int, rate: int, *, yes: bool) -> list[str]:
     what = f"{line.url}: the servo of id {bus_id} will be at {rate} bit/s for good, and no longer answer at {old}"
     if not ask_for(str(rate), what, yes=yes):
         return ["not confirmed"]
-    # A servo whose rate nobody knows, or whose lock stays open, is worse than one more second.
-    with Stop() as stop:
-        line.family.burn_baud(line.port, line.pace, bus_id, rate)
-        line.reopen(rate)
-        there = present(line, bus_id)
+    stop = stopping.from_now_on()
+    line.family.burn_baud(line.port, line.pace, bus_id, rate)
+    line.reopen(rate)
+    there = present(line, bus_id)
     if there:
         return [f"stopped when asked to, too late: {_said(line.url, bus_id, rate, old)}"] if stop() else []
     line.reopen(old)

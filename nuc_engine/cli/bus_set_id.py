@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from nuc_engine.cli.bus_burn import ALONE, ask_for, check_established, check_id, present, report
+from nuc_engine.cli.bus_burn import ALONE, Stopping, ask_for, check_established, check_id, present, report
 from nuc_engine.cli.bus_params import id_option, model_option, url_argument
-from nuc_engine.cli.buslines import BenchLine, Stop, open_line
+from nuc_engine.cli.buslines import BenchLine, open_line
 from nuc_engine.cli.errors import BAD
 from nuc_engine.cli.params import Command, as_json
 
@@ -41,17 +41,18 @@ def command(url: str, bus_id: int, new_id: int, model: str | None, yes: bool, as
     """
     if bus_id == new_id:
         raise click.UsageError(f"--to {new_id}: is the id it has")
-    line = open_line(url, ids=(bus_id,), model=model)
-    try:
-        done: dict[str, Any] = {"ok": False, "url": url, "id": bus_id, "new_id": new_id, "errors": []}
-        check_established(line)
-        done["errors"] = _burn(line, bus_id, new_id, yes=yes)
-    finally:
-        line.close()
-    done["ok"] = not done["errors"]
-    if done["ok"]:
-        done["said"] = _said(url, bus_id, new_id)
-    report(done, as_json=as_json)
+    with Stopping() as stopping:
+        line = open_line(url, ids=(bus_id,), model=model)
+        try:
+            done: dict[str, Any] = {"ok": False, "url": url, "id": bus_id, "new_id": new_id, "errors": []}
+            check_established(line)
+            done["errors"] = _burn(line, bus_id, new_id, stopping, yes=yes)
+        finally:
+            line.close()
+        done["ok"] = not done["errors"]
+        if done["ok"]:
+            done["said"] = _said(url, bus_id, new_id)
+        report(done, as_json=as_json)
     return 0 if done["ok"] else BAD
 
 
@@ -59,7 +60,7 @@ def _said(url: str, bus_id: int, new_id: int) -> str:
     return f"id {bus_id} is id {new_id} now; back again: nuc bus set-id {quote(url)} --id {new_id} --to {bus_id}"
 
 
-def _burn(line: BenchLine, bus_id: int, new_id: int, *, yes: bool) -> list[str]:
+def _burn(line: BenchLine, bus_id: int, new_id: int, stopping: Stopping, *, yes: bool) -> list[str]:
     """Do it; return why it was not done."""
     check_id(line, new_id)
     if not present(line, bus_id):
@@ -70,13 +71,12 @@ def _burn(line: BenchLine, bus_id: int, new_id: int, *, yes: bool) -> list[str]:
     if not ask_for(str(new_id), what, yes=yes):
         return ["not confirmed"]
     errors: list[str] = []
-    # A servo half renamed, or whose lock stays open, is worse than one more second.
-    with Stop() as stop:
-        line.family.burn_id(line.port, line.pace, bus_id, new_id)
-        if not present(line, new_id):
-            errors.append(f"id {new_id} does not answer; look for it with `nuc bus scan {line.url} --all-rates`")
-        if present(line, bus_id):
-            errors.append(f"id {bus_id} still answers: did two servos have it?")
+    stop = stopping.from_now_on()
+    line.family.burn_id(line.port, line.pace, bus_id, new_id)
+    if not present(line, new_id):
+        errors.append(f"id {new_id} does not answer; look for it with `nuc bus scan {line.url} --all-rates`")
+    if present(line, bus_id):
+        errors.append(f"id {bus_id} still answers: did two servos have it?")
     if stop() and not errors:
         errors.append(f"stopped when asked to, too late: {_said(line.url, bus_id, new_id)}")
     return errors

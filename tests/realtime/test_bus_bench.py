@@ -130,3 +130,37 @@ def test_a_setting_is_read_set_and_kept(servos: Servos) -> None:
     assert mended.returncode == 0, mended.stderr
     after = {row["register"]: row["value"] for row in insist(servos, "set", "3")["registers"]}
     assert {n for n, v in after.items() if before[n] != v} <= {n for n in after if n.startswith("present_")}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_setting_is_kept_leaves_the_lock_closed_and_says_so(
+    servos: Servos, number: signal.Signals
+) -> None:
+    if servos.family == "aimotor":
+        pytest.skip("nothing is written to AI motors")
+    for value in (1, 2, 3):
+        words = [*NUC, "set", f"{servos.url}&{PATIENT}", "3", "overload_time", str(value), "--yes"]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            # It handles signals while it writes, for some milliseconds: this may come before, or too late.
+            while process.poll() is None and not catches(process.pid, signal.SIGTERM):
+                time.sleep(0.001)
+            time.sleep(0.004 * (value - 1))
+            process.send_signal(number)
+            out, said = process.communicate(timeout=20)
+        finally:
+            process.kill()
+            process.wait()
+        found = {row["register"]: row["value"] for row in insist(servos, "set", "3")["registers"]}
+        assert found["eprom_lock"] == 1
+        # However it ended, what was kept was said.
+        assert (f"overload_time is {value} now" in out + said) == (found["overload_time"] == value), said
+    insist(servos, "set", "3", "overload_time", "200", "--yes")
+
+
+def catches(pid: int, number: signal.Signals) -> bool:
+    """Say whether a process that may be gone has a handler of its own for a signal."""
+    try:
+        return handles(pid, number)
+    except (OSError, StopIteration):
+        return False
