@@ -30,7 +30,7 @@ _EVENT = """\
 The prediction is drawn from the diagrams, in which *unloaded* is an event of its own, and the rules agree with it:
 load below 0 brings every predicted action about (FTi extension of a flexed tibia only). In the experiment below the
 leg is told that it is unloaded, for as long as it is. Then nearly all actions come before ThC1 lets go, and sooner
-by 0.08 s or more in the median (row *told*). So rules and leg can do what is predicted; what is missing is the
+by 0.08 s or more in the median (*told*). So rules and leg can do what is predicted; what is missing is the
 event. (It takes more than that to step on: ThC1, which goes by angles, lets go at least 0.6 s later than usual
 then, with tuning seeds, and fewer disturbances count.)
 What this leg takes for its load is the current of the ThC1 motor, with the sign of the commanded servo delta
