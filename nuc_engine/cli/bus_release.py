@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 2.0
 _UNKNOWN = "without --config or --ids nobody knows who is missing: one that did not answer may be under torque"
-_SILENT_S, _SILENT_BITS = 0.006, 400
+_SILENT_S, _SILENT_BITS = 0.008, 400
 """What an id costs that is not there: a time-out, a request, and the reply's place on the wire; more than enough."""
 
 
