@@ -108,6 +108,9 @@ def test_a_narrower_spread_is_seen_and_an_equal_one_refused() -> None:
         < finding.numbers["linear: noise level of it (deg)"]
         < finding.numbers["piecewise constant: spread of successive minima (deg)"]
     )
+    # Of the order of the 25 ms between evaluations, of which each step has two.
+    for label in (LINEAR, PIECES):
+        assert 0.005 < finding.numbers[f"{label}: noise level of the step duration (s)"] < 0.05
     close = ten_minutes(1.95, 2.0)
     assert close.numbers["spread ratio"] < 1 < close.numbers["spread ratio, high end"]
     for equal in ((1.95, 2.0), (3.0, 1.0)):
@@ -129,6 +132,9 @@ def test_a_leg_without_steps_is_refused_not_an_error() -> None:
     assert "too few steps" in finding.reasons[-1]
 
 
+NOISE = {"linear: noise level of it (deg)": 0.3, "linear: noise level of the step duration (s)": 0.01}
+
+
 def trials() -> list[Trial]:
     rng = np.random.default_rng(1)
     own = {
@@ -136,7 +142,7 @@ def trials() -> list[Trial]:
         for label, spread in ((LINEAR, 0.02), (PIECES, 0.08))
         for what in (DURATION, DIFFERENCE)
     }
-    return [Trial(seed, "as seen", (), {"linear: noise level of it (deg)": 0.3}, own, 0, {}) for seed in (1, 2)]
+    return [Trial(seed, "as seen", (), dict(NOISE), own, 0, {}) for seed in (1, 2)]
 
 
 def test_all_repetitions_are_compared_together() -> None:
@@ -145,6 +151,7 @@ def test_all_repetitions_are_compared_together() -> None:
     assert numbers[f"{DIFFERENCE}: spread ratio, high end"] < 0.4
     assert numbers[f"{DIFFERENCE}: Kolmogorov-Smirnov p"] < 1e-6
     assert numbers[f"{DIFFERENCE}, {LINEAR}: noise level"] == 0.3
+    assert numbers[f"{DURATION}, {LINEAR}: noise level"] == 0.01
     for what in (DURATION, DIFFERENCE):
         for label in (LINEAR, PIECES):
             assert 0 <= numbers[f"{what}, {label}: runs test p, median over repetitions"] <= 1

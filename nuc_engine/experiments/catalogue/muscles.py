@@ -89,7 +89,9 @@ def criterion_ten_minutes(seen: Observations) -> Finding:
     numbers |= {"spread ratio": ratio.ratio, "spread ratio, high end": ratio.high}
     for one, own in zip(both, (linear, pieces), strict=True):
         numbers[f"{one.plan.label}: spread of successive minima (deg)"] = spread(own.lift_off_difference_deg)
-        numbers[f"{one.plan.label}: noise level of it (deg)"] = _noise_level(one)
+        duration_s, difference_deg = _noise_levels(one)
+        numbers[f"{one.plan.label}: noise level of it (deg)"] = difference_deg
+        numbers[f"{one.plan.label}: noise level of the step duration (s)"] = duration_s
     samples = {
         f"{label}, {what}": tuple(round(value, 4) for value in values.tolist())
         for label, own in ((LINEAR, linear), (PIECES, pieces))
@@ -107,14 +109,17 @@ def _samples(one: Observation) -> StepSamples:
     return step_samples(one.leg, rest.begin_s, rest.end_s)
 
 
-def _noise_level(one: Observation) -> float:
-    """Return the spread that equal steps would show with this leg's ticks, noise and rule period; nan without steps."""
+def _noise_levels(one: Observation) -> tuple[float, float]:
+    """Return the spreads of duration (s) and of successive minima (deg) that equal steps would show with this leg.
+
+    They come from its ticks, noise and rule period; nan without steps.
+    """
     rest = window(one.plan, "rest")
     try:
         samples = noise_samples(one.leg, rest.begin_s, rest.end_s, resolution_of(one))
-        return spread(samples.lift_off_difference_deg)
     except AnalysisError:
-        return math.nan
+        return math.nan, math.nan
+    return spread(samples.duration_s), spread(samples.lift_off_difference_deg)
 
 
 def resolution_of(one: Observation) -> Resolution:
@@ -155,9 +160,10 @@ def pooled(trials: Sequence[Trial]) -> dict[str, float]:
             tests = [runs_test(own).p for own in _by_repetition(trials, label, what)]
             numbers[f"{what}, {label}: runs test p, median over repetitions"] = _median_of_known(tests)
             numbers[f"{what}, {label}: repetitions with runs test p < 0.05"] = float(sum(p < 0.05 for p in tests))
-    for label in (LINEAR, PIECES):
-        levels = [trial.numbers.get(f"{label}: noise level of it (deg)", math.nan) for trial in trials]
-        numbers[f"{DIFFERENCE}, {label}: noise level"] = _median_of_known(levels)
+    for what, name in ((DURATION, "noise level of the step duration (s)"), (DIFFERENCE, "noise level of it (deg)")):
+        for label in (LINEAR, PIECES):
+            levels = [trial.numbers.get(f"{label}: {name}", math.nan) for trial in trials]
+            numbers[f"{what}, {label}: noise level"] = _median_of_known(levels)
     return numbers
 
 
