@@ -355,8 +355,12 @@ def _name_windows(axes: Axes, shown: Shown, span: Span) -> None:
 
 
 def _headed(name: str, kind: str, between: str = "\n") -> str:
-    """Return a window's name and what the leg did in it; once, where both are the same."""
-    return name if name == kind else f"{name}{between}{kind.replace(' in ', chr(10), 1)}"
+    """Return a window's name and what the leg did in it; once, where both are the same.
+
+    In which state it was stuck stands in the caption: here is no room for it.
+    """
+    what = kind.partition(" in ")[0]
+    return name if name == what else f"{name}{between}{what}"
 
 
 def _name_events(axes: Axes, shown: Shown, span: Span) -> None:
@@ -387,4 +391,4 @@ def _path(axes: Axes, shown: Shown, window: Window, title: str) -> None:
         view = _FRONT
     draw_path(axes, shown.bout, span, view)
     kind = shown.named.get(window.name, "")
-    axes.set_title(f"{_headed(title, kind.partition(' in ')[0], ': ')}, {_VIEWS[view]}", loc="left", fontsize=9)
+    axes.set_title(f"{_headed(title, kind, ': ')}, {_VIEWS[view]}", loc="left", fontsize=9)

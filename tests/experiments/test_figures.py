@@ -1,6 +1,7 @@
 """Pictures of a representative repetition."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from PIL import Image
@@ -10,6 +11,7 @@ from nuc_engine.experiments.conduct import representative
 from nuc_engine.experiments.figures import (
     DrawTask,
     Shown,
+    angle_figure,
     draw_picture,
     draw_task,
     draw_trial,
@@ -87,6 +89,18 @@ def test_the_legend_lies_within_the_canvas_and_names_the_actions_of_all_bouts(ro
         labels = [text.get_text() for text in legend.get_texts()]
         assert {state.name for joint in roach_bout.joints for state in map(roach_bout.state, joint.states)} <= {*labels}
         assert ("FT_Another" in labels) == (len(some) > 1)
+
+
+def test_names_of_windows_stand_apart_wherever_the_leg_is_stuck(roach_bout):
+    windows = tuple(Window(f"w{k}", 2.0 * k, 2.0 * k + 2, "final") for k in range(3))
+    stuck = "stuck in TC1_retractionLEV + CTr_LevationPRO + FT_Flexion"
+    shown = Shown(tiny.plan(windows=windows, duration_s=6.0), roach_bout, (), {w.name: stuck for w in windows})
+    with house_style():
+        figure = angle_figure(shown)
+        figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts if "stuck" in text.get_text()]
+    assert len(boxes) == 3
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def test_a_picture_over_all_repetitions_carries_no_date(tmp_path):
