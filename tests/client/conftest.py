@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.fake_daemon import FakeDaemon, Leg, Serving, serving
+from tests.client.fake_daemon import Clock, FakeDaemon, Leg, Serving, serving
 
 
 @pytest.fixture
@@ -16,6 +16,11 @@ def daemon() -> FakeDaemon:
 @pytest.fixture
 def address(tmp_path: Path) -> str:
     return f"ipc://{tmp_path}/command"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture

@@ -91,6 +91,18 @@ def _single(value: Any) -> float | None:
     return None if value is None else struct.unpack("f", struct.pack("f", value))[0]
 
 
+class Clock:
+    """A client's clock: stands still, so that nothing is ever late, until a test lets a second pass at every look."""
+
+    def __init__(self) -> None:
+        self.runs = False
+        self._now_s = 0.0
+
+    def __call__(self) -> float:
+        self._now_s += self.runs
+        return self._now_s
+
+
 class FakeDaemon:
     """Answers requests. A test may change `answers[method]`, `silent`, `mode` and `leg` while it serves."""
 
@@ -112,6 +124,12 @@ class FakeDaemon:
         self.telemetry = ""
         self.answers: dict[str, Callable[..., Any]] = {}
         self._author: dict[bytes, str] = {}
+        self._heard = threading.Condition()
+
+    def wait_for(self, method: str) -> None:
+        """Wait until such a request has come: nobody waits for the answer to a goodbye."""
+        with self._heard:
+            self._heard.wait_for(lambda: any(asked == method for asked, _ in self.requests))
 
     @property
     def sent(self) -> list[tuple[str, dict[str, Any]]]:
@@ -124,7 +142,9 @@ class FakeDaemon:
             return list(self.sccils)
         request = msgpack.unpackb(payload)
         method, params = request["method"], request["params"]
-        self.requests.append((method, params))
+        with self._heard:
+            self.requests.append((method, params))
+            self._heard.notify_all()
         if method in self.silent:
             return []
         head = {"id": request["id"]}
