@@ -2,16 +2,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from nuc_engine.bulk.pool import ItemFailed, Workers, cores, run_all
 from tests.bulk import work
-from tests.bulk.processes import handles_of, have_ended
 
 
 def test_every_item_comes_once_with_its_index() -> None:
@@ -83,21 +78,3 @@ def test_no_jobs_are_refused() -> None:
     with pytest.raises(ValueError, match="expected 1 or more"):
         list(run_all(work.double, [1], jobs=0))
     assert cores() >= 1
-
-
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_workers_end_with_their_parent(blow: signal.Signals, tmp_path: Path) -> None:
-    # Whoever runs the tests in the background may have switched Ctrl-C off.
-    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    call = f"{hear}; from tests.bulk import work; work.hold({str(tmp_path)!r})"
-    parent = subprocess.Popen([sys.executable, "-c", call], stderr=subprocess.PIPE, start_new_session=True, text=True)
-    handles = handles_of(tmp_path, 2)
-    if blow is signal.SIGINT:
-        os.killpg(parent.pid, blow)  # Ctrl-C goes to everyone at the terminal.
-    else:
-        parent.send_signal(blow)
-    _, complaints = parent.communicate(timeout=60)
-    assert have_ended(handles)
-    assert not list(tmp_path.glob("interrupted*"))
-    # The parent's own traceback at most, none of a worker.
-    assert complaints.count("Traceback") == (1 if blow is signal.SIGINT else 0)

@@ -1,10 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +9,12 @@ from pyarrow import parquet
 
 from nuc_engine.bulk.axes import Sampling, parse_axis
 from nuc_engine.bulk.errors import BulkRefused
-from nuc_engine.bulk.journal import ROWS_FILE, RUN, Journal
+from nuc_engine.bulk.journal import RUN, Journal
 from nuc_engine.bulk.plan import SweepPlan, SweepRequest, make_plan
 from nuc_engine.bulk.sweep import PARTS, run_sweep
 from nuc_engine.bulk.task import BoutTask, WatchWindow, see
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.parser import parse
-from tests.bulk.processes import wait_until
 
 SHORT_S = 4.0
 
@@ -58,31 +53,6 @@ def test_every_bout_is_a_row_with_what_was_varied_and_seen(tmp_path: Path) -> No
     assert result.states == {"complete": 4}
     assert sum(result.outcomes["FWD"].values()) == 4
     assert [path.name for path in tmp_path.iterdir()] == ["sweep.parquet"]
-
-
-def test_a_sweep_that_was_killed_goes_on_and_repeats_nothing(tmp_path: Path) -> None:
-    out, whole = tmp_path / "killed.parquet", tmp_path / "whole.parquet"
-    words = ["sweep", "lin_roach", "--duration", f"{SHORT_S:g}", "--seeds", "0:3", "--jobs", "1", "--out", str(out)]
-    first = subprocess.Popen([sys.executable, "-m", "nuc_engine.cli", *words], start_new_session=True)
-    rows = tmp_path / (out.name + PARTS) / ROWS_FILE
-    wait_until(lambda: rows.exists() and rows.read_bytes().count(b"\n") >= 1)
-    os.killpg(first.pid, signal.SIGKILL)
-    first.wait()
-    there = rows.read_bytes().count(b"\n")
-    assert 1 <= there < 4
-    assert not out.exists()
-
-    told: list[tuple[int, int]] = []
-    plan = plan_of(seeds=tuple(range(4)))
-    result = run_sweep(plan, out, jobs=2, done=lambda *counts: told.append(counts))
-    assert result.before == there
-    assert told == [(k, 4) for k in range(there + 1, 5)]
-    run_sweep(plan, whole, jobs=1)
-    assert rows_of(out) == rows_of(whole)
-
-    told.clear()
-    assert run_sweep(plan, out, jobs=2, done=lambda *counts: told.append(counts)).before == 4
-    assert not told
 
 
 @pytest.mark.usefixtures("here")
