@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from drivers.servo import Motion, PlantFault
 from nuc_engine.plan import Plan
-from nuc_engine.plants.compiled import compile_model, floats, keep_mujoco_from_writing_a_log
+from nuc_engine.plants.compiled import compile_model, floats, set_up_mujoco
 from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, PlantEvent, Reconnect, find_faults
 from nuc_engine.plants.hand import Hand
 from nuc_engine.plants.kicks import HAND_M_S, draw_kick
@@ -59,7 +59,7 @@ class MujocoLeg:
 
     def __init__(self, plan: Plan, spec: PlantSpec, seed: int, record_period_ns: int = RECORD_PERIOD_NS) -> None:
         """Build the model and put the leg into its start pose, torque off."""
-        keep_mujoco_from_writing_a_log()
+        set_up_mujoco()
         self._plan, self._spec = plan, spec
         self._variation = draw(spec.variation, len(plan.joints), seed)
         self._whole = self._build(None)

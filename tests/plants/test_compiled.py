@@ -1,4 +1,4 @@
-"""MuJoCo as the legs use it: one leg is one island, its state is floats, its warnings make no file."""
+"""MuJoCo as the legs use it: one leg is one island, its state is floats, no file of warnings, no stop watch."""
 
 from __future__ import annotations
 
@@ -54,3 +54,34 @@ def test_a_warning_of_mujoco_leaves_no_file_behind(tmp_path: Path) -> None:
             [sys.executable, "-c", code, BALL, how], check=True, cwd=folder, env={"PYTHONPATH": str(root)}, timeout=60
         )
         assert [path.name for path in folder.iterdir()] == files
+
+
+def test_mujoco_does_not_time_its_steps_and_simulates_the_same() -> None:
+    # In a process of its own: there is no way back.
+    code = (
+        "import sys, mujoco\n"
+        "from nuc_engine.plants.compiled import compile_model, keep_mujoco_from_timing_itself\n"
+        "def run():\n"
+        "    model = compile_model(sys.argv[1])\n"
+        "    data = mujoco.MjData(model)\n"
+        "    mujoco.mj_step(model, data, 600)\n"
+        "    return data.qpos.tobytes(), sum(timer.duration for timer in data.timer)\n"
+        "before, spent = run()\n"
+        "assert spent > 0, 'MuJoCo does not time itself any more; nothing has to be taken away'\n"
+        "assert keep_mujoco_from_timing_itself()\n"
+        "assert run() == (before, 0)\n"
+    )
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", code, BALL], check=True, env={"PYTHONPATH": str(root)}, timeout=60)
+
+
+def test_a_clock_somebody_has_given_mujoco_stays() -> None:
+    code = (
+        "import mujoco\n"
+        "from nuc_engine.plants.compiled import keep_mujoco_from_timing_itself\n"
+        "mujoco.set_mjcb_time(lambda: 1.0)\n"
+        "assert not keep_mujoco_from_timing_itself()\n"
+        "assert mujoco.get_mjcb_time() is not None\n"
+    )
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(root)}, timeout=60)
