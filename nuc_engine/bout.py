@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import traceback
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -24,6 +24,7 @@ from drivers.errors import BusError
 from drivers.factory import DEFAULT_FAMILY, find_family, open_bus
 from drivers.servo import PlantFault
 from nuc_engine.bout_spec import DEFAULT_DURATION_S, BoutRefused, BoutSpec, spec_record
+from nuc_engine.dispatcher import Recorder
 from nuc_engine.executive import Executive
 from nuc_engine.faults import FAULTS, Effect, EngineFault
 from nuc_engine.locations import find_configuration
@@ -98,24 +99,74 @@ class Progress(Protocol):
         ...
 
 
+class Log(Recorder, Protocol):
+    """What a bout tells as it runs, besides what its executive does."""
+
+    def plant(self, records: Iterable[Sequence[float]]) -> None:
+        """The plant's own records have come."""
+        ...
+
+    def happened(self, event: PlantEvent) -> None:
+        """Something was done to the leg from outside."""
+        ...
+
+    def debug(self, now_ns: int, text: str) -> None:
+        """Something for the engine's makers happened."""
+        ...
+
+    def flush(self) -> None:
+        """Half a second is over."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A bout all of whose parts are there. `events` are what the plant will meet, `url` is its bus as it was opened."""
+
+    spec: BoutSpec
+    prepared: Prepared
+    plant: Plant
+    bus: Any
+    url: str
+    events: tuple[PlantEvent, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def end_ns(self) -> int:
+        """When it ends."""
+        return round(self.spec.duration_s * _NS)
+
+    def executive(self, recorder: Recorder, store: Store | None = None) -> Executive:
+        """Return the executive that runs it, its script loaded."""
+        spec, plan = self.spec, self.prepared.plan
+        limits = [spec.limits.get(motor.name) for motor in plan.motors]
+        executive = Executive(plan, self.bus, recorder, store=store, costs=spec.costs, limits=limits)
+        executive.load(self.prepared.changesets)
+        return executive
+
+
+def set_up(spec: BoutSpec) -> Ready:
+    """Check what a bout is made of, and open its leg. Raises BoutRefused, NotFound, PlantSpecError or BusError."""
+    prepared = prepare_spec(spec)
+    if prepared.script is None and not (problems := check_unscripted(prepared.model)).ok:
+        raise BoutRefused(refusal_lines(problems))
+    url = bus_url(spec.bus, spec.seed)
+    plant, bus = open_leg(prepared.plan, find_configuration(spec.config), url, spec.seed, spec.plant)
+    scripted = () if prepared.script is None else events_of(prepared.script)
+    events = schedule_events(plant, prepared.plan, (*scripted, *spec.events))
+    warnings = (*prepared.warnings, *_left_over(prepared, events, round(spec.duration_s * _NS)))
+    return Ready(spec, prepared, plant, bus, url, events, warnings)
+
+
 def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     """Run one bout on the virtual clock and leave a complete data directory behind.
 
     Raises BoutRefused, NotFound, DirectoryInUse, PlantSpecError or BusError before anything is written when the bout
     can not start. A bout that stops early keeps what it has, and its manifest says why it stopped.
     """
-    prepared = prepare_spec(spec)
-    folder = find_configuration(spec.config)
-    plan = prepared.plan
-    if prepared.script is None and not (problems := check_unscripted(prepared.model)).ok:
-        raise BoutRefused(refusal_lines(problems))
-    end_ns = round(spec.duration_s * _NS)
-    url = bus_url(spec.bus, spec.seed)
-    plant, bus = open_leg(plan, folder, url, spec.seed, spec.plant)
-    scripted = () if prepared.script is None else events_of(prepared.script)
-    events = schedule_events(plant, plan, (*scripted, *spec.events))
-    warnings = [*prepared.warnings, *_left_over(prepared, events, end_ns)]
-    copies = _read_inputs(folder, prepared, spec.out)
+    ready = set_up(spec)
+    prepared, plan, bus, end_ns = ready.prepared, ready.prepared.plan, ready.bus, ready.end_ns
+    copies = _read_inputs(find_configuration(spec.config), prepared, spec.out)
     make_directory(spec.out, overwrite=spec.overwrite)
     for name, data in copies.items():
         (spec.out / name).write_bytes(data)
@@ -123,13 +174,11 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     write_manifest(spec.out, manifest)
     store = Store(plan)
     recorder = BoutRecorder(spec.out, prepared.model, plan, store)
-    limits = [spec.limits.get(motor.name) for motor in plan.motors]
-    executive = Executive(plan, bus, recorder, store=store, costs=spec.costs, limits=limits)
-    executive.load(prepared.changesets)
-    recorder.start(0, url)
-    for warning in warnings:
+    executive = ready.executive(recorder, store)
+    recorder.start(0, ready.url)
+    for warning in ready.warnings:
         recorder.event(0, "warning", warning)
-    state, reason = _run(executive, recorder, plant, end_ns, events, progress)
+    state, reason = run_to(end_ns, executive, recorder, ready.plant, ready.events, progress)
     executive.stop()
     recorder.event(executive.clock.now_ns, "engine_stop", f"{state}: {reason}")
     try:
@@ -146,7 +195,7 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
         simulated_s=executive.clock.now_ns / _NS,
         cycles=executive.board.cycle,
         refused=len(recorder.refused),
-        warnings=tuple(warnings),
+        warnings=ready.warnings,
         bus=all_counts(bus),
     )
 
@@ -162,14 +211,15 @@ def schedule_events(plant: Plant, plan: Plan, events: Sequence[PlantEvent]) -> t
         raise BoutRefused(str(error)) from error
 
 
-def _run(
-    executive: Executive,
-    recorder: BoutRecorder,
-    plant: Plant,
+def run_to(
     end_ns: int,
+    executive: Executive,
+    recorder: Log,
+    plant: Plant,
     events: Sequence[PlantEvent],
-    progress: Progress | None,
+    progress: Progress | None = None,
 ) -> tuple[str, str]:
+    """Run a bout from its beginning to its end, or to what ends it before; return state and reason."""
     state, reason = "complete", "ran for the time asked for"
     ahead = deque(events)
     try:
@@ -197,7 +247,7 @@ def _run(
     return state, reason
 
 
-def advance(executive: Executive, recorder: BoutRecorder, events: deque[PlantEvent], until_ns: int) -> None:
+def advance(executive: Executive, recorder: Log, events: deque[PlantEvent], until_ns: int) -> None:
     """Run everything before `until_ns`, and tell the recorder of each event, taken off the front, when it is due."""
     while events and events[0].at_ns < until_ns:
         executive.run_until(events[0].at_ns)

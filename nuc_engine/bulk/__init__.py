@@ -2,7 +2,8 @@
 
     pool        a function over many items, on worker processes
     cluster     the same on a Dask cluster
-    scratch     where the data directories of bouts are that nobody keeps
+    scratch     where files are that nobody keeps
+    watch       a bout that is looked at without being written
     kit         a configuration and a script, as they were when a sweep began
     task        one bout of many, and its row
     axes        what is varied, over which values, and how points are drawn

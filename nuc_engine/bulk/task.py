@@ -1,9 +1,9 @@
-"""One bout of many: run in a scratch folder, looked at, and thrown away unless it is kept."""
+"""One bout of many: run, looked at, and written down only where it is kept."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from nuc_engine.analysis.tracks import LegTracks
 from nuc_engine.bout import BoutRefused, BoutResult, BoutSpec, run_bout
 from nuc_engine.bulk.kit import Kit
 from nuc_engine.bulk.scratch import scratch_folder
+from nuc_engine.bulk.watch import Watched, watch_bout
 from nuc_engine.plants import PlantSpecError
 
 Value = float | int | str
@@ -111,31 +112,34 @@ def see(task: BoutTask) -> Sight:
             plant=dict(task.plant),
         )
         try:
+            if task.keep is None:
+                return _sight(watch_bout(spec), task)
             result = run_bout(spec)
         except (BoutRefused, PlantSpecError) as refused:
             return Sight(REFUSED, " ".join(str(refused).replace(str(config), task.kit.name).split()))
         if result.reason.startswith(_NO_ROOM):
             # That is the machine's doing, and would be another row with more room.
             raise OSError(f"{out}: {result.reason}")
-        if result.state != "complete":
-            return Sight(result.state, result.reason, result.simulated_s)
-        return look_at(result, task.windows, task.settle_s)
+        return _sight(result, task)
 
 
-def look_at(result: BoutResult, windows: Sequence[WatchWindow], settle_s: float) -> Sight:
-    """Say what was seen in the windows of a bout that is complete."""
+def _sight(result: BoutResult | Watched, task: BoutTask) -> Sight:
+    """Say what was seen in the windows of a bout, if it is complete."""
+    if result.state != "complete":
+        return Sight(result.state, result.reason, result.simulated_s)
     try:
-        leg = load_bout(result.folder).tracks()
+        bout = result.read() if isinstance(result, Watched) else load_bout(result.folder)
+        leg = bout.tracks()
         steps = detect_steps(leg)
     except AnalysisError as error:
-        why = {window.name: str(error) for window in windows}
+        why = {window.name: str(error) for window in task.windows}
         return Sight(result.state, result.reason, result.simulated_s, why_not=why)
     outcomes: dict[str, Outcome] = {}
     why_not: dict[str, str] = {}
-    for window in windows:
+    for window in task.windows:
         try:
             span = window.begin_s, window.end_s
-            outcomes[window.name] = classify(leg, span, steps=steps, settle_s=settle_s)
+            outcomes[window.name] = classify(leg, span, steps=steps, settle_s=task.settle_s)
         except AnalysisError as error:
             why_not[window.name] = str(error)
     return Sight(result.state, result.reason, result.simulated_s, leg, steps, outcomes, why_not)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from nuc_engine.bulk.pool import Workers
-from nuc_engine.bulk.scratch import scratch_folder
 from nuc_engine.experiments.course import Count, Done
 from nuc_engine.experiments.protocol import Probe
-from nuc_engine.experiments.trials import Aborted, run_plan
+from nuc_engine.experiments.trials import Aborted, watch_plan
 from nuc_engine.experiments.verdict import Evidence, EvidenceLevel, EvidenceNumber
 
 SHARE = "(share)"
@@ -51,11 +50,10 @@ class Probed:
 
 def run_probe_task(task: ProbeTask) -> Mapping[str, float]:
     """Run one repetition at one level; nothing where the leg did not start, or a bout broke off."""
-    with scratch_folder() as folder:
-        try:
-            seen = {plan.label: run_plan(plan, task.seed, folder) for plan in task.probe.levels[task.level].bouts}
-        except Aborted:
-            return {}
+    try:
+        seen = {plan.label: watch_plan(plan, task.seed) for plan in task.probe.levels[task.level].bouts}
+    except Aborted:
+        return {}
     return task.probe.measure(seen)
 
 

@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.outcome import Outcome, classify
 from nuc_engine.analysis.steps import detect_steps
 from nuc_engine.bout import BoutSpec, run_bout
 from nuc_engine.bulk.scratch import scratch_folder
+from nuc_engine.bulk.watch import watch_bout
 from nuc_engine.experiments.edits import script_of
 from nuc_engine.experiments.protocol import BoutPlan, Criterion, Finding, Observation, Row, State, Trial
 from nuc_engine.plants.events import Kick
@@ -64,8 +66,7 @@ def run_trial(row: Row, seed: int, keep: Path | None = None, *, control: bool = 
     """
     plans = row.control.bouts if control else row.bouts
     if keep is None:
-        with scratch_folder() as folder:
-            return judge_trial(plans, row.criterion, seed, lambda plan, kicks: run_plan(plan, seed, folder, kicks))
+        return judge_trial(plans, row.criterion, seed, lambda plan, kicks: watch_plan(plan, seed, kicks))
     keep.mkdir(parents=True, exist_ok=True)
     last: dict[str, tuple[float, ...]] = {}
 
@@ -90,31 +91,48 @@ def run_again(plans: Sequence[BoutPlan], trial: Trial, folder: Path) -> None:
 def run_plan(plan: BoutPlan, seed: int, folder: Path, kicks_s: tuple[float, ...] = ()) -> Observation:
     """Run one bout into `folder`/label and return what was seen in it. Raises Aborted, and as `run_bout` does."""
     folder.mkdir(parents=True, exist_ok=True)
-    script = script_of(plan, folder)
-    result = run_bout(
-        BoutSpec(
-            config=plan.config,
-            out=folder / plan.label,
-            script=script,
-            duration_s=plan.duration_s,
-            seed=seed,
-            overwrite=True,
-            values=plan.values,
-            plant=plan.plant,
-            events=tuple(Kick(round(time_s * _NS)) for time_s in kicks_s),
-        )
-    )
-    if result.state == "interrupted":
-        raise KeyboardInterrupt
-    if result.state != "complete":
-        raise Aborted(f"{plan.label}: stopped at {result.simulated_s:.2f} s: {result.reason}")
+    result = run_bout(_spec(plan, seed, folder, kicks_s))
+    _check_end(plan, result.state, result.reason, result.simulated_s)
     return observe(plan, result.folder, kicks_s)
+
+
+def watch_plan(plan: BoutPlan, seed: int, kicks_s: tuple[float, ...] = ()) -> Observation:
+    """Run one bout that nobody keeps and return the same as `run_plan`."""
+    with scratch_folder() as folder:
+        watched = watch_bout(_spec(plan, seed, folder, kicks_s))
+    _check_end(plan, watched.state, watched.reason, watched.simulated_s)
+    return _observe(plan, watched.read, kicks_s)
+
+
+def _spec(plan: BoutPlan, seed: int, folder: Path, kicks_s: tuple[float, ...]) -> BoutSpec:
+    return BoutSpec(
+        config=plan.config,
+        out=folder / plan.label,
+        script=script_of(plan, folder),
+        duration_s=plan.duration_s,
+        seed=seed,
+        overwrite=True,
+        values=plan.values,
+        plant=plan.plant,
+        events=tuple(Kick(round(time_s * _NS)) for time_s in kicks_s),
+    )
+
+
+def _check_end(plan: BoutPlan, state: str, reason: str, simulated_s: float) -> None:
+    if state == "interrupted":
+        raise KeyboardInterrupt
+    if state != "complete":
+        raise Aborted(f"{plan.label}: stopped at {simulated_s:.2f} s: {reason}")
 
 
 def observe(plan: BoutPlan, folder: Path, kicks_s: tuple[float, ...] = ()) -> Observation:
     """Return what is to be seen in the data directory of a bout. Raises Aborted when that can not be told."""
+    return _observe(plan, lambda: load_bout(folder), kicks_s)
+
+
+def _observe(plan: BoutPlan, load: Callable[[], Bout], kicks_s: tuple[float, ...]) -> Observation:
     try:
-        leg = load_bout(folder).tracks()
+        leg = load().tracks()
         steps = detect_steps(leg)
         outcomes = {
             window.name: classify(leg, (window.begin_s, window.end_s), steps=steps, settle_s=window.settle_s)

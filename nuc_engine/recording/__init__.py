@@ -2,6 +2,7 @@
 
 growing.py    files that grow by whole pieces and can be continued
 logs.py       the text files of appendix 10.4, chapter 3.1, row by row
+digits.py     numbers as those files give them back
 columns.py    columns.json: what every column means
 scriptlog.py  Scriptlog.xml and HDSOlog.xml, entry by entry
 inputs.py     the input record: raw replies and edits by cycle

@@ -106,10 +106,10 @@ def test_a_probe_really_runs_its_levels():
 
 
 def test_a_bout_that_breaks_off_has_no_numbers(monkeypatch):
-    def broken(plan, seed, folder):
+    def broken(plan, seed):
         raise Aborted("only: stopped")
 
-    monkeypatch.setattr(probes_module, "run_plan", broken)
+    monkeypatch.setattr(probes_module, "watch_plan", broken)
     assert run_probe_task(ProbeTask(PROBE, 0, 5)) == {}
 
 

@@ -9,6 +9,7 @@ import pytest
 import nuc_engine.experiments.trials as trials_module
 from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.bout import BoutRefused, BoutResult
+from nuc_engine.bulk.watch import Watched
 from nuc_engine.experiments.protocol import Finding, Observation, Window
 from nuc_engine.experiments.trials import Aborted, Task, judge_trial, run_again, run_task, run_trial
 from tests.experiments import tiny
@@ -189,21 +190,29 @@ def test_what_is_kept_is_what_is_reported(tmp_path):
     assert free.read_bytes() != (tmp_path / "again/only/SensData.txt").read_bytes()
 
 
-def result(state: str, folder: Path) -> BoutResult:
-    return BoutResult(folder, state, "plant_diverged: the leg flew off", 0.5, 10, 0, (), {})
+REASON = "plant_diverged: the leg flew off"
 
 
-def test_a_bout_that_does_not_complete_is_told_with_its_reason(monkeypatch):
-    monkeypatch.setattr(trials_module, "run_bout", lambda spec: result("fault", spec.out))
-    trial = run_trial(tiny.row(), 5)
-    assert trial.state == "aborted"
-    assert trial.reasons == ("only: stopped at 0.50 s: plant_diverged: the leg flew off",)
+def ends(monkeypatch, state: str) -> None:
+    """Let bouts end in this state, kept or not."""
+    written = BoutResult(Path(), state, REASON, 0.5, 10, 0, (), {})
+    monkeypatch.setattr(trials_module, "run_bout", lambda spec: written)
+    monkeypatch.setattr(trials_module, "watch_bout", lambda spec: Watched(state, REASON, 0.5, lambda: None))
 
 
-def test_an_interrupt_is_not_taken_for_a_result(monkeypatch):
-    monkeypatch.setattr(trials_module, "run_bout", lambda spec: result("interrupted", spec.out))
-    with pytest.raises(KeyboardInterrupt):
-        run_trial(tiny.row(), 5)
+def test_a_bout_that_does_not_complete_is_told_with_its_reason(monkeypatch, tmp_path):
+    ends(monkeypatch, "fault")
+    for keep in (None, tmp_path):
+        trial = run_trial(tiny.row(), 5, keep)
+        assert trial.state == "aborted"
+        assert trial.reasons == ("only: stopped at 0.50 s: plant_diverged: the leg flew off",)
+
+
+def test_an_interrupt_is_not_taken_for_a_result(monkeypatch, tmp_path):
+    ends(monkeypatch, "interrupted")
+    for keep in (None, tmp_path):
+        with pytest.raises(KeyboardInterrupt):
+            run_trial(tiny.row(), 5, keep)
 
 
 def test_a_window_that_can_not_be_looked_at_aborts_the_repetition():

@@ -1,0 +1,158 @@
+"""A bout nobody keeps: what there is to be seen of its leg, without files in between.
+
+The numbers are, to the last bit, those that `run_bout` would have written and `load_bout` read again.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+
+import numpy as np
+
+from nuc_engine.analysis.bout import Bout, Series
+from nuc_engine.analysis.layout import PLANT_COLUMNS, joints_of, states_of
+from nuc_engine.analysis.load import NS
+from nuc_engine.analysis.tracks import FloatArray
+from nuc_engine.bout import BoutSpec, run_to, set_up
+from nuc_engine.changes import Applied, Changeset, Controlled
+from nuc_engine.plan import Plan, Slot
+from nuc_engine.plants.events import PlantEvent
+from nuc_engine.recording.digits import as_logged
+from nuc_engine.store import Store, View
+from nuc_engine.tasks.board import Board
+from sccils_schemas.model import Model
+
+_SECOND_NS = 1_000_000_000
+_NOTHING = Series(np.zeros(0), np.zeros((0, 0)), (), ())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Watched:
+    """What became of a bout, as in `nuc_engine.bout.BoutResult`, and what was seen of its leg."""
+
+    state: str
+    reason: str
+    simulated_s: float
+    read: Callable[[], Bout]
+    """Returns angles, loads, actions and the plant's record; no activations, muscles or motor data.
+
+    Raises BoutError as `load_bout` does when the joints are no single chain.
+    """
+
+
+def watch_bout(spec: BoutSpec) -> Watched:
+    """Run one bout on the virtual clock and write nothing; `out` and `overwrite` do not matter.
+
+    Raises BoutRefused, NotFound, PlantSpecError or BusError when the bout can not start.
+    """
+    ready = set_up(spec)
+    prepared, store = ready.prepared, Store(ready.prepared.plan)
+    seen = _Watcher(prepared.plan, store)
+    executive = ready.executive(seen, store)
+    state, reason = run_to(ready.end_ns, executive, seen, ready.plant, ready.events)
+    executive.stop()
+    return Watched(state, reason, executive.clock.now_ns / _SECOND_NS, lambda: seen.bout(prepared.model))
+
+
+class _Watcher:
+    """Takes what a leg's tracks are made of (a `nuc_engine.bout.Log`); all else goes by."""
+
+    def __init__(self, plan: Plan, store: Store) -> None:
+        self._plan = plan
+        indices = [index for motor in plan.motors for index in (motor.angle, motor.current) if index >= 0]
+        self._columns = tuple(dict.fromkeys(indices))
+        self._read = _reader([store.locate(Slot(index)) for index in self._columns])
+        self._sensor_ns, self._sensors = array("q"), array("d")
+        self._state_ns, self._states = array("q"), array("q")
+        self._plant_ns, self._foot = array("q"), array("d")
+
+    def bout(self, model: Model) -> Bout:
+        """Return everything so far as what a data directory tells."""
+        plan = self._plan
+        named = tuple(plan.hdsos[index].name for index in self._columns)
+        codes = _table(self._states, self._state_ns)
+        return Bout(
+            folder=Path(),
+            label=model.name or model.jointlist.name or "",
+            joints=joints_of(plan, model),
+            states_of=states_of(model, plan),
+            motor=_NOTHING,
+            sensors=_series(self._sensor_ns, as_logged(_table(self._sensors, self._sensor_ns)), named),
+            states=_series(self._state_ns, codes, tuple(f"{joint.name}.state" for joint in plan.joints)),
+            muscles=_NOTHING,
+            plant=_series(self._plant_ns, as_logged(_table(self._foot, self._plant_ns)), PLANT_COLUMNS)
+            if self._plant_ns
+            else None,
+        )
+
+    def sensors(self, now_ns: int, store: Store) -> None:
+        """Keep angles and loads."""
+        del store
+        self._sensor_ns.append(now_ns)
+        self._sensors.extend(self._read())
+
+    def states(self, now_ns: int, board: Board) -> None:
+        """Keep the action of every joint."""
+        self._state_ns.append(now_ns)
+        self._states.extend(board.states)
+
+    def plant(self, records: Iterable[Sequence[float]]) -> None:
+        """Keep where the foot was, and what the ground did to it."""
+        for instant, *row in records:
+            self._plant_ns.append(int(instant))
+            self._foot.extend(row)
+
+    def motor(self, now_ns: int, board: Board) -> None:
+        """Let it go by."""
+
+    def muscles(self, now_ns: int, board: Board) -> None:
+        """Let it go by."""
+
+    def applied(self, applied: Applied) -> None:
+        """Let it go by."""
+
+    def controlled(self, controlled: Controlled) -> None:
+        """Let it go by."""
+
+    def done(self, now_ns: int, changeset: Changeset, refused: int) -> None:
+        """Let it go by."""
+
+    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...], origin: int) -> None:
+        """Let it go by."""
+
+    def event(self, now_ns: int, kind: str, text: str) -> None:
+        """Let it go by."""
+
+    def happened(self, event: PlantEvent) -> None:
+        """Let it go by."""
+
+    def debug(self, now_ns: int, text: str) -> None:
+        """Let it go by."""
+
+    def flush(self) -> None:
+        """Let it go by."""
+
+
+def _reader(cells: Sequence[tuple[View, int]]) -> Callable[[], tuple[float, ...]]:
+    """Return what reads these cells of the store at once."""
+    views = {id(view): view for view, _ in cells}
+    if len(views) != 1 or len(cells) < 2:
+        return lambda: tuple(view[at] for view, at in cells)
+    (view,), pick = views.values(), itemgetter(*(at for _, at in cells))
+    return lambda: pick(view)
+
+
+def _table(numbers: array[float] | array[int], times: array[int]) -> FloatArray:
+    """Return rows of numbers, as many as there are times."""
+    columns = len(numbers) // len(times) if times else 0
+    return np.array(numbers, dtype=np.float64).reshape(len(times), columns)
+
+
+def _series(times_ns: array[int], values: FloatArray, columns: tuple[str, ...]) -> Series:
+    if not times_ns:
+        values = np.zeros((0, len(columns)))
+    return Series(np.array(times_ns, dtype=np.int64).astype(np.float64) * NS, values, columns, ("",) * len(columns))
