@@ -30,31 +30,30 @@ FAST_EACH_BYTES: Final = 4
 _HEADER: Final = b"\xff\xff\xfd\x00"
 _PLAIN: Final = b"\xff\xff\xfd"
 _STUFFED: Final = b"\xff\xff\xfd\xfd"
-_POLYNOMIAL: Final = 0x8005
 # Header, id and length come before what the length counts.
 _PREFIX: Final = 7
 _INSTRUCTION_LENGTH, _STATUS_LENGTH = 3, 4
 
 
-def _crc_table() -> tuple[int, ...]:
-    table: list[int] = []
-    for byte in range(256):
-        crc = byte << 8
-        for _ in range(8):
-            crc = (crc << 1 ^ _POLYNOMIAL if crc & 0x8000 else crc << 1) & 0xFFFF
-        table.append(crc)
-    return tuple(table)
-
-
-_CRC: Final = _crc_table()
+# The CRC's polynomial, x^16 + x^15 + x^2 + 1, is (x + 1) (x^15 + x + 1). Squared k times, the second factor says that
+# x^(15 2^k) leaves x^(2^k) + 1: a long number is halved by two shifts. By the first, a polynomial leaves its parity.
+_FACTOR: Final = 0x8003
+_FOLDS: Final = tuple((15 << k, (1 << (15 << k)) - 1, 1 << k) for k in range(MAX_LENGTH.bit_length() - 1, -1, -1))
+# By the bits in the number of bytes: the folds that are not too long for so many.
+_FOLDS_BY_SIZE: Final = tuple(
+    tuple(fold for fold in _FOLDS if fold[0] < (8 << size) + 16) for size in range(MAX_LENGTH.bit_length() + 1)
+)
 
 
 def crc16(data: bytes | bytearray) -> int:
-    """Return the CRC-16 of `data`: polynomial 8005, initial value 0, nothing reflected, nothing inverted."""
-    crc, table = 0, _CRC
-    for byte in data:
-        crc = (crc << 8 & 0xFF00) ^ table[crc >> 8 ^ byte]
-    return crc
+    """Return the CRC-16 of a packet's bytes: polynomial 8005, initial value 0, nothing reflected, nothing inverted."""
+    message = int.from_bytes(data, "big")
+    rest = message << 16
+    for shift, mask, step in _FOLDS_BY_SIZE[len(data).bit_length()]:
+        while high := rest >> shift:
+            rest = rest & mask ^ high ^ high << step
+    # Both factors at once: the second one is odd, so that it makes the parity right.
+    return rest ^ _FACTOR if (rest ^ message).bit_count() & 1 else rest
 
 
 def split_fast(packet: Packet, length: int, count: int) -> list[Packet]:
@@ -72,8 +71,8 @@ def split_fast(packet: Packet, length: int, count: int) -> list[Packet]:
         body = body.replace(_STUFFED, _PLAIN)
     if len(body) + 2 != count * each:
         return []
-    parts = (body[at : at + 2 + length] for at in range(0, len(body), each))
-    return [Packet(part[1], -1, part[2:], part[0]) for part in parts]
+    starts = range(0, len(body), each)
+    return [Packet(body[at + 1], -1, body[at + 2 : at + 2 + length], body[at]) for at in starts]
 
 
 def fast_status(statuses: Sequence[Packet]) -> bytes:

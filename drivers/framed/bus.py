@@ -157,9 +157,9 @@ class FramedBus:
         self._check_idle()
         if len(goals) != len(self._slots):
             raise FrameError(f"goals {goals}: expected {len(self._slots)}")
-        for k, ((low, high), goal) in enumerate(zip(self._positions, goals, strict=True)):
+        for servo, (low, high), goal in zip(self.servos, self._positions, goals, strict=True):
             if not low <= goal <= high and goal not in (READ_ONLY, LIMP):
-                who = f"servo {self.servos[k].name!r}"
+                who = f"servo {servo.name!r}"
                 raise FrameError(f"goal {goal} of {who}: expected {low} to {high}, or -1 to read, -2 for torque off")
         limp: list[Slot] = []
         for slot, goal in zip(self._slots, goals, strict=True):

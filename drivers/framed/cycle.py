@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import Final
+from collections.abc import Callable, Generator, Sequence
+from typing import Final, TypeAlias
 
 from drivers.bus import READ_ONLY
 from drivers.framed import requests
 from drivers.framed.arming import ON, Arming, Loss, compare
 from drivers.framed.asker import Asker
-from drivers.framed.layout import GOAL, POSITION, TORQUE, Layout
+from drivers.framed.layout import GOAL, POSITION, TORQUE, Kind, Layout
 from drivers.framed.packet import BROADCAST, Packet
 from drivers.framed.readings import Readings
+from drivers.framed.registers import pair_reader
 from drivers.framed.search import NO_MODEL, search
 from drivers.framed.setup import name_of
 from drivers.framed.setups import SetUps
@@ -34,14 +35,17 @@ next turn, and would be driven back all the way."""
 
 _CAP_ROUNDS: Final = 2
 
+_View: TypeAlias = tuple[Callable[[bytes], tuple[int, int]], int, int]
+"""How the block of a model is read (to load and position), its lowest and its highest position."""
+
 
 class Cycle:
     """Gives the scripts of one bus; the lists in `readings`, and what is public here, change as they run."""
 
     __slots__ = (
         "_arming", "_asker", "_baud", "_by_id", "_cap_rounds", "_cycles", "_dialect", "_goal", "_heard", "_layout",
-        "_position", "_position_at", "_readings", "_set_ups", "_settled", "_single", "_slots", "_spoken_ns",
-        "_torque", "_watchdog_ns", "found", "found_models", "restarts", "trips",
+        "_readings", "_set_ups", "_settled", "_single", "_slots", "_spoken_ns", "_torque", "_views", "_watchdog_ns",
+        "found", "found_models", "restarts", "trips",
     )  # fmt: skip
 
     def __init__(
@@ -68,8 +72,8 @@ class Cycle:
         self._arming = Arming(layout, level=level, watchdog_ns=watchdog_ns)
         self._baud, self._single = baud, single
         self._watchdog_ns = watchdog_ns if layout.watchdog else 0
-        self._goal, self._torque, self._position = (layout.register(name) for name in (GOAL, TORQUE, POSITION))
-        self._position_at = self._position.address - layout.block[0]
+        self._goal, self._torque = layout.register(GOAL), layout.register(TORQUE)
+        self._views = {id(kind): _view(layout, kind) for kind in layout.kinds.values()}
         # In how many cycles more the bounds of the torque are sent: nobody answers that. After that they are read back.
         self._cap_rounds = 0
         self._cycles = 0
@@ -309,22 +313,23 @@ class Cycle:
         slot.gone = False
         self._spoken_ns = at_ns
         self._heard.add(slot.number)
-        self._note_alert(slot, bool(packet.error & self._layout.alert_mask))
-        data, start = packet.params, self._layout.block[0]
-        if len(data) != self._layout.block[1]:
+        layout, data = self._layout, packet.params
+        alert = packet.error & layout.alert_mask != 0
+        if alert != slot.alert:
+            self._note_alert(slot, alert)
+        if len(data) != layout.block[1]:
             self._readings.refuse(slot.number)
             return
-        load = slot.kind.table[slot.kind.load]
-        low, high = slot.kind.model.positions
-        position = self._position.decode(data[self._position_at : self._position_at + self._position.size])
-        reading = load.decode(data[load.address - start : load.address - start + load.size])
-        slot.beyond = not low - BEYOND_TICKS <= position <= high + BEYOND_TICKS
-        alarm = slot.alert or slot.beyond
-        self._readings.take(slot.number, min(max(position, low), high), reading, at_ns, alarm=alarm)
+        read, low, high = self._views[id(slot.kind)]
+        load, position = read(data)
+        if low <= position <= high:
+            slot.beyond = False
+        else:
+            slot.beyond = not low - BEYOND_TICKS <= position <= high + BEYOND_TICKS
+            position = min(max(position, low), high)
+        self._readings.take(slot.number, position, load, at_ns, alarm=alert or slot.beyond)
 
     def _note_alert(self, slot: Slot, alert: bool) -> None:
-        if alert == slot.alert:
-            return
         slot.alert, self._settled = alert, False
         if alert:
             slot.release = slot.torque is Torque.ON
@@ -360,6 +365,11 @@ class Cycle:
             self._readings.settle(slot.number)
 
 
+def _view(layout: Layout, kind: Kind) -> _View:
+    read = pair_reader(kind.table[kind.load], kind.table[POSITION], *layout.block)
+    return read, *kind.model.positions
+
+
 def _aim(slot: Slot) -> int:
-    low, high = slot.setup.positions
-    return min(max(slot.goal, low), high)
+    goal, (low, high) = slot.goal, slot.setup.positions
+    return goal if low <= goal <= high else min(max(goal, low), high)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 BROADCAST: Final = 0xFE
 """The id that every servo listens to, in all dialects."""
@@ -12,8 +11,7 @@ PING, READ, WRITE, REBOOT = 0x01, 0x02, 0x03, 0x08
 SYNC_READ, SYNC_WRITE = 0x82, 0x83
 
 
-@dataclass(frozen=True, slots=True)
-class Packet:
+class Packet(NamedTuple):
     """One packet with a right checksum: an instruction (`error` -1) or a status (`instruction` -1).
 
     `params` is what follows instruction or error, without stuffing; of a status that is the data.

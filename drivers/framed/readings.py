@@ -41,7 +41,9 @@ class Readings:
     def take(self, k: int, position: int, load: int, at_ns: int, *, alarm: bool) -> None:
         """Believe or refuse a reading; one with an `alarm` is believed, but the exchange is not a good one."""
         last = self.position_raw[k]
-        if last >= 0 and not self._near(position, last, at_ns - self.stamp_ns[k]):
+        # As `_near` has it: this is said of every servo in every cycle.
+        reach = _ROUNDING_TICKS + self._tick_per_ns * (at_ns - self.stamp_ns[k] + DOUBT_NS)
+        if last >= 0 and abs(position - last) > reach:
             refused = self._doubtful[k]
             if refused is None or not self._near(position, refused[0], at_ns - refused[1]):
                 self.refuse(k)

@@ -8,13 +8,17 @@ Names are the same for all families where the meaning is: `model_number`, `id`, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import struct
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Final, Literal
 
 from drivers.errors import FrameError
 
 Access = Literal["read", "ram", "eeprom"]
+
+_CODES: Final = {1: "B", 2: "H", 4: "I"}
+"""How `struct` calls a number of so many bytes without sign; in small letters it is two's complement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,34 +44,67 @@ class Register:
         """Whether negatives are coded as two's complement."""
         return self.sign_bit == 8 * self.size
 
+    @property
+    def magnitude(self) -> bool:
+        """Whether negatives are coded as sign and magnitude."""
+        return 0 <= self.sign_bit < 8 * self.size
+
     def encode(self, value: int) -> bytes:
         """Return the bytes of `value`. Raises `FrameError` when the register can not hold it."""
-        bits = 8 * self.size
-        if self.twos_complement:
-            least, most, raw = -(1 << bits - 1), (1 << bits - 1) - 1, value & (1 << bits) - 1
-        elif self.sign_bit >= 0:
-            most = (1 << self.sign_bit) - 1
-            least, raw = -most, abs(value) | (value < 0) << self.sign_bit
-        else:
-            least, most, raw = 0, (1 << bits) - 1, value
-        if not least <= value <= most:
-            raise FrameError(f"{self.name} = {value} does not fit the wire: expected {least} to {most}")
-        return raw.to_bytes(self.size, "little")
+        sign_bit, raw = self.sign_bit, value
+        if 0 <= sign_bit < 8 * self.size:
+            if abs(value) >> sign_bit:
+                raise self._misfit(value)
+            raw = abs(value) | (value < 0) << sign_bit
+        try:
+            return raw.to_bytes(self.size, "little", signed=sign_bit == 8 * self.size)
+        except OverflowError:
+            raise self._misfit(value) from None
 
     def decode(self, data: bytes) -> int:
         """Return the value of `size` bytes. Raises `FrameError` for another length."""
-        size, sign_bit = self.size, self.sign_bit
-        if len(data) != size:
-            raise FrameError(f"{self.name} of {len(data)} bytes: expected {size}")
-        raw = int.from_bytes(data, "little")
-        if sign_bit < 0:
-            return raw
-        if sign_bit == 8 * size:
-            half = 1 << sign_bit - 1
-            return raw - 2 * half if raw >= half else raw
+        if len(data) != self.size:
+            raise FrameError(f"{self.name} of {len(data)} bytes: expected {self.size}")
+        raw = int.from_bytes(data, "little", signed=self.twos_complement)
+        return self.signed(raw) if self.magnitude else raw
+
+    def signed(self, raw: int) -> int:
+        """Return the value of a number on the wire that is sign and magnitude."""
         # Bits above the sign mean something else on some registers and are left out.
-        magnitude = raw & (1 << sign_bit) - 1
-        return -magnitude if raw >> sign_bit & 1 else magnitude
+        magnitude = raw & (1 << self.sign_bit) - 1
+        return -magnitude if raw >> self.sign_bit & 1 else magnitude
+
+    def _misfit(self, value: int) -> FrameError:
+        bits = self.sign_bit if self.magnitude else 8 * self.size - self.twos_complement
+        most = (1 << bits) - 1
+        least = -most if self.magnitude else -most - 1 if self.twos_complement else 0
+        return FrameError(f"{self.name} = {value} does not fit the wire: expected {least} to {most}")
+
+
+def pair_reader(one: Register, other: Register, first: int, length: int) -> Callable[[bytes], tuple[int, int]]:
+    """Return what gives the values of two registers out of the `length` bytes from address `first` on.
+
+    That takes bytes of that length only. Raises ValueError where the two do not lie within them, side by side.
+    """
+    code, at = "<", first
+    for register in sorted((one, other), key=lambda register: register.address):
+        if not at <= register.address <= first + length - register.size:
+            raise ValueError(f"{one.name} and {other.name} do not lie apart within {length} bytes from {first} on")
+        letter = _CODES[register.size]
+        code += f"{register.address - at}x{letter.lower() if register.twos_complement else letter}"
+        at = register.address + register.size
+    unpack: Callable[[bytes], tuple[Any, ...]] = struct.Struct(f"{code}{first + length - at}x").unpack
+    if one.address < other.address and not (one.magnitude or other.magnitude):
+        return unpack
+    swapped = one.address > other.address
+
+    def read(data: bytes) -> tuple[int, int]:
+        a, b = unpack(data)
+        if swapped:
+            a, b = b, a
+        return one.signed(a) if one.magnitude else a, other.signed(b) if other.magnitude else b
+
+    return read
 
 
 class RegisterTable:

@@ -15,22 +15,24 @@ def ping(dialect: Dialect, bus_id: int) -> bytes:
 
 def read(dialect: Dialect, bus_id: int, address: int, length: int) -> bytes:
     """Return the request for `length` bytes from `address` on."""
-    return dialect.instruction(bus_id, READ, _numbers(dialect, address, length))
+    return dialect.instruction(bus_id, READ, _span(dialect, address, length))
 
 
 def write(dialect: Dialect, bus_id: int, register: Register, value: int) -> bytes:
     """Return the request that sets a register. Raises `FrameError` for a value it can not hold."""
-    return dialect.instruction(bus_id, WRITE, _numbers(dialect, register.address) + register.encode(value))
+    return dialect.instruction(
+        bus_id, WRITE, register.address.to_bytes(dialect.address_bytes, "little") + register.encode(value)
+    )
 
 
 def sync_read(dialect: Dialect, ids: Sequence[int], address: int, length: int, instruction: int = SYNC_READ) -> bytes:
     """Return the request for the same bytes of several servos, which answer in the order of `ids`."""
-    return dialect.instruction(BROADCAST, instruction, _numbers(dialect, address, length) + bytes(ids))
+    return dialect.instruction(BROADCAST, instruction, _span(dialect, address, length) + bytes(ids))
 
 
 def sync_write(dialect: Dialect, register: Register, values: Iterable[tuple[int, int]]) -> bytes:
     """Return the request that sets one register of several servos, (id, value) each; nobody answers it."""
-    params = bytearray(_numbers(dialect, register.address, register.size))
+    params = bytearray(_span(dialect, register.address, register.size))
     encode = register.encode
     for bus_id, value in values:
         params.append(bus_id)
@@ -38,5 +40,6 @@ def sync_write(dialect: Dialect, register: Register, values: Iterable[tuple[int,
     return dialect.instruction(BROADCAST, SYNC_WRITE, bytes(params))
 
 
-def _numbers(dialect: Dialect, *values: int) -> bytes:
-    return b"".join(value.to_bytes(dialect.address_bytes, "little") for value in values)
+def _span(dialect: Dialect, address: int, length: int) -> bytes:
+    size = dialect.address_bytes
+    return address.to_bytes(size, "little") + length.to_bytes(size, "little")

@@ -16,8 +16,7 @@ again.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from drivers.framed.layout import FastRead
 from drivers.framed.packet import BROADCAST, Dialect, Packet
@@ -27,8 +26,7 @@ Answers: TypeAlias = Mapping[int, Packet]
 """Statuses by id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """One request, and who answers it in this order with `length` bytes of data each.
 
     Without `ids` nobody answers, and the next request may follow at once. `take` is called for each answer as it comes,
@@ -58,8 +56,8 @@ class Talk:
 
     __slots__ = (
         "_answers", "_baud", "_deadline_ns", "_dialect", "_done_ns", "_earliest_ns", "_exchange", "_free_ns", "_held",
-        "_next", "_open", "_owed_ns", "_parser", "_port", "_reply_bytes", "_reply_ns", "_script", "_stray",
-        "_timeout_ns", "wake_ns",
+        "_late_ns", "_next", "_open", "_owed_ns", "_parser", "_port", "_reply_bytes", "_script", "_stray", "_timeout_ns",
+        "wake_ns",
     )  # fmt: skip
 
     def __init__(self, port: Port, dialect: Dialect, *, baud: int, timeout_ns: int) -> None:
@@ -78,8 +76,8 @@ class Talk:
         # Who has not answered yet, in order; and what came.
         self._open: dict[int, None] = {}
         self._answers: dict[int, Packet] = {}
-        # The shortest reply to the exchange, and the time of its longest.
-        self._reply_bytes = self._reply_ns = 0
+        # The shortest reply to the exchange; how much later than the last one its next status may be.
+        self._reply_bytes = self._late_ns = 0
         self._free_ns = self._done_ns = self._earliest_ns = self._deadline_ns = 0
 
     @property
@@ -136,7 +134,7 @@ class Talk:
             self._hold_on(self._held, at_ns, now_ns)
         elif self._over or at_ns >= self._deadline_ns:
             if not self._over:
-                self._owed_ns |= dict.fromkeys(self._open, at_ns + self._reply_ns + self._timeout_ns)
+                self._owed_ns |= dict.fromkeys(self._open, at_ns + self._late_ns)
             self._go_on(self._answers, now_ns)
         else:
             self._plan_wake()
@@ -191,7 +189,7 @@ class Talk:
             return
         if exchange.before:
             self._send(Exchange(exchange.before), now_ns)
-            exchange = replace(exchange, before=b"")
+            exchange = exchange._replace(before=b"")
         self._exchange, self._held, self._open = _NOTHING, exchange, {}
         self._deadline_ns = until_ns
         self._plan_wake()
@@ -219,10 +217,10 @@ class Talk:
         if fast is not None:
             self._reply_bytes = fast.head + len(exchange.ids) * (fast.each + length)
         # Stuffing adds a byte for three at most.
-        self._reply_ns = wire_ns(self._reply_bytes + length // 3, self._baud)
+        self._late_ns = wire_ns(self._reply_bytes + length // 3, self._baud) + self._timeout_ns
         shortest = self._dialect.status_bytes(0)
         self._earliest_ns = sent_ns + wire_ns(shortest, self._baud)
-        self._deadline_ns = self.wake_ns = sent_ns + max(self._reply_ns + self._timeout_ns, exchange.patience_ns)
+        self._deadline_ns = self.wake_ns = sent_ns + max(self._late_ns, exchange.patience_ns)
 
     def _plan_wake(self) -> None:
         # What is whole at the end of a reply is taken at its own time; half a packet, as it comes.
@@ -240,16 +238,17 @@ class Talk:
 
     def _take(self, packet: Packet, at_ns: int) -> None:
         bus_id, exchange = packet.bus_id, self._exchange
+        size, error = len(packet.params), packet.error
         # A refusal has no data, however much was asked for.
-        other = len(packet.params) != exchange.length and (packet.params or not packet.error)
-        early = at_ns < self._earliest_ns
-        if bus_id not in self._open or early or other or (packet.error and self._is_echo(packet)):
+        other = size != exchange.length and (size or not error)
+        if bus_id not in self._open or at_ns < self._earliest_ns or other or (error and self._is_echo(packet)):
             self._owed_ns.pop(bus_id, None)
-            self._stray += self._dialect.status_bytes(len(packet.params))
+            self._stray += self._dialect.status_bytes(size)
             return
         del self._open[bus_id]
         self._answers[bus_id] = packet
-        self._deadline_ns = max(at_ns + self._reply_ns + self._timeout_ns, self._deadline_ns)
+        if (deadline_ns := at_ns + self._late_ns) > self._deadline_ns:
+            self._deadline_ns = deadline_ns
         if exchange.take is not None:
             exchange.take(bus_id, packet, at_ns)
 

@@ -132,15 +132,30 @@ def test_a_fast_reply_that_does_not_fit_is_refused(statuses):
         fast_status(statuses)
 
 
-def test_the_crc_is_the_published_one():
-    # Of all bytes 00 to FF: worked out bit by bit from the polynomial.
-    data, crc = bytes(range(256)), 0
+def bit_by_bit(data):
+    """Divide by the polynomial as on paper."""
+    crc = 0
     for byte in data:
         crc ^= byte << 8
         for _ in range(8):
-            crc = (crc << 1 ^ 0x18005 if crc & 0x8000 else crc << 1) & 0x1FFFF
-    assert crc16(data) == crc & 0xFFFF
-    assert crc16(b"") == 0
+            crc = crc << 1 ^ 0x18005 if crc & 0x8000 else crc << 1
+    return crc
+
+
+@pytest.mark.parametrize(
+    "size", [0, 1, 2, 15, 16, 29, 30, 31, 60, 127, 128, 255, 256, 1023, MAX_LENGTH, MAX_LENGTH + 7]
+)
+@pytest.mark.parametrize("start", [0x00, 0x01, 0x80, 0xFF])
+def test_the_crc_is_the_published_one_whatever_the_length(size, start):
+    step = 0 if start in (0x00, 0xFF) else 37
+    data = bytes((start + step * k) % 256 for k in range(size))
+    assert crc16(data) == crc16(bytearray(data)) == bit_by_bit(data)
+
+
+@given(st.binary(max_size=300))
+@FUZZ
+def test_the_crc_of_any_bytes_is_the_published_one(data):
+    assert crc16(data) == bit_by_bit(data)
 
 
 @given(ids, instructions, data_bytes)
