@@ -52,7 +52,7 @@ def crc16(data: bytes | bytearray) -> int:
     for shift, mask, step in _FOLDS_BY_SIZE[len(data).bit_length()]:
         while high := rest >> shift:
             rest = rest & mask ^ high ^ high << step
-    # Both factors at once: the second one is odd, so that it makes the parity right.
+    # Right for both factors at once: the long one has an odd number of terms, so adding it changes the parity only.
     return rest ^ _FACTOR if (rest ^ message).bit_count() & 1 else rest
 
 

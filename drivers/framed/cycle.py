@@ -73,6 +73,7 @@ class Cycle:
         self._baud, self._single = baud, single
         self._watchdog_ns = watchdog_ns if layout.watchdog else 0
         self._goal, self._torque = layout.register(GOAL), layout.register(TORQUE)
+        # By identity, since comparing kinds takes longer than reading a block; the layout keeps them all.
         self._views = {id(kind): _view(layout, kind) for kind in layout.kinds.values()}
         # In how many cycles more the bounds of the torque are sent: nobody answers that. After that they are read back.
         self._cap_rounds = 0

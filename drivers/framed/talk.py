@@ -56,8 +56,8 @@ class Talk:
 
     __slots__ = (
         "_answers", "_baud", "_deadline_ns", "_dialect", "_done_ns", "_earliest_ns", "_exchange", "_free_ns", "_held",
-        "_late_ns", "_next", "_open", "_owed_ns", "_parser", "_port", "_reply_bytes", "_script", "_stray", "_timeout_ns",
-        "wake_ns",
+        "_late_ns", "_next", "_open", "_owed_ns", "_parser", "_port", "_reply_bytes", "_script", "_stray",
+        "_timeout_ns", "wake_ns",
     )  # fmt: skip
 
     def __init__(self, port: Port, dialect: Dialect, *, baud: int, timeout_ns: int) -> None:
