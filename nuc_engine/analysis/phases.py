@@ -101,18 +101,20 @@ def minima(t_s: FloatArray, value: FloatArray, min_rise: float) -> FloatArray:
     The lowest sample between two such turns counts, the first of equal ones; the ends of the record do not.
     """
     found: list[float] = []
-    low = high = 0
-    falling = False
-    for i, v in enumerate(value.tolist()):
+    values = value.tolist()
+    low, falling = 0, False
+    lowest = highest = values[0] if values else 0.0
+    for i, v in enumerate(values):
         if falling:
-            low = i if v < value[low] else low
-            if v - value[low] >= min_rise:
+            if v < lowest:
+                low, lowest = i, v
+            if v - lowest >= min_rise:
                 found.append(float(t_s[low]))
-                falling, high = False, i
+                falling, highest = False, v
         else:
-            high = i if v > value[high] else high
-            if value[high] - v >= min_rise:
-                falling, low = True, i
+            highest = v if v > highest else highest
+            if highest - v >= min_rise:
+                falling, low, lowest = True, i, v
     return np.array(found)
 
 
