@@ -108,13 +108,24 @@ def _kind(name: str) -> Kind:
         # At the stall torque.
         counts = round(model.stall_torque_n_m / model.load_n_m)
         mode, cap, load, limits = CURRENT_BASED_POSITION, "current", "present_current", ("", "")
-        drive = ("pwm_limit", FULL_PWM)
+        drive, drive_goal = ("pwm_limit", FULL_PWM), "goal_pwm"
     else:
         counts = FULL_PWM
         mode, cap, load, limits = POSITION, "pwm", "present_load", ("min_position", "max_position")
-        drive = ("", 0)
+        drive, drive_goal = ("", 0), ""
     settings = (*_ALWAYS, ("operating_mode", mode), *_AFTER)
-    return Kind(model, table, settings, load, (f"goal_{cap}", counts), f"{cap}_limit", limits, _MEANINGS, drive)
+    return Kind(
+        model=model,
+        table=table,
+        settings=settings,
+        load=load,
+        cap=(f"goal_{cap}", counts),
+        cap_limit=f"{cap}_limit",
+        limits=limits,
+        meanings=_MEANINGS,
+        drive=drive,
+        drive_goal=drive_goal,
+    )
 
 
 LAYOUT: Final = Layout(

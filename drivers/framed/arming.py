@@ -1,11 +1,11 @@
-"""What a servo is told before its torque goes on, and must still hold while it is on: gain, bound and watchdog.
+"""What a servo is told before its torque goes on, and must still hold while it is on: gain, bounds and watchdog.
 
 Nobody answers the packets that say it, so all of it is read back: before the torque goes on, and now and then after.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -88,6 +88,8 @@ class Arming:
         if gain.access == "ram" or self._layout.lock:
             told.append((gain, [(slot, slot.setup.gain) for slot in slots if slot.kind.model.gains[1]]))
         told += self._bounds(slots)
+        driven = [(slot, slot.kind.drive_goal) for slot in slots if slot.kind.drive_goal]
+        told += _by_register((slot.kind.table[name], slot, slot.setup.drive_most) for slot, name in driven)
         if self._watchdog is not None:
             told.append((self._watchdog, [(slot, self._watchdog_steps) for slot in slots]))
         return [(register, values) for register, values in told if values]
@@ -101,13 +103,18 @@ class Arming:
         return kept
 
     def _bounds(self, slots: Sequence[Slot]) -> list[_Told]:
-        by_register: dict[Register, list[tuple[Slot, int]]] = {}
-        for slot in slots:
-            name, full = slot.kind.cap
-            share = slot.kind.share(self.level, slot.address.torque_limit_n_m)
-            value = min(max(round(share * full), 1), slot.setup.cap_most)
-            by_register.setdefault(slot.kind.table[name], []).append((slot, value))
-        return list(by_register.items())
+        return _by_register((slot.kind.table[slot.kind.cap[0]], slot, self._bound(slot)) for slot in slots)
+
+    def _bound(self, slot: Slot) -> int:
+        share = slot.kind.share(self.level, slot.address.torque_limit_n_m)
+        return min(max(round(share * slot.kind.cap[1]), 1), slot.setup.cap_most)
+
+
+def _by_register(values: Iterable[tuple[Register, Slot, int]]) -> list[_Told]:
+    told: dict[Register, list[tuple[Slot, int]]] = {}
+    for register, slot, value in values:
+        told.setdefault(register, []).append((slot, value))
+    return list(told.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,10 @@ class Kind:
 
     `load` is the register of the load reading, within the layout's block. `cap` is the register that bounds the torque
     and its value at the torque of `model` at stall, `cap_limit` the register that bounds that ("" for none), `drive`
-    another one that does, and its value at the whole drive. `limits` are the registers of the lowest and the highest
-    position the servo takes ("" where the mode it is set to has none), `unlimited` what they hold where they bound
-    nothing, None if they always do.
+    another one that bounds the torque for good, and its value at the whole drive, `drive_goal` the one that takes that
+    back until the supply goes ("" for none): another program may have left less in it. `limits` are the registers of
+    the lowest and the highest position the servo takes ("" where the mode it is set to has none), `unlimited` what they
+    hold where they bound nothing, None if they always do.
     """
 
     model: ServoModel
@@ -90,6 +91,7 @@ class Kind:
     limits: tuple[str, str] = ("", "")
     meanings: tuple[Meaning, ...] = ()
     drive: tuple[str, int] = ("", 0)
+    drive_goal: str = ""
     unlimited: tuple[int, int] | None = None
 
     def share(self, level: int, limit_n_m: float) -> float:

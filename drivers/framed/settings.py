@@ -11,6 +11,7 @@ from typing import Final
 
 from drivers.bench import Pace
 from drivers.errors import BusError
+from drivers.framed.bounds import without_place, without_torque
 from drivers.framed.layout import BAUD, ID, TORQUE, Kind, Layout
 from drivers.framed.registers import Register
 from drivers.framed.single import Line, says
@@ -96,13 +97,15 @@ class FramedSettings:
             return f"no protection any more from {self._layout.explain_alert(lost)}"
         if (name in _LOW_PROTECTS and value > delivered) or (name in _HIGH_PROTECTS and value < delivered):
             return f"less protection than as delivered ({name} = {delivered})"
-        if name == self._kind.cap_limit and not value:
-            return "no torque is left to it"
+        if why := without_torque(self._kind, name, value):
+            return (
+                f"the servo is not driven with {name} = {value}, {why} (less will do for a joint with a torque limit)"
+            )
         if name in self._kind.limits:
             lowest, highest = self._kind.limits
             low, high = (value if name == each else self.read(each) for each in (lowest, highest))
-            if low is not None and high is not None and low > high:
-                return f"no place is left it may go to: {lowest} would be {low}, {highest} {high}"
+            if low is not None and high is not None and (why := without_place(self._kind, low, high)):
+                return f"the servo is not driven with {lowest} = {low} and {highest} = {high}, it {why}"
         return ""
 
     def already(self, name: str, value: int, found: int) -> bool:
@@ -116,7 +119,8 @@ class FramedSettings:
             return f"whoever drives the servo sets it to {settings[name]}"
         if name == "position_p_gain":
             return "whoever drives the servo sets it by the configuration's stiffness"
-        return "whoever drives the servo sets it" if name in (self._kind.cap[0], self._layout.watchdog) else ""
+        told = (self._kind.cap[0], self._kind.drive_goal, self._layout.watchdog)
+        return "whoever drives the servo sets it" if name in told else ""
 
     def write(self, name: str, value: int, stop: Callable[[], bool] | None = None) -> bool:
         """Take the torque off, set a register and read it back; a lock is open only meanwhile."""

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from drivers.framed import requests
+from drivers.framed.bounds import positions_within, torque_limits, without_place, without_torque
 from drivers.framed.layout import GAIN, MODEL, TORQUE, Kind, Layout
 from drivers.framed.packet import Dialect, Packet
 from drivers.framed.registers import Register
 from drivers.framed.talk import Exchange
-from drivers.servo import LEVEL_SHARE, ServoAddress
+from drivers.servo import ServoAddress
 
 _WRITES: Final = 3
 """How often a value is written that is read back otherwise."""
@@ -52,11 +53,12 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a servo is set: positions it takes (lowest, highest), P gain, the most its torque bound may be."""
+    """How a servo is set: positions it takes (lowest, highest), P gain, the most its torque bound and drive may be."""
 
     positions: tuple[int, int] = (0, 0)
     gain: int = 0
     cap_most: int = 0
+    drive_most: int = 0
     refusal: str = ""
 
 
@@ -136,43 +138,24 @@ def configure(layout: Layout, address: ServoAddress, kind: Kind) -> Setting:
     gain = model.gain_for(address.stiffness_n_m_deg)
     if why := (yield from _write_settings(layout, kind, gain)):
         return Setup(refusal=f"{name_of(address)}: {why}")
-    low, high = model.positions
+    positions = model.positions
     if kind.limits[0]:
         least = yield from _read(table[kind.limits[0]])
         most = yield from _read(table[kind.limits[1]])
-        if least > most:
-            order = f"takes positions from {least} to {most}: expected the lower one first"
-            return Setup(refusal=f"{name_of(address)} {order}. {_widen(layout, address, kind)}")
-        if (least, most) != kind.unlimited:
-            low, high = max(low, least), min(high, most)
-    if low >= high:
-        some = f"no position but {low}" if low == high else "no position"
-        none = f"takes {some} of {model.positions[0]} to {model.positions[1]}"
-        return Setup(refusal=f"{name_of(address)} {none}. {_widen(layout, address, kind)}")
-    cap_most = kind.cap[1]
-    for name, full in ((kind.cap_limit, kind.cap[1]), kind.drive):
-        if not name:
-            continue
-        most = yield from _read(table[name])
-        if why := _weakens(layout, address, kind, table[name], most, full):
-            return Setup(refusal=why)
-        if name == kind.cap_limit:
-            cap_most = min(cap_most, most)
-    return Setup((low, high), gain, cap_most)
-
-
-def _weakens(layout: Layout, address: ServoAddress, kind: Kind, register: Register, found: int, full: int) -> str:
-    """Say why a bound of the torque leaves less than the weakest level asks for, "" where it does not."""
-    weakest = len(LEVEL_SHARE) - 1
-    least = max(round(kind.share(weakest, address.torque_limit_n_m) * full), 1)
-    if found >= least:
-        return ""
-    left = "no torque at all" if not found else "less torque than it is told at any level"
-    return (
-        f"{name_of(address)} holds {found} in {register.name} (address {register.address}), expected {least} "
-        f"(torque level {weakest}) to {register.high}: that leaves it {left}. "
-        f"`{layout.command(address.bus_id, register.name, register.high)}` gives it all it has"
-    )
+        if why := without_place(kind, least, most):
+            return Setup(refusal=f"{name_of(address)} {why}. {_widen(layout, address, kind)}")
+        positions = positions_within(kind, least, most)
+    found: dict[str, int] = {}
+    for name, full in torque_limits(kind):
+        register = table[name]
+        held = yield from _read(register)
+        if why := without_torque(kind, name, held, address.torque_limit_n_m):
+            return Setup(
+                refusal=f"{name_of(address)} holds {held} in {name} (address {register.address}), {why}. "
+                f"`{layout.command(address.bus_id, name, register.high)}` gives it all it has"
+            )
+        found[name] = min(held, full)
+    return Setup(positions, gain, found.get(kind.cap_limit, kind.cap[1]), found.get(kind.drive[0], 0))
 
 
 def _widen(layout: Layout, address: ServoAddress, kind: Kind) -> str:

@@ -50,7 +50,8 @@ def told(leg, level):
     layout = leg.layout
     name, full = layout.first.cap
     held = {name: round(LEVEL_SHARE[level] * full), "position_p_gain": leg.model.gain_for(STIFFNESS)}
-    return held | ({layout.watchdog: 5} if layout.watchdog else {})
+    drive = layout.first.drive_goal
+    return held | ({layout.watchdog: 5} if layout.watchdog else {}) | ({drive: layout.first.drive[1]} if drive else {})
 
 
 def holds(leg, k, level):
@@ -68,7 +69,7 @@ def limp_without(leg, name):
 
 ARMED = [
     (family, name) for family, (layout, _) in FAMILIES.items()
-    for name in ("position_p_gain", layout.first.cap[0], layout.watchdog) if name
+    for name in ("position_p_gain", layout.first.cap[0], layout.first.drive_goal, layout.watchdog) if name
 ]  # fmt: skip
 
 
