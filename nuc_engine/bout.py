@@ -67,7 +67,8 @@ __all__ = [
 CONFIGURATION_FILES = ("joints.xml", "parameters.xml", "sensors.xml")
 
 _NS = 1_000_000_000
-_CHUNK_NS = _NS // 2
+CHUNK_NS = _NS // 2
+"""A bout is run in pieces of this length; what is known after each is handed on."""
 _TURNAROUND_US = (200.0, 260.0)
 """Servo turnaround drawn per bout: 0.23 ms on average, the dissertation's 197 Hz for four motors at 57,600 baud."""
 _TURNAROUND_SHARE = (0.8, 1.2)
@@ -115,7 +116,7 @@ class Log(Recorder, Protocol):
         ...
 
     def flush(self) -> None:
-        """Half a second is over."""
+        """A piece of the bout is over."""
         ...
 
 
@@ -145,9 +146,13 @@ class Ready:
         return executive
 
 
-def set_up(spec: BoutSpec) -> Ready:
-    """Check what a bout is made of, and open its leg. Raises BoutRefused, NotFound, PlantSpecError or BusError."""
-    prepared = prepare_spec(spec)
+def set_up(spec: BoutSpec, prepared: Prepared | None = None) -> Ready:
+    """Check what a bout is made of, and open its leg. Raises BoutRefused, NotFound, PlantSpecError or BusError.
+
+    `prepared` is what `prepare_spec` made of an equal specification; seed and events may differ.
+    """
+    if prepared is None:
+        prepared = prepare_spec(spec)
     if prepared.script is None and not (problems := check_unscripted(prepared.model)).ok:
         raise BoutRefused(refusal_lines(problems))
     url = bus_url(spec.bus, spec.seed)
@@ -223,7 +228,7 @@ def run_to(
     state, reason = "complete", "ran for the time asked for"
     ahead = deque(events)
     try:
-        for chunk_end in chain(range(_CHUNK_NS, end_ns, _CHUNK_NS), (end_ns,)):
+        for chunk_end in chain(range(CHUNK_NS, end_ns, CHUNK_NS), (end_ns,)):
             advance(executive, recorder, ahead, chunk_end)
             recorder.plant(plant.take_records())
             recorder.flush()

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.layout import PLANT_COLUMNS, joints_of, states_of
 from nuc_engine.analysis.load import NS
-from nuc_engine.analysis.tracks import FloatArray
-from nuc_engine.bout import BoutSpec, run_to, set_up
+from nuc_engine.bout import CHUNK_NS, BoutSpec, Prepared, run_to, set_up
 from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.plan import Plan, Slot
 from nuc_engine.plants.events import PlantEvent
@@ -37,25 +37,40 @@ class Watched:
     state: str
     reason: str
     simulated_s: float
-    read: Callable[[], Bout]
-    """Returns angles, loads, actions and the plant's record; no activations, muscles or motor data.
-
-    Raises BoutError as `load_bout` does when the joints are no single chain.
-    """
+    read: Read
 
 
-def watch_bout(spec: BoutSpec) -> Watched:
+class Read(Protocol):
+    """Tells what was seen."""
+
+    def __call__(self, until_ns: int | None = None) -> Bout:
+        """Return angles, loads, actions and the plant's record; no activations, muscles or motor data.
+
+        With `until_ns`, a multiple of `CHUNK_NS`, only what the same bout would show that ends then. Raises BoutError
+        as `load_bout` does when the joints are no single chain, ValueError for another end.
+        """
+        ...
+
+
+def watch_bout(spec: BoutSpec, prepared: Prepared | None = None) -> Watched:
     """Run one bout on the virtual clock and write nothing; `out` and `overwrite` do not matter.
 
-    Raises BoutRefused, NotFound, PlantSpecError or BusError when the bout can not start.
+    `prepared` is as for `set_up`. Raises BoutRefused, NotFound, PlantSpecError or BusError when the bout can not start.
     """
-    ready = set_up(spec)
+    ready = set_up(spec, prepared)
     prepared, store = ready.prepared, Store(ready.prepared.plan)
     seen = _Watcher(prepared.plan, store)
     executive = ready.executive(seen, store)
     state, reason = run_to(ready.end_ns, executive, seen, ready.plant, ready.events)
     executive.stop()
-    return Watched(state, reason, executive.clock.now_ns / _SECOND_NS, lambda: seen.bout(prepared.model))
+    return Watched(state, reason, executive.clock.now_ns / _SECOND_NS, _reading(seen, prepared.model))
+
+
+def _reading(seen: _Watcher, model: Model) -> Read:
+    def read(until_ns: int | None = None) -> Bout:
+        return seen.bout(model, until_ns)
+
+    return read
 
 
 class _Watcher:
@@ -69,24 +84,32 @@ class _Watcher:
         self._sensor_ns, self._sensors = array("q"), array("d")
         self._state_ns, self._states = array("q"), array("q")
         self._plant_ns, self._foot = array("q"), array("d")
+        self._pieces: list[tuple[int, int, int]] = []
 
-    def bout(self, model: Model) -> Bout:
-        """Return everything so far as what a data directory tells."""
+    def bout(self, model: Model, until_ns: int | None) -> Bout:
+        """Return everything so far, or up to the end of a piece, as what a data directory tells."""
         plan = self._plan
         named = tuple(plan.hdsos[index].name for index in self._columns)
-        codes = _table(self._states, self._state_ns)
+        counts = len(self._sensor_ns), len(self._state_ns), len(self._plant_ns)
+        if until_ns is not None:
+            piece, rest = divmod(until_ns, CHUNK_NS)
+            if rest or not 0 < piece <= len(self._pieces):
+                raise ValueError(f"{until_ns} ns; expected the end of one of {len(self._pieces)} pieces of {CHUNK_NS}")
+            counts = self._pieces[piece - 1]
+        sensor_ns, state_ns, plant_ns = (
+            times[:count]
+            for times, count in zip((self._sensor_ns, self._state_ns, self._plant_ns), counts, strict=True)
+        )
         return Bout(
             folder=Path(),
             label=model.name or model.jointlist.name or "",
             joints=joints_of(plan, model),
             states_of=states_of(model, plan),
             motor=_NOTHING,
-            sensors=_series(self._sensor_ns, as_logged(_table(self._sensors, self._sensor_ns)), named),
-            states=_series(self._state_ns, codes, tuple(f"{joint.name}.state" for joint in plan.joints)),
+            sensors=_series(sensor_ns, self._sensors, named, rounded=True),
+            states=_series(state_ns, self._states, tuple(f"{joint.name}.state" for joint in plan.joints)),
             muscles=_NOTHING,
-            plant=_series(self._plant_ns, as_logged(_table(self._foot, self._plant_ns)), PLANT_COLUMNS)
-            if self._plant_ns
-            else None,
+            plant=_series(plant_ns, self._foot, PLANT_COLUMNS, rounded=True) if plant_ns else None,
         )
 
     def sensors(self, now_ns: int, store: Store) -> None:
@@ -134,7 +157,8 @@ class _Watcher:
         """Let it go by."""
 
     def flush(self) -> None:
-        """Let it go by."""
+        """Note how far everything was at the end of a piece."""
+        self._pieces.append((len(self._sensor_ns), len(self._state_ns), len(self._plant_ns)))
 
 
 def _reader(cells: Sequence[tuple[View, int]]) -> Callable[[], tuple[float, ...]]:
@@ -146,13 +170,11 @@ def _reader(cells: Sequence[tuple[View, int]]) -> Callable[[], tuple[float, ...]
     return lambda: pick(view)
 
 
-def _table(numbers: array[float] | array[int], times: array[int]) -> FloatArray:
-    """Return rows of numbers, as many as there are times."""
-    columns = len(numbers) // len(times) if times else 0
-    return np.array(numbers, dtype=np.float64).reshape(len(times), columns)
-
-
-def _series(times_ns: array[int], values: FloatArray, columns: tuple[str, ...]) -> Series:
-    if not times_ns:
-        values = np.zeros((0, len(columns)))
-    return Series(np.array(times_ns, dtype=np.int64).astype(np.float64) * NS, values, columns, ("",) * len(columns))
+def _series(
+    times_ns: array[int], numbers: array[float] | array[int], columns: tuple[str, ...], *, rounded: bool = False
+) -> Series:
+    """Return the rows of numbers there are times for; `rounded` as the logs round them."""
+    count = len(times_ns)
+    values = np.array(numbers[: count * len(columns)], dtype=np.float64).reshape(count, len(columns))
+    times_s = np.array(times_ns, dtype=np.int64).astype(np.float64) * NS
+    return Series(times_s, as_logged(values) if rounded else values, columns, ("",) * len(columns))

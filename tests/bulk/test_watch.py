@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.bout import BoutRefused, BoutSpec, run_bout
+from nuc_engine.bout import BoutRefused, BoutSpec, prepare_spec, run_bout
 from nuc_engine.bulk import watch
 from nuc_engine.bulk.watch import watch_bout
 from nuc_engine.plants.events import Kick
@@ -54,6 +54,27 @@ def test_it_shows_what_a_data_directory_tells(given: dict, tmp_path: Path) -> No
     watched = watch_bout(spec)
     assert (watched.state, watched.simulated_s) == (result.state, result.simulated_s)
     assert differences(load_bout(result.folder).tracks(), watched.read().tracks()) == []
+
+
+@pytest.mark.parametrize("until_s", [0.5, 1.5, 2.0])
+def test_its_first_part_is_the_bout_that_ends_then(until_s: float, tmp_path: Path) -> None:
+    spec = BoutSpec("lin_roach", tmp_path, duration_s=2.0, events=KICKED, seed=3)
+    whole = watch_bout(replace(spec, duration_s=until_s)).read().tracks()
+    part = watch_bout(spec).read(round(until_s * 1e9)).tracks()
+    assert differences(whole, part) == []
+
+
+@pytest.mark.parametrize("until_ns", [0, 250_000_000, 1_500_000_000])
+def test_it_can_be_cut_only_where_a_bout_would_be_in_the_same_state(until_ns: int, tmp_path: Path) -> None:
+    watched = watch_bout(BoutSpec("lin_roach", tmp_path, duration_s=1.0))
+    with pytest.raises(ValueError, match="2 pieces"):
+        watched.read(until_ns)
+
+
+def test_what_it_is_made_of_may_be_given(tmp_path: Path) -> None:
+    spec = BoutSpec("lin_roach", tmp_path, script="itf", duration_s=0.5, seed=3)
+    prepared = prepare_spec(replace(spec, seed=1))
+    assert differences(watch_bout(spec).read().tracks(), watch_bout(spec, prepared).read().tracks()) == []
 
 
 def test_differences_are_found(tmp_path: Path) -> None:
