@@ -157,7 +157,7 @@ class _Describer:
         }
 
     def _motor(self, joint: Joint) -> Data | None:
-        if not joint.servos or joint.endpoint:
+        if not joint.servos:
             return None
         plan = next(item for item in self.plan.motors if item.id_num == joint.servos[0].id_num)
         motor = next(servo for servo in joint.servos if is_driven(servo, plan))

@@ -85,7 +85,7 @@ def _families(model: Model, file: str, problems: Problems) -> list[str]:
 
     What stands beside them and could not be driven is reported.
     """
-    joints = [joint for joint in model.jointlist.joints if joint.servos and not joint.endpoint]
+    joints = [joint for joint in model.jointlist.joints if joint.servos]
     if not any(joint.motors for joint in joints):
         return []
     names = family_names()
