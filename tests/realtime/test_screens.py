@@ -37,7 +37,8 @@ class Terminal:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.slave, self.before = slave, termios.tcgetattr(slave)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "nuc_engine.cli", "ctl", *words],
+            # Whoever runs the tests in the background may have switched Ctrl-C off.
+            ["env", "--default-signal=INT", sys.executable, "-m", "nuc_engine.cli", "ctl", *words],
             cwd=ROOT,
             env={**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": ""},
             stdin=slave,
