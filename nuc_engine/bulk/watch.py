@@ -39,6 +39,14 @@ class Watched:
     simulated_s: float
     read: Read
 
+    def until(self, end_ns: int) -> Watched:
+        """Return the same bout as if it had ended then: at a multiple of `CHUNK_NS`, before its end."""
+
+        def read(until_ns: int | None = None) -> Bout:
+            return self.read(end_ns if until_ns is None else until_ns)
+
+        return Watched(self.state, self.reason, end_ns / _SECOND_NS, read)
+
 
 class Read(Protocol):
     """Tells what was seen."""

@@ -3,6 +3,7 @@
 protocol    what an experiment is: rows, bouts, windows, criteria, findings
 catalogue   the experiments themselves
 trials      one repetition: its bouts, the kicks they need, what the criterion says of them
+sharing     bouts that several repetitions have in common, run once
 edits       scripts with single writes changed
 course      all repetitions of some rows on all cores, with new seeds for those that are not valid
 probes      experiments beside a row that came out otherwise, to find out why

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nuc_engine.bulk.pool import Workers
 from nuc_engine.experiments.protocol import NOT_VALID, Row, Trial
+from nuc_engine.experiments.sharing import Bundle, Shared, bundles
 from nuc_engine.experiments.trials import Task, run_task
 
 Keep = Callable[[Row, int, bool], Path | None]
@@ -90,19 +91,41 @@ def run_rows(
     count = Count(done)
     tasks = _first(found, repetitions, keep)
     while tasks:
-        # The longest first, so that no core is left alone with one at the end.
-        tasks.sort(key=lambda item: -item[1].duration_s)
         count.expect([task.duration_s for _, task in tasks])
-        for index, trial in workers.run(run_task, [task for _, task in tasks]):
-            collected, task = tasks[index]
-            (collected.control if task.control else collected.trials)[task.seed] = trial
-            count.one(task.duration_s)
+        together = _together([task for _, task in tasks])
+        for index, trials in workers.run(run_tasks, [[tasks[place][1] for place in each] for each in together]):
+            for place, trial in zip(together[index], trials, strict=True):
+                collected, task = tasks[place]
+                (collected.control if task.control else collected.trials)[task.seed] = trial
+                count.one(task.duration_s)
         tasks = [
             (collected, _task(collected.row, collected.seed + len(collected.trials) + k, False, keep))
             for collected in found
             for k in range(collected.missing(repetitions))
         ]
     return found
+
+
+def run_tasks(tasks: Sequence[Task]) -> list[Trial]:
+    """Run repetitions that share bouts; the form in which worker processes are asked for them."""
+    if len(tasks) == 1:
+        return [run_task(tasks[0])]
+    bouts = Shared([plan for task in tasks for plan in task.bouts], tasks[0].seed)
+    return [run_task(task, bouts) for task in tasks]
+
+
+def _together(tasks: Sequence[Task]) -> list[tuple[int, ...]]:
+    """Return the places of tasks that are run one after the other, the longest first.
+
+    So no core is left alone with one at the end. A repetition that is kept has bouts of its own.
+    """
+    free = [place for place, task in enumerate(tasks) if task.keep is None]
+    found = [
+        Bundle(tuple(free[k] for k in each.places), each.duration_s)
+        for each in bundles([(tasks[place].bouts, tasks[place].seed) for place in free])
+    ]
+    found += [Bundle((place,), task.duration_s) for place, task in enumerate(tasks) if task.keep is not None]
+    return [each.places for each in sorted(found, key=lambda each: -each.duration_s)]
 
 
 def _first(found: Sequence[Collected], repetitions: int, keep: Keep) -> list[tuple[Collected, Task]]:

@@ -16,14 +16,10 @@ from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.outcome import Outcome, classify
 from nuc_engine.analysis.steps import detect_steps
-from nuc_engine.bout import BoutSpec, run_bout
-from nuc_engine.bulk.scratch import scratch_folder
-from nuc_engine.bulk.watch import watch_bout
-from nuc_engine.experiments.edits import script_of
+from nuc_engine.bout import run_bout
+from nuc_engine.bulk.watch import Watched
 from nuc_engine.experiments.protocol import BoutPlan, Criterion, Finding, Observation, Row, State, Trial
-from nuc_engine.plants.events import Kick
-
-_NS = 1_000_000_000
+from nuc_engine.experiments.sharing import Shared, spec_of, watch
 
 Observe = Callable[[BoutPlan, tuple[float, ...]], Observation]
 """Has a bout done, with kicks at these instants, and returns what was seen. Raises Aborted."""
@@ -53,12 +49,14 @@ class Task:
         return sum(plan.duration_s for plan in self.bouts)
 
 
-def run_task(task: Task) -> Trial:
-    """Run one repetition; the form in which worker processes are asked for it."""
-    return run_trial(task.row, task.seed, task.keep, control=task.control)
+def run_task(task: Task, bouts: Shared | None = None) -> Trial:
+    """Run one repetition, with bouts it shares with others where there are some, unless its own are kept."""
+    return run_trial(task.row, task.seed, task.keep, control=task.control, bouts=bouts)
 
 
-def run_trial(row: Row, seed: int, keep: Path | None = None, *, control: bool = False) -> Trial:
+def run_trial(
+    row: Row, seed: int, keep: Path | None = None, *, control: bool = False, bouts: Shared | None = None
+) -> Trial:
     """Run one repetition of a row, or of its control, on emulated legs.
 
     With `keep` the last data directory of each bout stays in a folder of its label there. Raises BoutRefused,
@@ -66,7 +64,10 @@ def run_trial(row: Row, seed: int, keep: Path | None = None, *, control: bool = 
     """
     plans = row.control.bouts if control else row.bouts
     if keep is None:
-        return judge_trial(plans, row.criterion, seed, lambda plan, kicks: watch_plan(plan, seed, kicks))
+        watched = bouts if bouts is not None else Shared(plans, seed)
+        return judge_trial(
+            plans, row.criterion, seed, lambda plan, kicks: look_at(plan, watched.watch(plan, kicks), kicks)
+        )
     keep.mkdir(parents=True, exist_ok=True)
     last: dict[str, tuple[float, ...]] = {}
 
@@ -91,31 +92,20 @@ def run_again(plans: Sequence[BoutPlan], trial: Trial, folder: Path) -> None:
 def run_plan(plan: BoutPlan, seed: int, folder: Path, kicks_s: tuple[float, ...] = ()) -> Observation:
     """Run one bout into `folder`/label and return what was seen in it. Raises Aborted, and as `run_bout` does."""
     folder.mkdir(parents=True, exist_ok=True)
-    result = run_bout(_spec(plan, seed, folder, kicks_s))
+    result = run_bout(spec_of(plan, seed, folder, kicks_s))
     _check_end(plan, result.state, result.reason, result.simulated_s)
     return observe(plan, result.folder, kicks_s)
 
 
 def watch_plan(plan: BoutPlan, seed: int, kicks_s: tuple[float, ...] = ()) -> Observation:
     """Run one bout that nobody keeps and return the same as `run_plan`."""
-    with scratch_folder() as folder:
-        watched = watch_bout(_spec(plan, seed, folder, kicks_s))
+    return look_at(plan, watch(plan, seed, kicks_s), kicks_s)
+
+
+def look_at(plan: BoutPlan, watched: Watched, kicks_s: tuple[float, ...] = ()) -> Observation:
+    """Return what was seen in a bout that nobody keeps. Raises Aborted when that can not be told."""
     _check_end(plan, watched.state, watched.reason, watched.simulated_s)
     return _observe(plan, watched.read, kicks_s)
-
-
-def _spec(plan: BoutPlan, seed: int, folder: Path, kicks_s: tuple[float, ...]) -> BoutSpec:
-    return BoutSpec(
-        config=plan.config,
-        out=folder / plan.label,
-        script=script_of(plan, folder),
-        duration_s=plan.duration_s,
-        seed=seed,
-        overwrite=True,
-        values=plan.values,
-        plant=plan.plant,
-        events=tuple(Kick(round(time_s * _NS)) for time_s in kicks_s),
-    )
 
 
 def _check_end(plan: BoutPlan, state: str, reason: str, simulated_s: float) -> None:

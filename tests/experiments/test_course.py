@@ -16,7 +16,7 @@ def answering(monkeypatch, state_of):
     """Let repetitions be answered instead of run; return what was asked for."""
     asked = []
 
-    def answer(task):
+    def answer(task, bouts=None):
         asked.append((task.row.name, task.seed, task.control))
         return tiny.trial(task.seed, state_of(task))
 
@@ -75,7 +75,8 @@ def test_progress_counts_everything_and_never_goes_back(monkeypatch):
 
 def test_progress_tells_what_share_of_the_simulated_time_is_done(monkeypatch):
     answering(monkeypatch, lambda task: "as seen")
-    long = tiny.row("long", bouts=(tiny.plan(duration_s=16.0),), control=Control("why", (tiny.plan(duration_s=4.0),)))
+    still = tiny.plan(duration_s=4.0, values=tiny.STILL)
+    long = tiny.row("long", bouts=(tiny.plan(duration_s=16.0),), control=Control("why", (still,)))
     told = []
     run_rows([long], 1, [100], workers=Inline(), done=lambda *words: told.append(words))
     # `Inline` takes the last item first.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import nuc_engine.experiments.sharing as sharing
 import nuc_engine.experiments.trials as trials_module
 from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.bout import BoutRefused, BoutResult
@@ -197,7 +198,7 @@ def ends(monkeypatch, state: str) -> None:
     """Let bouts end in this state, kept or not."""
     written = BoutResult(Path(), state, REASON, 0.5, 10, 0, (), {})
     monkeypatch.setattr(trials_module, "run_bout", lambda spec: written)
-    monkeypatch.setattr(trials_module, "watch_bout", lambda spec: Watched(state, REASON, 0.5, lambda: None))
+    monkeypatch.setattr(sharing, "watch_bout", lambda spec, prepared: Watched(state, REASON, 0.5, lambda: None))
 
 
 def test_a_bout_that_does_not_complete_is_told_with_its_reason(monkeypatch, tmp_path):
