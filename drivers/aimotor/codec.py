@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import Final, NamedTuple
 
 from drivers.aimotor.table import AI_MOTOR_COMMANDS, MOST_10BIT, SET_COMMANDS, Family, SetCommand
@@ -157,6 +158,7 @@ def encode_sync_goals(level: int, goals_raw: Mapping[int, int]) -> bytes:
     return encode_sync(level, [goals_raw[bus_id] for bus_id in range(last + 1)])
 
 
+@cache
 def request_table(bus_id: int, level: int) -> tuple[bytes, ...]:
     """Return the requests for goals 0 to 254, then those that the indices -2 and -1 find: torque off and read."""
     goals = (encode_position(bus_id, level, goal) for goal in range(MAX_RAW + 1))
