@@ -41,10 +41,12 @@ class Memory(dict[str, int]):
     def __setitem__(self, name: str, value: int) -> None:
         register, least, most = self._writing[name]
         value = least if value < least else most if value > most else value
-        super().__setitem__(name, value)
-        self._cells[register.address : register.address + register.size] = register.encode(value)
         if name in _WHO:
             self.renamed = True
+        elif self.get(name) == value:
+            return
+        super().__setitem__(name, value)
+        self._cells[register.address : register.address + register.size] = register.encode(value)
 
     def set_default(self, name: str) -> None:
         """Put a register back to what the factory gave it."""
