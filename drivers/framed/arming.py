@@ -75,10 +75,13 @@ class Arming:
 
     def write_all(self, register: Register, values: Sequence[tuple[Slot, int]]) -> bytes:
         """Return the requests that set one register of several servos."""
+        return self.write_ids(register, [(slot.bus_id, value) for slot, value in values])
+
+    def write_ids(self, register: Register, values: Sequence[tuple[int, int]]) -> bytes:
+        """Return the same for values by bus id."""
         packets = b""
         for at in range(0, len(values), LONGEST_GROUP):
-            part = [(slot.bus_id, value) for slot, value in values[at : at + LONGEST_GROUP]]
-            packets += requests.sync_write(self._dialect, register, part)
+            packets += requests.sync_write(self._dialect, register, values[at : at + LONGEST_GROUP])
         return packets
 
     def _told(self, slots: Sequence[Slot]) -> list[_Told]:

@@ -75,8 +75,8 @@ class Asker:
         again: bytes = b"",
         fast: bool = False,
     ) -> Asking:
-        here = [slot for slot in slots if not slot.gone]
         gone = [slot for slot in slots if slot.gone]
+        here = [slot for slot in slots if not slot.gone] if gone else slots
         answers: dict[int, Packet] = {}
         hidden: list[Slot] = []
         for at in range(0, len(here), LONGEST_GROUP):

@@ -289,7 +289,7 @@ class Cycle:
         return self._arming.bounds([slot for slot in self._slots if slot.driven])
 
     def _goals(self, slots: Sequence[Slot]) -> bytes:
-        return self._arming.write_all(self._goal, [(slot, _aim(slot)) for slot in slots])
+        return self._arming.write_ids(self._goal, [(slot.bus_id, _aim(slot)) for slot in slots])
 
     def _one_by_one(self) -> Generator[Exchange, Answers, None]:
         """Write to and read every servo by itself; each write is answered."""

@@ -233,3 +233,18 @@ def test_a_packet_of_several_that_is_late_is_counted_by_its_bytes():
     assert wire.talk.stray_bytes == len(packet)
     wire.talk.run_until(FAR)
     assert len(wire.said) == 2
+
+
+@both
+def test_what_has_no_data_answers_a_read_only_where_it_says_why(family):
+    wire = Wire(family)
+    wire.begin(wire.read(1), wire.read(1))
+    # That a write was done, said late: the value comes behind it.
+    done_ns = wire.status(1, 7, 8, at_ns=wire.status(1, at_ns=MS))
+    wire.talk.proceed(done_ns)
+    assert wire.answers == [{1: b"\x07\x08"}]
+    assert wire.talk.stray_bytes == wire.dialect.status_bytes(0)
+    refusal = wire.dialect.status(1, 4)
+    wire.port.deliver(refusal, done_ns + MS)
+    assert wire.talk.proceed(done_ns + MS + wire_ns(len(refusal), BAUD))
+    assert wire.answers[1] == {1: b""}
