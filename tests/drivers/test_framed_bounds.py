@@ -7,7 +7,7 @@ from framed_servos import dynamixel, feetech
 from drivers.bench import VirtualPace
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.feetech.family import FAMILY as FEETECH
-from drivers.framed.bounds import torque_limits
+from drivers.framed.bounds import torque_limits, without_torque
 from drivers.framed.cycle import WATCH_CYCLES
 from drivers.servo import LEVEL_SHARE
 
@@ -63,6 +63,14 @@ def test_the_bench_warns_of_limits_of_the_positions_where_the_bus_refuses_them(f
         assert warned == {bool(refused(leg))}, limits
         seen |= warned
     assert seen == {True, False}
+
+
+def test_however_little_torque_a_joint_is_to_have_none_is_too_little():
+    for kind in (*FEETECH.layout.kinds.values(), *DYNAMIXEL.layout.kinds.values()):
+        for name, _ in torque_limits(kind):
+            assert "expected 1 (torque level 4)" in without_torque(kind, name, 0, 1e-6)
+            assert without_torque(kind, name, 1, 1e-6) == ""
+        assert without_torque(kind, "id", 0) == ""
 
 
 # --- a drive that another program took back ---

@@ -1,0 +1,43 @@
+"""What is believed of the readings of servos with registers, to the tick."""
+
+import pytest
+from framed_servos import MS
+
+from drivers.framed.readings import DOUBT_NS, Readings
+from drivers.servo import ReplyStatus
+
+OK, IMPLAUSIBLE = ReplyStatus.OK, ReplyStatus.IMPLAUSIBLE
+TICKS_PER_S = 1000.0
+AGE_NS = 5 * MS
+# A tick of rounding, and one for each ms: of the age, and of what the stamps do not tell.
+REACH = 1 + (AGE_NS + DOUBT_NS) // MS
+
+
+@pytest.fixture
+def readings():
+    """One servo, seen at 2000 a while ago."""
+    made = Readings(1, TICKS_PER_S)
+    made.take(0, 2000, 0, 0, alarm=False)
+    return made
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_the_farthest_a_shaft_can_have_gone_is_believed_and_no_tick_more(readings, side):
+    readings.take(0, 2000 + side * (REACH + 1), 7, AGE_NS, alarm=False)
+    assert (readings.position_raw, readings.current_raw, readings.status) == ([2000], [0], [IMPLAUSIBLE])
+    readings.take(0, 2000 + side * REACH, 7, AGE_NS, alarm=False)
+    assert (readings.position_raw, readings.current_raw, readings.status) == ([2000 + side * REACH], [7], [OK])
+    assert (readings.misses, readings.implausible) == ([0], 1)
+
+
+@pytest.mark.parametrize(("further", "believed"), [(REACH, True), (REACH + 1, False)])
+def test_a_second_reading_confirms_the_first_within_the_same(readings, further, believed):
+    readings.take(0, 3000, 7, AGE_NS, alarm=False)
+    readings.take(0, 3000 + further, 8, 2 * AGE_NS, alarm=False)
+    assert (readings.position_raw == [3000 + further]) is believed
+    assert readings.status == [OK if believed else IMPLAUSIBLE]
+
+
+def test_an_alarm_is_believed_and_not_well(readings):
+    readings.take(0, 2001, 7, AGE_NS, alarm=True)
+    assert (readings.position_raw, readings.status, readings.misses) == ([2001], [IMPLAUSIBLE], [1])
