@@ -249,9 +249,10 @@ class Dispatcher:
         self._start_entry.release_ns = max(now_ns + view[at], self._motor_action.begun_ns + self._cycle_min_ns)
         self._conversion_entry.release_ns = now_ns
         self._recorder.motor(now_ns, self.board)
-        for motor, misses in enumerate(self._bus.misses):
-            if misses:
-                self._missed(motor, misses, now_ns)
+        if any(self._bus.misses):
+            for motor, misses in enumerate(self._bus.misses):
+                if misses:
+                    self._missed(motor, misses, now_ns)
 
     def _missed(self, motor: int, misses: int, now_ns: int) -> None:
         self.missed[motor] += 1

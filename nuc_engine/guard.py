@@ -36,12 +36,9 @@ class Guard:
             return READ_ONLY
         limit = self._limits[motor]
         lowest, highest = self._ranges[motor]
-        low = measured - limit
-        high = measured + limit
-        low = max(low, lowest)
-        high = min(high, highest)
         goal = round(command)
-        if low <= goal <= high:
+        if lowest <= goal <= highest and -limit <= goal - measured <= limit:
             return goal
         self.interventions[motor] += 1
+        low, high = max(measured - limit, lowest), min(measured + limit, highest)
         return low if goal < low else high

@@ -64,6 +64,7 @@ class MotorAction:
     def __init__(self, plan: Plan, store: Store, board: Board, bus: ServoBus, guard: Guard) -> None:
         self._board, self._bus, self._guard = board, bus, guard
         self._motors = range(len(plan.motors))
+        self._all_ok = [_OK] * len(plan.motors)
         self._dirs = [motor.dir for motor in plan.motors]
         self.scales = [scale_of(motor) for motor in plan.motors]
         self._leads = [LEAST_LEAD_RAW * (LEAD_TICK_DEG / motor.tick_deg) for motor in plan.motors]
@@ -179,6 +180,11 @@ class MotorAction:
         board, bus = self._board, self._bus
         status = bus.status
         board.status = status = status.copy()
+        board.cycle += 1
+        if status == self._all_ok and LIMP not in board.sent_raw:
+            board.position_raw[:], board.current_raw[:] = bus.position_raw, bus.current_raw
+            board.stamp_ns[:] = bus.stamp_ns
+            return
         for k in self._motors:
             if status[k] != _OK:
                 board.limp[k] = False
@@ -190,7 +196,6 @@ class MotorAction:
                 board.position_raw[k] = bus.position_raw[k]
                 board.current_raw[k] = bus.current_raw[k]
                 board.stamp_ns[k] = bus.stamp_ns[k]
-        board.cycle += 1
 
 
 def _cell(store: Store, index: int) -> tuple[View, int, int] | None:
