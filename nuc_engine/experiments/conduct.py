@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from nuc_engine.bout import BoutRefused, prepare_bout
@@ -15,6 +16,9 @@ from nuc_engine.experiments.probes import Probed, evidence, run_probes
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row, Trial
 from nuc_engine.experiments.sources import find_sources
 from nuc_engine.experiments.verdict import Figure, RowVerdict, Verdict, in_need_of_reasons, judge_rows
+
+_ALL = "all"
+"""Beside "" and names of probes: the picture over all repetitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,66 +153,86 @@ def conduct_live(
 def draw_all(judged: Sequence[Judged], target: Path, *, workers: Workers, done: Done | None = None) -> list[Judged]:
     """Draw each row into a folder of its experiment's name in `target`, and name the figures in the verdicts.
 
-    What is drawn is a representative repetition, which is run once more for it, and the row's picture over all.
+    What is drawn is a representative repetition, which is run once more for it, the row's picture over all, and what
+    was asked beside it.
     """
+    tasks = [task for each in judged for task in _drawings(each, target / each.experiment.name)]
+    # The longest first, so that no core is left alone with one at the end.
+    tasks.sort(key=lambda task: -task.duration_s)
+    count = Count(done)
+    count.expect([task.duration_s for task in tasks])
+    drawn: dict[tuple[str, str, str], tuple[Figure, ...]] = {}
+    for index, figures in workers.run(_draw, [task.draw for task in tasks]):
+        drawn[tasks[index].key] = figures
+        count.one(tasks[index].duration_s)
+    return [_with_drawings(each, drawn, target / each.experiment.name) for each in judged]
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """Something to draw: for which experiment and row, and of the row itself ("", "all") or the name of a probe."""
+
+    key: tuple[str, str, str]
+    draw: Callable[[], tuple[Figure, ...]]
+    duration_s: float = 1.0
+
+
+def _draw(draw: Callable[[], tuple[Figure, ...]]) -> tuple[Figure, ...]:
+    return draw()
+
+
+def _drawings(judged: Judged, folder: Path) -> Iterator[_Drawing]:
+    """Say what is to be drawn of an experiment; a probe that rows share is drawn for the first of them."""
     from nuc_engine.experiments.evidence_figure import draw_probe
     from nuc_engine.experiments.figures import DrawTask, draw_picture, draw_task
 
-    drawn: dict[tuple[str, str], tuple[Figure, ...]] = {}
-    tasks: dict[tuple[str, str], DrawTask] = {}
-    for each in judged:
-        folder = target / each.experiment.name
-        folder.mkdir(parents=True, exist_ok=True)
-        for own in each.collected:
-            key = each.experiment.name, own.row.name
-            trials = [own.trials[seed] for seed in sorted(own.trials)]
-            drawn[key] = draw_picture(own.row, trials, folder)
-            shown = representative(trials)
-            if shown is not None:
-                tasks[key] = DrawTask(own.row, shown, folder)
-    # The longest first, so that no core is left alone with one at the end.
-    long_s = {key: sum(plan.duration_s for plan in task.row.bouts) for key, task in tasks.items()}
-    keys = sorted(tasks, key=lambda key: -long_s[key])
-    count = Count(done)
-    count.expect([long_s[key] for key in keys])
-    for index, figures in workers.run(draw_task, [tasks[key] for key in keys]):
-        drawn[keys[index]] = (*figures, *drawn[keys[index]])
-        count.one(long_s[keys[index]])
-    for each in judged:
-        _share_equal(drawn, [(each.experiment.name, row.name) for row in each.experiment.rows], target)
-    shown = [replace(each, verdict=_with_figures(each.verdict, drawn)) for each in judged]
-    return [replace(each, verdict=_with_drawings(each, target, draw_probe)) for each in shown]
+    folder.mkdir(parents=True, exist_ok=True)
+    name, drawn = judged.experiment.name, set[int]()
+    for own in judged.collected:
+        row = own.row
+        trials = [own.trials[seed] for seed in sorted(own.trials)]
+        yield _Drawing((name, row.name, _ALL), partial(draw_picture, row, trials, folder))
+        if (shown := representative(trials)) is not None:
+            task = partial(draw_task, DrawTask(row, shown, folder))
+            yield _Drawing((name, row.name, ""), task, sum(plan.duration_s for plan in row.bouts))
+        for probed in judged.probed.get(row.name, ()):
+            if id(probed) not in drawn:
+                drawn.add(id(probed))
+                yield _Drawing((name, row.name, probed.probe.name), partial(draw_probe, probed, row.name, folder))
 
 
-def _share_equal(
-    drawn: dict[tuple[str, str], tuple[Figure, ...]], keys: Sequence[tuple[str, str]], target: Path
-) -> None:
-    """Keep one file of those of an experiment that are equal: its rows may have the same bouts."""
+def _with_drawings(judged: Judged, drawn: Mapping[tuple[str, str, str], tuple[Figure, ...]], folder: Path) -> Judged:
+    """Return an experiment with its figures named in the verdict; rows may share them."""
+    name = judged.experiment.name
+    own = {
+        (name, row.name): (*drawn.get((name, row.name, ""), ()), *drawn.get((name, row.name, _ALL), ()))
+        for row in judged.experiment.rows
+    }
+    _share_equal(own, folder)
+    verdict = _with_figures(judged.verdict, own)
+    of_probe: dict[int, tuple[Figure, ...]] = {}
+    rows: list[RowVerdict] = []
+    for row in verdict.rows:
+        probes = judged.probed.get(row.name, ())
+        for probed in probes:
+            of_probe.setdefault(id(probed), drawn.get((name, row.name, probed.probe.name), ()))
+        pairs = zip(row.evidence, probes, strict=True)
+        rows.append(replace(row, evidence=tuple(replace(one, figures=of_probe[id(p)]) for one, p in pairs)))
+    return replace(judged, verdict=replace(verdict, rows=tuple(rows)))
+
+
+def _share_equal(drawn: dict[tuple[str, str], tuple[Figure, ...]], folder: Path) -> None:
+    """Keep one file of those that are equal: rows of an experiment may have the same bouts."""
     kept: dict[bytes, str] = {}
-    for key in keys:
+    for key, own in drawn.items():
         figures: list[Figure] = []
-        for figure in drawn.get(key, ()):
-            path = target / key[0] / figure.file
+        for figure in own:
+            path = folder / figure.file
             file = kept.setdefault(path.read_bytes(), figure.file)
             if file != figure.file:
                 path.unlink()
             figures.append(replace(figure, file=file))
         drawn[key] = tuple(figures)
-
-
-def _with_drawings(judged: Judged, target: Path, draw: Callable[[Probed, str, Path], tuple[Figure, ...]]) -> Verdict:
-    """Return the verdict with a figure of each probe, drawn into the experiment's folder; rows may share one."""
-    folder = target / judged.experiment.name
-    drawn: dict[int, tuple[Figure, ...]] = {}
-    rows: list[RowVerdict] = []
-    for row in judged.verdict.rows:
-        own = judged.probed.get(row.name, ())
-        for probed in own:
-            if id(probed) not in drawn:
-                drawn[id(probed)] = draw(probed, row.name, folder)
-        pairs = zip(row.evidence, own, strict=True)
-        rows.append(replace(row, evidence=tuple(replace(one, figures=drawn[id(probed)]) for one, probed in pairs)))
-    return replace(judged.verdict, rows=tuple(rows))
 
 
 def representative(trials: Sequence[Trial]) -> Trial | None:

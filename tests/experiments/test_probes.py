@@ -10,7 +10,7 @@ from nuc_engine.experiments.conduct import add_evidence, draw_all, judge_all
 from nuc_engine.experiments.evidence_figure import draw_probe
 from nuc_engine.experiments.page import page
 from nuc_engine.experiments.probes import Probed, ProbeTask, evidence, run_probe_task, run_probes
-from nuc_engine.experiments.protocol import Again, Level, Probe
+from nuc_engine.experiments.protocol import Again, Level, Probe, Window
 from nuc_engine.experiments.record import read_verdict, write_verdict
 from nuc_engine.experiments.sources import find_sources
 from nuc_engine.experiments.trials import Aborted
@@ -229,3 +229,18 @@ def test_a_caption_says_what_is_not_drawn(tmp_path):
     (part,) = draw_probe(Probed(PROBE, [{1: few | {"b (part)": 0.0}}, {1: few}]), "part", tmp_path)
     assert "No dot: no repetition has the number." in part.caption
     assert "Drawn are" not in part.caption
+
+
+def test_drawing_tells_how_far_it_is_also_where_no_repetition_can_be_shown(tmp_path):
+    pytest.importorskip("matplotlib")
+    beyond = tiny.plan(windows=(Window("late", 1.0, 9.0, "final", 0.5),))
+    rows = (tiny.row("broken", bouts=(beyond,)), tiny.row("whole", picture=tiny.picture))
+    for own, files in ((rows[:1], []), (rows, ["whole_all.svg", "whole_angles.png", "whole_paths.png"])):
+        told = []
+        found = judge_all([tiny.experiment(*own)], 1, 30, workers=Inline())
+        (drawn,) = draw_all(found, tmp_path, workers=Inline(), done=lambda *words, told=told: told.append(words))
+        count = len(told)
+        assert [done for done, *_ in told] == list(range(1, count + 1))
+        assert told[-1] == (count, count, 1.0)
+        assert sorted(path.name for path in (tmp_path / "T").iterdir()) == files
+        assert drawn.verdict.rows[0].figures == ()
