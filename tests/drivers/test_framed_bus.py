@@ -396,8 +396,12 @@ def test_many_servos_are_asked_in_groups(family):
     leg.cycle(START)
     leg.requests()
     assert leg.cycle(START + 1) == [OK] * 70
-    counts = [packet.instruction for packet in leg.requests()]
-    assert counts == [SYNC_WRITE, SYNC_WRITE, SYNC_READ, SYNC_READ]
+    packets = leg.requests()
+    assert [packet.instruction for packet in packets] == [SYNC_WRITE, SYNC_WRITE, SYNC_READ, SYNC_READ]
+    # Nobody is told or asked twice.
+    head, goal = 2 * leg.layout.dialect.address_bytes, leg.layout.register("goal_position").size
+    ids = [packet.params[head :: goal + 1] for packet in packets[:2]] + [packet.params[head:] for packet in packets[2:]]
+    assert ids[0] + ids[1] == ids[2] + ids[3] == bytes(range(70))
     assert set(leg.driven().values()) == {START + 1}
 
 

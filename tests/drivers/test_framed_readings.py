@@ -7,10 +7,12 @@ from drivers.framed.readings import DOUBT_NS, Readings
 from drivers.servo import ReplyStatus
 
 OK, IMPLAUSIBLE = ReplyStatus.OK, ReplyStatus.IMPLAUSIBLE
-TICKS_PER_S = 1000.0
+TICKS_PER_S = 1e9
 AGE_NS = 5 * MS
-# A tick of rounding, and one for each ms: of the age, and of what the stamps do not tell.
-REACH = 1 + (AGE_NS + DOUBT_NS) // MS
+# A tick of rounding, and one for each ns (so that no rounding of the rate blurs it): of the age, and of what the stamps
+# do not tell.
+REACH = 1 + AGE_NS + DOUBT_NS
+FAR = 10 * REACH
 
 
 @pytest.fixture
@@ -32,9 +34,9 @@ def test_the_farthest_a_shaft_can_have_gone_is_believed_and_no_tick_more(reading
 
 @pytest.mark.parametrize(("further", "believed"), [(REACH, True), (REACH + 1, False)])
 def test_a_second_reading_confirms_the_first_within_the_same(readings, further, believed):
-    readings.take(0, 3000, 7, AGE_NS, alarm=False)
-    readings.take(0, 3000 + further, 8, 2 * AGE_NS, alarm=False)
-    assert (readings.position_raw == [3000 + further]) is believed
+    readings.take(0, FAR, 7, AGE_NS, alarm=False)
+    readings.take(0, FAR + further, 8, 2 * AGE_NS, alarm=False)
+    assert (readings.position_raw == [FAR + further]) is believed
     assert readings.status == [OK if believed else IMPLAUSIBLE]
 
 
