@@ -25,11 +25,11 @@ def readings():
 
 @pytest.mark.parametrize("side", [-1, 1])
 def test_the_farthest_a_shaft_can_have_gone_is_believed_and_no_tick_more(readings, side):
-    readings.take(0, 2000 + side * (REACH + 1), 7, AGE_NS, alarm=False)
-    assert (readings.position_raw, readings.current_raw, readings.status) == ([2000], [0], [IMPLAUSIBLE])
     readings.take(0, 2000 + side * REACH, 7, AGE_NS, alarm=False)
     assert (readings.position_raw, readings.current_raw, readings.status) == ([2000 + side * REACH], [7], [OK])
-    assert (readings.misses, readings.implausible) == ([0], 1)
+    readings.take(0, 2000 - side, 8, 2 * AGE_NS, alarm=False)
+    assert (readings.position_raw, readings.current_raw, readings.status) == ([2000 + side * REACH], [7], [IMPLAUSIBLE])
+    assert (readings.misses, readings.implausible) == ([1], 1)
 
 
 @pytest.mark.parametrize(("further", "believed"), [(REACH, True), (REACH + 1, False)])
