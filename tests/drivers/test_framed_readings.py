@@ -12,23 +12,27 @@ AGE_NS = 5 * MS
 # A tick of rounding, and one for each ns (so that no rounding of the rate blurs it): of the age, and of what the stamps
 # do not tell.
 REACH = 1 + AGE_NS + DOUBT_NS
-FAR = 10 * REACH
+BEGIN, FAR = 10 * REACH, 20 * REACH
 
 
 @pytest.fixture
 def readings():
-    """One servo, seen at 2000 a while ago."""
+    """One servo, seen a while ago."""
     made = Readings(1, TICKS_PER_S)
-    made.take(0, 2000, 0, 0, alarm=False)
+    made.take(0, BEGIN, 0, 0, alarm=False)
     return made
 
 
 @pytest.mark.parametrize("side", [-1, 1])
 def test_the_farthest_a_shaft_can_have_gone_is_believed_and_no_tick_more(readings, side):
-    readings.take(0, 2000 + side * REACH, 7, AGE_NS, alarm=False)
-    assert (readings.position_raw, readings.current_raw, readings.status) == ([2000 + side * REACH], [7], [OK])
-    readings.take(0, 2000 - side, 8, 2 * AGE_NS, alarm=False)
-    assert (readings.position_raw, readings.current_raw, readings.status) == ([2000 + side * REACH], [7], [IMPLAUSIBLE])
+    readings.take(0, BEGIN + side * REACH, 7, AGE_NS, alarm=False)
+    assert (readings.position_raw, readings.current_raw, readings.status) == ([BEGIN + side * REACH], [7], [OK])
+    readings.take(0, BEGIN - side, 8, 2 * AGE_NS, alarm=False)
+    assert (readings.position_raw, readings.current_raw, readings.status) == (
+        [BEGIN + side * REACH],
+        [7],
+        [IMPLAUSIBLE],
+    )
     assert (readings.misses, readings.implausible) == ([1], 1)
 
 
@@ -41,5 +45,5 @@ def test_a_second_reading_confirms_the_first_within_the_same(readings, further, 
 
 
 def test_an_alarm_is_believed_and_not_well(readings):
-    readings.take(0, 2001, 7, AGE_NS, alarm=True)
-    assert (readings.position_raw, readings.status, readings.misses) == ([2001], [IMPLAUSIBLE], [1])
+    readings.take(0, BEGIN + 1, 7, AGE_NS, alarm=True)
+    assert (readings.position_raw, readings.status, readings.misses) == ([BEGIN + 1], [IMPLAUSIBLE], [1])
