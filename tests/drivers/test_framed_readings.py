@@ -25,14 +25,11 @@ def readings():
 
 @pytest.mark.parametrize("side", [-1, 1])
 def test_the_farthest_a_shaft_can_have_gone_is_believed_and_no_tick_more(readings, side):
-    readings.take(0, BEGIN + side * REACH, 7, AGE_NS, alarm=False)
-    assert (readings.position_raw, readings.current_raw, readings.status) == ([BEGIN + side * REACH], [7], [OK])
+    there = BEGIN + side * REACH
+    readings.take(0, there, 7, AGE_NS, alarm=False)
+    assert (readings.position_raw, readings.current_raw, readings.status) == ([there], [7], [OK])
     readings.take(0, BEGIN - side, 8, 2 * AGE_NS, alarm=False)
-    assert (readings.position_raw, readings.current_raw, readings.status) == (
-        [BEGIN + side * REACH],
-        [7],
-        [IMPLAUSIBLE],
-    )
+    assert (readings.position_raw, readings.current_raw, readings.status) == ([there], [7], [IMPLAUSIBLE])
     assert (readings.misses, readings.implausible) == ([1], 1)
 
 
