@@ -22,6 +22,8 @@ _DOT, _MIDDLE, _AS_IS = "#0d5cad", "#cc4020", "0.93"
 _WRAP = 30
 _BETWEEN_IN = 0.12
 """Room between panels, so that no label stands at the neighbour's axis (inches)."""
+_BESIDE = 0.6
+"""Room beside the first and the last level that have no order, as a part of that between two."""
 _OF_ONE = (SHARE, "(part)", "(part of the time)")
 """How names of numbers end that lie between 0 and 1."""
 
@@ -66,6 +68,9 @@ def _panel(axes: Axes, probed: Probed, name: str) -> None:
     axes.set_ylabel("\n".join(textwrap.wrap(name.replace(SHARE, "(share of repetitions)"), _WRAP)))
     axes.set_xlabel("\n".join(textwrap.wrap(probed.probe.quantity, _WRAP + 6)))
     axes.set_xticks(places, [level.label for level in levels], rotation=0 if ordered else 30)
+    if not ordered:
+        # Names have no distances: room beside the first and the last one as between two.
+        axes.set_xlim(min(places) - _BESIDE * width, max(places) + _BESIDE * width)
     if name.endswith(_OF_ONE):
         axes.set_ylim(-0.05, 1.05)
 
