@@ -33,7 +33,7 @@ class Asker:
     def block(self, slots: Sequence[Slot], take: Callable[[int, Packet, int], None], prefix: bytes) -> Asking:
         """Ask for the layout's block, behind the requests in `prefix`; `take` gets each status as it comes."""
         address, length = self._layout.block
-        return (yield from self._ask(slots, address, length, take, prefix, fast=True))
+        return self._ask(slots, address, length, take, prefix, fast=True)
 
     def values(
         self, slots: Sequence[Slot], register: Register, prefix: bytes = b"", *, again: bytes = b""

@@ -56,8 +56,8 @@ class Talk:
 
     __slots__ = (
         "_answers", "_baud", "_deadline_ns", "_dialect", "_done_ns", "_earliest_ns", "_exchange", "_free_ns", "_held",
-        "_late_ns", "_next", "_open", "_owed_ns", "_parser", "_port", "_reply_bytes", "_script", "_stray",
-        "_timeout_ns", "wake_ns",
+        "_late_ns", "_next", "_open", "_owed_ns", "_parser", "_port", "_reply_bytes", "_script", "_shortest_ns",
+        "_stray", "_timeout_ns", "wake_ns",
     )  # fmt: skip
 
     def __init__(self, port: Port, dialect: Dialect, *, baud: int, timeout_ns: int) -> None:
@@ -65,6 +65,7 @@ class Talk:
         self.wake_ns = NEVER
         self._port, self._dialect = port, dialect
         self._baud, self._timeout_ns = baud, timeout_ns
+        self._shortest_ns = wire_ns(dialect.status_bytes(0), baud)
         self._parser = dialect.parser(status=True)
         self._stray = 0
         self._script: Script | None = None
@@ -218,8 +219,7 @@ class Talk:
             self._reply_bytes = fast.head + len(exchange.ids) * (fast.each + length)
         # Stuffing adds a byte for three at most.
         self._late_ns = wire_ns(self._reply_bytes + length // 3, self._baud) + self._timeout_ns
-        shortest = self._dialect.status_bytes(0)
-        self._earliest_ns = sent_ns + wire_ns(shortest, self._baud)
+        self._earliest_ns = sent_ns + self._shortest_ns
         self._deadline_ns = self.wake_ns = sent_ns + max(self._late_ns, exchange.patience_ns)
 
     def _plan_wake(self) -> None:
