@@ -97,22 +97,22 @@ class MotorAction:
             self._level = level
         measured, status, deltas = board.position_raw, board.status, board.deltas
         sent, pushing, drives, tweaks = board.sent_raw, self._pushing, board.drives, board.tweaks
-        scales = self.scales
+        scales, dirs, mirrors = self.scales, self._dirs, self._mirrors
+        limp, confirmed, pass_on = board.limp, self._confirmed, guard.pass_on
         # The current that comes back was measured while the previous command was in force.
         board.drive_sign = pushing.copy()
         stamps, oldest_ns = board.stamp_ns, now_ns - FRESH_NS - self._delay[self._delay_at] - self._cycle_min_ns
-        for k in self._motors:
+        for k, drive in enumerate(drives):
             sent[k] = READ_ONLY
-            drive = drives[k]
             if drive is _LIMP:
                 pushing[k] = 0
                 self._since_limp[k] += 1
-                if not board.limp[k] or self._since_limp[k] >= LIMP_CYCLES:
+                if not limp[k] or self._since_limp[k] >= LIMP_CYCLES:
                     sent[k] = LIMP
                     self._since_limp[k] = 0
                 continue
-            board.limp[k] = False
-            self._confirmed[k] = 0
+            limp[k] = False
+            confirmed[k] = 0
             if status[k] != _OK or stamps[k] < oldest_ns:
                 board.approach_raw[k] = None
                 continue
@@ -124,17 +124,17 @@ class MotorAction:
                 # A delta that is no number reaches the guard as it is; round() would raise.
                 elif delta - delta == 0.0:
                     delta = round(delta)
-                command = position + self._dirs[k] * (delta + tweaks[k])
+                command = position + dirs[k] * (delta + tweaks[k])
             else:
                 command = self._other(k, drive, position)
                 if command is None:
                     continue
-            goal = guard.pass_on(k, command, position)
+            goal = pass_on(k, command, position)
             sent[k] = goal
             if goal < 0:
                 continue
             pushing[k] = 1 if goal > position else -1 if goal < position else 0
-            mirror = self._mirrors[k]
+            mirror = mirrors[k]
             if mirror is not None and drive is _MUSCLE:
                 mirror(goal, goal - position)
         self._bus.start(now_ns, sent)
