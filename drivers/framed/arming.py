@@ -11,8 +11,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from drivers.framed import requests
 from drivers.framed.asker import LONGEST_GROUP, Asker
-from drivers.framed.layout import GAIN, TORQUE, Layout
+from drivers.framed.layout import GAIN, TORQUE, Kind, Layout
 from drivers.framed.registers import Register
+from drivers.framed.setup import Setup
 from drivers.framed.slots import Slot
 from drivers.framed.talk import Answers, Exchange
 
@@ -37,7 +38,7 @@ class Loss(NamedTuple):
 class Arming:
     """What is told to the servos of one bus. `level` bounds their torque by `LEVEL_SHARE`."""
 
-    __slots__ = ("_dialect", "_layout", "_watchdog", "_watchdog_steps", "level")
+    __slots__ = ("_dialect", "_layout", "_spans", "_watchdog", "_watchdog_steps", "_which", "level")
 
     def __init__(self, layout: Layout, *, level: int, watchdog_ns: int) -> None:
         """Tell what `layout` has; a `watchdog_ns` of 0 is none."""
@@ -45,6 +46,9 @@ class Arming:
         self._layout, self._dialect = layout, layout.dialect
         self._watchdog = layout.register(layout.watchdog) if layout.watchdog and watchdog_ns else None
         self._watchdog_steps = 0
+        # What was last asked for in `spans`, and of whom.
+        self._spans: list[Span] = []
+        self._which: tuple[int, list[tuple[int, Setup, Kind]]] = level, []
         if self._watchdog is not None:
             self._watchdog_steps = min(max(round(watchdog_ns / layout.watchdog_step_ns), 1), self._watchdog.high)
 
@@ -69,9 +73,14 @@ class Arming:
 
     def spans(self, slots: Sequence[Slot]) -> list[Span]:
         """Return all that servos under torque hold only while they are powered; that of the torque comes first."""
-        torque = self._layout.register(TORQUE)
-        spans = _by_span([(torque, [(slot, ON) for slot in slots]), *self._kept(slots)])
-        return sorted(spans, key=lambda span: not span.first <= torque.address < span.end)
+        # The watch asks again and again for the same; to say it takes as long as several cycles.
+        which = self.level, [(slot.number, slot.setup, slot.kind) for slot in slots]
+        if which != self._which:
+            torque = self._layout.register(TORQUE)
+            spans = _by_span([(torque, [(slot, ON) for slot in slots]), *self._kept(slots)])
+            self._spans = sorted(spans, key=lambda span: not span.first <= torque.address < span.end)
+            self._which = which
+        return self._spans
 
     def write_all(self, register: Register, values: Sequence[tuple[Slot, int]]) -> bytes:
         """Return the requests that set one register of several servos."""
