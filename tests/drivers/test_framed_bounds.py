@@ -1,7 +1,7 @@
 """What a servo's own settings leave it: the bench warns of what the bus refuses, and the whole drive is told."""
 
 import pytest
-from framed_rig import OK, START, Leg
+from framed_rig import OK, START, Leg, both
 from framed_servos import dynamixel, feetech
 
 from drivers.bench import VirtualPace
@@ -161,3 +161,37 @@ def test_the_bench_says_who_sets_the_drive_besides():
     settings = settings_of(DYNAMIXEL, dynamixel(1, model="XM430-W350"))
     assert settings.remark("goal_pwm") == settings.remark("goal_current") == "whoever drives the servo sets it"
     assert settings.remark("led") == ""
+
+
+# --- the watch knows whom it asks, and what they were told last ---
+
+
+@pytest.mark.parametrize("model", CURRENT_BASED)
+def test_the_watch_goes_by_what_a_servo_was_told_last(model):
+    leg = Leg("dynamixel", (1,), model=model)
+    leg.go(START)
+    for _ in range(4 * WATCH_CYCLES):
+        leg.cycle(START)
+    leg.memory(0).restore({"pwm_limit": 400})
+    leg.emulator.brown_out(0)
+    for _ in range(10 * WATCH_CYCLES):
+        leg.cycle(START)
+    # One for the brown-out, and none for what it holds since.
+    assert (leg.memory(0)["goal_pwm"], leg.bus.counts["restarts"]) == (400, 1)
+
+
+@both
+def test_the_watch_looks_at_those_who_are_there_now(family):
+    leg = Leg(family)
+    leg.go(START)
+    for gone, here in (((2, 3), (0, 1)), ((0, 1), (2, 3))):
+        for k in here:
+            leg.emulator.plug(k)
+            leg.emulator.brown_out(k)
+        for k in gone:
+            leg.emulator.unplug(k)
+        leg.plant.calls.clear()
+        for _ in range(WATCH_CYCLES + 60):
+            leg.cycle(START)
+        assert [k for k in here if leg.memory(k)["torque_enable"]] == list(here)
+        assert set(here) <= set(leg.driven())
