@@ -88,7 +88,8 @@ class Course:
             self.files,
             self.plant,
             tuple(each for each in self.changesets if each.time_ns < end_ns),
-            tuple(each for each in self.events if each.at_ns < end_ns),
+            # The plant is a little ahead of the engine: what happens to it at the very end may count.
+            tuple(each for each in self.events if each.at_ns <= end_ns),
         )
 
     def begins(self, other: Course) -> bool:
@@ -122,7 +123,7 @@ class Shared:
     def watch(self, plan: BoutPlan, kicks_s: Sequence[float] = ()) -> Watched:
         """Return what `watch` does."""
         own, kicks = self._courses[_name(plan)], tuple(kicks_s)
-        # What is done to the leg while it is kicked is not compared.
+        # With kicks, which are not compared, only the whole bout is the same one.
         host = own if kicks else self._hosts[own]
         found = self._watched(host, kicks)
         if host == own or found.state == "complete":
