@@ -21,7 +21,8 @@ from nuc_engine.experiments.catalogue.speed import (
     level_bouts,
     median_error,
 )
-from nuc_engine.experiments.protocol import Finding, Trial
+from nuc_engine.experiments.protocol import Finding, Trial, Window
+from nuc_engine.experiments.trials import watch_plan
 from nuc_engine.locations import find_configuration
 from tests.analysis.synthetic import FWD, leg
 from tests.catalogue.seen import observe
@@ -119,6 +120,15 @@ def test_the_stance_agonist_of_each_pair_rises_more() -> None:
         assert rises[stance] > rises[swing] > 1
     for own in AGONISTS.values():
         assert list(own) == sorted(own)
+
+
+@pytest.mark.parametrize("tables", [AGONISTS, antagonist_levels()], ids=["row", "control"])
+def test_no_two_levels_are_the_same_bout(tables: dict[str, tuple[float, ...]]) -> None:
+    moved: set[bytes] = set()
+    for plan in level_bouts(tables):
+        short = replace(plan, duration_s=6.0, windows=(Window("stepping", 0.0, 6.0, "final", 1.0),))
+        moved.add(watch_plan(short, 20001).leg.module("FTi").angle_deg.tobytes())
+    assert len(moved) == 5
 
 
 def test_antagonists_rise_as_the_same_muscles_do_as_agonists() -> None:

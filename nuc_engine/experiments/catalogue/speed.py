@@ -94,11 +94,17 @@ def median_error(values: FloatArray) -> float:
 
 
 def antagonist_levels() -> dict[str, tuple[float, ...]]:
-    """Return the antagonists' activations raised by the factors by which those muscles' rise as agonists."""
-    return {
-        hdso: tuple(round(value * level / AGONISTS[agonist][0], 6) for level in AGONISTS[agonist])
-        for hdso, (value, agonist) in ANTAGONISTS.items()
-    }
+    """Return the antagonists' activations, raised in the end by the factors by which those muscles rise as agonists.
+
+    From level to level the factor is the same: with the agonists' own steps two levels would be one and the same bout,
+    since these activations are small and the servo takes whole ticks.
+    """
+    return {hdso: _raised(value, AGONISTS[agonist]) for hdso, (value, agonist) in ANTAGONISTS.items()}
+
+
+def _raised(value: float, as_agonist: Sequence[float]) -> tuple[float, ...]:
+    last = len(as_agonist) - 1
+    return tuple(round(value * (as_agonist[-1] / as_agonist[0]) ** (k / last), 6) for k in range(last + 1))
 
 
 def _durations(one: Observation) -> FloatArray:
@@ -168,8 +174,10 @@ EXPERIMENT_SPEED = Experiment(
             criterion_text=CRITERION_TEXT,
             criterion=criterion_speed,
             control=Control(
-                why="The same muscles are activated more by the same factors, but where they are antagonists: more"
-                " tone, which must not be found to make the leg faster and faster.",
+                why="The same muscles are activated more, in the end by the same factors, but where they are"
+                " antagonists: more tone, which must not be found to make the leg faster and faster. From level to"
+                " level they rise by one factor each, so that every level differs from the others in what the servos"
+                " are told.",
                 bouts=level_bouts(antagonist_levels()),
             ),
             picture=draw_figure_7_11,
