@@ -161,8 +161,8 @@ class Parser:
     def feed(self, data: bytes) -> list[tuple[int, Packet]]:
         """Return each packet that `data` completes, with the index in `data` of its last byte."""
         buffer = self._buffer
-        if not buffer and (whole := self._whole(data)) is not None:
-            return [(len(data) - 1, whole)]
+        if not buffer and (wholes := self._wholes(data)) is not None:
+            return wholes
         known = len(buffer)
         buffer += data
         self._find_headers()
@@ -187,10 +187,25 @@ class Parser:
         self._shorten(front)
         return packets
 
+    def _wholes(self, data: bytes) -> list[tuple[int, Packet]] | None:
+        """Return the packets that `data` is, nothing more and nothing less; None where that is not sure at once."""
+        packets: list[tuple[int, Packet]] = []
+        start, size = 0, len(data)
+        while start < size:
+            end = data.find(_HEADER, start + 1)
+            if end < 0:
+                end = size
+            whole = self._whole(data[start:end])
+            if whole is None:
+                return None
+            packets.append((end - 1, whole))
+            start = end
+        return packets
+
     def _whole(self, data: bytes) -> Packet | None:
-        """Return the packet that `data` is, nothing more and nothing less; None where that is not sure at once."""
+        """Return the packet that `data` is, in which no header is but at its begin; None where it is none."""
         size = len(data)
-        if size < _PREFIX + self._least or not data.startswith(_HEADER) or data.find(_HEADER, 1) >= 0:
+        if size < _PREFIX + self._least or not data.startswith(_HEADER):
             return None
         if data[5] | data[6] << 8 != size - _PREFIX or (self._status != (data[_PREFIX] == STATUS)):
             return None
