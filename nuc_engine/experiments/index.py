@@ -100,11 +100,16 @@ def _line(verdict: Verdict, row: RowVerdict, asked: Row | None) -> tuple[str, ..
 
 
 def _doubt(verdict: Verdict, row: RowVerdict, asked: Row | None) -> str:
-    """Say where a row is as seen by one set of seeds, and would not be by both."""
-    both = None if asked is None else together(asked, row, verdict)
-    if asked is None or both is None or not in_doubt(asked, row, verdict):
+    """Say where a row is as seen by one set of seeds, and would not be by both; and what it does not show."""
+    if asked is None:
         return ""
-    return f", but {both.count} of {both.of} with [other seeds](../replication.md)"
+    both = together(asked, row, verdict)
+    parts: list[str] = []
+    if both is not None and in_doubt(asked, row, verdict):
+        parts.append(f"{both.count} of {both.of} with [other seeds](../replication.md)")
+    if reserved := page.reservation(asked, row, verdict):
+        parts.append(reserved)
+    return f", but {'; '.join(parts)}" if parts else ""
 
 
 _INTRODUCTION = f"""\
@@ -124,7 +129,8 @@ repetition is kicked only when it does not come out without; kicks that were nee
 dissertation, those to begin apart from those in the end. Every row has a control in which its criterion has to fail; if
 it ever does not, the row is **no evidence**. Where the emulated leg does otherwise than the robot, the page says why,
 with experiments of its own. All rows were run once more with [other seeds](../replication.md). A row that is as seen,
-but not with those counted in, says so beside its verdict, and its page why.
+but not with those counted in, says so beside its verdict, and its page why. So does one that is as seen by its
+criterion, but in which not all is as in the dissertation.
 
 """.replace("%", " %")
 

@@ -44,7 +44,7 @@ def page(
     parts = [
         f"# {experiment.name}: {experiment.title}",
         f"Section {experiment.section} of Rutter (2010)." + (" [All experiments](../README.md)." if indexed else ""),
-        _headline(verdict, [row.name for row, seen in rows if in_doubt(row, seen, verdict)]),
+        _headline(verdict, [row.name for row, seen in rows if in_doubt(row, seen, verdict)], _reserved(rows, verdict)),
         table(_RESULT_HEAD, [result_cells(seen) for _, seen in rows]),
         f"## Hypothesis\n\n{experiment.hypothesis.strip()}",
         f"## Method\n\n{experiment.method.strip()}",
@@ -56,10 +56,11 @@ def page(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+_INTERVAL = f"{LEVEL:.0%} interval".replace("%", " %")
 _RESULT_HEAD = (
     "row",
     "as seen",
-    f"{LEVEL:.0%} interval".replace("%", " %"),
+    _INTERVAL,
     "not valid",
     "kicks needed",
     "kicks in the dissertation",
@@ -78,7 +79,7 @@ def result_cells(row: RowVerdict) -> tuple[str, ...]:
         besides(row.failed_starts, row.too_few) or "0",
         kicks_text(row),
         row.kicks_there,
-        f"{row.control.as_seen.count} of {len(row.control.trials)}",
+        f"{row.control.as_seen.count} of {len(row.control.trials)} ({interval(row.control.as_seen)})",
         f"**{row.word}**",
     )
 
@@ -131,7 +132,18 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
-def _headline(verdict: Verdict, doubtful: Sequence[str]) -> str:
+def reservation(row: Row, seen: RowVerdict, verdict: Verdict) -> str:
+    """Return what is to be said beside a row that is as seen on emulated legs; "" where there is nothing."""
+    return row.reservation if seen.word == "as seen" and verdict.bus == EMULATED else ""
+
+
+def _reserved(rows: Sequence[tuple[Row, RowVerdict]], verdict: Verdict) -> str:
+    """Say what rows that are as seen do not show."""
+    found = {row.name: text for row, seen in rows if (text := reservation(row, seen, verdict))}
+    return "; ".join(text if len(rows) == 1 else f"{name}: {text}" for name, text in found.items())
+
+
+def _headline(verdict: Verdict, doubtful: Sequence[str], reserved: str) -> str:
     if verdict.standing:
         why = verdict.standing[0].upper() + verdict.standing[1:]
         return f"**{why}.** What came out is shown, but it decides nothing."
@@ -141,7 +153,12 @@ def _headline(verdict: Verdict, doubtful: Sequence[str]) -> str:
         which = "" if len(doubtful) == len(verdict.rows) == 1 else f" ({', '.join(doubtful)})"
         return (
             f"**Verdict: as seen, but not firmly.** On {where} it comes out as in the dissertation with the seeds that"
-            f" decide. Together with those of a second run it would not{which}."
+            f" decide. Together with those of a second run it would not{which}." + (reserved and f" And: {reserved}.")
+        )
+    if words == {"as seen"} and reserved:
+        return (
+            f"**Verdict: as seen, with a reservation.** On {where} it meets the criterion, but not all is as in the"
+            f" dissertation: {reserved}. What stands under *to be noted* says more."
         )
     if words == {"as seen"}:
         return f"**Verdict: as seen.** On {where} it comes out as in the dissertation."
@@ -271,7 +288,10 @@ def _control_result(control: ControlVerdict) -> str:
         f"{_besides(control)}"
     )
     if control.failed:
-        return f"{text}: the criterion fails where it has to."
+        return (
+            f"{text}: the criterion fails where it has to. (The {_INTERVAL} of that share is"
+            f" {interval(control.as_seen)}.)"
+        )
     return f"{text}: **the control did not fail, so this row proves nothing.**"
 
 

@@ -181,7 +181,9 @@ class Row:
 
     `kicks_there` says what the dissertation reports of kicks. `explanation` and `probes` stand on the page when the
     emulated leg does otherwise: evidence, not excuse; the criterion stays. They stand there too when the row is as
-    seen, but not with the repetitions of `again` counted in. `remark` stands there in any case.
+    seen, but not with the repetitions of `again` counted in. `remark` stands there in any case. `reservation` says in
+    a few words what the criterion does not ask for and is not as the dissertation saw it; a row that is as seen is
+    so with this said beside it.
     `picture` draws over all repetitions, into an SVG file, beside the figures every row has of one bout.
     """
 
@@ -194,6 +196,7 @@ class Row:
     kicks_there: str = "none"
     explanation: str = ""
     remark: str = ""
+    reservation: str = ""
     probes: tuple[Probe, ...] = ()
     again: Again | None = None
     summary: Callable[[Sequence[Trial]], Mapping[str, float]] | None = None

@@ -89,6 +89,39 @@ def test_a_control_that_did_not_fail_is_told_loudly():
     assert "**Verdict: no evidence.**" in text
 
 
+def test_how_little_a_small_control_says_is_said():
+    few = {seed: tiny.trial(seed, "otherwise") for seed in range(2)}
+    text = page(*verdict_of(ROW, control=few))
+    assert "0 of 2 repetitions came out as seen: the criterion fails where it has to." in text
+    assert "(The 95 % interval of that share is 0 to 66 %.)" in text
+    assert "| 0 of 2 (0 to 66 %) |" in text
+
+
+def test_what_a_row_that_is_as_seen_does_not_show_stands_beside_its_verdict(tmp_path):
+    row = replace(ROW, reservation="it slows only")
+    experiment, verdict = verdict_of(row)
+    text = page(experiment, verdict)
+    assert "**Verdict: as seen, with a reservation.**" in text
+    assert "it slows only" in text
+    write_experiment(experiment, verdict, tmp_path / "T")
+    assert "**as seen**, but it slows only |" in write_index([experiment], tmp_path).read_text()
+    assert "second: it slows only" in page(*verdict_of(ROW, replace(row, name="second")))
+
+
+def test_a_reservation_is_no_matter_where_a_row_is_not_as_seen_or_another_leg_was_looked_at():
+    row = replace(ROW, reservation="it slows only")
+    assert "it slows only" not in page(*verdict_of(row, as_seen=10, otherwise=10))
+    experiment, verdict = verdict_of(row)
+    assert "it slows only" not in page(experiment, replace(verdict, bus="serial:/dev/x in real time"))
+
+
+def test_a_reservation_is_added_to_doubts():
+    row = replace(ROW, reservation="it slows only", again=Again(10, 20, 50001, FILES))
+    text = page(*verdict_of(row))
+    assert "**Verdict: as seen, but not firmly.**" in text
+    assert "And: it slows only." in text
+
+
 def test_tuning_seeds_say_so_on_the_page():
     experiment, verdict = verdict_of(ROW, seed=1000)
     text = page(experiment, verdict)
