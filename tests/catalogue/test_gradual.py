@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from nuc_engine.analysis.outcome import Outcome
+from nuc_engine.analysis.outcome import Outcome, SeenStep
+from nuc_engine.analysis.phases import Swing
 from nuc_engine.analysis.steps import Steps
-from nuc_engine.experiments.catalogue import gradual
+from nuc_engine.experiments.catalogue import caught, gradual
 from nuc_engine.experiments.catalogue.parts import BOUT, died_out_s, longest_pause_s
-from nuc_engine.experiments.protocol import Experiment, Finding
-from tests.catalogue.seen import every, observe, outcome, steps
+from nuc_engine.experiments.protocol import Experiment, Finding, Observation, Trial
+from tests.catalogue.seen import every, leg, observe, outcome, steps
 
 
 def judge(experiment: Experiment, found: Steps | None = None, control: bool = False, **kinds: str | Outcome) -> Finding:
@@ -40,6 +44,49 @@ def test_ga_begins_without_stepping_and_ends_in_itf(kind: str) -> None:
 def test_ga_is_not_seen_when_there_is_stepping_at_once(kind: str) -> None:
     assert not judge(GA, FWD="FWD", early=kind, final="ITF").ok
     assert not judge(GA, control=True, FWD="FWD", early=kind, final="ITF").ok
+
+
+def in_the_air(changes: Sequence[float], lift_off_s: float = 12.0, touch_down_s: float = 20.0) -> Observation:
+    """Ga with one long swing, in which ThC1 changes its action at these times."""
+    names = itertools.cycle(("TC1_retractionLEV", "TC1_protractionDEP"))
+    thc = list(zip([8.0, *changes], names, strict=False))
+    found = replace(steps(), swings=(Swing(8.0, 8.4, 2.0), Swing(lift_off_s, touch_down_s, 2.0)))
+    plan = GA.rows[0].bouts[0]
+    return observe(plan, {"FWD": "FWD", "final": "ITF"}, tracks=leg(45.0, {"ThC": thc}), found=found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "longest_s"), [((), 8.0), ((11.0, 13.0), 7.0), ((12.5, 13.0, 18.0, 18.5), 5.0), ((16.0,), 4.0)]
+)
+def test_a_leg_is_caught_in_the_air_while_thc1_keeps_its_action(changes: Sequence[float], longest_s: float) -> None:
+    numbers = GA.rows[0].criterion({BOUT: in_the_air(changes)}).numbers
+    assert numbers[caught.CAUGHT] == pytest.approx(longest_s, abs=0.03)
+    assert numbers["longest time without a stance (s)"] == pytest.approx(8.0)
+
+
+def test_what_was_before_the_change_is_not_counted() -> None:
+    seen = in_the_air((), lift_off_s=6.0, touch_down_s=11.0)
+    assert caught.longest_caught_s(seen, 10.0) == pytest.approx(1.0)
+    assert caught.longest_in_air_s(seen, 10.0) == pytest.approx(1.0)
+
+
+def test_those_that_are_caught_are_counted() -> None:
+    trials = [Trial(k, "as seen", (), {caught.CAUGHT: time}, {}, 0, {}) for k, time in enumerate((0.4, 4.0, 4.1, 16.0))]
+    assert list(caught.counted(trials).values()) == [2, 4]
+    assert GA.rows[0].summary is caught.counted
+
+
+def test_a_turn_begins_with_the_first_of_the_steps_that_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = in_the_air(())
+
+    def begins(*kinds: tuple[float, float, str]) -> float:
+        monkeypatch.setattr(caught, "step_kinds", lambda *_: tuple(SeenStep(*each) for each in kinds))
+        return caught.begins_s(seen, "ITF", 10.0, 45.0)
+
+    assert begins((10, 11, "ITF"), (11, 12, "FWD"), (12, 12.7, "ITF"), (12.7, 13.4, "ITF")) == 12
+    # A step that lasts as long as a leg is caught in the air is no walking.
+    assert begins((10, 22, "ITF"), (22, 22.7, "ITF")) == 22
+    assert math.isnan(begins((10, 11, "ITF"), (11, 12, "")))
 
 
 def test_gb_allows_a_rough_patch_of_four_seconds() -> None:

@@ -8,6 +8,7 @@
     muscles       muscles-sideways, muscles-forward: muscle models of the tibia
     unloading     dropout, magnet: the predictions about unloading in stance
     parts         what criteria have in common
+    caught        a leg that is caught in the air
     pictures      figures over all repetitions
     explanations  why a row comes out otherwise
     evidence      the experiments that bear it out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from nuc_engine.analysis.outcome import step_kinds
+from nuc_engine.experiments.catalogue import caught
 from nuc_engine.experiments.catalogue.parts import (
     BOUT,
     PAUSE_S,
@@ -42,7 +43,13 @@ USELESS = 0.5
 def criterion_ga(seen: Observations) -> Finding:
     """FWD, no stepping in the first half of the gradual change, ITF in the end."""
     one = seen[BOUT]
-    numbers = {"final step period (s)": period_s(one, "final")}
+    change_s, end_s = window(one.plan, "FWD").end_s, window(one.plan, "final").end_s
+    numbers = {
+        caught.CAUGHT: caught.longest_caught_s(one, change_s),
+        "longest time without a stance (s)": caught.longest_in_air_s(one, change_s),
+        "ITF begins (s)": caught.begins_s(one, "ITF", change_s, end_s),
+        "final step period (s)": period_s(one, "final"),
+    }
     return judged(not_started([one], "FWD"), stepping(one, "early"), numbers, unlike(one, "final", "ITF"))
 
 
@@ -193,6 +200,9 @@ EXPERIMENT_GA = _g(
             ),
         ),
         kicks_there="one repetition needed one to begin ITF",
+        reservation="mostly the leg is caught in the air, and does not get out by the change of thresholds",
+        remark=caught.TEXT,
+        summary=caught.counted,
     ),
 )
 
