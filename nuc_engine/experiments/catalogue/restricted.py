@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import cmath
+import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
+from nuc_engine.analysis.phases import angle_minima
+from nuc_engine.analysis.rhythm import rhythm
+from nuc_engine.analysis.tracks import FloatArray, Role
 from nuc_engine.experiments.catalogue.parts import (
     BOUT,
     Reasons,
@@ -11,6 +19,7 @@ from nuc_engine.experiments.catalogue.parts import (
     not_started,
     period_s,
     unlike,
+    window,
     windows_of,
 )
 from nuc_engine.experiments.protocol import (
@@ -63,6 +72,8 @@ def criterion_disconnect(seen: Observations) -> Finding:
     one = seen[BOUT]
     kicks = float(sum(time >= RECONNECTED_S for time in one.kicks_s))
     numbers = {"trapped until kicked (share)": float(kicks > 0), "kicks after the leg was put together": kicks}
+    for name in (windows_of(one.plan, "before")[0], "apart"):
+        numbers |= _together(one, name)
     return judged(not_started([one], "sideways"), _same_pattern(one), numbers, unlike(one, "final", "sideways"))
 
 
@@ -73,6 +84,42 @@ def _same_pattern(one: Observation) -> Reasons:
     if goes_on and abs(apart.cycle_s - before.cycle_s) < SAME_CYCLE * before.cycle_s:
         return (f"apart: {apart.kind} with cycles of {apart.cycle_s:.2f} s, much as before ({before.cycle_s:.2f} s)",)
     return ()
+
+
+def _together(one: Observation, name: str) -> dict[str, float]:
+    """Return, for a window, FTi's cycle and its variation, and the phase that CTr's minima have in it."""
+    stretch = window(one.plan, name)
+    begin, end = stretch.begin_s + stretch.settle_s, stretch.end_s
+    cycle = rhythm(one.leg, one.leg.module("FTi"), begin, end, DEFAULT_CRITERIA)
+    phase, strength = phase_of(_minima(one, "CTr", begin, end), _minima(one, "FTi", begin, end))
+    return {
+        f"{name}: FTi cycle (s)": cycle.period_s,
+        f"{name}: variation of the FTi cycle (sd/mean)": cycle.period_cv,
+        f"{name}: phase of the smallest CTr angle in the FTi cycle (0 to 1)": phase,
+        f"{name}: strength of this phase (0: none, 1: always the same)": strength,
+    }
+
+
+def _minima(one: Observation, role: Role, begin_s: float, end_s: float) -> FloatArray:
+    inside = slice(*np.searchsorted(one.leg.t_sensor_s, (begin_s, end_s)))
+    return angle_minima(one.leg.t_sensor_s[inside], one.leg.module(role).angle_deg[inside], DEFAULT_CRITERIA)
+
+
+def phase_of(events_s: FloatArray, marks_s: FloatArray) -> tuple[float, float]:
+    """Return the mean phase (0 to 1) of events between the marks of a cycle, and how alike the phases are.
+
+    This is the length of the mean of unit vectors (vector strength). Events outside the marks are left out; both are
+    nan without any.
+    """
+    if marks_s.size < 2:
+        return math.nan, math.nan
+    inside = events_s[(events_s >= marks_s[0]) & (events_s < marks_s[-1])]
+    if not inside.size:
+        return math.nan, math.nan
+    at = np.searchsorted(marks_s, inside, side="right") - 1
+    phases = (inside - marks_s[at]) / np.diff(marks_s)[at]
+    mean = complex(np.exp(2j * np.pi * phases).mean())
+    return cmath.phase(mean) / (2 * math.pi) % 1.0, abs(mean)
 
 
 def _stepping(label: str, script: str | None = None, height_cm: float = LOWEST_CM, **pose: float) -> BoutPlan:
@@ -188,6 +235,17 @@ def _disconnect(script: str | None) -> tuple[BoutPlan]:
     )
 
 
+_IN_PHASE = """\
+In the hand the joints do not come to rest. They go on cycling in the air, more slowly and less regularly, and they stay
+in phase: the femur turns back upward in the same part of the tibia's cycle each time, a little later in it than on the
+ground (*apart* and *whole* in the table). Where they cycle, the criterion sees the duration alone, and the leg of its
+control is whole. What it shows is that the cycle slows; that the pattern breaks, it does not.
+What the hypothesis says a central pattern generator could do, these joints do without one. CTr goes over to levation
+and to depression by the angle of FTi (HDSO 103 and 105), and motor and sensor of FTi go on in the hand. FTi flexes and
+extends by the load signal of CTr as well. That is the current of its motor, which has spikes when the joint reverses,
+whether the leg is attached or not. So the loop through sensors and rules is closed without the ground.
+The robot's joints came to rest on plateaus (Figure 7-3), and were sometimes trapped there; this leg was not."""
+
 EXPERIMENT_DISCONNECT = Experiment(
     name="disconnect",
     section="7.1.1",
@@ -212,10 +270,8 @@ coxa-trochanter joint is taken off by hand; what was taken off stays in the hand
             " 70 s, together again, it steps sideways, if need be after a kick at 40 s or two, at 40"
             " and 46 s; then it counts as trapped.",
             criterion=criterion_disconnect,
-            remark="In the hand the joints do not come to rest. They go on cycling in the air, with cycles of another"
-            " duration: the load signal is the motor's current, which has spikes when the joint reverses, whether"
-            " the leg is attached or not. The robot's joints came to rest on plateaus (Figure 7-3), and were"
-            " sometimes trapped there; this leg was not.",
+            reservation="the pattern slows, but the joints go on in phase",
+            remark=_IN_PHASE,
             control=Control(
                 why="The same bout with the leg left whole: the pattern goes on, and must be seen to.",
                 bouts=_disconnect(None),
