@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from nuc_engine.experiments.catalogue.gains import EVALUATED, median_interval, pooled, sign_test
 from nuc_engine.experiments.catalogue.parts import BOUT
 from nuc_engine.experiments.catalogue.unloading import (
     EXPERIMENT_MAGNET,
@@ -16,8 +17,6 @@ from nuc_engine.experiments.catalogue.unloading import (
     Schedule,
     criterion,
     gains,
-    pooled,
-    sign_test,
     stances,
     unaided,
 )
@@ -210,13 +209,40 @@ def test_the_sign_test_is_binomial() -> None:
     assert sign_test(9, 1) == sign_test(1, 9) == pytest.approx(2 * 11 / 1024)
 
 
+NAME = "CTr levation: sooner by (s)"
+
+
+def repetitions(*gains_s: tuple[float, ...]) -> list[Trial]:
+    return [Trial(seed, "otherwise", (), {EVALUATED: 0.025}, {NAME: own}, 0, {}) for seed, own in enumerate(gains_s)]
+
+
 def test_gains_of_all_repetitions_are_pooled() -> None:
-    name = "CTr levation: sooner by (s)"
-    trials = [Trial(seed, "as seen", (), {}, {name: own}, 0, {}) for seed, own in enumerate(((0.1, 0.2), (0.3, -0.1)))]
-    numbers = pooled(trials)
-    assert numbers["CTr levation: share sooner"] == 0.75
+    numbers = pooled([*repetitions((0.1, 0.2), (0.3, -0.1)), Trial(9, "otherwise", (), {}, {}, 0, {})])
+    assert numbers["CTr levation: share of disturbances with a gain"] == 0.75
     assert numbers["CTr levation: median gain of all disturbances (s)"] == pytest.approx(0.15)
-    assert numbers["CTr levation: sign test p"] == sign_test(3, 1)
+    assert numbers["noise level: time between evaluations of the rules (s)"] == 0.025
+    assert judge(FWD, walk()).numbers[EVALUATED] == pytest.approx(0.025)
+    assert pooled([Trial(1, "aborted", (), {}, {}, 0, {})]) == {}
+
+
+def test_a_repetition_counts_once_in_the_sign_test_however_many_disturbances_it_has() -> None:
+    numbers = pooled(repetitions(*[(0.1,) * 20] * 5, (-0.1,), (-0.2, 0.1, -0.3), (0.0,)))
+    assert numbers["CTr levation: repetitions that are sooner in the median"] == 5
+    assert numbers["CTr levation: repetitions that are later"] == 2
+    assert numbers["CTr levation: sign test over repetitions, p"] == sign_test(5, 2)
+
+
+def test_the_interval_of_the_median_is_over_repetitions() -> None:
+    rng = np.random.default_rng(3)
+    legs = [tuple(rng.normal(own, 0.001, 20).tolist()) for own in rng.normal(0.05, 0.02, 20)]
+    low, high = median_interval(legs)
+    # Legs differ by 0.02 s: 20 of them tell their median to about 0.005 s, 400 disturbances by themselves to 0.001.
+    assert low < 0.05 < high
+    assert 0.01 < high - low < 0.04
+    assert median_interval([(0.1, 0.1), (0.1,)]) == (0.1, 0.1)
+    numbers = pooled(repetitions(*legs))
+    assert numbers["CTr levation: low end of its 95 % interval (s)"] == low
+    assert numbers["CTr levation: high end of its 95 % interval (s)"] == high
 
 
 def test_an_action_before_thc1_lets_go_is_told_from_one_after_it() -> None:

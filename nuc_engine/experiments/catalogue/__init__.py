@@ -9,6 +9,7 @@
     unloading     dropout, magnet: the predictions about unloading in stance
     parts         what criteria have in common
     caught        a leg that is caught in the air
+    gains         what unloading gained, over all repetitions
     pictures      figures over all repetitions
     explanations  why a row comes out otherwise
     evidence      the experiments that bear it out

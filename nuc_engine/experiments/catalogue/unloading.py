@@ -22,6 +22,7 @@ from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.phases import runs
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import LegTracks, ModuleTrack, Role
+from nuc_engine.experiments.catalogue.gains import EVALUATED, pooled
 from nuc_engine.experiments.catalogue.parts import (
     BOUT,
     Reasons,
@@ -37,7 +38,6 @@ from nuc_engine.experiments.protocol import (
     Observation,
     Observations,
     Row,
-    Trial,
     Window,
 )
 
@@ -237,7 +237,7 @@ def criterion(kind: str, schedule: Schedule, seen: Observations) -> Finding:
     one = seen[BOUT]
     before = not_started([one], kind)
     few: Reasons = ()
-    numbers: dict[str, float] = {}
+    numbers: dict[str, float] = {EVALUATED: float(np.median(np.diff(one.leg.t_state_s)))}
     samples: dict[str, tuple[float, ...]] = {}
     against: Reasons = ()
     for predicted in PREDICTED[kind]:
@@ -258,26 +258,6 @@ def criterion(kind: str, schedule: Schedule, seen: Observations) -> Finding:
     return Finding(
         not (before or few or against), before or few or against, numbers, samples, started=not before, enough=not few
     )
-
-
-def pooled(trials: Sequence[Trial]) -> dict[str, float]:
-    """Return, over all repetitions together, share and median of the gains, and the p of a sign test (two-sided)."""
-    numbers: dict[str, float] = {}
-    for name in dict.fromkeys(name for trial in trials for name in trial.samples):
-        values = [value for trial in trials for value in trial.samples.get(name, ())]
-        sooner, later = sum(value > 0 for value in values), sum(value < 0 for value in values)
-        action = name.partition(":")[0]
-        numbers[f"{action}: median gain of all disturbances (s)"] = median(values)
-        numbers[f"{action}: share sooner"] = sooner / len(values)
-        numbers[f"{action}: sign test p"] = sign_test(sooner, later)
-    return numbers
-
-
-def sign_test(more: int, less: int) -> float:
-    """Return the two-sided p of so many differences of one sign and so many of the other, ties left out."""
-    total = more + less
-    tail = sum(math.comb(total, k) for k in range(min(more, less) + 1)) / 2**total
-    return min(1.0, 2 * tail)
 
 
 _TEXT = (
@@ -325,6 +305,12 @@ def _row(kind: str, schedule: Schedule, script: str, control_script: str | None,
     )
 
 
+_STATISTICS = """\
+A gain is by how much sooner an action came. Gains of one leg belong together, and an action comes only when the rules
+are evaluated. So the median gain over all repetitions stands there with the interval of a bootstrap over whole
+repetitions and, as its noise level, the time between two evaluations; and the sign test is over the medians of
+repetitions, each counting once."""
+
 _HYPOTHESIS = """\
 The event-space diagrams of the three behaviours say which actions the loss of load brings about. If sensors couple
 the joints in this way, a leg that is unloaded in the middle of stance should go over to its swing early: in
@@ -343,7 +329,9 @@ The leg steps in one of the three behaviours. From 20 s on the ground is taken a
 intervals of 6 to 6.7 s, in ITB 32 times at intervals of 4 to 4.7 s, since its stance is short. Times are fixed, so the
 phase of the step is left to chance; those that fall into stance are judged. 1.2 and 2 s after the ground went the leg
 is kicked, so that one that got stuck steps again. Undisturbed stances are those from 13 s to the first disturbance,
-and before each of the others those that begin at least 3.5 s (2.8 s in ITB) after the one before.""",
+and before each of the others those that begin at least 3.5 s (2.8 s in ITB) after the one before.
+"""
+    + _STATISTICS,
     rows=tuple(
         _row(
             kind,
@@ -366,7 +354,9 @@ EXPERIMENT_MAGNET = Experiment(
     method="""\
 As in the experiment with the ground, and at the same instants, but the ground stays: the foot is pulled upward for
 0.4 s with 1.5 N, as by a magnet above it (it presses with about 2 N in stance). The leg is kicked 1.2 and 2 s after
-it, as there. This changes the load without the foot having to lose contact.""",
+it, as there. This changes the load without the foot having to lose contact.
+"""
+    + _STATISTICS,
     rows=tuple(
         _row(
             kind,
