@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 from drivers.errors import PortError
@@ -170,15 +170,8 @@ def mix(data: bytes, start_ns: int, others: Underway, baud: int) -> tuple[bytes,
     return bytes(mixed), later
 
 
-Tell = Callable[[bytes, int], tuple[int, int, int] | None]
-"""Takes a request and when its first bit starts; returns the two bytes of the reply and when it starts, unsent.
-
-None, and nothing was done, for what is no plain exchange with one servo that is well.
-"""
-
-
 class WireEnd(Protocol):
-    """What hangs on the far end of an in-process port: an emulated bus. It may have a `tell` (`Tell`) too."""
+    """What hangs on the far end of an in-process port: an emulated bus."""
 
     def connect(self, line: PacedLine) -> None:
         """Send replies into `line` from now on."""
@@ -192,13 +185,12 @@ class WireEnd(Protocol):
 class InProcessPort(PacedLine):
     """The host's end of a line whose other end is an emulator in this process (a `drivers.port.Port`)."""
 
-    __slots__ = ("_closed", "_end", "_tell")
+    __slots__ = ("_closed", "_end")
 
     def __init__(self, end: WireEnd, baud: int) -> None:
         """Connect `end` to this port at `baud` bit/s."""
         super().__init__(baud)
         self._end = end
-        self._tell: Tell | None = getattr(end, "tell", None)
         self._closed = False
         end.connect(self)
 
@@ -217,14 +209,6 @@ class InProcessPort(PacedLine):
         if self._closed:
             raise PortError("write on a closed in-process port: open the bus again")
         self._end.receive(data, now_ns)
-
-    def teller(self) -> Tell | None:
-        """Return what tells replies ahead of time, for requests on this line while it is silent; None: write and read.
-
-        What is told is not on the line: it is the same exchange to the bit, only shorter. A reply that the caller must
-        not know yet goes on the line by `deliver`, before anything else is asked.
-        """
-        return None if self._chunk or self._closed else self._tell
 
     def filenos(self) -> tuple[int, ...]:
         """Return nothing: there is no descriptor to wait for, `ready_ns` knows."""

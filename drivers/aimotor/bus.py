@@ -28,7 +28,6 @@ from drivers.aimotor.readings import Readings
 from drivers.aimotor.table import DEFAULT_BAUD, DEFAULT_TIMEOUT_NS, MOST_10BIT, TICK_DEG, V_MAX_DEG_S
 from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import BusError, BusUrlError, FrameError
-from drivers.inprocess import InProcessPort
 from drivers.port import NEVER, Port
 from drivers.servo import ReplyStatus, ServoAddress
 
@@ -51,8 +50,8 @@ class AiMotorBus(Exchanges):
     """
 
     __slots__ = (
-        "_by_level", "_in_process", "_level", "_most", "_n", "_passives", "_send", "_sync", "_ten_bit", "current_raw",
-        "misses", "position_raw", "refusals", "servos", "stamp_ns", "status",
+        "_by_level", "_level", "_most", "_n", "_passives", "_send", "_sync", "_ten_bit", "current_raw", "misses",
+        "position_raw", "refusals", "servos", "stamp_ns", "status",
     )  # fmt: skip
 
     def __init__(
@@ -89,8 +88,6 @@ class AiMotorBus(Exchanges):
         self._ten_bit = TenBitForm(check_models(self.servos, wck=True)) if ten_bit else None
         self._most = MOST_10BIT if ten_bit else MAX_RAW
         self._ten_bits = ten_bit
-        # A line in this process tells a reply as soon as the request is made.
-        self._in_process = port if isinstance(port, InProcessPort) else None
         self._pipe = Pipeline(port, readings, baud, timeout_ns) if pipeline else None
         self._by_level: dict[int, tuple[tuple[bytes, ...], ...]] = {}
         self.set_level(DEFAULT_LEVEL)
@@ -198,21 +195,15 @@ class AiMotorBus(Exchanges):
         requests, positions, currents = self._requests, self.position_raw, self.current_raw
         stamps, status, reachable = self.stamp_ns, self.status, self._readings.reachable
         first_ns, shortest_ns, timeout_ns, count = self._first_ns, self._wire_ns, self._timeout_ns, self._n
-        byte_ns, reply_ns, line = self._byte_ns, self._reply_ns, self._in_process
         k, sent_ns, wake_ns = self._k, self._sent_ns, self.wake_ns
-        tell, told = None, None
         while wake_ns <= horizon_ns and wake_ns - sent_ns >= shortest_ns:
-            if told is None:
-                data = read(wake_ns)
-                if len(data) != REPLY_BYTES or HEADER in data:
-                    self._heard, self._heard_ns = data, wake_ns if data else self._heard_ns
-                    break
-                current, position = data
-                tell = None if line is None else line.teller()
-            else:
-                current, position, _ = told
+            data = read(wake_ns)
+            if len(data) != REPLY_BYTES or HEADER in data:
+                self._heard, self._heard_ns = data, wake_ns if data else self._heard_ns
+                break
+            current, position = data
             if not -2 < position - positions[k] < 2 and not reachable(k, position, wake_ns):
-                self._heard, self._heard_ns = bytes((current, position)), wake_ns
+                self._heard, self._heard_ns = data, wake_ns
                 break
             positions[k] = position
             currents[k] = current
@@ -224,17 +215,9 @@ class AiMotorBus(Exchanges):
                 self._finish(wake_ns)
                 return wake_ns
             self._sent_ns = sent_ns = wake_ns
-            told = None if tell is None else tell(requests[k], sent_ns)
-            if told is None:
-                write(requests[k], sent_ns)
-                ready = ready_ns(REPLY_BYTES)
-                early = ready_ns(1)
-            else:
-                early = told[2] + byte_ns
-                ready = told[2] + reply_ns
-            if early - sent_ns < first_ns or ready - sent_ns > timeout_ns or ready > horizon_ns:
-                if line is not None and told is not None:
-                    line.deliver(bytes(told[:REPLY_BYTES]), told[2])
+            write(requests[k], sent_ns)
+            ready = ready_ns(REPLY_BYTES)
+            if ready_ns(1) - sent_ns < first_ns or ready - sent_ns > timeout_ns:
                 self._plan_wake()
                 break
             self.wake_ns = wake_ns = ready

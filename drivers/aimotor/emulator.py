@@ -141,25 +141,10 @@ class AiMotorEmulator:
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take request bytes whose first bit starts at `now_ns`, or when the line is free. Raises `PlantFault`."""
-        early = now_ns < self._answered_ns
-        told = self.tell(data, now_ns)
-        if told is None:
-            self._receive_any(data, now_ns)
-            return
-        current, position, start_ns = told
-        if early:
-            self._talk_over(bytes((current, position)), start_ns)
-        else:
-            self._deliver(bytes((current, position)), start_ns)
-
-    def tell(self, data: bytes, now_ns: int) -> tuple[int, int, int] | None:
-        """Do what `receive` does with a whole request that is known; return the reply's bytes and when it starts.
-
-        None, and nothing was done, for any other one. Raises `PlantFault`.
-        """
         frame = self._quick.get(data)
         if frame is None:
-            return None
+            self._receive_any(data, now_ns)
+            return
         free_ns = self._rx_free_ns
         self._rx_free_ns = heard_ns = (now_ns if now_ns > free_ns else free_ns) + self._request_ns
         servo, goal_deg, level = frame
@@ -177,8 +162,11 @@ class AiMotorEmulator:
         start_ns = heard_ns + self._turnaround_ns
         if self._jitter_ns:
             start_ns += self._jitter()
+        if now_ns < self._answered_ns:
+            self._talk_over(bytes((current, position)), start_ns)
+        else:
+            self._deliver(bytes((current, position)), start_ns)
         self._answered_ns = start_ns + self._reply_ns
-        return current, position, start_ns
 
     def set_faults(self, faults: LineFaults) -> None:
         """Let the line fail like this from now on. Raises `BusError` without a generator to draw from."""
