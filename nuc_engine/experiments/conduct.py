@@ -223,15 +223,17 @@ def _with_drawings(judged: Judged, drawn: Mapping[tuple[str, str, str], tuple[Fi
 
 def _share_equal(drawn: dict[tuple[str, str], tuple[Figure, ...]], folder: Path) -> None:
     """Keep one file of those that are equal: rows of an experiment may have the same bouts."""
-    kept: dict[bytes, str] = {}
+    kept: dict[bytes, tuple[str, str]] = {}
     for key, own in drawn.items():
         figures: list[Figure] = []
         for figure in own:
             path = folder / figure.file
-            file = kept.setdefault(path.read_bytes(), figure.file)
-            if file != figure.file:
-                path.unlink()
-            figures.append(replace(figure, file=file))
+            file, owner = kept.setdefault(path.read_bytes(), (figure.file, key[1]))
+            if file == figure.file:
+                figures.append(figure)
+                continue
+            path.unlink()
+            figures.append(Figure(file, f"As in row {owner}, with the same bout: {figure.caption}"))
         drawn[key] = tuple(figures)
 
 

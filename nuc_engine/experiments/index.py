@@ -160,6 +160,7 @@ Beside each page stands its verdict for machines. Numbers have six digits; null 
 | `rows[].outcomes` | bout, window, what the leg did in it, in how many repetitions |
 | `rows[].control` | `why` it has to fail, `as_seen` as above, `failed`: whether it did, its own `trials` |
 | `rows[].trials` | `seed`, `state`, `reasons`, `numbers`, `kicks`, `start_kicks`, `kicked_s`, `outcomes` of each |
+| `rows[].same` | an earlier `row` that is the same bout, to the last sample, in `count` `of` repetitions |
 | `rows[].figures` | `file` and `caption` of each picture |
 | `rows[].evidence` | why: the `quantity` that was varied, `as_is`, `repetitions`, `seed`, `figures`, `levels` |
 | `rows[].evidence[].levels` | `label`, `value`, how many `started`, `numbers` (`middle`: median, of shares mean) |

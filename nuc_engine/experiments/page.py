@@ -16,6 +16,7 @@ from nuc_engine.experiments.verdict import (
     EvidenceNumber,
     Kicks,
     RowVerdict,
+    Same,
     Share,
     Spread,
     Verdict,
@@ -208,6 +209,7 @@ def _row(row: Row, seen: RowVerdict, verdict: Verdict, root: str | None, *, alon
     yield f"{level} Criterion\n\n{row.criterion_text.strip()}"
     yield f"{level} Control\n\n{row.control.why.strip()} {_control_result(seen.control)}"
     yield f"{level} Result\n\n{_result(seen)}"
+    yield "\n\n".join(_the_same(same) for same in seen.same)
     yield _again(row, seen, verdict, root)
     if seen.numbers:
         yield table(
@@ -309,6 +311,21 @@ def _result(seen: RowVerdict) -> str:
         f"{_besides(seen)}."
     )
     return f"{text} Kicks that those needed: {kicks_text(seen)}; in the dissertation: {seen.kicks_there.rstrip('.')}."
+
+
+def _the_same(same: Same) -> str:
+    """Say how much of a row is no evidence beside another one."""
+    if same.count == same.of:
+        return (
+            f"In all {same.of} repetitions these bouts are the same as in row *{same.row}*: to the last sample, the leg"
+            " felt and did the same. So this row is no evidence beside that one; it shows that what differs between"
+            " them is not used here."
+        )
+    return (
+        f"In {same.count} of {same.of} repetitions these bouts are the same as in row *{same.row}*: to the last sample,"
+        " the leg felt and did the same. There what differs between both rows is not used, and this row is no evidence"
+        " beside that one."
+    )
 
 
 def _spread(name: str, spread: Spread) -> tuple[str, ...]:

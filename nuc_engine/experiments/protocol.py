@@ -109,7 +109,8 @@ class Trial:
     """One repetition, judged. `kicks` were given because needed, `start_kicks` of them to make the leg begin.
 
     `outcomes` are by bout label and window name; `kicked_s` are the instants of the kicks by bout label, for bouts that
-    got any.
+    got any. `moved` stands for what the leg felt and did in all its bouts: the same only where that is the same
+    throughout.
     """
 
     seed: int
@@ -121,6 +122,7 @@ class Trial:
     outcomes: Mapping[str, Mapping[str, str]]
     kicked_s: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
     start_kicks: int = 0
+    moved: str = ""
 
 
 @dataclass(frozen=True, slots=True)

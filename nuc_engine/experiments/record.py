@@ -11,13 +11,17 @@ from types import MappingProxyType
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from nuc_engine.experiments.protocol import Row, Trial
-from nuc_engine.experiments.verdict import ControlVerdict, Share, Verdict, in_doubt, together
+from nuc_engine.experiments.verdict import ControlVerdict, RowVerdict, Share, Verdict, in_doubt, together
 
 FILE = "verdict.json"
 FORMAT = 2
 _DIGITS = 6
 _DERIVED: Mapping[type, tuple[str, ...]] = MappingProxyType({Share: ("value",), ControlVerdict: ("failed",)})
 """What is written beside the fields, for readers that do not want to compute it."""
+_LEFT_OUT = ("samples", "moved")
+"""What is known of a repetition only while it is judged."""
+_MAY_LACK = frozenset({(Trial, "moved"), (RowVerdict, "same")})
+"""What is not written, or was not at first, and has a value all the same."""
 
 
 class RecordError(Exception):
@@ -69,7 +73,7 @@ def read_verdict(folder: Path) -> Verdict | None:
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
-        left_out = ("samples",) if isinstance(value, Trial) else ()
+        left_out = _LEFT_OUT if isinstance(value, Trial) else ()
         derived = _DERIVED.get(type(value), ())
         return {name: _plain(getattr(value, name)) for name in (*names, *derived) if name not in left_out}
     if isinstance(value, Mapping):
@@ -104,7 +108,8 @@ def _read_fields(kind: type, value: Any) -> Any:
     hints = get_type_hints(kind)
     given = _expect(dict, value)
     names = [field.name for field in dataclasses.fields(kind)]
-    return kind(**{name: {} if name == "samples" else _read(hints[name], given[name]) for name in names})
+    there = [name for name in names if name in given or (kind, name) not in _MAY_LACK]
+    return kind(**{name: {} if name == "samples" else _read(hints[name], given[name]) for name in there})
 
 
 def _expect(kind: type, value: Any) -> Any:

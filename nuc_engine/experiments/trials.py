@@ -6,6 +6,7 @@ it is as if the leg had been kicked in time; and no bout has to know of the deci
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -212,7 +213,19 @@ def trial_of(seed: int, seen: Mapping[str, Observation], finding: Finding | str)
         outcomes=_outcomes(seen),
         kicked_s=kicked,
         start_kicks=sum(map(_start_kicks, seen.values())),
+        moved=_moved(seen),
     )
+
+
+def _moved(seen: Mapping[str, Observation]) -> str:
+    """Return a digest of angles, loads and actions of all bouts, with their times."""
+    digest = hashlib.blake2b(digest_size=16)
+    for one in seen.values():
+        for module in one.leg.modules:
+            for values in (module.angle_deg, module.load, module.action):
+                digest.update(b"-" if values is None else values.tobytes())
+        digest.update(one.leg.t_sensor_s.tobytes() + one.leg.t_state_s.tobytes())
+    return digest.hexdigest()
 
 
 def _start_kicks(one: Observation) -> int:

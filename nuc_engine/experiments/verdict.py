@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Literal
 
@@ -133,11 +133,21 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Same:
+    """In `count` of `of` repetitions, those that both rows have, the leg felt and did the same as in another row."""
+
+    row: str
+    count: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class RowVerdict:
     """One line of the result table. `trials` are in the order of their seeds.
 
     `start_kicks` were needed before what is studied began, `kicks` in the end of it. `evidence` is there when the row
-    came out otherwise, or as seen by one set of seeds only.
+    came out otherwise, or as seen by one set of seeds only. `same` names rows before it that are the same in some or
+    all repetitions: there it is no evidence of its own.
     """
 
     name: str
@@ -157,6 +167,7 @@ class RowVerdict:
     trials: tuple[Trial, ...]
     figures: tuple[Figure, ...] = field(default=())
     evidence: tuple[Evidence, ...] = field(default=())
+    same: tuple[Same, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +211,25 @@ def judge_rows(
         bus=bus,
         standing=standing(repetitions, seed if bus == EMULATED else TUNING_SEEDS_END),
         rows=tuple(
-            judge_row(each.row, _by_seed(each.trials), _by_seed(each.control), repetitions) for each in collected
+            replace(
+                judge_row(each.row, _by_seed(each.trials), _by_seed(each.control), repetitions),
+                same=_same(each, collected[:k]),
+            )
+            for k, each in enumerate(collected)
         ),
         sources=sources,
     )
+
+
+def _same(own: Collected, others: Sequence[Collected]) -> tuple[Same, ...]:
+    """Compare a row with those before it, by the repetitions with the same seeds that neither lacks nor broke off."""
+    found: list[Same] = []
+    for other in others:
+        pairs = [(trial, other.trials[seed]) for seed, trial in own.trials.items() if seed in other.trials]
+        pairs = [pair for pair in pairs if all(trial.state != "aborted" and trial.moved for trial in pair)]
+        if count := sum(one.moved == another.moved for one, another in pairs):
+            found.append(Same(other.row.name, count, len(pairs)))
+    return tuple(found)
 
 
 def judge_row(row: Row, trials: Sequence[Trial], control: Sequence[Trial], asked: int = 1) -> RowVerdict:

@@ -12,7 +12,7 @@ from nuc_engine.experiments.page import measured, number, page, table
 from nuc_engine.experiments.protocol import Again, BoutPlan, Control, Window
 from nuc_engine.experiments.record import read_verdict
 from nuc_engine.experiments.sources import Sources, file_names
-from nuc_engine.experiments.verdict import Figure, Spread, judge_rows
+from nuc_engine.experiments.verdict import Figure, Same, Spread, judge_rows
 from tests.experiments import tiny
 
 ROW = tiny.row(
@@ -120,6 +120,18 @@ def test_a_reservation_is_added_to_doubts():
     text = page(*verdict_of(row))
     assert "**Verdict: as seen, but not firmly.**" in text
     assert "And: it slows only." in text
+
+
+def test_a_row_that_is_another_one_again_is_said_to_be_no_evidence_of_its_own(tmp_path):
+    experiment, verdict = verdict_of(ROW, replace(ROW, name="second"))
+    assert "no evidence beside" not in page(experiment, verdict)
+    for count, text in ((20, "In all 20 repetitions these bouts"), (13, "In 13 of 20 repetitions these bouts")):
+        rows = (verdict.rows[0], replace(verdict.rows[1], same=(Same("first", count, 20),)))
+        path = write_experiment(experiment, replace(verdict, rows=rows), tmp_path)
+        assert f"{text} are the same as in row *first*" in path.read_text().partition("## Row second")[2]
+        back = read_verdict(tmp_path)
+        assert back is not None
+        assert page(experiment, back) == path.read_text()
 
 
 def test_tuning_seeds_say_so_on_the_page():

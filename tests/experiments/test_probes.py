@@ -194,6 +194,9 @@ def test_rows_with_the_same_bouts_share_their_figures(tmp_path):
     assert one
     assert one == other
     assert not set(one) & set(shorter)
+    captions = [[figure.caption for figure in row.figures] for row in drawn.verdict.rows]
+    assert all(caption.startswith("As in row one, with the same bout: ") for caption in captions[1])
+    assert not any("As in row" in caption for caption in (*captions[0], *captions[2]))
     assert {path.name for path in (tmp_path / "T").iterdir()} == {*one, *shorter}
 
 

@@ -78,6 +78,20 @@ def test_a_row_of_another_form_is_refused(verdict, tmp_path, key, value):
         read_verdict(tmp_path)
 
 
+def test_one_of_before_rows_were_compared_is_read_all_the_same(verdict, tmp_path):
+    record = record_of(verdict)
+    assert record["rows"][0].pop("same") == []
+    assert "moved" not in record["rows"][0]["trials"][0]
+    (tmp_path / FILE).write_text(json.dumps(record))
+    back = read_verdict(tmp_path)
+    assert back is not None
+    assert back.rows[0].same == ()
+    record["rows"][0].pop("figures")
+    (tmp_path / FILE).write_text(json.dumps(record))
+    with pytest.raises(RecordError, match="not in the expected form"):
+        read_verdict(tmp_path)
+
+
 def test_figures_come_back(verdict, tmp_path):
     from dataclasses import replace
 

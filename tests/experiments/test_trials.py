@@ -12,8 +12,11 @@ from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.bout import BoutRefused, BoutResult
 from nuc_engine.bulk.watch import Watched
 from nuc_engine.experiments.protocol import Finding, Observation, Window
-from nuc_engine.experiments.trials import Aborted, Task, judge_trial, run_again, run_task, run_trial
+from nuc_engine.experiments.trials import Aborted, Task, judge_trial, run_again, run_task, run_trial, trial_of
+from tests.catalogue.seen import leg as standing
 from tests.experiments import tiny
+
+STILL = standing()
 
 
 class Leg:
@@ -24,7 +27,7 @@ class Leg:
 
     def __call__(self, plan, kicks_s) -> Observation:
         self.asked.append((plan.label, kicks_s))
-        return Observation(plan, None, None, {}, kicks_s)
+        return Observation(plan, STILL, None, {}, kicks_s)
 
 
 def needs(count: int):
@@ -71,7 +74,7 @@ def test_a_kicked_bout_that_breaks_off_is_a_kick_in_vain():
     def leg(plan, kicks_s):
         if kicks_s:
             raise Aborted("only: stopped at 1.20 s")
-        return Observation(plan, None, None, {}, ())
+        return Observation(plan, STILL, None, {}, ())
 
     trial = judge_trial((tiny.plan(kicks_s=(1.0,)),), needs(1), 1, leg)
     assert (trial.state, trial.kicks) == ("otherwise", 0)
@@ -129,9 +132,27 @@ def test_a_bout_that_breaks_off_aborts_the_repetition():
 
 def test_a_stuck_leg_is_named_with_the_state_it_is_stuck_in():
     outcome = Outcome("stuck", False, ("A", "B"), (0.5, 2.0), (), None)
-    seen = Observation(tiny.plan(), None, None, {"all": outcome, "other": replace(outcome, kind="FWD", state=())})
+    seen = Observation(tiny.plan(), STILL, None, {"all": outcome, "other": replace(outcome, kind="FWD", state=())})
     trial = judge_trial((tiny.plan(),), needs(0), 1, lambda plan, kicks: seen)
     assert trial.outcomes == {"only": {"all": "stuck in A + B", "other": "FWD"}}
+
+
+def test_repetitions_move_alike_only_when_every_bout_felt_and_did_the_same():
+    def moved(*legs) -> str:
+        plans = [tiny.plan(f"bout {k}") for k in range(len(legs))]
+        seen = {plan.label: Observation(plan, leg, None, {}) for plan, leg in zip(plans, legs, strict=True)}
+        return trial_of(1, seen, Finding(True)).moved
+
+    thc, *rest = STILL.modules
+    others = [
+        replace(thc, angle_deg=thc.angle_deg + 0.01),
+        replace(thc, action=thc.action + 1),
+        replace(thc, load=thc.angle_deg),
+        replace(thc, load=thc.angle_deg + 0.01),
+    ]
+    found = {moved(STILL), moved(STILL, STILL), *(moved(replace(STILL, modules=(each, *rest))) for each in others)}
+    assert len(found) == 6
+    assert moved(standing()) == moved(STILL)
 
 
 def test_a_repetition_runs_its_bouts_and_says_what_was_seen():
@@ -142,6 +163,9 @@ def test_a_repetition_runs_its_bouts_and_says_what_was_seen():
     assert set(trial.outcomes["only"]) == {"all"}
     assert run_trial(row, 5) == trial
     assert run_trial(row, 6).numbers != trial.numbers
+    assert run_trial(row, 6).moved != trial.moved
+    longer = tiny.row(bouts=(tiny.plan(windows=(Window("all", 0.0, 1.9, "final", 0.1),)),), criterion=tiny.moved)
+    assert run_trial(longer, 5).moved == trial.moved, "the same bout, looked at otherwise"
 
 
 def test_its_control_is_judged_by_the_same_criterion():

@@ -65,6 +65,29 @@ def test_repetitions_with_too_little_to_judge_are_neither_failed_starts_nor_vali
     assert judge_row(tiny.row(), trials(20), [tiny.trial(1, "too few")]).word == "no evidence"
 
 
+def same(*rows: list) -> list:
+    """Which rows are said to be the same as earlier ones; rows are the repetitions of a, b, c in order."""
+    collected = [
+        Collected(tiny.row(name), {one.seed: one for one in own}) for name, own in zip("abc", rows, strict=False)
+    ]
+    verdict = judge_rows(tiny.experiment(), collected, 20, 20001, Sources("", False, {}, {}))
+    return [[(each.row, each.count, each.of) for each in row.same] for row in verdict.rows]
+
+
+def test_repetitions_in_which_rows_are_the_same_are_counted():
+    first = [tiny.trial(seed, moved=f"{seed}") for seed in range(4)]
+    second = [tiny.trial(seed, moved=f"{min(seed, 2)}") for seed in range(4)]
+    other = [tiny.trial(seed, moved="other") for seed in range(4)]
+    assert same(first, other, second) == [[], [], [("a", 3, 4)]]
+    assert same(first, first, first) == [[], [("a", 4, 4)], [("a", 4, 4), ("b", 4, 4)]]
+
+
+def test_only_repetitions_of_the_same_seed_that_both_rows_have_whole_are_compared():
+    first = [tiny.trial(1, moved="x"), tiny.trial(2, moved="y"), tiny.trial(3, "aborted", moved="z"), tiny.trial(4)]
+    second = [tiny.trial(1, moved="x"), tiny.trial(3, moved="z"), tiny.trial(4), tiny.trial(5, moved="y")]
+    assert same(first, second) == [[], [("a", 1, 1)]]
+
+
 def test_failed_starts_are_counted_apart():
     seen = judge_row(tiny.row(), trials(3, 1, failed=2, aborted=1), BAD)
     assert (seen.as_seen.count, seen.as_seen.of, seen.failed_starts, seen.aborted) == (3, 5, 2, 1)

@@ -166,6 +166,14 @@ def _d1(row: str) -> Row:
     )
 
 
+_LITTLE_EFFECT = """\
+What differs between both rows is the part that CTr has in lifting the leg: beyond which angle of the femur, and whether
+above or below it, ThC1 lifts (rule 162 and HDSO 104). By rule 162 ThC1 also lifts when the tibia is flexed beyond an
+angle, and this is the same in both. Where a bout is the same in both rows, the tibia alone decides: the femur's
+influence, and with it the order of the two changesets, makes no difference at all. The dissertation says of this
+influence, too, that it has little effect, and that little changes when it is left out (7.4.1.3)."""
+
+
 def _d2(row: str) -> Row:
     return Row(
         name=row,
@@ -180,6 +188,7 @@ def _d2(row: str) -> Row:
             bouts=one_bout(_D_SCRIPTS[row], 40.0, forward_window(20.0), Window("final", 20.0, 40.0, "final", 14.5)),
         ),
         kicks_there="only in the interim; none is reported after the second changeset",
+        remark=_LITTLE_EFFECT if row == "commuting" else "",
     )
 
 
