@@ -100,7 +100,7 @@ def _line(verdict: Verdict, row: RowVerdict, asked: Row | None) -> tuple[str, ..
 
 
 def _doubt(verdict: Verdict, row: RowVerdict, asked: Row | None) -> str:
-    """Say where a row is as seen by one set of seeds, and would not be by both; and what it does not show."""
+    """Say where a row is as seen by these seeds only, what it does not show, and where it is another row again."""
     if asked is None:
         return ""
     both = together(asked, row, verdict)
@@ -109,7 +109,8 @@ def _doubt(verdict: Verdict, row: RowVerdict, asked: Row | None) -> str:
         parts.append(f"{both.count} of {both.of} with [other seeds](../replication.md)")
     if reserved := page.reservation(asked, row, verdict):
         parts.append(reserved)
-    return f", but {'; '.join(parts)}" if parts else ""
+    same = "".join(f" ({each.count} of {each.of} are the same bouts as in row {each.row})" for each in row.same)
+    return (f", but {'; '.join(parts)}" if parts else "") + same
 
 
 _INTRODUCTION = f"""\

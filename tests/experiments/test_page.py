@@ -132,6 +132,9 @@ def test_a_row_that_is_another_one_again_is_said_to_be_no_evidence_of_its_own(tm
         back = read_verdict(tmp_path)
         assert back is not None
         assert page(experiment, back) == path.read_text()
+    write_experiment(experiment, back, tmp_path / "T")
+    text = write_index([experiment], tmp_path).read_text()
+    assert text.count("| **as seen** (13 of 20 are the same bouts as in row first) |") == 1
 
 
 def test_tuning_seeds_say_so_on_the_page():
