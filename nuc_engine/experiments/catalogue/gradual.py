@@ -360,8 +360,8 @@ EXPERIMENT_EC = _e(
         criterion_text=f"{_E_START} From 30 to 45 s the thorax-coxa angle never goes without a minimum for longer"
         f" than {PAUSE_S:g} s: the cycle goes on. From 40 to 45 s it is nearly useless: it is no walk"
         " or turn any more (none of FWD, ITF and ITB, nor an irregular one with at least one whole step), or the foot's"
-        f" inward travel in stance is at most {USELESS:.0%} of that from 25 to 30 s. From 48 to 65 s the leg steps as in ITB,"
-        " without a kick.",
+        f" inward travel in stance is at most {USELESS:.0%} of that from 25 to 30 s. From 48 to 65 s the leg steps as"
+        " in ITB, without a kick.",
         criterion=criterion_ec,
         control=Control(
             why="Experiment A, in which no activation changes before the rules do, at 40 s: the cycle goes on, but"
