@@ -226,7 +226,7 @@ def test_gains_of_all_repetitions_are_pooled() -> None:
 
 
 def test_a_repetition_counts_once_in_the_sign_test_however_many_disturbances_it_has() -> None:
-    numbers = pooled(repetitions(*[(0.1,) * 20] * 5, (-0.1,), (-0.2, 0.1, -0.3), (0.0,)))
+    numbers = pooled(repetitions(*[(0.1,) * 20] * 5, (-0.1,), (-0.2, 0.1, -0.3), (0.0,), (4e-15,), (-4e-15,)))
     assert numbers["CTr levation: repetitions that are sooner in the median"] == 5
     assert numbers["CTr levation: repetitions that are later"] == 2
     assert numbers["CTr levation: sign test over repetitions, p"] == sign_test(5, 2)

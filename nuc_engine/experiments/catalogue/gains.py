@@ -23,7 +23,8 @@ def pooled(trials: Sequence[Trial]) -> dict[str, float]:
     """Return, over all repetitions, gains of disturbances, an interval of their median, and a sign test of medians."""
     numbers: dict[str, float] = {}
     for name in dict.fromkeys(name for trial in trials for name in trial.samples):
-        own = [found for trial in trials if (found := trial.samples.get(name, ()))]
+        # What rounding leaves of no gain is no gain.
+        own = [tuple(round(gain, 6) for gain in found) for trial in trials if (found := trial.samples.get(name, ()))]
         values = [value for each in own for value in each]
         medians = [median(each) for each in own]
         sooner, later = sum(value > 0 for value in medians), sum(value < 0 for value in medians)
