@@ -53,7 +53,8 @@ class _Ear:
 
     def __call__(self, data: bytes) -> str:
         whole = self._feed(data)
-        pieces = sum(len(self._feed(data[at : at + 1])) for at in range(len(data)))
+        step = 1 + len(data) // 256
+        pieces = sum(len(self._feed(data[at : at + step])) for at in range(0, len(data), step))
         return "understood" if whole or pieces else "nothing"
 
 
@@ -148,12 +149,14 @@ def decoders() -> Sequence[Decoder]:
 
 
 def inputs_of(entropy: bytes, seeds: Sequence[bytes]) -> list[bytes]:
-    """Return a batch of inputs: every other one rubbish, the others right ones that were damaged."""
+    """Return a batch of inputs: every other one rubbish, the others right ones that were damaged, one of them long."""
     found: list[bytes] = []
     for k in range(_BATCH):
         piece = entropy[k * _LONGEST : (k + 1) * _LONGEST]
         if not piece:
             found.append(piece)
+        elif k == _BATCH // 2:
+            found.append(_long(seeds[piece[0] % len(seeds)], piece))
         elif k % 2:
             found.append(piece[: piece[0] % _LONGEST])
         else:
@@ -167,6 +170,12 @@ def _damaged(right: bytes, piece: bytes) -> bytes:
         if at & 0x80:
             data[at % len(data)] = value
     return bytes(data[: 1 + piece[-1] % len(data)]) if piece[-1] & 1 else bytes(data)
+
+
+def _long(right: bytes, piece: bytes) -> bytes:
+    """Return what begins like a packet, says of itself that it is any length, and is nearly or just that long."""
+    length = piece[1 % len(piece)] | piece[-1] << 8
+    return right[:5] + length.to_bytes(2, "little") + right[7:8] + bytes(max(0, length - 1 + piece[0] % 2))
 
 
 def fuzz(decoder: Decoder, inputs: int) -> Counter[str]:
@@ -213,8 +222,9 @@ _HEAD = (
     "# Decoders fed rubbish",
     "",
     "Made by `python -m benchmarks.fuzz`, part of `make nightly`. Half of the inputs are random bytes, half are "
-    "packets that were right once, cut, doubled and overwritten in places; hypothesis chooses. Ears keep what they "
-    "have half heard from one input to the next, and hear each input whole and byte by byte. *Refused* is an error of "
+    "packets that were right once, cut, doubled and overwritten in places, or, one in a hundred, up to 65,543 bytes "
+    "long; hypothesis chooses. Ears keep what they have half heard from one input to the next, and hear each input "
+    "whole and byte by byte (long ones in 256 pieces). *Refused* is an error of "
     "the package's own; any other exception ends the run.",
     "",
     "| decoder | inputs | understood something | nothing in it | refused | other exceptions | seconds |",

@@ -46,7 +46,10 @@ _FOLDS_BY_SIZE: Final = tuple(
 
 
 def crc16(data: bytes | bytearray) -> int:
-    """Return the CRC-16 of a packet's bytes: polynomial 8005, initial value 0, nothing reflected, nothing inverted."""
+    """Return the CRC-16 of a packet's bytes: polynomial 8005, initial value 0, nothing reflected, nothing inverted.
+
+    For what a packet may hold: up to twice `MAX_LENGTH` less one byte.
+    """
     message = int.from_bytes(data, "big")
     rest = message << 16
     for shift, mask, step in _FOLDS_BY_SIZE[len(data).bit_length()]:
@@ -205,7 +208,7 @@ class Parser:
     def _whole(self, data: bytes) -> Packet | None:
         """Return the packet that `data` is, in which no header is but at its begin; None where it is none."""
         size = len(data)
-        if size < _PREFIX + self._least or not data.startswith(_HEADER):
+        if not self._least <= size - _PREFIX <= MAX_LENGTH or not data.startswith(_HEADER):
             return None
         if data[5] | data[6] << 8 != size - _PREFIX or (self._status != (data[_PREFIX] == STATUS)):
             return None

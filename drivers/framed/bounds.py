@@ -27,7 +27,7 @@ def without_torque(kind: Kind, name: str, found: int, limit_n_m: float = 0.0) ->
     if found >= least:
         return ""
     left = "no torque at all" if not found else "less torque than it is told at any level"
-    return f"expected {least} (torque level {weakest}) to {kind.table[name].high}: that leaves it {left}"
+    return f"which leaves it {left}; expected {least} (torque level {weakest}) to {kind.table[name].high}"
 
 
 def positions_within(kind: Kind, least: int, most: int) -> tuple[int, int]:

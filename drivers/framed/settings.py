@@ -98,9 +98,8 @@ class FramedSettings:
         if (name in _LOW_PROTECTS and value > delivered) or (name in _HIGH_PROTECTS and value < delivered):
             return f"less protection than as delivered ({name} = {delivered})"
         if why := without_torque(self._kind, name, value):
-            return (
-                f"the servo is not driven with {name} = {value}, {why} (less will do for a joint with a torque limit)"
-            )
+            unless = " (less will do for a joint with a torque limit)" if value else ""
+            return f"the servo is not driven with {name} = {value}, {why}{unless}"
         if name in self._kind.limits:
             lowest, highest = self._kind.limits
             low, high = (value if name == each else self.read(each) for each in (lowest, highest))

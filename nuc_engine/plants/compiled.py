@@ -40,24 +40,30 @@ def keep_mujoco_from_writing_a_log() -> None:
         mujoco.set_mju_user_warning(_leave_it_to_the_counters)
 
 
-@functools.cache
 def keep_mujoco_from_timing_itself() -> bool:
     """Take away the clock MuJoCo's Python bindings give it, unless somebody else has set one; say whether it is gone.
 
     With it every step looks at the clock some twenty times, a fifth of what the step of one leg takes, for timers that
     nobody reads. The bindings can only exchange it, so it is emptied where the library has it (`mjcb_time`); a library
-    that has no such place, or is not found, goes on timing itself. What is simulated is the same.
+    that has no such place, or is not found, goes on timing itself. What is simulated is the same; `MjData.timer` stays
+    at 0 in the whole process.
     """
-    if mujoco.get_mjcb_time() is not None:
+    clock = _clock()
+    if clock is None or mujoco.get_mjcb_time() is not None:
         return False
+    clock.value = None
+    return True
+
+
+@functools.cache
+def _clock() -> ctypes.c_void_p | None:
+    """Return where MuJoCo's library keeps its clock, None where that is not found."""
     for path in sorted(Path(mujoco.__file__).parent.glob("*mujoco.*")):
         try:
-            clock = ctypes.c_void_p.in_dll(ctypes.CDLL(str(path)), "mjcb_time")
+            return ctypes.c_void_p.in_dll(ctypes.CDLL(str(path)), "mjcb_time")
         except (OSError, ValueError):
             continue
-        clock.value = None
-        return True
-    return False
+    return None
 
 
 def _leave_it_to_the_counters(message: str) -> None:

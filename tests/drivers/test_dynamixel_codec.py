@@ -251,6 +251,16 @@ def test_a_length_that_can_not_be_is_passed_over(length):
     assert parser.stray_bytes == len(data)
 
 
+@pytest.mark.parametrize("status", [True, False])
+@pytest.mark.parametrize("length", [4097, 8190, 8191, 65_535])
+def test_a_packet_that_is_too_long_is_none_also_where_it_comes_at_once(length, status):
+    head = b"\xff\xff\xfd\x00\x01" + length.to_bytes(2, "little") + (b"\x55" if status else b"\x03")
+    body = head + bytes(length - 3)
+    frame = body + bit_by_bit(body).to_bytes(2, "little")
+    for cuts in ((), (1000,)):
+        assert feed_all(frame, status=status, cuts=cuts)[0] == []
+
+
 def test_hosts_hear_statuses_only_and_servos_instructions_only():
     ask, answer = DIALECT.instruction(1, READ, bytes(4)), DIALECT.status(1, 0, bytes(4))
     found, parser = feed_all(ask + answer, status=True)

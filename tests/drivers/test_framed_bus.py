@@ -268,6 +268,22 @@ def test_a_garbled_status_costs_no_time_when_those_behind_it_come(family):
 
 
 @both
+def test_an_error_in_place_of_what_was_asked_for_is_no_reading(family):
+    leg = Leg(family)
+    for _ in range(3):
+        leg.cycle()
+    status = leg.layout.dialect.status
+    second = status(2, 0, bytes(leg.layout.block[1]))
+    begin = second[: 5 if family == "dynamixel" else 3]
+    refusal = status(2, leg.layout.refusal_mask & -leg.layout.refusal_mask or 1)
+    leg.port.hear = lambda data: refusal if data.startswith(begin) and len(data) == len(second) else data
+    assert leg.cycle() == [OK, IMPLAUSIBLE, OK, OK]
+    assert leg.bus.position_raw == [START] * 4
+    leg.port.hear = None
+    assert leg.cycle() == [OK] * 4
+
+
+@both
 def test_a_status_of_another_length_is_not_believed(family):
     leg = Leg(family, (1,))
     leg.cycle()

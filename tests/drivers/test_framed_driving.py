@@ -269,7 +269,8 @@ def test_a_servo_that_is_left_without_torque_is_refused_and_says_what_gives_it_b
     assert sorted(leg.driven()) == [0, 2, 3]
     (why,) = leg.bus.refusals
     address = leg.layout.kinds[model].table[name].address
-    assert f"'servo 2' (bus id 2) holds {value} in {name} (address {address}), expected {least} " in why
+    assert f"'servo 2' (bus id 2) holds {value} in {name} (address {address}), which leaves it " in why
+    assert f"; expected {least} (torque level 4) to " in why
     assert ("no torque at all" in why) is (value == 0)
     assert f"`nuc bus set URL 2 {name} {most}`" in why
 

@@ -332,18 +332,24 @@ def test_a_rate_that_does_not_take_leaves_no_open_lock(monkeypatch):
             "not driven with min_position = 4094 and max_position = 4000, it takes",
         ),
         (FEETECH, feetech, "min_position", 4000, "max_position = 4000, it takes no position but 4000 of 0 to 4095"),
-        (FEETECH, feetech, "max_torque", 0, "that leaves it no torque at all"),
-        (FEETECH, feetech, "max_torque", 189, "expected 190 (torque level 4) to 1000: that leaves it less torque than"),
+        (FEETECH, feetech, "max_torque", 0, "which leaves it no torque at all; expected"),
+        (
+            FEETECH,
+            feetech,
+            "max_torque",
+            189,
+            "at any level; expected 190 (torque level 4) to 1000 (less will do",
+        ),
         (DYNAMIXEL, dynamixel, "shutdown", 0, "no protection any more from overheating, electrical shock, overload"),
         (DYNAMIXEL, dynamixel, "max_temperature", 81, "less protection than as delivered"),
-        (DYNAMIXEL, dynamixel, "current_limit", 0, "that leaves it no torque at all"),
+        (DYNAMIXEL, dynamixel, "current_limit", 0, "which leaves it no torque at all; expected"),
         (DYNAMIXEL, dynamixel, "current_limit", 161, "expected 162 (torque level 4) to 1193"),
         (
             DYNAMIXEL,
             dynamixel,
             "pwm_limit",
             167,
-            "not driven with pwm_limit = 167, expected 168 (torque level 4) to 885",
+            "not driven with pwm_limit = 167, which leaves it less torque than it is told at any level; expected 168",
         ),
     ],
 )
@@ -355,7 +361,9 @@ def test_what_protects_no_longer_is_said_and_what_is_as_delivered_is_not(family,
     if name == "min_position":
         memory.restore({"max_position": 4000})
         assert settings.weakens("max_position", 5, 4000) == ""
-    assert said in settings.weakens(name, value, delivered)
+    warning = settings.weakens(name, value, delivered)
+    assert said in warning
+    assert value or "less will do" not in warning, "for 0 there is no less"
     assert settings.weakens(name, delivered, value) == ""
 
 
