@@ -166,6 +166,9 @@ _ITB = {122: 0.33, 124: 0.18, 125: 0.06, 126: 0.9}
 _OTHER = {122: 0.299, 124: 0.126, 125: 0.134, 126: 0.905}
 
 
+_EC_NUMBERS = ("longest time without a ThC cycle (s)", "inward travel left at the end of the change (share)")
+
+
 def measure_e(seen: Observations) -> Numbers:
     """Which of the three rows come out as seen, and what Eb and Ec are judged by."""
     eb, ec, d1 = (seen[name] for name in ("Eb", "Ec", "D1"))
@@ -177,7 +180,7 @@ def measure_e(seen: Observations) -> Numbers:
         "Ec as seen (share)": float(found.ok),
         "D1 as seen (share)": float(criterion_d1({BOUT: d1}).ok),
         "Eb: variation of the step period, 30.5 to 35 s (sd/mean)": eb.outcomes["early"].measures.period_cv,
-        "Ec: longest time without a ThC cycle (s)": found.numbers["longest time without a ThC cycle (s)"],
+        **{f"Ec: {what}": found.numbers[what] for what in _EC_NUMBERS},
     }
 
 
@@ -195,7 +198,8 @@ PROBE_E = Probe(
     levels=_levels((0, 0.25, 0.5, 0.75, 1), _e),
     measure=measure_e,
     as_is="0",
-    repetitions=5,
+    repetitions=20,
+    seed=60401,
 )
 
 
