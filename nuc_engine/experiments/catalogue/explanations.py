@@ -31,8 +31,8 @@ The prediction is drawn from the diagrams, in which *unloaded* is an event of it
 load below 0 brings every predicted action about (FTi extension of a flexed tibia only). In the experiment below the
 leg is told that it is unloaded, for as long as it is. Then nearly all actions come before ThC1 lets go, and sooner
 by 0.08 s or more in the median (*told*). That follows from the rules; what it shows is that the leg can do it, and
-that the criterion would have seen it. What is missing is the event. (It takes more than that to step on: ThC1, which goes by angles, lets go at least 0.6 s later than usual
-then, with tuning seeds, and fewer disturbances count.)
+that the criterion would have seen it. What is missing is the event. (It takes more than that to step on: ThC1, which
+goes by angles, lets go at least 0.6 s later than usual then, with tuning seeds, and fewer disturbances count.)
 What this leg takes for its load is the current of the ThC1 motor, with the sign of the commanded servo delta
 (6.3.2), and it counts as unloaded when that is below 0: when ThC1 itself has gone over to lifting. The dissertation
 describes the same of the robot: this current tells more of the moment ThC1 changes its action than of the load
@@ -147,22 +147,23 @@ thresholds. When the rules change between 0.1 and 0.4 s after a lift-off, from t
 stance, about every other leg lifts its foot once or twice more and is then caught in the air for some ten seconds: no
 load, the femur levated to 174 degrees, ThC1 lowering the leg, which does not bring the foot down to the ground then,
 and the tibia going to and fro between its own two thresholds (HDSO 107 and 109) around 75 degrees, where ThC1
-has no reason to lift ([more of this trap](../Ga/page.md#to-be-noted)). Then the turn begins as it should. It is one such pause, which begins soon after 15 s and mostly
-reaches beyond 25 s, so that both parts of the criterion see it. The experiment below changes the rules at four times,
-0.2 s apart, with seeds of its own. Of 50 repetitions in which this is at another moment of the step all are as seen, of
-46 in which it is between 0.1 and 0.4 s after a lift-off 24. Where in a step a leg is at 15 s, its start decides, so it
-is a matter of the seed. That the tibia's thresholds (107 and 109) are still half way is not the reason: with both
-written at 15 s, 15 of 24 were as seen, as they are 17 of 24 (tuning seeds).""",
+has no reason to lift ([more of this trap](../Ga/page.md#to-be-noted)). Then the turn begins as it should. It is one
+such pause, which begins soon after 15 s and mostly reaches beyond 25 s, so that both parts of the criterion see it.
+The experiment below changes the rules at four times, 0.2 s apart, with seeds of its own. Of 50 repetitions in which
+this is at another moment of the step all are as seen, of 46 in which it is between 0.1 and 0.4 s after a lift-off 24.
+Where in a step a leg is at 15 s, its start decides, so it is a matter of the seed. That the tibia's thresholds (107
+and 109) are still half way is not the reason: with both written at 15 s, 15 of 24 were as seen, as they are 17 of 24
+(tuning seeds).""",
     ("Gc", "Gc"): """\
 Forward stepping survives the thresholds of the turn. In it the tibia moves between 47 and 141 degrees and the leg is
 lifted by the femur's angle. HDSO 103 and 105 go from 60 and 120 to 108 and 115 degrees; all of that is within this
-range, so walking goes on with shorter steps, the tibia between 62 and 137. The experiment below moves 105 out of the tibia's range, where the leg is
-never lowered again. Then walking dies out, the earlier the further it moves, at 164 degrees about half way through the
-change, as on the robot. But the row is as seen at none of these values. The robot's leg stopped; this one goes on in
-the air: at 164 degrees it stepped there between 20 and 25 s in all six repetitions, and that is a cycle. And
-the femur alone has to end stance in the turns then: ITF is reached less often at 135, 145 and 164 degrees, and
-experiment D in its literal order does not end in ITB any more at any of them. So it is shown why walking goes on here, but not what would stop the leg as the
-robot's.""",
+range, so walking goes on with shorter steps, the tibia between 62 and 137. The experiment below moves 105 out of the
+tibia's range, where the leg is never lowered again. Then walking dies out, the earlier the further it moves, at 164
+degrees about half way through the change, as on the robot. But the row is as seen at none of these values. The robot's
+leg stopped; this one goes on in the air: at 164 degrees it stepped there between 20 and 25 s in all six repetitions,
+and that is a cycle. And the femur alone has to end stance in the turns then: ITF is reached less often at 135, 145 and
+164 degrees, and experiment D in its literal order does not end in ITB any more at any of them. So it is shown why
+walking goes on here, but not what would stop the leg as the robot's.""",
     ("Ea", "Ea"): """\
 When the rules change before the activations, the load at once makes the femur levate, and it throws the foot up: the
 leg makes the movements of walking backward or of ITB, but with the foot in the air for most of the time. What
@@ -186,8 +187,8 @@ The pauses come after the change of the activations, which ends at 40 s: all sev
 have theirs from about 42 s until the rules change. The experiment below takes the activations over to another set. With
 the scripts' own the longest pause is 4.2 s, half way to the other one 1.2 s, and from three quarters of the way on
 0.8 s. So it is the new activations under the old rules that do not keep the turn going. The dissertation does not print
-them. From half way on no repetition is otherwise for a pause. Those that are (5, 1 and 2 of 19) miss another part of the
-criterion by little: the foot still travels 51 to 60 % as far inward, where 50 % count as nearly useless.
+them. From half way on no repetition is otherwise for a pause. Those that are (5, 1 and 2 of 19) miss another part of
+the criterion by little: the foot still travels 51 to 60 % as far inward, where 50 % count as nearly useless.
 """
     + _NEXT,
     ("muscles-sideways", "muscles-sideways"): """\
@@ -218,11 +219,11 @@ The experiment below lets the tibia decide too. At 110 and 108 degrees it does i
 model is the steadier one. At 106 degrees it always decides. There the linear model is the steadier one, in all four
 repetitions that began to walk (ratio 0.5 to 0.77), and only the other one has step durations with a bimodality above
 0.56 (in three of the four), as two peaks make it, or a long tail.
-The experiment also gives the flexors of both legs a tenth of their strength. The piecewise constant leg does not notice:
-its servo still gives all it may, and every step is the same. The linear one does: at 110 and 108 degrees its tibia
-falls short of the threshold, so that the coxa lifts this leg in every step as before, and the tibia the other leg in
-some or most. That makes the ratios of 0.44 and 0.06: they compare a tibia that has a part in it with one that has none.
-At 120 degrees, where neither has, the ratio stays near 1 (0.94).
+The experiment also gives the flexors of both legs a tenth of their strength. The piecewise constant leg does not
+notice: its servo still gives all it may, and every step is the same. The linear one does: at 110 and 108 degrees its
+tibia falls short of the threshold, so that the coxa lifts this leg in every step as before, and the tibia the other
+leg in some or most. That makes the ratios of 0.44 and 0.06: they compare a tibia that has a part in it with one that
+has none. At 120 degrees, where neither has, the ratio stays near 1 (0.94).
 So the linear model makes lift-off steadier on this leg too where the tibia always decides; in the row it has no part.
 Which condition lifted the robot's leg, and at what error its servos gave all they could, is not printed.""",
 } | _UNLOADING
