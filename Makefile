@@ -8,7 +8,7 @@ OUT ?= data/experiment_a
 
 help:
 	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
-	@echo "make experiments  every experiment of the dissertation, 20 repetitions each (18 min on two cores), and evidence (11 min), into docs/experiments/"
+	@echo "make experiments  every experiment of the dissertation, 20 repetitions each, with evidence and figures (18 min on two cores), into docs/experiments/"
 	@echo "make test    all tests: test-fast on the virtual clock, then test-realtime, which kills real processes"
 	@echo "make check   lint, types, import contracts, tests: what CI runs"
 	@echo "make bench   speed table into benchmarks/"

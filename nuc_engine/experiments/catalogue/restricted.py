@@ -270,7 +270,7 @@ coxa-trochanter joint is taken off by hand; what was taken off stays in the hand
             " 70 s, together again, it steps sideways, if need be after a kick at 40 s or two, at 40"
             " and 46 s; then it counts as trapped.",
             criterion=criterion_disconnect,
-            reservation="the pattern slows, but the joints go on in phase",
+            reservation="the pattern slows, and the joints go on in phase",
             remark=_IN_PHASE,
             control=Control(
                 why="The same bout with the leg left whole: the pattern goes on, and must be seen to.",
