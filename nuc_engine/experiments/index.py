@@ -128,9 +128,10 @@ direction of kicks. A row is **as seen** when at least {ENOUGH:.0%} of its valid
 least {LEAST_REPETITIONS} of them; in brackets stands the {LEVEL:.0%} Wilson interval of that share. Not valid are
 repetitions that did not start, in which the leg did not do what it has to do before the change under study, and those
 with too little to judge, in which it did but chance left too few disturbances to look at. Where a row allows kicks, a
-repetition is kicked only when it does not come out without (an interim that has to bear kicks always gets them;
-those are not counted); kicks that were needed stand beside those of the dissertation, those to begin apart from those
-in the end. Every row has a control in which its criterion has to fail; if
+repetition is kicked only when it does not come out without (kicks that are part of a
+script are always given, in the interims of D and F and after each disturbance; those are not counted); kicks that were
+needed stand beside those of the dissertation, those to begin apart from those in the end. Every row has a control in
+which its criterion has to fail; if
 it ever does not, the row is **no evidence**. Where the emulated leg does otherwise than the robot, the page says why,
 with experiments of its own. All rows were run once more with [other seeds](../replication.md). A row that is as seen,
 but not with those counted in, says so beside its verdict, and its page why. So does one that is as seen by its

@@ -163,6 +163,8 @@ def _headline(verdict: Verdict, doubtful: Sequence[str], reserved: str) -> str:
         )
     if words == {"as seen"}:
         return f"**Verdict: as seen.** On {where} it comes out as in the dissertation."
+    if words == {"no evidence"}:
+        return f"**Verdict: no evidence.** Whether it comes out on {where} as in the dissertation is not known."
     some = "as seen" in words
     which = "Not every row comes" if some else "It does not come" if len(verdict.rows) == 1 else "No row comes"
     return f"**Verdict: {' and '.join(sorted(words))}.** {which} out on {where} as in the dissertation."

@@ -82,6 +82,22 @@ def test_a_row_that_came_out_otherwise_is_explained():
     assert "Not explained yet." in page(experiment, verdict)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["otherwise"], "It does not come out on"),
+        (["otherwise", "otherwise"], "No row comes out on"),
+        (["as seen", "otherwise"], "Not every row comes out on"),
+        (["otherwise", "no evidence"], "No row comes out on"),
+        (["no evidence"], "Whether it comes out on the emulated leg as in the dissertation is not known."),
+    ],
+)
+def test_the_headline_says_how_many_rows_come_out(words, told):
+    experiment, verdict = verdict_of(*(replace(ROW, name=f"r{k}") for k in range(len(words))))
+    rows = tuple(replace(row, word=word) for row, word in zip(verdict.rows, words, strict=True))
+    assert told in page(experiment, replace(verdict, rows=rows))
+
+
 def test_a_control_that_did_not_fail_is_told_loudly():
     experiment, verdict = verdict_of(ROW, control={1: tiny.trial(1)})
     text = page(experiment, verdict)
