@@ -28,7 +28,9 @@ TITLE_POINTS = 14.0
 Window = tuple[str, float, float]
 """A behaviour's name and the begin and end of its time, in seconds since engine start."""
 
-DPI = 110
+WIDE_IN = 9.0
+"""Width of a figure: on a page of 17 cm its letters are still three quarters of their size, 6 points and more."""
+DPI = 150
 _STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,

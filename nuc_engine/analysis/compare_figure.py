@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.lines import Line2D
 
-from nuc_engine.analysis.canvas import new_figure, say_empty
+from nuc_engine.analysis.canvas import WIDE_IN, new_figure, say_empty
 from nuc_engine.analysis.compare import Comparison
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.palette import FAINT, bout_pen
@@ -34,7 +34,7 @@ def compare_figure(comparison: Comparison) -> Figure:
     joints = list(dict.fromkeys(name for _, columns in rows for _, stats in columns for name in _joints(stats)))
     if not rows or not joints:
         raise AnalysisError("no bout has steps in any window of the first one, so there are no mean steps to draw")
-    figure = new_figure(max(9.0, 1.0 + 3.6 * len(joints)), 1.3 + 2.7 * len(rows))
+    figure = new_figure(max(WIDE_IN, 0.6 + 2.1 * len(joints)), 1.3 + 2.0 * len(rows))
     grid = figure.subplots(len(rows), len(joints), squeeze=False, sharex=True)
     for (name, columns), panels in zip(rows, grid, strict=True):
         for joint, axes in zip(joints, panels, strict=True):

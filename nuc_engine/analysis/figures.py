@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from nuc_engine.analysis.bout import Bout, JointInfo, Series, Span
 from nuc_engine.analysis.canvas import (
     TITLE_POINTS,
+    WIDE_IN,
     Window,
     house_style,
     mark_times,
@@ -26,7 +27,7 @@ from nuc_engine.analysis.canvas import (
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.joint_figures import joint_figure, motor_figure, muscle_figure
 from nuc_engine.analysis.lanes import draw_lanes
-from nuc_engine.analysis.palette import joint_color, muscle_pens
+from nuc_engine.analysis.palette import joint_color, joint_dashes, muscle_pens
 from nuc_engine.analysis.path_state import TOP, VIEWS, View, behaviour_figure, path_state_figure
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ What = Literal["summary", "joints", "muscles", "motors", "path"]
 WHAT: tuple[What, ...] = ("summary", "joints", "muscles", "motors", "path")
 USUAL: tuple[What, ...] = ("summary", "path")
 
-
 LATE_S = 1.0
+_FEW_S = 12.0
+"""Up to this span joints differ in line style, too: of a longer one, dashes are shorter than what they draw."""
 
 
 def draw_figures(
@@ -131,7 +133,7 @@ def sensor_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None 
     """
     span = _whole(bout) if span is None else span
     joints = [joint for joint in bout.joints if joint.angle is not None]
-    figure = new_figure(13.0, 10.5 if bout.plant is not None else 8.4)
+    figure = new_figure(WIDE_IN, 8.4 if bout.plant is not None else 6.8)
     rows = 5 if bout.plant is not None else 4
     panels: list[Axes] = list(figure.subplots(rows, 1, sharex=True, height_ratios=[1.6, 1.2, 1.2, 1.0, 0.9][:rows]))
     sensors, motor = bout.sensors.between(*span), bout.motor.between(*span)
@@ -159,7 +161,7 @@ def state_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None =
     if not joints:
         raise AnalysisError(f"{bout.label}: no joint has actions, so there are no states to draw")
     heights = [height for joint in joints for height in (0.35 + 0.25 * len(joint.states), 1.2)]
-    figure = new_figure(13.0, 1.0 + 1.45 * sum(heights))
+    figure = new_figure(WIDE_IN, 1.0 + 1.1 * sum(heights))
     panels: list[Axes] = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
     log = bout.states.between(*span)
     for joint, lanes, curves in zip(joints, panels[::2], panels[1::2], strict=True):
@@ -186,9 +188,17 @@ def _check_recorded(bout: Bout, window: Window) -> None:
 
 
 def _curves(axes: Axes, series: Series, columns: Sequence[tuple[JointInfo, str | None]], label: str) -> None:
+    few = len(series) > 0 and series.t_s[-1] - series.t_s[0] <= _FEW_S
     for joint, column in columns:
         if column is not None:
-            axes.plot(series.t_s, series.column(column), color=joint_color(joint), linewidth=0.9, label=joint.name)
+            axes.plot(
+                series.t_s,
+                series.column(column),
+                color=joint_color(joint),
+                linestyle=joint_dashes(joint) if few else "-",
+                linewidth=0.8,
+                label=joint.name,
+            )
     if not len(series):
         say_empty(axes)
     axes.set_ylabel(label)
@@ -196,7 +206,7 @@ def _curves(axes: Axes, series: Series, columns: Sequence[tuple[JointInfo, str |
 
 def _legend_beside(axes: Axes) -> None:
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0, handlelength=2.6)
 
 
 def _plant(axes: Axes, plant: Series) -> None:

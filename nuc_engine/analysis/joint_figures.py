@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nuc_engine.analysis.bout import Bout, JointInfo, Series, Span
-from nuc_engine.analysis.canvas import mark_times, new_figure, say_empty, shade
+from nuc_engine.analysis.canvas import WIDE_IN, mark_times, new_figure, say_empty, shade
 from nuc_engine.analysis.lanes import draw_lanes
 from nuc_engine.analysis.palette import FAINT, INK, joint_color, muscle_pens
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDE_IN, _LANE_IN, _PANEL_IN = 13.0, 0.36, 1.75
+_LANE_IN, _PANEL_IN = 0.26, 1.3
 
 
 def joint_figure(bout: Bout, joint: JointInfo, span: Span) -> Figure:
@@ -104,7 +104,7 @@ def _servo_delta(axes: Axes, motor: Series, joint: JointInfo, span: Span) -> Non
 def _frame(joint: JointInfo, panels: int) -> tuple[Figure, Axes, list[Axes]]:
     """Return a figure with lanes at the top and so many panels below, on one time axis."""
     lanes_in = _LANE_IN * max(1, len(joint.states)) + 0.15
-    figure = new_figure(_WIDE_IN, 1.0 + lanes_in + _PANEL_IN * panels)
+    figure = new_figure(WIDE_IN, 1.0 + lanes_in + _PANEL_IN * panels)
     axes: list[Axes] = list(
         figure.subplots(1 + panels, 1, sharex=True, height_ratios=[lanes_in, *[_PANEL_IN] * panels], squeeze=False)[
             :, 0

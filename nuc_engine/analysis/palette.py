@@ -29,7 +29,7 @@ _LINES: dict[Role, Color] = {
     "FTi": (0.84, 0.37, 0.0),
     "": (0.50, 0.50, 0.52),
 }
-_JOINT_DASHES: dict[Role, Dashes] = {"ThC": SOLID, "CTr": DASHED, "FTi": SOLID, "": DOTTED}
+_JOINT_DASHES: dict[Role, Dashes] = {"ThC": SOLID, "CTr": DASHED, "FTi": DASH_DOT, "": DOTTED}
 _BOUTS: tuple[tuple[Color, Dashes], ...] = (
     ((0.15, 0.15, 0.17), SOLID),
     ((0.84, 0.37, 0.0), DASHED),
@@ -55,7 +55,7 @@ def joint_color(joint: JointInfo) -> Color:
 
 
 def joint_dashes(joint: JointInfo) -> Dashes:
-    """Return the line style of a joint's curves where few cycles are shown."""
+    """Return the line style of a joint's curves where few cycles are shown; in grey it alone tells them apart."""
     return _JOINT_DASHES[joint.role]
 
 

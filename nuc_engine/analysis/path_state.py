@@ -18,7 +18,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from nuc_engine.analysis.bout import Bout, JointInfo, Span
-from nuc_engine.analysis.canvas import Window, new_figure, say_empty, shade
+from nuc_engine.analysis.canvas import WIDE_IN, Window, new_figure, say_empty, shade
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.lanes import draw_lanes
 from nuc_engine.analysis.palette import (
@@ -55,6 +55,10 @@ CYCLES = 4.0
 """How many cycles of the leg the plot of a behaviour shows: the last ones of its window."""
 MANY_S = 10.0
 """From this duration on lines are thin, since loops lie over each other."""
+LEAST_CM = 2.0
+"""A smaller path is drawn as small as it is on axes of this length: a foot that rests shows no more than that."""
+_HANDLE = 3.0
+"""Length of a line in a legend, in letters: two dashes of it are seen."""
 
 
 def path_state_figure(bout: Bout, windows: Sequence[Window] = (), view: View = TOP) -> Figure:
@@ -62,16 +66,16 @@ def path_state_figure(bout: Bout, windows: Sequence[Window] = (), view: View = T
     spans = [("all", min(0.0, bout.begin_s), bout.end_s), *(_last_cycles(bout, window) for window in windows)]
     columns = min(2, len(spans))
     rows = -(-len(spans) // columns)
-    figure = new_figure(max(9.0, 6.2 * columns + 1.0), 4.9 * rows + 1.2)
+    figure = new_figure(0.75 * WIDE_IN if columns == 1 else WIDE_IN, 3.6 * rows + 1.2)
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, (name, begin, end) in zip(grid.flat, spans, strict=False):
         draw_path(axes, bout, (begin, end), view)
         axes.set_title(f"{name}, {begin:.1f} to {end:.1f} s", loc="left")
     for axes in list(grid.flat)[len(spans) :]:
         axes.set_axis_off()
+    fitted_legend(figure, [bout])
     title = f"{bout.label}: foot path {_VIEW_NAMES[view]}, with the joints' actions"
     figure.suptitle(title, x=0.01, ha="left", fontsize=11)
-    _legend_below(figure, bout)
     return figure
 
 
@@ -83,7 +87,7 @@ def behaviour_figure(bout: Bout, window: Window, views: Sequence[View] = (), *, 
     name, begin, end = (window[0], window[1], min(window[2], bout.end_s)) if whole else _last_cycles(bout, window)
     span = begin, end
     shown = tuple(views) or (TOP, _better_side(bout, span))
-    figure = new_figure(13.0, 7.6)
+    figure = new_figure(WIDE_IN, 6.2)
     left, right = figure.add_gridspec(1, 2, width_ratios=[1.0, 1.15])
     paths = left.subgridspec(len(shown), 1)
     grid = right.subgridspec(2, 1)
@@ -101,7 +105,7 @@ def behaviour_figure(bout: Bout, window: Window, views: Sequence[View] = (), *, 
         shade(axes, contact)
     note = "; shaded: foot in contact" if contact else ""
     figure.suptitle(f"{bout.label}: {name}, {begin:.1f} to {end:.1f} s{note}", x=0.01, ha="left", fontsize=11)
-    _legend_below(figure, bout)
+    fitted_legend(figure, [bout])
     return figure
 
 
@@ -126,6 +130,9 @@ def draw_path(axes: Axes, bout: Bout, span: Span, view: View) -> None:
     axes.plot(*path[0], marker="o", markersize=8, markerfacecolor="white", markeredgecolor=INK, zorder=5)
     axes.plot(*path[-1], marker="^", markersize=8, markerfacecolor=INK, markeredgecolor=INK, zorder=5)
     axes.set_aspect("equal", adjustable="datalim")
+    low, high = path.min(axis=0), path.max(axis=0)
+    if float((high - low).max()) < LEAST_CM:
+        axes.update_datalim([(low + high - LEAST_CM) / 2, (low + high + LEAST_CM) / 2])
     axes.autoscale_view()
 
 
@@ -153,27 +160,20 @@ def moving_average(path: FloatArray, width: int) -> FloatArray:
     return np.stack([np.convolve(padded[:, k], kernel, mode="valid") for k in range(path.shape[1])], axis=1)
 
 
-def state_legend(bout: Bout, *others: Bout) -> tuple[list[Line2D], int]:
-    """Return legend entries for all actions and marks, and in how many columns: one per joint, then the marks.
-
-    Each joint's column is headed by its name, and by the place of its line, counted from the path outwards. Of several
-    bouts every action is named once.
-    """
-    columns = _legend_columns(bout, *others)
-    return _stacked(columns, len(columns))
-
-
 def fitted_legend(figure: Figure, bouts: Sequence[Bout]) -> None:
-    """Name the actions of all bouts below a figure, in as many columns as it has room for, and make it so much higher.
+    """Name actions and marks below a figure, in as many columns as it has room for, and make it so much higher.
 
-    Its panels keep their size.
+    Its panels keep their size. Each joint's actions stand below its name and the place of its line, counted from the
+    path outwards, then come the marks. Of several bouts every action is named once.
     """
     columns = _legend_columns(*bouts)
     # Of a canvas of `new_figure`; what is measured does not depend on what is drawn.
     renderer = cast("FigureCanvasAgg", figure.canvas).get_renderer()
     for most in range(len(columns), 0, -1):
         entries, piles = _stacked(columns, most)
-        legend = figure.legend(handles=entries, loc="outside lower center", ncols=piles)
+        legend = figure.legend(
+            handles=entries, loc="outside lower center", ncols=piles, handlelength=_HANDLE, columnspacing=1.2
+        )
         box = legend.get_window_extent(renderer)
         if box.width <= figure.bbox.width or most == 1:
             more = 1 - len(_stacked(columns, len(columns))[0]) / len(columns) * piles / len(entries)
@@ -216,11 +216,6 @@ def _entry(bout: Bout, code: int) -> Line2D:
     state = bout.states_of[code]
     color, dashes = state_color(bout, state), state_dashes(bout, state)
     return Line2D([], [], color=color, linestyle=dashes, linewidth=2.4, dash_capstyle="butt", label=state.name)
-
-
-def _legend_below(figure: Figure, bout: Bout) -> None:
-    entries, columns = state_legend(bout)
-    figure.legend(handles=entries, loc="outside lower center", ncols=columns, handlelength=3.6)
 
 
 def _state_line(axes: Axes, bout: Bout, joint: JointInfo, codes: IntArray, line: FloatArray, width: float) -> None:
@@ -285,7 +280,7 @@ def _angle_traces(axes: Axes, bout: Bout, span: Span) -> None:
                 color=joint_color(joint),
                 linestyle=joint_dashes(joint),
                 linewidth=1.4,
-                label=joint.name,
+                label=joint.role or joint.name,
             )
     axes.set_ylabel("joint angle (deg)")
     axes.tick_params(labelbottom=False)

@@ -7,7 +7,6 @@ and the foot's path with the joints' actions in each window. Needs matplotlib (`
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image
 
 from nuc_engine.analysis.bout import Bout, JointInfo, Span
 from nuc_engine.analysis.canvas import house_style, mark_times, new_figure, say_empty, shade
@@ -28,6 +26,7 @@ from nuc_engine.analysis.phases import minima
 from nuc_engine.bout import prepare_bout
 from nuc_engine.bulk.scratch import scratch_folder
 from nuc_engine.experiments.course import file_stem
+from nuc_engine.experiments.few_colors import save_small
 from nuc_engine.experiments.protocol import BoutPlan, Row, Trial, Window
 from nuc_engine.experiments.trials import run_again
 from nuc_engine.experiments.verdict import Figure
@@ -49,20 +48,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _NS = 1_000_000_000
-DPI = 96
-COLORS = 48
-"""Colours a PNG keeps: lines on white need no more, and a page stays small."""
+WIDE_IN = 8.0
+"""Width of a figure: on a page of 17 cm letters are 6 points and more."""
 LONGEST_S = 120.0
 """A longer bout is shown by its last `PART_S` seconds."""
 PART_S = 20.0
+_DASHED_S = 60.0
+"""Of a longer span, dashes are shorter than what they draw."""
 CYCLES = 3.0
 MOST_PATHS = 6
 _SIDEWAYS = 0.5
 """A foot that moves forward less than this share of its sideways movement is looked at from the front."""
+_LETTER = 0.0095
+"""Width of a letter of what names a deed, as a share of the axes."""
 _HAND = (0.55, 0.1, 0.45)
 """Colour of what was done by hand."""
+_WIDTHS_IN = {1: 5.0, 2: 7.2, 3: 8.4}
+"""Width of a figure of foot paths, by its columns."""
 _TOP, _FRONT = (0, 1), (1, 2)
-_VIEWS = {_TOP: "from above", _FRONT: "from the front"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,7 @@ def angle_figure(shown: Shown) -> Drawing:
     joints = [joint for joint in bout.joints if joint.angle is not None and joint.states]
     lanes = [joint for joint in joints if len(joint.states) > 1][:1]
     heights = [1.0] * len(joints) + [0.3 + 0.22 * len(joint.states) for joint in lanes]
-    figure = new_figure(10.0, 1.1 + 1.35 * sum(heights))
+    figure = new_figure(WIDE_IN, 1.0 + 1.1 * sum(heights))
     panels: list[Axes] = list(figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
     sensors = bout.sensors.between(*span)
     for axes, joint in zip(panels, joints, strict=False):
@@ -151,6 +154,9 @@ def angle_figure(shown: Shown) -> Drawing:
         axes.set_ylabel(f"{joint.role or joint.name}\nangle (deg)")
     for joint in lanes:
         draw_lanes(panels[-1], bout, [joint], span)
+        if shown.events_s:
+            # Room for what was done to the leg, below the lanes.
+            panels[-1].set_ylim(bottom=panels[-1].get_ylim()[0] - 0.35)
     for axes in panels:
         _marks(axes, shown, span, top=axes is panels[0])
     _name_windows(panels[0], shown, span)
@@ -163,7 +169,7 @@ def angle_figure(shown: Shown) -> Drawing:
 
 def comparison_figure(shown: Sequence[Shown]) -> Drawing:
     """Return one panel per bout of a repetition: the angles of its joints, the end of long bouts only."""
-    figure = new_figure(10.0, 0.8 + 1.6 * len(shown))
+    figure = new_figure(WIDE_IN, 0.7 + 1.3 * len(shown))
     panels: list[Axes] = list(figure.subplots(len(shown), 1, squeeze=False)[:, 0])
     for axes, each in zip(panels, shown, strict=True):
         span = _span(each)
@@ -186,9 +192,9 @@ def path_figure(shown: Sequence[Shown]) -> Drawing:
     several = len(shown) > 1
     parts = [(each, window) for each in shown for window in (each.plan.windows[-1:] if several else each.plan.windows)]
     parts = parts[:MOST_PATHS]
-    columns = min(3, max(1, len(parts)))
+    columns = {1: 1, 2: 2, 4: 2}.get(len(parts), 3)
     blocks = -(-len(parts) // columns)
-    figure = new_figure(max(6.0, 3.6 * columns), 0.9 + 4.9 * blocks)
+    figure = new_figure(_WIDTHS_IN[columns], 0.9 + 3.9 * blocks)
     grid = figure.subplots(2 * blocks, columns, squeeze=False, height_ratios=[1.5, 1.0] * blocks)
     for axes in grid.flat:
         axes.set_axis_off()
@@ -224,17 +230,6 @@ def last_cycles(bout: Bout, window: Window) -> Span:
     return max(begin, end - CYCLES * float(np.median(np.diff(lows)))), end
 
 
-def save_small(figure: Drawing, path: Path) -> Path:
-    """Write a PNG of few colours, without metadata: equal data give equal bytes. Returns its path."""
-    whole = io.BytesIO()
-    figure.savefig(whole, format="png", dpi=DPI, metadata={"Software": None})
-    whole.seek(0)
-    with Image.open(whole) as image:
-        few = image.convert("RGB").quantize(COLORS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-        few.save(path, format="PNG", optimize=True)
-    return path
-
-
 def angle_caption(row: Row, trial: Trial, shown: Sequence[Shown]) -> str:
     """Return what to see in the figure of the joint angles."""
     windows = "; ".join(
@@ -250,7 +245,7 @@ def angle_caption(row: Row, trial: Trial, shown: Sequence[Shown]) -> str:
     return (
         f"Joint angles of {row.name}, seed {trial.seed} ({trial.state}; {kicks}). {windows}. Dashed lines:"
         f" changesets, of gradual ones the first and the last step; dotted lines with a triangle: what was done to the"
-        f" leg by hand.{part}"
+        f" leg by hand, named below where there is room.{part}"
     )
 
 
@@ -262,7 +257,8 @@ def path_caption(shown: Sequence[Shown]) -> str:
         what += f" (the first {MOST_PATHS} of {count})"
     return (
         f"The foot's path in the last {CYCLES:g} cycles of {what}, with one line per joint in the colour of the action"
-        " in force, from the circle to the triangle; below it the joint angles of the same time, with the time in which"
+        " in force, from the circle to the triangle, seen from above, or from the front (z, up) where it moves"
+        " sideways; below it the joint angles of the same time, with the time in which"
         " the foot touched the ground shaded."
     )
 
@@ -280,7 +276,7 @@ def _angles(axes: Axes, bout: Bout, span: Span) -> None:
                 part.t_s,
                 part.column(joint.angle),
                 color=joint_color(joint),
-                linestyle=joint_dashes(joint),
+                linestyle=joint_dashes(joint) if span[1] - span[0] <= _DASHED_S else "-",
                 linewidth=1.1,
                 label=_short(joint),
             )
@@ -364,23 +360,27 @@ def _headed(name: str, kind: str, between: str = "\n") -> str:
 
 
 def _name_events(axes: Axes, shown: Shown, span: Span) -> None:
-    """Name what was done by hand, each kind of it once, where there is room."""
-    taken = -np.inf
-    named: set[str] = set()
-    for time, name in shown.events_s:
-        if span[0] <= time <= span[1] and name not in named and time > taken:
-            axes.annotate(
-                name,
-                (time, 0.0),
-                xycoords=axes.get_xaxis_transform(),
-                xytext=(2, 3),
-                textcoords="offset points",
-                fontsize=7,
-                color=_HAND,
-                bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5},
-            )
-            named.add(name)
-            taken = time + (span[1] - span[0]) * (0.015 + 0.009 * len(name))
+    """Name what was done by hand where there is room: each kind of it once, then as often as there is."""
+    length = span[1] - span[0]
+    events = [(time, name) for time, name in shown.events_s if span[0] <= time <= span[1]]
+    named: dict[float, str] = {}
+    for again in (False, True):
+        for time, name in events:
+            end = time + length * (0.015 + _LETTER * len(name))
+            free = all(end < other or other + length * (0.015 + _LETTER * len(named[other])) < time for other in named)
+            if free and end <= span[1] and (again or name not in named.values()):
+                named[time] = name
+    for time, name in named.items():
+        axes.annotate(
+            name,
+            (time, 0.0),
+            xycoords=axes.get_xaxis_transform(),
+            xytext=(2, 3),
+            textcoords="offset points",
+            fontsize=7,
+            color=_HAND,
+            bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5},
+        )
 
 
 def _path(axes: Axes, shown: Shown, window: Window, title: str) -> None:
@@ -391,4 +391,4 @@ def _path(axes: Axes, shown: Shown, window: Window, title: str) -> None:
         view = _FRONT
     draw_path(axes, shown.bout, span, view)
     kind = shown.named.get(window.name, "")
-    axes.set_title(f"{_headed(title, kind, ': ')}, {_VIEWS[view]}", loc="left", fontsize=9)
+    axes.set_title(_headed(title, kind, ": "), loc="left", fontsize=9)

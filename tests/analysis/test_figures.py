@@ -17,17 +17,19 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import imread
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from nuc_engine.analysis import figures, path_state
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.canvas import DPI, house_style
+from nuc_engine.analysis.canvas import DPI, WIDE_IN, house_style, new_figure
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.palette import STANCE, muscle_pens, state_color
 from tests.analysis.synthetic import FWD, STICK, bout, leg, with_module
 
 WINDOWS = [("FWD", 0.0, 1.0), ("ITF", 1.0, 2.0)]
+PAGE_IN = 17.0 / 2.54
 DRAWN = [("FWD", 0.0, 1.0)]
 ALL = {"summary_sensors.png", "summary_states.png", "pathstate.png", "pathstate_FWD.png"}
 
@@ -55,10 +57,10 @@ def png_size(path: Path) -> tuple[int, int]:
 @pytest.mark.parametrize(
     ("name", "inches"),
     [
-        ("summary_sensors", (13.0, 10.5)),
-        ("summary_states", (13.0, 1.0 + 1.45 * 3 * (0.35 + 0.5 + 1.2))),
-        ("pathstate", (13.4, 6.1)),
-        ("pathstate_FWD", (13.0, 7.6)),
+        ("summary_sensors", (9.0, 8.4)),
+        ("summary_states", (9.0, 1.0 + 1.1 * 3 * (0.35 + 0.5 + 1.2))),
+        ("pathstate", (9.0, 4.8)),
+        ("pathstate_FWD", (9.0, 6.2)),
     ],
 )
 def test_files_are_pngs_of_their_size_without_date_or_version(
@@ -243,7 +245,7 @@ def test_changesets_and_windows_are_marked_within_the_span(made_up: Bout) -> Non
         for span, times, names in ((None, [2.0, 4.0], ["FWD", "ITF", "ITB"]), ((3.0, 5.0), [4.0], ["ITF", "ITB"])):
             figure = make(made_up, windows, span)
             for panel in figure.axes[:4]:
-                dashed = [line.get_xdata()[0] for line in panel.lines if line.get_linestyle() == "--"]
+                dashed = [x[0] for line in panel.lines if len(x := line.get_xdata()) == 2 and x[0] == x[1]]
                 assert dashed == times
             assert [text.get_text() for text in figure.axes[0].texts] == names
 
@@ -357,10 +359,18 @@ def with_knee_actions(count: int) -> Bout:
     return bout(with_module(leg(STICK, 3.0), "FTi", actions=(4, 5, 6)[:count], action_names=names), colors=False)
 
 
+def legend_of(one: Bout) -> tuple[list[Line2D], int]:
+    """The entries below a figure with room for all of them, column by column, and how many columns these are."""
+    figure = new_figure(20.0, 4.0)
+    path_state.fitted_legend(figure, [one])
+    [legend] = figure.legends
+    return legend.legend_handles, legend._ncols
+
+
 @pytest.mark.parametrize("knee_actions", [1, 2, 3])
 def test_the_legend_has_one_column_for_each_joint(knee_actions: int) -> None:
     one = with_knee_actions(knee_actions)
-    entries, columns = path_state.state_legend(one)
+    entries, columns = legend_of(one)
     rows = len(entries) // columns
     assert rows * columns == len(entries)
     for k, joint in enumerate(one.joints):
@@ -370,7 +380,7 @@ def test_the_legend_has_one_column_for_each_joint(knee_actions: int) -> None:
         drawn = [(entry.get_color(), entry._unscaled_dash_pattern) for entry in entries[k * rows + 1 : (k + 1) * rows]]
         assert len(set(map(str, drawn[: len(joint.states)]))) == len(joint.states)
     assert "foot in contact" in [entry.get_label() for entry in entries]
-    bare, _ = path_state.state_legend(replace(one, plant=None))
+    bare, _ = legend_of(replace(one, plant=None))
     assert "foot in contact" not in [entry.get_label() for entry in bare]
 
 
@@ -451,3 +461,42 @@ def test_a_model_without_actions_has_no_states_to_draw(made_up: Bout) -> None:
     held = replace(made_up, joints=tuple(replace(j, states=()) for j in made_up.joints))
     with pytest.raises(AnalysisError, match="no joint has actions"):
         figures.state_figure(held)
+
+
+def test_letters_are_large_enough_on_a_printed_page(roach: Bout) -> None:
+    window = ("FWD", 0.0, roach.end_s)
+    with house_style():
+        drawn = [
+            figures.sensor_figure(roach, [window]),
+            figures.state_figure(roach, [window]),
+            path_state.path_state_figure(roach, [window]),
+            path_state.behaviour_figure(roach, window),
+        ]
+        for figure in drawn:
+            figure.draw_without_rendering()
+            share = min(1.0, PAGE_IN / figure.get_figwidth())
+            assert min(text.get_fontsize() for text in texts(figure)) * share >= 5.5
+
+
+def test_joints_differ_in_line_style_where_few_cycles_are_shown(made_up: Bout) -> None:
+    assert WIDE_IN > PAGE_IN
+    short = made_up.subset(1.0, 4.0)
+    for figure in (figures.sensor_figure(short), path_state.behaviour_figure(short, ("FWD", 1.0, 4.0))):
+        panel = next(axes for axes in figure.axes if axes.get_ylabel() == "joint angle (deg)")
+        curves = [line for line in panel.lines if len(line.get_xdata()) > 2]
+        assert len(curves) == 3
+        assert len({str(line._unscaled_dash_pattern) for line in curves}) == 3
+
+
+def test_a_foot_that_rests_is_no_path_over_the_whole_plot(made_up: Bout) -> None:
+    figure = new_figure(4.0, 4.0)
+    axes = figure.subplots()
+    still = made_up.sensors.values.copy()
+    still[:] = still[0] + 0.05 * np.sin(np.arange(len(still)))[:, None]
+    path_state.draw_path(axes, replace(made_up, sensors=replace(made_up.sensors, values=still)), (0.0, 2.0), (0, 1))
+    for low, high in (axes.get_xlim(), axes.get_ylim()):
+        assert high - low >= path_state.LEAST_CM
+    moving = figure.add_subplot()
+    path_state.draw_path(moving, made_up, (0.0, 2.0), (0, 1))
+    foot = made_up.between(0.0, 2.0).foot_from_angles()
+    assert np.ptp(moving.get_xlim()) < 1.4 * max(np.ptp(foot[:, 0]), np.ptp(foot[:, 1]), path_state.LEAST_CM)

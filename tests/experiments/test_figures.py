@@ -6,8 +6,9 @@ from itertools import pairwise
 import pytest
 from PIL import Image
 
-from nuc_engine.analysis.canvas import house_style
+from nuc_engine.analysis.canvas import house_style, new_figure
 from nuc_engine.experiments.conduct import representative
+from nuc_engine.experiments.few_colors import save_small
 from nuc_engine.experiments.figures import (
     DrawTask,
     Shown,
@@ -131,3 +132,36 @@ def test_the_first_repetition_as_seen_represents_the_row():
     assert representative([failed, bad]) == bad
     assert representative([failed]) == failed
     assert representative([tiny.trial(4, "aborted")]) is None
+
+
+def test_a_small_picture_keeps_the_colours_of_its_pens(tmp_path):
+    """A joint's line keeps its colour, and the paper stays white, however much else there is in the figure."""
+    pens = [(0.0, 0.298, 0.639), (0.7098, 0.0, 0.2196), (0.96, 0.96, 0.96), (0.6, 0.2, 0.4)]
+    with house_style():
+        figure = new_figure(4.0, 3.0)
+        axes = figure.subplots()
+        axes.set_axis_off()
+        for k, pen in enumerate(pens):
+            axes.axhspan(k, k + 0.04, color=pen)
+        axes.imshow([[x / 50.0 for x in range(50)]], extent=(0.0, 1.0, 0.5, 0.7), aspect="auto", cmap="hsv")
+        axes.set_ylim(-0.5, 4.0)
+        with Image.open(save_small(figure, tmp_path / "small.png")) as image:
+            found = {color for _, color in image.convert("RGB").getcolors(1 << 16)}
+            assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+    assert {tuple(round(255 * part) for part in pen) for pen in pens} <= found
+
+
+def test_what_was_done_is_named_each_kind_at_least_once(roach_bout):
+    """Names stand where there is room, none on another, and no kind is left out for the third of another."""
+    end = roach_bout.end_s
+    at = [0.05, 0.12, 0.45, 0.52, 0.8]
+    kinds = ["no ground", "ground back", "no ground", "ground back", "kick"]
+    events = tuple((share * end, kind) for share, kind in zip(at, kinds, strict=True))
+    plan = tiny.plan(windows=(Window("all", 0.0, end, "final"),))
+    with house_style():
+        figure = angle_figure(Shown(plan, roach_bout, events, {}))
+        figure.draw_without_rendering()
+        names = [text for text in figure.axes[-1].texts if text.get_text() in kinds]
+        assert {text.get_text() for text in names} == set(kinds)
+        boxes = sorted((text.get_window_extent() for text in names), key=lambda box: box.x0)
+    assert all(before.x1 <= after.x0 for before, after in pairwise(boxes))
