@@ -38,7 +38,7 @@ def region_diagram(wiring: Wiring, joint: str | None = None, tracks: Tracks | No
     if not modules:
         known = ", ".join(module.name for module in wiring.modules)
         raise DiagramError(f"{wiring.label}: no joint {joint!r} with actions; there are {known}")
-    panels = [panel for module in modules for panel in _panels(sensor_space(module))]
+    panels = [panel for module in modules for panel in _panels(sensor_space(module), tracks or {})]
     heights = [panel.height for panel in panels]
     told = "Hatched: where in sensor space each action's entry rule holds. White: no rule holds, the action is kept."
     paper = Paper(LEFT + PLANE_WIDTH + RIGHT, 56 + sum(heights), f"Sensor space of {wiring.label}", told)
@@ -46,7 +46,7 @@ def region_diagram(wiring: Wiring, joint: str | None = None, tracks: Tracks | No
     paper.text(24, 28, f"Sensor space: {wiring.label}, {when}", size=16, bold=True)
     top = 56.0
     for panel, height in zip(panels, heights, strict=True):
-        panel.draw(paper, top, tracks or {})
+        panel.draw(paper, top)
         top += height
     return paper.to_bytes()
 
@@ -59,15 +59,15 @@ def overlap_lines(space: SensorSpace) -> list[str]:
     ]
 
 
-def _panels(space: SensorSpace) -> list[_Panel]:
+def _panels(space: SensorSpace, tracks: Tracks) -> list[_Panel]:
     if len(space.axes) <= 2:
-        return [_Panel(space, tuple(range(len(space.axes))), (), space)]
+        return [_Panel(space, tuple(range(len(space.axes))), (), space, tracks)]
     found: list[_Panel] = []
     for pair in combinations(range(len(space.axes)), 2):
         rest = [k for k in range(len(space.axes)) if k not in pair]
         for names, holds in _slices(space, pair, rest):
             axes = tuple(space.axes[k] for k in pair)
-            found.append(_Panel(SensorSpace(space.module, axes, holds), (0, 1), names, space))
+            found.append(_Panel(SensorSpace(space.module, axes, holds), (0, 1), names, space, tracks))
     if len(found) > MAX_PLANES:
         raise DiagramError(
             f"{space.module.name}: its rules read {len(space.axes)} sensors, which takes {len(found)} planes to draw;"
@@ -112,18 +112,22 @@ class _Scale:
 class _Panel:
     """One plane, strip or sentence, with its legend."""
 
-    def __init__(self, space: SensorSpace, drawn: Sequence[int], others: Sequence[str], whole: SensorSpace) -> None:
+    def __init__(
+        self, space: SensorSpace, drawn: Sequence[int], others: Sequence[str], whole: SensorSpace, tracks: Tracks
+    ) -> None:
         self._space, self._others, self._whole = space, others, whole
         self._axes = [space.axes[k] for k in drawn]
+        names = [axis.sense.name for axis in self._axes]
+        self._tracks = [tracks[name] for name in names] if all(name in tracks for name in names) else []
         self._tall = (
             PLANE_HEIGHT if len(self._axes) == 2 else STRIP_HEIGHT * (len(space.module.actions) if self._axes else 1)
         )
         rules = sum(25 + 13 * len(wrap(rule_text(a.rule), RIGHT - 44, 9.5)) for a in space.module.actions)
         alarms = sum(len(wrap(line, RIGHT - 44, 9.5)) for line in overlap_lines(space)) + len(whole.never())
-        legend = rules + 60.0 + 15.0 * alarms
+        legend = rules + 60.0 + 15.0 * alarms + (len(self._track_words()) * 13.0 + 13.0 if self._tracks else 0.0)
         self.height = max(self._tall + TICKS, legend) + 30.0 + GAP
 
-    def draw(self, paper: Paper, top: float, tracks: Tracks) -> None:
+    def draw(self, paper: Paper, top: float) -> None:
         module = self._space.module
         where = f", where {' and '.join(self._others)}" if self._others else ""
         paper.text(24, top + 8, f"{module.name}{where}", size=14, bold=True)
@@ -131,12 +135,12 @@ class _Panel:
         if not self._axes:
             paper.text(LEFT, y + 20, "Its rules read no sensor.", size=12)
         elif len(self._axes) == 1:
-            self._strip(paper, y, tracks)
+            self._strip(paper, y)
         else:
-            self._plane(paper, y, tracks)
+            self._plane(paper, y)
         self._legend(paper, LEFT + PLANE_WIDTH + 28, y)
 
-    def _strip(self, paper: Paper, y: float, tracks: Tracks) -> None:
+    def _strip(self, paper: Paper, y: float) -> None:
         axis = self._axes[0]
         scale = _scale(axis, LEFT, LEFT + PLANE_WIDTH)
         for row, action in enumerate(self._space.module.actions):
@@ -147,10 +151,16 @@ class _Panel:
         for box in self._space.overlaps():
             left, right = (scale.place(end) for end in box.sides[0])
             paper.rectangle(left, y, right - left, self._tall, fill="none", line=ALARM, weight=3)
-        if axis.sense.name in tracks:
-            self._time_on(paper, scale, tracks[axis.sense.name], y + self._tall - 1)
+        if self._tracks:
+            self._time_on(paper, scale, self._tracks[0], y + self._tall - 1)
         paper.rectangle(LEFT, y, PLANE_WIDTH, self._tall, fill="none", weight=1)
         self._x_axis(paper, axis, scale, y + self._tall)
+
+    def _track_words(self) -> list[str]:
+        """Return what the black line is, as rows of the legend."""
+        if len(self._axes) == 1:
+            return ["how much of the time it was where, as", "recorded; beyond the axis: at its end"]
+        return ["the sensors as recorded;", "beyond an axis: at its end"]
 
     def _time_on(self, paper: Paper, scale: _Scale, values: FloatArray, base: float) -> None:
         """Draw how much of the time a sensor was where, as a curve over the strip."""
@@ -160,7 +170,7 @@ class _Panel:
         points = [(float(x), base - float(s) * (self._tall - 4)) for x, s in zip(middles, share, strict=True)]
         paper.lines(points, line=INK, weight=1.2)
 
-    def _plane(self, paper: Paper, y: float, tracks: Tracks) -> None:
+    def _plane(self, paper: Paper, y: float) -> None:
         across, up = self._axes
         sx, sy = _scale(across, LEFT, LEFT + PLANE_WIDTH), _scale(up, y + self._tall, y)
         for row, action in enumerate(self._space.module.actions):
@@ -173,9 +183,9 @@ class _Panel:
                 line = [(at, y), (at, y + self._tall)] if is_x else [(LEFT, at), (LEFT + PLANE_WIDTH, at)]
                 paper.lines(line, line=FAINT, weight=0.8, dash="2 3")
         self._overlaps(paper, sx, sy)
-        if across.sense.name in tracks and up.sense.name in tracks:
+        if self._tracks:
             window = paper.clip(LEFT, y, PLANE_WIDTH, self._tall)
-            x, z = sx.many(tracks[across.sense.name]), sy.many(tracks[up.sense.name])
+            x, z = sx.many(self._tracks[0]), sy.many(self._tracks[1])
             paper.polyline_in(window, list(zip(x.tolist(), z.tolist(), strict=True)), line=INK, weight=0.9)
         paper.rectangle(LEFT, y, PLANE_WIDTH, self._tall, fill="none", weight=1)
         self._x_axis(paper, across, sx, y + self._tall)
@@ -248,6 +258,11 @@ class _Panel:
         paper.rectangle(x, y, 22, 18, weight=0.8)
         paper.text(x + 30, y + 9, "no rule holds: the action is kept", size=10.5)
         y += 26
+        if self._tracks:
+            paper.lines([(x, y + 9), (x + 22, y + 9)], line=INK, weight=1.2)
+            for k, line in enumerate(self._track_words()):
+                paper.text(x + 30, y + 9 + 13 * k, line, size=10.5)
+            y += 13 + 13 * len(self._track_words())
         lines = overlap_lines(self._space)
         if lines:
             paper.rectangle(x, y, 22, 18, line=ALARM, weight=3)

@@ -15,6 +15,8 @@ ROW, WORDS, NOTE = 19.0, 11.5, 10.0
 BEND, BEND_OF_TWO = 0.05, 0.10
 """How far a curve bends out, as a share of its length; more where another leads back."""
 _ALONG = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82)
+_POINTS, _STRUCK = 32, 40.0
+"""An arrow is looked at in so many points; this is how bad each of them is that lies under the words of another."""
 
 _Area = tuple[float, float, float, float]
 
@@ -114,16 +116,17 @@ class Sheet:
     def _labels(self, drawn: Sequence[tuple[Arrow, _Curve]], boxes: Sequence[_Area]) -> None:
         """Write what stands at the arrows, the larger words first, where they hide as little as possible."""
         taken = list(boxes)
+        lines = [(curve, [curve.at(k / _POINTS) for k in range(_POINTS + 1)]) for _, curve in drawn]
         for arrow, curve in sorted(drawn, key=lambda item: -item[0].size):
             if not arrow.words:
                 continue
             width = max(text_width(word, arrow.size) for word in arrow.words)
             height = len(arrow.words) * (arrow.size + 2)
             fitting = [one for one in _label_areas(curve, width, height) if self._on_paper(one[0])]
-            area = min(fitting or _label_areas(curve, width, height), key=lambda one: _hidden(one[0], taken) + one[1])[
-                0
-            ]
-            taken.append(area)
+            others = [at for other, points in lines if other is not curve for at in points]
+            found = fitting or list(_label_areas(curve, width, height))
+            area, _ = min(found, key=lambda one: _hidden(one[0], taken) + _struck(one[0], others) + one[1])
+            taken.append((area[0] - 4, area[1] - 4, area[2] + 8, area[3] + 8))
             for k, word in enumerate(arrow.words):
                 middle = area[0] + width / 2, area[1] + (k + 0.5) * (arrow.size + 2)
                 self._paper.text(*middle, word, size=arrow.size, anchor="middle", fill=arrow.fill, halo=PAPER)
@@ -160,6 +163,12 @@ def _label_areas(curve: _Curve, width: float, height: float) -> Iterable[tuple[_
             middle = x + side * apart * across[0], y + side * apart * across[1]
             against = 20.0 if side else 0.6 * width * height * min(width / length, 1.0) ** 2
             yield (middle[0] - width / 2, middle[1] - height / 2, width, height), against
+
+
+def _struck(area: _Area, points: Iterable[Point]) -> float:
+    """Return how bad it is that lines of other arrows, given by points along them, run through an area."""
+    x, y, width, height = area
+    return _STRUCK * sum(x - 2 <= u <= x + width + 2 and y - 1 <= v <= y + height + 1 for u, v in points)
 
 
 def _hidden(area: _Area, taken: Iterable[_Area]) -> float:

@@ -32,6 +32,18 @@ class Sheet:
                 found.append(e.text or "")
         return found
 
+    def boxes_of(self, *beginnings: str) -> list[tuple[str, tuple[float, float, float, float]]]:
+        """Words in the middle of their place that begin so, with where they are, by a rather short estimate."""
+        found = []
+        for e in self.root.iter(f"{SVG}text"):
+            if e.get("aria-hidden") or e.get("text-anchor") != "middle" or not (e.text or "").startswith(beginnings):
+                continue
+            size = float(e.attrib["font-size"])
+            width = 0.5 * size * len(e.text or "")
+            x, y = float(e.attrib["x"]) - width / 2, float(e.attrib["y"]) - 0.7 * size
+            found.append((e.text or "", (x, y, width, 0.7 * size)))
+        return found
+
     def all_rectangles(self) -> list[ElementTree.Element]:
         return list(self.root.findall(f"{SVG}rect"))
 
@@ -56,6 +68,16 @@ def read(svg: bytes) -> Sheet:
     numbers = re.findall(rb'(?:x|y|width|height|d|points)="([^"]*)"', svg)
     assert not any(b"nan" in n or b"inf" in n for n in numbers)
     return Sheet(ElementTree.fromstring(svg))
+
+
+def curve_points(data: str, count: int = 200) -> list[tuple[float, float]]:
+    """Points along a path of one quadratic curve, `M x y Q x y x y`."""
+    x0, y0, x1, y1, x2, y2 = (float(n) for n in re.findall(r"-?\d+(?:\.\d+)?", data))
+    steps = [k / count for k in range(count + 1)]
+    return [
+        ((1 - t) ** 2 * x0 + 2 * t * (1 - t) * x1 + t**2 * x2, (1 - t) ** 2 * y0 + 2 * t * (1 - t) * y1 + t**2 * y2)
+        for t in steps
+    ]
 
 
 def apart(boxes: list[tuple[float, float, float, float]]) -> bool:

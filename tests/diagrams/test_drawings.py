@@ -14,7 +14,7 @@ from nuc_engine.diagrams.states import Window, actual_diagram, nominal_diagram
 from nuc_engine.diagrams.svg import HIGHLIGHT
 from nuc_engine.diagrams.wiring import DiagramError
 from tests.diagrams.legs import FWD_S, ITB_S, ITF_S, changed, leg
-from tests.diagrams.papers import apart, read, within
+from tests.diagrams.papers import apart, curve_points, read, within
 
 LEGS = [
     ("lin_roach", "experiment_a", FWD_S),
@@ -62,6 +62,18 @@ def test_nominal_arrows_of_the_cycle_are_heavy_and_own_limits_dashed():
     assert len(curves) == len(between | own)
     assert len([c for c in curves if c.get("stroke-width") == "3.6"]) == len(found.cycle)
     assert len([c for c in curves if c.get("stroke-dasharray")]) == len(own - between)
+
+
+@pytest.mark.parametrize("config", ["lin_roach", "pc_stickmiddle"])
+def test_words_at_an_arrow_do_not_lie_on_another_one(config):
+    sheet = read(nominal_diagram(leg(config)))
+    arrows = [curve_points(e.attrib["d"]) for e in sheet.paths() if "Q" in e.attrib["d"]]
+    words = sheet.boxes_of("TC1_", "TC_", "CTr_", "FT_", "or ")
+    assert len(arrows) > 8
+    assert len(words) >= len(arrows)
+    for name, (x, y, width, height) in words:
+        struck = sum(any(x < u < x + width and y < v < y + height for u, v in points) for points in arrows)
+        assert struck <= 1, name
 
 
 def test_a_leg_without_a_cycle_is_said_to_stop():
@@ -221,6 +233,8 @@ def test_recorded_sensors_lie_over_their_plane():
     line = with_path.root.find("{http://www.w3.org/2000/svg}polyline")
     assert line is not None
     assert len(line.attrib["points"].split()) == 40
+    assert "the sensors as recorded;" in with_path.texts()
+    assert "the sensors as recorded;" not in read(region_diagram(leg("lin_roach"), "FTi")).texts()
     assert read(region_diagram(leg("lin_roach"), "FTi")).root.find("{http://www.w3.org/2000/svg}polyline") is None
 
 
