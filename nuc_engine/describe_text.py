@@ -11,7 +11,7 @@ from nuc_engine.describe import Data
 from nuc_engine.pose import Pose
 from nuc_engine.values import UNSET
 
-WIDTH = 100
+WIDTH = 80
 _GROUPS = (
     ("engine", "Engine"),
     ("entry rule of", "Thresholds and operands of the entry rules"),
