@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from nuc_engine.analysis.bout import Bout, JointInfo, Series
 
-WIDTH = 100
+WIDTH = 80
 
 
 def bout_lines(bout: Bout, *, full: bool = False) -> Iterator[str]:

@@ -250,8 +250,11 @@ def _ranges(bout: Bout, steady: Span, steps: Steps | None) -> tuple[JointRange, 
     return tuple(found)
 
 
-def table_lines(columns: Sequence[tuple[str, WindowStats]], width: int = 100) -> Iterator[str]:
-    """Yield windows side by side as text: one row for each quantity, mean +- standard deviation of the steps."""
+def table_lines(columns: Sequence[tuple[str, WindowStats]], width: int = 80) -> Iterator[str]:
+    """Yield windows side by side as text: one row for each quantity, mean +- standard deviation of the steps.
+
+    In which state a leg is stuck stands below: in the table is no room for it.
+    """
     labels = _labels(columns)
     shown = [_column(title, stats, labels) for title, stats in columns]
     room = width - 2 - max(len(label) for label in ["", *labels.values()])
@@ -263,6 +266,11 @@ def table_lines(columns: Sequence[tuple[str, WindowStats]], width: int = 100) ->
         yield from aligned(rows)
         if shown:
             yield ""
+    yield from (f"- {title}: {stats.kind}" for title, stats in columns if _brief(stats) != stats.kind)
+
+
+def _brief(stats: WindowStats) -> str:
+    return stats.kind.partition(" in ")[0]
 
 
 def _labels(columns: Sequence[tuple[str, WindowStats]]) -> dict[str, str]:
@@ -293,7 +301,7 @@ _SHORT = {
 
 def _column(title: str, stats: WindowStats, labels: Mapping[str, str]) -> list[str]:
     cells = {
-        "outcome": stats.kind,
+        "outcome": _brief(stats),
         "part": f"{stats.steady[0]:.4g} to {stats.steady[1]:.4g}" if stats.steady[0] < stats.steady[1] else "nothing",
         "steps": str(stats.steps),
         "lift_off": _number(stats.lift_off_spread_deg),

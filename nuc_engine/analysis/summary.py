@@ -20,7 +20,7 @@ from nuc_engine.analysis.steps import Steps, detect_steps
 from nuc_engine.analysis.tracks import LegTracks
 from nuc_engine.analysis.windows import BehaviourWindow, windows_of_bout
 
-WIDTH = 100
+WIDTH = 80
 """Columns of the text."""
 _INDENT = 10
 _SHOWN_REASONS = 3
@@ -119,7 +119,9 @@ class WindowSummary:
 
     def lines(self) -> Iterator[str]:
         """Yield it as text: what it is, the order of events, and the first reasons against stepping."""
-        yield from _wrapped(self.name, f"{self._head()}{self._numbers()}")
+        yield from _wrapped(self.name, f"{self._head()}{'' if self.verdict else f' ({self.why_not})'}")
+        if self.judged_steps:
+            yield from _wrapped("", self._numbers())
         if self.order:
             yield from _wrapped("", " > ".join(event.what for event in self.order))
         # Those with numbers first: where there are no steps, most conditions only say that they can not be measured.
@@ -136,13 +138,9 @@ class WindowSummary:
         return f"{self.window.begin_s:.4g} to {self.window.end_s:.4g} s: {self.kind}{like}, {self.steps} step{plural}"
 
     def _numbers(self) -> str:
-        if self.verdict is None:
-            return f" ({self.why_not})"
-        if not self.judged_steps:
-            return ""
         spread = "" if math.isnan(self.period_sd_s) else f" +- {self.period_sd_s:.2f}"
         durations = f"swing {self.swing_mean_s:.2f} s, stance {self.stance_mean_s:.2f} s"
-        return f", period {self.period_mean_s:.2f}{spread} s, {durations}"
+        return f"period {self.period_mean_s:.2f}{spread} s, {durations}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from nuc_engine.cli.errors import explain
-from nuc_engine.cli.output import WIDTH, note, say, say_json
+from nuc_engine.cli.output import HELP_WIDTH, note, say, say_json
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -64,7 +64,7 @@ All commands:
 `nuc COMMAND --help` explains one, with examples. Configurations that can be named here: {configurations}.
 """
 
-_SETTINGS = {"max_content_width": WIDTH, "help_option_names": ["-h", "--help"]}
+_SETTINGS = {"max_content_width": HELP_WIDTH, "help_option_names": ["-h", "--help"]}
 
 
 class Commands(click.Group):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli.errors import BAD, Refused
-from nuc_engine.cli.output import count, heading, note, say, say_json
+from nuc_engine.cli.output import WIDTH, count, heading, note, say, say_json
 from nuc_engine.cli.params import THING, Command, as_json
 from nuc_engine.locations import NotFound, find_configuration, find_script
 
@@ -178,9 +178,11 @@ def difference_lines(difference: Difference) -> list[str]:
         side, value = ("A", a) if b is None else ("B", b)
         told = "" if value == "there" else f": {value}{unit}"
         return [f"  {difference.name}  only in {side}{told}"]
-    if len(difference.name) + len(a) + len(b) > 80 or difference.section == "rule":
+    line = f"  {difference.name}  {a} -> {b}{unit}"
+    # Two columns less, since `nuc compare` indents it.
+    if len(line) > WIDTH - 2 or difference.section == "rule":
         return [f"  {difference.name}", f"      A  {a}{unit}", f"      B  {b}{unit}"]
-    return [f"  {difference.name}  {a} -> {b}{unit}"]
+    return [line]
 
 
 def _open(text: str) -> _Thing:

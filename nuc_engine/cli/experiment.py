@@ -264,7 +264,10 @@ def _list(as_json: bool) -> int:
         say_json({"ok": True, "experiments": [_listed(*item) for item in found]})
         return 0
     for experiment, verdict in found:
-        say(f"{experiment.name:<18}{experiment.section:<11}{experiment.title}")
+        head = f"{experiment.name:<18}{experiment.section:<11}"
+        for line in textwrap.wrap(experiment.title, _TEXT_WIDTH - len(head)):
+            say(f"{head}{line}")
+            head = " " * len(head)
         judged = {} if verdict is None else {row.name: row for row in verdict.rows}
         for row in experiment.rows:
             head = f"  {row.name:<16}" if len(experiment.rows) > 1 else " " * 18

@@ -6,14 +6,17 @@ import dataclasses
 import json
 import math
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
-WIDTH = 100
-"""Columns of text and help."""
+WIDTH = 80
+"""Columns of text: what a terminal has that nobody made wider."""
+HELP_WIDTH = 100
+"""Columns of help at most; it fills a terminal that has fewer."""
 
 _DOCUMENT_WARNING = ": warning: "
 
@@ -21,6 +24,20 @@ _DOCUMENT_WARNING = ": warning: "
 def say(text: str = "") -> None:
     """Write one or more lines of a result to stdout."""
     click.echo(text)
+
+
+def say_wrapped(text: str, indent: str) -> None:
+    """Write one line of a result, or several where it is longer than `WIDTH`; `indent` stands before the further ones.
+
+    Words are never cut, so a path stays one.
+    """
+    for line in wrapped(text, indent):
+        say(line)
+
+
+def wrapped(text: str, indent: str) -> list[str]:
+    """Return a line as `say_wrapped` writes it."""
+    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def note(text: str) -> None:

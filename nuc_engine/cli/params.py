@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -38,11 +39,25 @@ class Command(click.Command):
         del ctx
         with formatter.section("Examples"):
             for line, meaning in self.examples:
-                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
-                formatter.write(f"{'':{formatter.current_indent + 4}}{meaning}\n")
+                for row in typed_rows(line, formatter.width - formatter.current_indent):
+                    formatter.write(f"{'':{formatter.current_indent}}{row}\n")
+                with formatter.indentation(), formatter.indentation():
+                    formatter.write_text(meaning)
         with formatter.section("Output"):
             for paragraph in self.output:
                 formatter.write_text(paragraph)
+
+
+def typed_rows(line: str, width: int) -> list[str]:
+    """Return a command as rows that can be typed as they are: parted before options, with a backslash at the end."""
+    rows = [""]
+    for word in re.findall(r" +-.*?(?= +-|$)|^.*?(?= +-|$)", line):
+        if rows[-1] and len(rows[-1]) + len(word) + 2 > width:
+            rows[-1] += " \\"
+            rows.append(f"    {word.strip()}")
+        else:
+            rows[-1] += word
+    return rows
 
 
 class _Named(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]

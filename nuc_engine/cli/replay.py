@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nuc_engine.cli.errors import BAD
-from nuc_engine.cli.output import count, note, say, say_json
+from nuc_engine.cli.output import count, note, say, say_json, wrapped
 from nuc_engine.cli.params import Command, as_json
 from nuc_engine.cli.progress import Progress
 
@@ -175,5 +175,5 @@ def _lines(report: ReplayReport) -> list[str]:
         if report.changed_versions or report.changed_files:
             lines.append("    (it may come from what was changed)")
     if report.identical:
-        lines.append(f"identical: {count(len(report.compared), 'file')} ({', '.join(report.compared)})")
+        lines += wrapped(f"identical: {count(len(report.compared), 'file')} ({', '.join(report.compared)})", "    ")
     return lines

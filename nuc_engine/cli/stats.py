@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli.errors import BAD
-from nuc_engine.cli.output import heading, note, say, say_json
+from nuc_engine.cli.output import heading, note, say, say_json, say_wrapped
 from nuc_engine.cli.params import Command, as_json
 from nuc_engine.cli.spans import Span, settling
 
@@ -101,5 +101,5 @@ def _print(bout: Bout, windows: tuple[WindowStats, ...]) -> None:
     for stats in windows:
         reasons = stats.outcome.reasons if stats.outcome is not None else (stats.why_not,)
         for reason in reasons[:3]:
-            say(f"- {stats.window.name}: {reason}")
+            say_wrapped(f"- {stats.window.name}: {reason}", "  ")
     say()

@@ -108,10 +108,23 @@ def test_data_is_json(made_up: Bout) -> None:
 def test_a_table_has_a_column_for_each_window_and_fits_the_page(made_up: Bout) -> None:
     (stats,) = bout_stats(made_up, [WHOLE])
     lines = list(table_lines([(f"window number {k}", stats) for k in range(9)]))
-    assert max(map(len, lines)) <= 100
+    assert max(map(len, lines)) <= 80
     for k in range(9):
         assert sum(line.count(f"window number {k}") for line in lines) == 1
     assert sum(line.startswith("period (s)") for line in lines) == sum(not line for line in lines) + 1 > 1
+
+
+def test_a_leg_that_is_stuck_takes_no_room_in_the_table_and_its_state_stands_below(made_up: Bout) -> None:
+    (stats,) = bout_stats(made_up, [WHOLE])
+    assert stats.outcome is not None
+    actions = ("TC1_retractionLEV", "CTr_LevationPRO", "FT_Flexion")
+    still = replace(stats, outcome=replace(stats.outcome, kind="stuck", cyclic=False, state=actions))
+    lines = list(table_lines([("FWD", still), ("ITF", still)]))
+    assert max(map(len, lines)) <= 80
+    row = next(line for line in lines if line.startswith("what is seen"))
+    assert row.split()[3:] == ["stuck", "stuck"]
+    assert "/".join(actions) in still.kind
+    assert lines[-2:] == [f"- {name}: {still.kind}" for name in ("FWD", "ITF")]
 
 
 def test_the_mean_step_is_the_step(made_up: Bout) -> None:

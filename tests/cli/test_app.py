@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +10,15 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nuc_engine.bout import prepare_bout
 from nuc_engine.cli import run
 from nuc_engine.cli.app import COMMANDS, app
 from nuc_engine.cli.errors import explain
 from nuc_engine.cli.output import plain, say_json
+from nuc_engine.cli.params import typed_rows
 from nuc_engine.executive import Executive
 from nuc_engine.recording.recorder import BoutRecorder
 from tests.cli.conftest import CONFIGS, Nuc
@@ -54,6 +58,26 @@ def test_help_teaches(nuc: Nuc, name: str) -> None:
     assert len(examples) >= 2
     assert "Output:" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_help_fits_a_terminal_of_80_columns(nuc: Nuc, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, nuc(name, "--help").stdout.splitlines())) <= 80
+
+
+@given(
+    words=st.lists(st.from_regex(r"-{0,2}[a-z0-9/=:]{1,40}", fullmatch=True), min_size=1, max_size=12),
+    width=st.integers(20, 100),
+)
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_a_long_example_is_parted_so_that_a_shell_puts_it_together_again(words: list[str], width: int) -> None:
+    line = " ".join(["nuc", *words])
+    rows = typed_rows(line, width)
+    assert all(row.endswith(" \\") for row in rows[:-1])
+    assert shlex.split("\n".join(rows).replace("\\\n", "")) == shlex.split(line)
+    if len(line) + 2 <= width:
+        assert rows == [line]
 
 
 @pytest.mark.parametrize(

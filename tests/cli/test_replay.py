@@ -23,7 +23,10 @@ def test_an_untouched_bout_is_identical(nuc: Nuc, bout: Path) -> None:
     before = {path.name: path.read_bytes() for path in bout.iterdir()}
     result = nuc("replay", str(bout))
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[-1].startswith("identical: ")
+    lines = result.stdout.splitlines()
+    assert any(line.startswith("identical: ") for line in lines)
+    assert lines[-1].startswith("    ")
+    assert max(map(len, lines)) <= 80
     assert {path.name: path.read_bytes() for path in bout.iterdir()} == before
 
 
