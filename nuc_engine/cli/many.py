@@ -7,7 +7,7 @@ from types import TracebackType
 import click
 
 from nuc_engine.cli import wallclock
-from nuc_engine.cli.output import is_terminal, note
+from nuc_engine.cli.output import fitted, is_terminal, note
 
 _WIDTH = 28
 _REDRAW_S = 0.1
@@ -44,9 +44,8 @@ class ManyProgress:
             self._shown_s, self._shown = now_s, True
             done = round(_WIDTH * (finished / total if share is None else share))
             bar = "#" * done + "." * (_WIDTH - done)
-            click.echo(
-                f"\r{self._title}  [{bar}]  {self._text(finished, total, share, now_s)}\x1b[K", err=True, nl=False
-            )
+            rest = f"  [{bar}]  {self._text(finished, total, share, now_s)}"
+            click.echo(f"\r{fitted(self._title, rest)}\x1b[K", err=True, nl=False)
         elif not self._live and (last or now_s - self._shown_s >= _LINE_S):
             self._shown_s = now_s
             note(f"{self._title}: {self._text(finished, total, share, now_s)}")

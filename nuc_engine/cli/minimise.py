@@ -12,7 +12,7 @@ import click
 
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.many import ManyProgress
-from nuc_engine.cli.output import faint, heading, note, say, say_json
+from nuc_engine.cli.output import faint, heading, note, say, say_json, say_wrapped
 from nuc_engine.cli.params import CONFIGURATION, SCRIPT, Command, as_json
 
 if TYPE_CHECKING:
@@ -155,7 +155,9 @@ def _report(found: Minimised, target: Path | None, *, as_json: bool) -> None:
     for report in found.entries:
         alone = "writes what is in force already" if report.alone is None else f"without it: {_tested(report.alone)}"
         with_whom = f" with {', '.join(names[k] for k in report.partners)}" if report.partners else ""
-        say(f"{names[report.entry.number]:<44}{report.verdict}{with_whom}{'' if report.sure else UNSURE}")
+        say_wrapped(
+            f"{names[report.entry.number]:<44}{report.verdict}{with_whom}{'' if report.sure else UNSURE}", " " * 44
+        )
         say(faint(f"  {alone}"))
     say(f"without {len(found.reduced.left_out)} at once: {_tested(found.reduced)}")
     for number in found.reduced.left_out:
@@ -214,11 +216,13 @@ def _report_orders(found: tuple[Commuting, ...], *, as_json: bool) -> None:
         shared = f"both write {', '.join(pair.shared)}" if pair.shared else "they share no value"
         say(f"values      {'commute' if pair.by_values else 'do not commute'}: {shared}")
         same = "leads there too" if pair.by_outcome else f"does not lead to {pair.wanted} as often"
-        say(f"outcome     {'commute' if pair.by_outcome else 'do not commute'}: the other order {same}")
+        say_wrapped(
+            f"outcome     {'commute' if pair.by_outcome else 'do not commute'}: the other order {same}", " " * 12
+        )
         if pair.failed_starts:
             say(f"            {pair.failed_starts} bouts did not step before, and are counted apart")
         for name, order in (("as given", pair.given), ("reverse", pair.reverse)):
-            say(f"{name:<12}between: {_counts(order.between)}; in the end: {_counts(order.final)}")
+            say_wrapped(f"{name:<12}between: {_counts(order.between)}; in the end: {_counts(order.final)}", " " * 12)
 
 
 def _names(found: Minimised) -> dict[int, str]:

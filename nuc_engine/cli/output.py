@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -38,6 +39,15 @@ def say_wrapped(text: str, indent: str) -> None:
 def wrapped(text: str, indent: str) -> list[str]:
     """Return a line as `say_wrapped` writes it."""
     return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def fitted(title: str, rest: str) -> str:
+    """Return a line that is written over and over: of a title that is too long for the terminal, its end.
+
+    A line that the terminal parts can not be written over: each time, it would leave a row of itself.
+    """
+    room = shutil.get_terminal_size().columns - 1 - len(rest)
+    return (title if len(title) <= room else f"...{title[max(0, len(title) - max(room, 3) + 3) :]}") + rest
 
 
 def note(text: str) -> None:

@@ -7,7 +7,7 @@ from types import TracebackType
 import click
 
 from nuc_engine.cli import wallclock
-from nuc_engine.cli.output import is_terminal, note
+from nuc_engine.cli.output import fitted, is_terminal, note
 
 _WIDTH = 28
 _REDRAW_S = 0.1
@@ -38,11 +38,8 @@ class Progress:
             self._drawn_s = now_s
             done = round(_WIDTH * simulated_s / duration_s)
             bar = "#" * done + "." * (_WIDTH - done)
-            click.echo(
-                f"\r{self._title}  [{bar}]  {simulated_s:.1f} of {duration_s:g} s  {self._speed(now_s)}\x1b[K",
-                err=True,
-                nl=False,
-            )
+            rest = f"  [{bar}]  {simulated_s:.1f} of {duration_s:g} s  {self._speed(now_s)}"
+            click.echo(f"\r{fitted(self._title, rest)}\x1b[K", err=True, nl=False)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

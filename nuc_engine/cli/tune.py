@@ -11,7 +11,7 @@ import click
 
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.many import ManyProgress
-from nuc_engine.cli.output import note, say, say_json
+from nuc_engine.cli.output import note, say, say_json, say_wrapped
 from nuc_engine.cli.params import Command, Pair, as_json, configuration, script
 
 if TYPE_CHECKING:
@@ -172,19 +172,21 @@ def _report(tuned: Tuned, plan: SweepPlan, criterion: str, out: Path, *, as_json
             }
         )
         return
-    say(f"{criterion}: {_how_good(tuned.best)}, best of {tuned.trials} trials")
+    say_wrapped(f"{criterion}: {_how_good(tuned.best)}, best of {tuned.trials} trials", "    ")
     present = {} if tuned.present is None else dict(_values(tuned.present))
     for name, value in _values(tuned.best):
         was = f"   (was {present[name]})" if name in present else ""
         say(f"  {name:<44}{value}{was}")
     if tuned.present is not None:
-        say(f"values in force: {_how_good(tuned.present)}")
+        say_wrapped(f"values in force: {_how_good(tuned.present)}", "    ")
     if tuned.fresh is not None:
-        say(f"other seeds: {_how_good(tuned.fresh)}")
+        say_wrapped(f"other seeds: {_how_good(tuned.fresh)}", "    ")
     if tuned.present_fresh is not None:
-        say(f"  values in force: {_how_good(tuned.present_fresh)}")
+        say_wrapped(f"  values in force: {_how_good(tuned.present_fresh)}", "    ")
     if tuned.surely_better is False:
-        say("With so many other seeds the best can not be told from the values in force; more of them may tell.")
+        say_wrapped(
+            "With so many other seeds the best can not be told from the values in force; more of them may tell.", "    "
+        )
     say(f"script: {out}")
 
 

@@ -202,6 +202,24 @@ def test_progress_is_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
     assert progress.wall_s == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("columns", [30, 80, 200])
+def test_a_bar_with_a_long_title_stays_within_its_row(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    terminal = Terminal(monkeypatch, live=True)
+    title = f"/home/somebody/{'deep/' * 20}leg"
+    with Progress(title) as progress:
+        for k in range(1, 5):
+            terminal.now_s += 0.125
+            progress(k * 10.0, 40.0)
+    rows = [row.removesuffix("\x1b[K").rstrip() for row in terminal.written.rstrip("\n").split("\r")[1:]]
+    assert len(rows) == 4
+    if columns >= 80:
+        assert max(map(len, rows)) < columns
+        assert all(row.partition("  [")[0].endswith("/leg") for row in rows)
+    if columns == 200:
+        assert all(row.startswith(title) for row in rows)
+
+
 def test_progress_is_two_lines_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(monkeypatch, live=False)
     with Progress("leg") as progress:
