@@ -82,7 +82,7 @@ def command(
     from nuc_engine.bulk.commute import commute
     from nuc_engine.bulk.errors import BulkRefused
     from nuc_engine.bulk.journal import Journal
-    from nuc_engine.bulk.minimise import Runner, minimise
+    from nuc_engine.bulk.minimise import Minimised, Runner, minimise
     from nuc_engine.bulk.pool import ItemFailed, Workers
 
     if commuting == (at is not None):
@@ -100,12 +100,17 @@ def command(
             workers = stack.enter_context(Workers(jobs))
             progress = stack.enter_context(ManyProgress(f"minimise {Path(script).name}"))
             run_all = Runner(workers, progress, journal)
-            if time is None:
-                _report_orders(commute(trial, run_all, length_s=length), as_json=as_json)
-            else:
-                found = minimise(trial, time, run_all, length_s=length, wanted=wanted)
-                _write(found, target)
-                _report(found, target, as_json=as_json)
+            found = (
+                commute(trial, run_all, length_s=length)
+                if time is None
+                else minimise(trial, time, run_all, length_s=length, wanted=wanted)
+            )
+        # Not before the bar has ended its row.
+        if isinstance(found, Minimised):
+            _write(found, target)
+            _report(found, target, as_json=as_json)
+        else:
+            _report_orders(found, as_json=as_json)
     except (BulkRefused, ItemFailed) as refused:
         raise Refused(*(f"nuc minimise: {line}" for line in str(refused).splitlines())) from refused
     return 0
