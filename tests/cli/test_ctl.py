@@ -213,7 +213,9 @@ def test_off_that_is_not_confirmed_is_no_success(ctl: Ctl, daemon: FakeDaemon) -
     assert json.loads(ctl("off", "--json").stdout)["ok"] is False
 
 
-def test_commands_that_follow_one_another_are_one_client(ctl: Ctl, daemon: FakeDaemon) -> None:
+@pytest.fixture
+def senders(daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> set[bytes]:
+    """Who the daemon has heard so far, by identity."""
     senders: set[bytes] = set()
     replies = daemon.replies
 
@@ -221,11 +223,21 @@ def test_commands_that_follow_one_another_are_one_client(ctl: Ctl, daemon: FakeD
         senders.add(sender)
         return replies(sender, payload)
 
-    daemon.replies = noted
+    monkeypatch.setattr(daemon, "replies", noted)
+    return senders
+
+
+def test_commands_that_follow_one_another_are_one_client(ctl: Ctl, daemon: FakeDaemon, senders: set[bytes]) -> None:
     ctl("take")
     ctl("set", "CTr_lev_TC1_load=-0.2")
     assert len(senders) == 1
     assert daemon.greeted == ["alice", "alice"]
+
+
+def test_off_is_a_client_of_its_own_and_waits_for_no_other_command(ctl: Ctl, senders: set[bytes]) -> None:
+    ctl("configure", "lin_roach")
+    ctl("off")
+    assert len(senders) == 2
 
 
 def test_control_comes_back_from_ones_own_other_terminal_only(ctl: Ctl, daemon: FakeDaemon) -> None:

@@ -422,6 +422,9 @@ class Serving:
     def _serve(self) -> None:
         router: Any = self._context.socket(zmq.ROUTER)
         router.setsockopt(zmq.LINGER, 0)
+        # The service hears nothing of a client while the one before it with the same identity is on its way out, and
+        # the client tries again; here that would take as long as a clock stands still.
+        router.setsockopt(zmq.ROUTER_HANDOVER, 1)
         router.bind(self._address)
         stop: Any = self._context.socket(zmq.PAIR)
         stop.connect("inproc://stop")

@@ -114,7 +114,8 @@ def arm(target: Target, as_json: bool) -> int:
 @as_json
 def off(target: Target, why: str, as_json: bool) -> int:
     """Take the torque off at once. It stays off until arm."""
-    with daemon(target) as leg:
+    # Alone: it needs nothing that an earlier command holds, and must not wait for one that still runs.
+    with daemon(target, alone=True) as leg:
         data = leg.off(why)
     if data.get("torque"):
         if as_json:
