@@ -1,0 +1,19 @@
+"""What several of these tests use."""
+
+import pytest
+
+from drivers.framed.emulator_memory import Memory
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """What emulated servos have set since, one (name, value) each time."""
+    names = []
+    put = Memory.__setitem__
+
+    def noted(self, name, value):
+        names.append((name, value))
+        put(self, name, value)
+
+    monkeypatch.setattr(Memory, "__setitem__", noted)
+    return names
