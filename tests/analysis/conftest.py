@@ -9,6 +9,7 @@ from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.bout import BoutSpec, run_bout
 from tests.analysis.directories import SCRIPT
+from tests.analysis.synthetic import FWD, bout, leg
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
@@ -54,3 +55,9 @@ def roach(finished_roach: Path) -> Bout:
 def folder(finished_roach: Path, tmp_path: Path) -> Path:
     """A copy of the roach leg's data directory, to be damaged."""
     return Path(shutil.copytree(finished_roach, tmp_path / "bout"))
+
+
+@pytest.fixture(scope="session")
+def made_up() -> Bout:
+    """Six seconds of a roach leg on paper, with two changesets."""
+    return bout(leg(FWD, 6.0), changesets=(2.0, 4.0))

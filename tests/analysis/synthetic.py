@@ -163,3 +163,9 @@ def _joint(module: ModuleTrack, link: tuple[float, float, float, float]) -> Join
 def _series(t_s: np.ndarray, columns: list[np.ndarray], names: object) -> Series:
     values = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
     return Series(t_s, values, tuple(names), ("",) * len(columns))
+
+
+def with_knee_actions(count: int) -> Bout:
+    """A stick insect's bout whose knee has so many actions."""
+    names = ("FT_Extension", "FT_Flexion", "FT_Extension2")[:count]
+    return bout(with_module(leg(STICK, 3.0), "FTi", actions=(4, 5, 6)[:count], action_names=names), colors=False)

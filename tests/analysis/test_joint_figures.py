@@ -16,8 +16,8 @@ from nuc_engine.analysis.canvas import house_style, save_figure
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.joint_figures import joint_figure, motor_figure, muscle_figure
 from nuc_engine.analysis.palette import DASHED, DOTTED, SOLID, bout_pen, joint_color, state_dashes
+from tests.analysis.printed import collisions
 from tests.analysis.synthetic import FWD, bout, leg
-from tests.analysis.test_figures import collisions
 
 SPAN = (0.2, 1.8)
 

@@ -21,8 +21,8 @@ from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.steps import detect_steps
 from nuc_engine.analysis.stepstats import QUANTITIES, Sample, bout_stats, own_windows, table_lines
 from nuc_engine.analysis.windows import BehaviourWindow
+from tests.analysis.printed import collisions
 from tests.analysis.synthetic import FWD, ITF, bout, leg
-from tests.analysis.test_figures import collisions
 
 WHOLE = BehaviourWindow("FWD", "FWD", 0.0, 20.0)
 LATE = BehaviourWindow("window-2", None, 10.0, 20.0)

@@ -1,0 +1,150 @@
+"""The foot's path: a line for each joint's actions beside it, the views, and the last cycles below it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from nuc_engine.analysis import path_state
+from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.canvas import house_style, new_figure
+from nuc_engine.analysis.palette import STANCE, state_color
+from tests.analysis.printed import collisions
+from tests.analysis.synthetic import FWD, STICK, bout, leg, with_knee_actions
+
+
+def test_every_action_has_its_line_beside_the_path(made_up: Bout) -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    path_state.draw_path(axes, made_up, (1.0, 3.0), path_state.TOP)
+    band, *lines = axes.collections
+    np.testing.assert_allclose(band.get_colors()[0, :3], STANCE)
+    assert len(band.get_segments()) == len(made_up.contact_spans(1.0, 3.0)) > 1
+    assert len(lines) == len(made_up.joints)
+    foot = made_up.between(1.0, 3.0).foot_from_angles()[:, :2]
+    np.testing.assert_array_equal(np.column_stack(axes.lines[0].get_data()), foot)
+    extent = np.ptp(foot, axis=0).max()
+    for k, (joint, line) in enumerate(zip(made_up.joints, lines, strict=True)):
+        assert {tuple(c[:3]) for c in line.get_colors().tolist()} == {made_up.states_of[c].color for c in joint.states}
+        points = np.concatenate(line.get_segments())
+        nearest = np.array([np.hypot(*(foot - point).T).min() for point in points[::10]])
+        assert np.median(nearest) == pytest.approx((k + 1) * path_state.OFFSET_SHARE * extent, rel=0.3)
+    circle, triangle = axes.lines[1:]
+    assert (circle.get_marker(), triangle.get_marker()) == ("o", "^")
+    np.testing.assert_array_equal([*circle.get_data()], foot[:1].T)
+    np.testing.assert_array_equal([*triangle.get_data()], foot[-1:].T)
+
+
+@pytest.mark.parametrize("turn", [1.0, -1.0])
+def test_lines_run_outside_a_loop_whichever_way_the_foot_goes(turn: float) -> None:
+    angle = turn * np.linspace(0.0, 6.0, 200)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    normals = path_state.outward_normals(circle)
+    np.testing.assert_allclose(normals[1:-1], circle[1:-1], atol=0.02)
+
+
+def test_where_the_foot_rests_the_line_keeps_its_side() -> None:
+    path = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.0]])
+    normals = path_state.outward_normals(path)
+    np.testing.assert_allclose(np.abs(normals), [[0.0, 1.0]] * 7)
+    assert len(np.unique(normals[:, 1])) == 1
+    assert np.isfinite(path_state.outward_normals(np.zeros((5, 2)))).all()
+
+
+def test_the_moving_average_is_centred() -> None:
+    ramp = np.column_stack([np.arange(20.0), np.ones(20)])
+    smooth = path_state.moving_average(ramp, 5)
+    np.testing.assert_allclose(smooth[2:-2], ramp[2:-2])
+    np.testing.assert_array_equal(path_state.moving_average(ramp, 1), ramp)
+    assert path_state.moving_average(ramp, 99).shape == ramp.shape
+
+
+@pytest.mark.parametrize("end_s", [6.0, 9.0])
+def test_a_behaviour_is_shown_by_its_last_cycles(made_up: Bout, end_s: float) -> None:
+    """The record ends at 6 s, so a window can not go on after it."""
+    figure = path_state.behaviour_figure(made_up, ("FWD", 0.0, end_s))
+    angles = next(axes for axes in figure.axes if axes.get_ylabel() == "joint angle (deg)")
+    begin, end = angles.get_xlim()
+    assert end == 6.0
+    assert end - begin == pytest.approx(path_state.CYCLES * FWD.period_s, abs=0.05)
+
+
+def test_the_vertical_view_is_the_one_in_which_the_foot_moves(made_up: Bout) -> None:
+    for view, factor in ((path_state.SIDE, 10.0), (path_state.FRONT, 0.01)):
+        foot = np.zeros((4, 4))
+        foot[0, 0], foot[1, 1], foot[2, 2], foot[3, 3] = factor, 1.0, 1.0, 1.0
+        first, *others = made_up.joints
+        stretched = replace(made_up, joints=(replace(first, amatrix=foot), *others))
+        assert path_state._better_side(stretched, (1.0, 3.0)) == view
+
+
+def legend_of(one: Bout) -> tuple[list[Line2D], int]:
+    """The entries below a figure with room for all of them, column by column, and how many columns these are."""
+    figure = new_figure(20.0, 4.0)
+    path_state.fitted_legend(figure, [one])
+    [legend] = figure.legends
+    return legend.legend_handles, legend._ncols
+
+
+@pytest.mark.parametrize("knee_actions", [1, 2, 3])
+def test_the_legend_has_one_column_for_each_joint(knee_actions: int) -> None:
+    one = with_knee_actions(knee_actions)
+    entries, columns = legend_of(one)
+    rows = len(entries) // columns
+    assert rows * columns == len(entries)
+    for k, joint in enumerate(one.joints):
+        head, *labels = [entry.get_label() for entry in entries[k * rows : (k + 1) * rows]]
+        assert head == f"line {k + 1}: {joint.name}"
+        assert [label for label in labels if label.strip()] == [one.states_of[code].name for code in joint.states]
+        drawn = [(entry.get_color(), entry._unscaled_dash_pattern) for entry in entries[k * rows + 1 : (k + 1) * rows]]
+        assert len(set(map(str, drawn[: len(joint.states)]))) == len(joint.states)
+    assert "foot in contact" in [entry.get_label() for entry in entries]
+    bare, _ = legend_of(replace(one, plant=None))
+    assert "foot in contact" not in [entry.get_label() for entry in bare]
+
+
+def test_actions_without_a_colour_get_one_of_their_joint() -> None:
+    plain = bout(colors=False)
+    chosen = [state_color(plain, state) for state in plain.states_of]
+    assert len(set(chosen)) == len(chosen)
+    told = bout()
+    assert [state_color(told, state) for state in told.states_of] == [state.color for state in told.states_of]
+
+
+def test_a_leg_that_does_not_move_is_drawn() -> None:
+    tracks = leg(STICK, 3.0)
+    still = tuple(replace(m, angle_deg=np.full_like(m.angle_deg, 30.0)) for m in tracks.modules)
+    with house_style():
+        figure = path_state.behaviour_figure(bout(replace(tracks, modules=still)), ("stick", 0.0, 3.0))
+        assert collisions(figure) == []
+    # Nothing spans nothing: every axis shows a range around where the leg stands.
+    for axes in figure.axes:
+        for low, high in (axes.get_xlim(), axes.get_ylim()):
+            assert np.isfinite([low, high]).all()
+            assert low != high
+
+
+def test_a_joint_with_three_actions_has_three_lanes() -> None:
+    with house_style():
+        figure = path_state.behaviour_figure(with_knee_actions(3), ("stick", 0.0, 3.0))
+        assert collisions(figure) == []
+    lanes = next(axes for axes in figure.axes if axes.get_xlabel().startswith("time"))
+    assert len(lanes.get_yticklabels()) == 7
+
+
+def test_a_foot_that_rests_is_no_path_over_the_whole_plot(made_up: Bout) -> None:
+    figure = new_figure(4.0, 4.0)
+    axes = figure.subplots()
+    still = made_up.sensors.values.copy()
+    still[:] = still[0] + 0.05 * np.sin(np.arange(len(still)))[:, None]
+    path_state.draw_path(axes, replace(made_up, sensors=replace(made_up.sensors, values=still)), (0.0, 2.0), (0, 1))
+    for low, high in (axes.get_xlim(), axes.get_ylim()):
+        assert high - low >= path_state.LEAST_CM
+    moving = figure.add_subplot()
+    path_state.draw_path(moving, made_up, (0.0, 2.0), (0, 1))
+    foot = made_up.between(0.0, 2.0).foot_from_angles()
+    assert np.ptp(moving.get_xlim()) < 1.4 * max(np.ptp(foot[:, 0]), np.ptp(foot[:, 1]), path_state.LEAST_CM)

@@ -1,0 +1,118 @@
+"""The summary figures: recorded numbers, lanes of actions, activations, and marks in time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from nuc_engine.analysis import figures
+from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.canvas import house_style
+from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.palette import muscle_pens
+from tests.analysis.printed import collisions
+from tests.analysis.synthetic import bout, with_knee_actions
+
+
+def test_the_first_figure_shows_the_recorded_numbers(made_up: Bout) -> None:
+    span = 1.003, 2.997
+    figure = figures.sensor_figure(made_up, (), span)
+    panels = figure.axes[:4]
+    part, motor = made_up.sensors.between(*span), made_up.motor.between(*span)
+    for joint in made_up.joints:
+        for panel, series, column in (
+            (panels[0], part, joint.angle),
+            (panels[1], part, joint.current),
+            (panels[2], motor, joint.raw_position),
+            (panels[3], motor, joint.raw_current),
+        ):
+            (line,) = [line for line in panel.lines if line.get_label() == joint.name]
+            np.testing.assert_array_equal(line.get_xdata(), series.t_s)
+            np.testing.assert_array_equal(line.get_ydata(), series.column(column))
+    assert [panel.get_ylabel() for panel in panels] == [
+        "joint angle (deg)",
+        "load, filtered\n(current ticks)",
+        "position, raw\n(ticks)",
+        "current, raw\n(ticks)",
+    ]
+    assert panels[0].get_xlim() == span
+
+
+def test_foot_and_contact_are_shown_where_they_were_recorded(made_up: Bout) -> None:
+    assert made_up.plant is not None
+    figure = figures.sensor_figure(made_up)
+    *_, contact, height = figure.axes
+    np.testing.assert_array_equal(contact.lines[0].get_ydata(), made_up.plant.values[:, 3])
+    np.testing.assert_array_equal(height.lines[0].get_ydata(), made_up.plant.values[:, 2])
+    assert "shaded: foot in contact" in figure._suptitle.get_text()
+    without = figures.sensor_figure(replace(made_up, plant=None))
+    assert len(without.axes) == 4
+    assert "contact" not in without._suptitle.get_text()
+
+
+def test_changesets_and_windows_are_marked_within_the_span(made_up: Bout) -> None:
+    windows = [("FWD", 0.0, 2.0), ("ITF", 2.0, 4.0), ("ITB", 4.0, 6.0)]
+    for make in (figures.sensor_figure, figures.state_figure):
+        for span, times, names in ((None, [2.0, 4.0], ["FWD", "ITF", "ITB"]), ((3.0, 5.0), [4.0], ["ITF", "ITB"])):
+            figure = make(made_up, windows, span)
+            for panel in figure.axes[:4]:
+                dashed = [x[0] for line in panel.lines if len(x := line.get_xdata()) == 2 and x[0] == x[1]]
+                assert dashed == times
+            assert [text.get_text() for text in figure.axes[0].texts] == names
+
+
+def test_lanes_are_filled_while_an_action_is_in_force(made_up: Bout) -> None:
+    span = (1.01, 3.99)
+    figure = figures.state_figure(made_up, (), span)
+    for panel, joint in zip(figure.axes[::2], made_up.joints, strict=True):
+        assert [label.get_text() for label in panel.get_yticklabels()] == [
+            made_up.states_of[code].name for code in joint.states
+        ]
+        for lane, code in enumerate(joint.states):
+            bars = [c for c in panel.collections if _lane(c) == lane]
+            assert len(bars) == 1
+            np.testing.assert_allclose(bars[0].get_facecolor()[0, :3], made_up.states_of[code].color)
+            edges = [(path.vertices[:, 0].min(), path.vertices[:, 0].max()) for path in bars[0].get_paths()]
+            np.testing.assert_allclose(edges, made_up.action_spans(joint, code, *span))
+        assert made_up.action_spans(joint, joint.states[0], *span)[0][0] >= span[0]
+
+
+def _lane(collection: object) -> int | None:
+    """The lane a collection of bars fills; None for the shading, which fills the height."""
+    paths = collection.get_paths()
+    low, high = paths[0].vertices[:, 1].min(), paths[0].vertices[:, 1].max()
+    return None if (low, high) == (0.0, 1.0) else round((low + high) / 2)
+
+
+def test_activations_are_steps_that_last_until_the_next_record(made_up: Bout) -> None:
+    figure = figures.state_figure(made_up)
+    for panel, joint in zip(figure.axes[1::2], made_up.joints, strict=True):
+        lines = {line.get_label(): line for line in panel.lines}
+        for muscle, column in zip(joint.muscles, joint.activations, strict=True):
+            assert lines[muscle].get_drawstyle() == "steps-post"
+            np.testing.assert_array_equal(lines[muscle].get_ydata(), made_up.states.column(column))
+
+
+def test_muscles_of_a_joint_are_told_apart_and_from_the_actions() -> None:
+    pens = muscle_pens(4)
+    assert len(set(pens)) == 4
+    colours = {to_rgb(color) for color, _ in muscle_pens(2)}
+    assert not colours & {state.color for state in bout().states_of}
+
+
+def test_a_joint_with_one_action_and_without_muscles_has_no_activations() -> None:
+    one = with_knee_actions(1)
+    *others, last = one.joints
+    with house_style():
+        figure = figures.state_figure(replace(one, joints=(*others, replace(last, muscles=(), activations=()))))
+        assert collisions(figure) == []
+    assert [axes.get_legend() is None for axes in figure.axes[1::2]] == [False, False, True]
+
+
+def test_a_model_without_actions_has_no_states_to_draw(made_up: Bout) -> None:
+    held = replace(made_up, joints=tuple(replace(j, states=()) for j in made_up.joints))
+    with pytest.raises(AnalysisError, match="no joint has actions"):
+        figures.state_figure(held)
