@@ -29,7 +29,7 @@ Window = tuple[str, float, float]
 """A behaviour's name and the begin and end of its time, in seconds since engine start."""
 
 WIDE_IN = 9.0
-"""Width of a figure: on a page of 17 cm its letters are still three quarters of their size, 6 points and more."""
+"""Width of a figure: on a page of 17 cm its letters are still three quarters of their size, 5.9 points and more."""
 DPI = 150
 _STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _NS = 1_000_000_000
 WIDE_IN = 8.0
-"""Width of a figure: on a page of 17 cm letters are 6 points and more."""
+"""Width of a figure: on a page of 17 cm letters are 5.8 points and more."""
 LONGEST_S = 120.0
 """A longer bout is shown by its last `PART_S` seconds."""
 PART_S = 20.0
@@ -64,7 +64,7 @@ _LETTER = 0.0095
 _HAND = (0.55, 0.1, 0.45)
 """Colour of what was done by hand."""
 _WIDTHS_IN = {1: 5.0, 2: 7.2, 3: 8.4}
-"""Width of a figure of foot paths, by its columns."""
+"""Width of a figure of foot paths, by its columns: on a page of 17 cm letters are 5.5 points and more."""
 _TOP, _FRONT = (0, 1), (1, 2)
 
 

@@ -10,6 +10,7 @@ from matplotlib.text import Text
 from nuc_engine.analysis.canvas import house_style
 
 PAGE_IN = 17.0 / 2.54
+"""Width of the text on a page of A4, to which a wider figure is shrunk."""
 
 
 def texts(figure: Figure) -> list[Text]:
@@ -47,3 +48,11 @@ def _overlap(a: object, b: object) -> bool:
     wide = min(a.x1, b.x1) - max(a.x0, b.x0)
     high = min(a.y1, b.y1) - max(a.y0, b.y0)
     return wide > 0.5 and high > 0.5
+
+
+def smallest_points(figure: Figure) -> float:
+    """Height of the smallest letters there are in a figure (points) when it is as wide as a page, if not smaller."""
+    with house_style():
+        figure.draw_without_rendering()
+        drawn = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    return min(text.get_fontsize() for text in drawn) * min(1.0, PAGE_IN / figure.get_figwidth())

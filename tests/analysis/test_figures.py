@@ -17,11 +17,12 @@ from matplotlib.image import imread
 
 from nuc_engine.analysis import figures, path_state
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.canvas import DPI, WIDE_IN, house_style
+from nuc_engine.analysis.canvas import DPI, house_style
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.joint_figures import joint_figure, motor_figure, muscle_figure
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.palette import STANCE
-from tests.analysis.printed import PAGE_IN, collisions, texts
+from tests.analysis.printed import collisions, smallest_points
 
 WINDOWS = [("FWD", 0.0, 1.0), ("ITF", 1.0, 2.0)]
 DRAWN = [("FWD", 0.0, 1.0)]
@@ -191,22 +192,21 @@ def test_a_bout_without_records_is_drawn_empty(made_up: Bout, make: Callable) ->
 
 
 def test_letters_are_large_enough_on_a_printed_page(roach: Bout) -> None:
-    window = ("FWD", 0.0, roach.end_s)
+    window, joint = ("FWD", 0.0, roach.end_s), roach.joints[0]
     with house_style():
         drawn = [
             figures.sensor_figure(roach, [window]),
             figures.state_figure(roach, [window]),
             path_state.path_state_figure(roach, [window]),
             path_state.behaviour_figure(roach, window),
+            joint_figure(roach, joint, window[1:]),
+            muscle_figure(roach, joint, joint.muscles[0], window[1:]),
+            motor_figure(roach, joint, window[1:]),
         ]
-        for figure in drawn:
-            figure.draw_without_rendering()
-            share = min(1.0, PAGE_IN / figure.get_figwidth())
-            assert min(text.get_fontsize() for text in texts(figure)) * share >= 5.5
+    assert min(map(smallest_points, drawn)) >= 5.9
 
 
 def test_joints_differ_in_line_style_where_few_cycles_are_shown(made_up: Bout) -> None:
-    assert WIDE_IN > PAGE_IN
     short = made_up.subset(1.0, 4.0)
     for figure in (figures.sensor_figure(short), path_state.behaviour_figure(short, ("FWD", 1.0, 4.0))):
         panel = next(axes for axes in figure.axes if axes.get_ylabel() == "joint angle (deg)")

@@ -13,6 +13,7 @@ from nuc_engine.experiments.figures import (
     DrawTask,
     Shown,
     angle_figure,
+    comparison_figure,
     draw_picture,
     draw_task,
     draw_trial,
@@ -22,6 +23,7 @@ from nuc_engine.experiments.figures import (
 )
 from nuc_engine.experiments.protocol import Window
 from nuc_engine.experiments.trials import run_again
+from tests.analysis.printed import smallest_points
 from tests.experiments import tiny
 
 MOST_BYTES = 200_000
@@ -165,3 +167,18 @@ def test_what_was_done_is_named_each_kind_at_least_once(roach_bout):
         assert {text.get_text() for text in names} == set(kinds)
         boxes = sorted((text.get_window_extent() for text in names), key=lambda box: box.x0)
     assert all(before.x1 <= after.x0 for before, after in pairwise(boxes))
+
+
+def test_letters_are_large_enough_on_a_printed_page(roach_bout):
+    windows = tuple(Window(f"w{k}", 2.0 * k, 2.0 * k + 2, "final") for k in range(3))
+    events = ((1.0, "kick"), (3.0, "no ground"))
+    one, two, three = (
+        Shown(tiny.plan(windows=windows[:count], duration_s=8.0), roach_bout, events, {"w0": "FWD"})
+        for count in (1, 2, 3)
+    )
+    with house_style():
+        beside_time = [angle_figure(three), comparison_figure([one, two])]
+        paths = [path_figure([one]), path_figure([two]), path_figure([three])]
+    assert [text for text in beside_time[0].axes[-1].texts if text.get_text() == "kick"]
+    assert min(map(smallest_points, beside_time)) >= 5.8
+    assert min(map(smallest_points, paths)) >= 5.5
