@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from nuc_engine.service.service import Service
 from tests.sccils.small import SMALL
 from tests.service.fake_core import FakeCore
 
-_TURNS = 2000
+_PATIENCE = 60_000
+"""So many turns of a millisecond and more before what does not come is given up. Nothing is judged by it: messages come
+when the threads of ZeroMQ get a processor."""
 
 
 class FakeLogger:
@@ -73,6 +76,7 @@ class Bench:
         self.core = FakeCore(self.block, self.now_ns)
         self.sockets: list[Any] = []
         self.dump = False
+        self.sent = self.heard = 0
         try:
             self.service = self.open()
         except Exception:
@@ -84,7 +88,7 @@ class Bench:
         return self.now
 
     def open(self) -> Service:
-        return Service(
+        service = Service(
             self.launch,
             self.logger,
             now_ns=self.now_ns,
@@ -92,6 +96,15 @@ class Bench:
             folders=self.folders,
             dump_wanted=self._dump_wanted,
         )
+        messages = service.sockets.messages
+
+        def counted(ready):
+            for message in messages(ready):
+                self.heard += 1
+                yield message
+
+        service.sockets.messages = counted
+        return service
 
     def _dump_wanted(self) -> bool:
         wanted, self.dump = self.dump, False
@@ -118,6 +131,19 @@ class Bench:
         for _ in range(times):
             self.service.step(0)
             self.core.step()
+
+    def until(self, condition: Callable[[], Any]) -> None:
+        """Turn until something is so that the threads of ZeroMQ, or the workshop's, bring about in their own time."""
+        for _ in range(_PATIENCE):
+            self.turn()
+            if condition():
+                return
+            self.service.sockets.poll(1)
+        raise AssertionError("it never was so")
+
+    def knows(self, identity: bytes) -> bool:
+        """Say whether the service still has a connection of this identity: as long as it has, it hears no other."""
+        return any(_routes(router, identity) for router in self.service.sockets._routers)
 
     def pass_time(self, seconds: float) -> None:
         self.now += round(seconds * 1e9)
@@ -147,12 +173,19 @@ class Bench:
         self.sockets.append(socket)
         socket.connect(address or self.launch.options.telemetry)
         socket.subscribe(topic)
-        for _ in range(_TURNS):
-            self.turn()
-            if self.service.sockets.listened(topic or "nuc"):
-                return socket
-            socket.poll(1)
-        raise AssertionError("nobody heard the subscription")
+        self.until(lambda: self.service.sockets.listened(topic or "nuc"))
+        return socket
+
+
+def _routes(router: Any, identity: bytes) -> bool:
+    router.router_mandatory = True
+    try:
+        router.send_multipart([identity, b""], zmq.NOBLOCK)
+    except zmq.ZMQError as error:
+        return error.errno != zmq.EHOSTUNREACH
+    finally:
+        router.router_mandatory = False
+    return True
 
 
 class Talker:
@@ -170,12 +203,20 @@ class Talker:
 
     def raw(self, *frames: bytes) -> None:
         self.socket.send_multipart(frames)
+        self.bench.sent += 1
 
-    def recv(self, turns: int = _TURNS) -> bytes:
-        for _ in range(turns):
+    def delivered(self) -> None:
+        """Turn until the service has heard all that was sent to it: by this client and by every other."""
+        self.bench.until(lambda: self.bench.heard >= self.bench.sent)
+
+    def recv(self) -> bytes:
+        return self.frames()[-1]
+
+    def frames(self) -> list[bytes]:
+        for _ in range(_PATIENCE):
             self.bench.turn()
             if self.socket.poll(1):
-                return self.socket.recv_multipart()[-1]
+                return self.socket.recv_multipart()
         raise AssertionError("no answer")
 
     def answer(self, number: Any) -> Any:
@@ -190,7 +231,10 @@ class Talker:
     def ask(self, method: str, **params: Any) -> Any:
         return self.answer(self.send(method, **params))
 
-    def silent(self, turns: int = 20) -> bool:
+    def silent(self, turns: int = 20, *, heard: bool = True) -> bool:
+        """Say whether nothing is answered to what the service has heard; or to what it does not hear at all."""
+        if heard:
+            self.delivered()
         for _ in range(turns):
             self.bench.turn()
             if self.socket.poll(1):

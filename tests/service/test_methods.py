@@ -266,9 +266,7 @@ def test_off_asks_the_guardian_when_the_core_does_not_answer(b):
     b.core.mute = True
     talk = b.client("Ann")
     number = talk.send("off")
-    for _ in range(50):
-        b.turn()
-        talk.socket.poll(1)
+    talk.delivered()
     assert not b.block.words[Word.OFF_REQUEST]
     b.now += 16_000_000
     b.turn(2)

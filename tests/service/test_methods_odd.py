@@ -35,9 +35,7 @@ def test_who_waits_when_the_core_is_replaced_is_told(b):
     talk = b.client("Ann")
     b.core.mute = True
     number = talk.send("set", changes=[["gap", 5.0]])
-    b.turn(5)
-    talk.socket.poll(5)
-    b.turn(5)
+    talk.delivered()
     b.core.die()
     b.core.begin(keep=True)
     b.core.mute = False
@@ -50,9 +48,7 @@ def test_a_core_that_does_not_acknowledge_is_said_in_time(b):
     talk = b.client("Ann")
     b.core.mute = True
     number = talk.send("arm")
-    for _ in range(20):
-        b.turn()
-        talk.socket.poll(1)
+    talk.delivered()
     b.now += 2_100_000_000
     with pytest.raises(Refusal) as error:
         talk.answer(number)
@@ -128,9 +124,8 @@ def test_run_does_not_wait_for_a_folder_that_does_not_come(b):
     talk = b.client("Ann")
     b.logger.folder = "data/first"
     number = talk.send("run")
-    for _ in range(50):
-        b.turn()
-        talk.socket.poll(1)
+    b.until(lambda: b.block.words[Word.BOUT])
+    b.turn(4)  # the acknowledgement
     b.now += 600_000_000
     assert talk.answer(number)["folder"] == ""
 

@@ -356,9 +356,7 @@ def test_a_client_that_sends_more_than_may_wait_gets_an_answer_to_each(i, b):
     i.hear()
     for _ in range(MAX_QUEUED + 5):
         i.say(command("stop"))
-    for _ in range(50):
-        b.turn()
-        i.talk.socket.poll(1)
+    i.talk.delivered()
     for _ in range(3):
         i.say(ACK)
         i.talk.recv()
@@ -405,8 +403,6 @@ def test_no_document_made_of_pieces_stops_the_service(b):
         b.turn()
 
     attack()
-    for _ in range(30):
-        b.turn()
-        talk.socket.poll(1)
+    talk.delivered()
     assert b.client("Ann").ask("status")["mode"] in ("CONFIGURED", "RUNNING", "STOPPED")
     assert "service_error" not in [event["name"] for event in b.client().ask("events")]
