@@ -360,16 +360,31 @@ def _report(experiments: Sequence[Experiment], verdicts: Sequence[Verdict], targ
         records = [record_of(verdict, experiment.rows) for experiment, verdict in pairs]
         say_json({"ok": good, "folder": target, "experiments": records})
         return
-    say(f"{'':<28}{'as seen':<16}{'failed':<8}{'kicks':<7}{'control':<9}verdict")
-    say(f"{'':<28}{'':<16}{'starts':<8}{'mean':<7}as seen")
-    for verdict in verdicts:
-        for row in verdict.rows:
-            name = verdict.name if row.name == verdict.name else f"{verdict.name} {row.name}"
-            share = f"{row.as_seen.count} of {row.as_seen.of}"
-            percent = f"{100 * row.as_seen.value:.0f} %" if row.as_seen.of else "-"
-            kicks = f"{row.kicks.mean:.1f}" if row.as_seen.count else "-"
-            control = f"{row.control.as_seen.count} of {len(row.control.trials)}"
-            say(f"{name:<27} {share:<9}{percent:<7}{row.failed_starts:<8}{kicks:<7}{control:<9}{row.word}")
+    for line in _table(verdicts):
+        say(line)
     for standing in dict.fromkeys(verdict.standing for verdict in verdicts if verdict.standing):
         say(standing)
     say(f"pages, figures and verdicts in {target}")
+
+
+def _table(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return a line for each row under two lines of heading, in columns that hold what is in them."""
+    table = [
+        ("", "as seen", "", "failed", "kicks", "control", "verdict"),
+        ("", "", "", "starts", "mean", "as seen", ""),
+    ]
+    table += [_cells(verdict.name, row) for verdict in verdicts for row in verdict.rows]
+    wide = [2 + max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["".join(f"{cell:<{w}}" for cell, w in zip(line, wide, strict=True)).rstrip() for line in table]
+
+
+def _cells(experiment: str, row: RowVerdict) -> tuple[str, ...]:
+    return (
+        experiment if row.name == experiment else f"{experiment} {row.name}",
+        f"{row.as_seen.count} of {row.as_seen.of}",
+        f"{100 * row.as_seen.value:.0f} %" if row.as_seen.of else "-",
+        str(row.failed_starts),
+        f"{row.kicks.mean:.1f}" if row.as_seen.count else "-",
+        f"{row.control.as_seen.count} of {len(row.control.trials)}",
+        row.word,
+    )

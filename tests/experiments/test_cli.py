@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 import nuc_engine.bulk.pool as pool
 import nuc_engine.experiments.catalogue as catalogue
 from nuc_engine.cli.errors import Refused
-from nuc_engine.cli.experiment import command
+from nuc_engine.cli.experiment import _table, command
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.index import write_experiment
 from nuc_engine.experiments.protocol import Again
@@ -49,6 +49,16 @@ def test_an_experiment_is_run_judged_and_written_down(nuc, tmp_path):
     folder = tmp_path / "data/experiments/T"
     assert {path.name for path in folder.iterdir()} == {"page.md", "verdict.json", "T_angles.png", "T_paths.png"}
     assert "nuc experiment T --repeat 2 --seed 5\n" in (folder / "page.md").read_text()
+
+
+def test_columns_hold_as_many_repetitions_as_there_are():
+    row = tiny.row("muscles-forward ten minutes")
+    trials = {seed: tiny.trial(seed, "otherwise") for seed in range(50001, 51001)}
+    control = {seed: tiny.trial(seed, "otherwise") for seed in range(50001, 50006)}
+    verdict = judge_rows(tiny.experiment(row), [Collected(row, trials, control)], 1000, 50001, find_sources(row.bouts))
+    *_, line = _table([verdict])
+    assert "  0 of 1000  0 %  " in line
+    assert len(line) <= 80
 
 
 @pytest.fixture
