@@ -91,13 +91,15 @@ def run_rows(
     count = Count(done)
     tasks = _first(found, repetitions, keep)
     while tasks:
-        count.expect([task.duration_s for _, task in tasks])
         together = _together([task for _, task in tasks])
-        for index, trials in workers.run(run_tasks, [[tasks[place][1] for place in each] for each in together]):
-            for place, trial in zip(together[index], trials, strict=True):
+        # Bouts that repetitions share are simulated once, and count once.
+        count.expect([each.duration_s / len(each.places) for each in together for _ in each.places])
+        for index, trials in workers.run(run_tasks, [[tasks[place][1] for place in each.places] for each in together]):
+            own = together[index]
+            for place, trial in zip(own.places, trials, strict=True):
                 collected, task = tasks[place]
                 (collected.control if task.control else collected.trials)[task.seed] = trial
-                count.one(task.duration_s)
+                count.one(own.duration_s / len(own.places))
         tasks = [
             (collected, _task(collected.row, collected.seed + len(collected.trials) + k, False, keep))
             for collected in found
@@ -114,8 +116,8 @@ def run_tasks(tasks: Sequence[Task]) -> list[Trial]:
     return [run_task(task, bouts) for task in tasks]
 
 
-def _together(tasks: Sequence[Task]) -> list[tuple[int, ...]]:
-    """Return the places of tasks that are run one after the other, the longest first.
+def _together(tasks: Sequence[Task]) -> list[Bundle]:
+    """Return which tasks, by their places, are run one after the other, the longest first.
 
     So no core is left alone with one at the end. A repetition that is kept has bouts of its own.
     """
@@ -125,7 +127,7 @@ def _together(tasks: Sequence[Task]) -> list[tuple[int, ...]]:
         for each in bundles([(tasks[place].bouts, tasks[place].seed) for place in free])
     ]
     found += [Bundle((place,), task.duration_s) for place, task in enumerate(tasks) if task.keep is not None]
-    return [each.places for each in sorted(found, key=lambda each: -each.duration_s)]
+    return sorted(found, key=lambda each: -each.duration_s)
 
 
 def _first(found: Sequence[Collected], repetitions: int, keep: Keep) -> list[tuple[Collected, Task]]:

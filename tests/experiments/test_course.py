@@ -1,5 +1,6 @@
 """All repetitions of some rows: seeds, failed starts, controls, and worker processes."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,25 @@ def test_progress_tells_what_share_of_the_simulated_time_is_done(monkeypatch):
     run_rows([long], 1, [100], workers=Inline(), done=lambda *words: told.append(words))
     # `Inline` takes the last item first.
     assert told == [(1, 2, 0.2), (2, 2, 1.0)]
+
+
+def test_the_share_that_is_done_is_that_of_the_time_it_takes(monkeypatch):
+    """Bouts that repetitions share are simulated once: they do not count several times, and not for the first only."""
+    now_s, told = [0.0], []
+
+    def run_all_of_them(tasks):
+        # All that come together here have their beginning in common.
+        now_s[0] += max(plan.duration_s for task in tasks for plan in task.bouts)
+        return [tiny.trial(task.seed) for task in tasks]
+
+    monkeypatch.setattr(course, "run_tasks", run_all_of_them)
+    alone = Control("why", (tiny.plan(duration_s=3.0, values=tiny.STILL),))
+    rows = [tiny.row(f"{length} s", bouts=(tiny.plan(duration_s=length),), control=alone) for length in (60.0, 10.0)]
+    rows += [tiny.row("other", bouts=(tiny.plan(duration_s=20.0, config="null_roach"),), control=alone)]
+    run_rows(rows, 1, [100] * 3, workers=Inline(), done=lambda *words: told.append((now_s[0], words[2])))
+    ends = [share for (at_s, share), (after_s, _) in pairwise([*told, (now_s[0] + 1, 1.0)]) if after_s > at_s]
+    assert now_s[0] == 60.0 + 20.0 + 3.0
+    assert ends == pytest.approx([3 / 83, 23 / 83, 1.0])
 
 
 def test_this_process_and_two_others_give_the_same(tmp_path):
