@@ -66,6 +66,17 @@ def test_help_fits_a_terminal_of_80_columns(nuc: Nuc, name: str, monkeypatch: py
     assert max(map(len, nuc(name, "--help").stdout.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_help_gets_no_wider_than_a_page_however_wide_the_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not by a runner: it has a width of its own.
+    monkeypatch.setenv("COLUMNS", "200")
+    with app.make_context("nuc", [name]) as parent:
+        command = app.get_command(parent, name)
+        assert command is not None
+        with click.Context(command, parent, name) as ctx:
+            assert max(map(len, command.get_help(ctx).splitlines())) <= 100
+
+
 @given(
     words=st.lists(st.from_regex(r"-{0,2}[a-z0-9/=:]{1,40}", fullmatch=True), min_size=1, max_size=12),
     width=st.integers(20, 100),

@@ -169,6 +169,31 @@ def test_what_was_done_is_named_each_kind_at_least_once(roach_bout):
     assert all(before.x1 <= after.x0 for before, after in pairwise(boxes))
 
 
+def test_what_has_no_room_before_the_end_is_not_named(roach_bout):
+    end = roach_bout.end_s
+    plan = tiny.plan(windows=(Window("all", 0.0, end, "final"),))
+    with house_style():
+        figure = angle_figure(Shown(plan, roach_bout, ((0.3 * end, "kick"), (0.98 * end, "no ground")), {}))
+        figure.draw_without_rendering()
+        axes = figure.axes[-1]
+        (name,) = axes.texts
+        assert name.get_text() == "kick"
+        assert name.get_window_extent().x1 <= axes.get_window_extent().x1
+
+
+def test_a_long_span_is_drawn_without_dashes(roach_bout):
+    """Dashes would be longer than what they draw: joints differ by colour only."""
+    long = replace(roach_bout, sensors=replace(roach_bout.sensors, t_s=10 * roach_bout.sensors.t_s))
+    styles = []
+    for bout in (roach_bout, long):
+        with house_style():
+            axes = comparison_figure([Shown(tiny.plan(), bout, (), {})]).axes[0]
+        curves = [line for line in axes.lines if len(line.get_xdata()) > 2]
+        styles.append({str(line._unscaled_dash_pattern) for line in curves})
+        assert len({line.get_color() for line in curves}) == len(curves) == 3
+    assert [len(found) for found in styles] == [3, 1]
+
+
 def test_letters_are_large_enough_on_a_printed_page(roach_bout):
     windows = tuple(Window(f"w{k}", 2.0 * k, 2.0 * k + 2, "final") for k in range(3))
     events = ((1.0, "kick"), (3.0, "no ground"))

@@ -84,6 +84,18 @@ def test_what_a_script_does_after_the_end_makes_no_difference() -> None:
     assert course_of(early) != course_of(plain)
 
 
+def test_of_what_happens_at_the_very_end_only_that_counts_which_the_plant_may_feel(tmp_path: Path) -> None:
+    plain, written = (tiny.plan(script="experiment_a", edits=edits) for edits in ({}, {(104, 2.0): 120.0}))
+    assert course_of(written) == course_of(plain)
+    assert alike(written, 3, watch(plain, 3))
+    scripts = [tmp_path / "still.xml", tmp_path / "pushed.xml"]
+    scripts[0].write_text("<hdsoscript/>")
+    scripts[1].write_text('<hdsoscript><load time="2" newton="-0.5" duration="0.4"/></hdsoscript>')
+    still, pushed = (course_of(tiny.plan(script=str(script))) for script in scripts)
+    assert not still.begins(pushed)
+    assert still.begins(course_of(tiny.plan(script=str(scripts[0]), duration_s=3.0)))
+
+
 def test_kicked_bouts_are_run_by_themselves_and_equal_ones_once(ran) -> None:
     short, long = tiny.plan(duration_s=1.0), tiny.plan(duration_s=2.0)
     bouts = Shared([short, long], 3)
