@@ -69,7 +69,8 @@ def test_a_latched_fault_is_exit_status_1(ctl: Ctl, daemon: FakeDaemon) -> None:
     assert (told["ok"], told["mode"]) == (False, "FAULT")
 
 
-def test_without_a_daemon_it_says_what_to_start(nuc: Nuc, tmp_path: Path) -> None:
+def test_without_a_daemon_it_says_what_to_start(nuc: Nuc, tmp_path: Path, clock: Clock) -> None:
+    clock.runs = True
     result = nuc("ctl", "-a", f"ipc://{tmp_path}/nobody", "--timeout", "0.02", "run", "--json")
     assert result.exit_code == 1
     assert "nuc serve" in result.stderr
@@ -362,7 +363,7 @@ def test_every_subcommand_says_how_and_where(nuc: Nuc) -> None:
         assert text.split("Examples:")[0].count("\n\n") >= 2, words
 
 
-def test_joints_and_values_complete_from_the_daemon(served: Serving, tmp_path: Path) -> None:
+def test_joints_and_values_complete_from_the_daemon(served: Serving, tmp_path: Path, clock: Clock) -> None:
     from click.shell_completion import ShellComplete
 
     from nuc_engine.cli.app import app
@@ -371,5 +372,6 @@ def test_joints_and_values_complete_from_the_daemon(served: Serving, tmp_path: P
     complete = ShellComplete(app, {}, "nuc", "_NUC_COMPLETE")
     assert [item.value for item in complete.get_completions([*words, "tune"], "Cox")] == ["Coxa-Trochanter"]
     assert [item.value for item in complete.get_completions([*words, "set"], "CTr_lev_")] == ["CTr_lev_TC1_load="]
+    clock.runs = True
     without = ["ctl", "-a", f"ipc://{tmp_path}/nobody"]
     assert "Coxa-Trochanter" in [item.value for item in complete.get_completions([*without, "tune"], "Cox")]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from nuc_engine.client import AsyncClient, Client
 from tests.client.fake_daemon import Clock, FakeDaemon, Leg, Serving, serving
 
 
@@ -19,8 +20,12 @@ def address(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of every client: no answer is late because a machine is busy."""
+    clock = Clock()
+    for kind in (Client, AsyncClient):
+        monkeypatch.setitem(kind.__init__.__kwdefaults__, "now_s", clock)
+    return clock
 
 
 @pytest.fixture

@@ -389,7 +389,6 @@ class Serving:
 
     def __init__(self, daemon: FakeDaemon, address: str, telemetry: str = "") -> None:
         self.daemon = daemon
-        self._address = address
         self._context = zmq.Context()
         self._pub: Any = None
         if telemetry:
@@ -399,10 +398,14 @@ class Serving:
             self._pub.bind(telemetry)
         self._stop: Any = self._context.socket(zmq.PAIR)
         self._stop.bind("inproc://stop")
-        self._ready = threading.Event()
+        self._router: Any = self._context.socket(zmq.ROUTER)
+        self._router.setsockopt(zmq.LINGER, 0)
+        # The service hears nothing of a client while the one before it with the same identity is on its way out, and
+        # the client tries again; here that would take as long as a clock stands still.
+        self._router.setsockopt(zmq.ROUTER_HANDOVER, 1)
+        self._router.bind(address)
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
-        self._ready.wait()
 
     def publish(self, topic: str, values: dict[str, Any], time_s: float) -> None:
         """Send one sample, after somebody has subscribed to its topic."""
@@ -420,25 +423,22 @@ class Serving:
         self._context.term()
 
     def _serve(self) -> None:
-        router: Any = self._context.socket(zmq.ROUTER)
-        router.setsockopt(zmq.LINGER, 0)
-        # The service hears nothing of a client while the one before it with the same identity is on its way out, and
-        # the client tries again; here that would take as long as a clock stands still.
-        router.setsockopt(zmq.ROUTER_HANDOVER, 1)
-        router.bind(self._address)
+        router = self._router
         stop: Any = self._context.socket(zmq.PAIR)
         stop.connect("inproc://stop")
-        self._ready.set()
         poller = zmq.Poller()
         poller.register(router, zmq.POLLIN)
         poller.register(stop, zmq.POLLIN)
-        while stop not in (ready := dict(poller.poll())):
-            if router in ready:
-                sender, *_, payload = router.recv_multipart()
-                for reply in self.daemon.replies(sender, payload):
-                    router.send_multipart([sender, reply])
-        router.close()
-        stop.close()
+        try:
+            while stop not in (ready := dict(poller.poll())):
+                if router in ready:
+                    sender, *_, payload = router.recv_multipart()
+                    for reply in self.daemon.replies(sender, payload):
+                        router.send_multipart([sender, reply])
+        finally:
+            # Also where an answer could not be made: whoever waits for it sees the connection end.
+            router.close()
+            stop.close()
 
 
 @contextmanager

@@ -18,20 +18,23 @@ from nuc_engine.client import Client, Refused, calls
 from nuc_engine.client.sccils import failed
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse
-from tests.client.fake_daemon import CONFIGS
+from tests.client.fake_daemon import CONFIGS, Clock
 from tests.service.bench import Bench, bench
+
+pytestmark = pytest.mark.usefixtures("clock")
 
 LEV = "CTr_lev_TC1_load"
 
 
 class Pumped:
-    """A bench whose service and core are kept going by a thread: 2 ms of its clock and one cycle each turn."""
+    """A bench whose service and core are kept going by a thread: 0.2 ms of its clock and one cycle each turn."""
 
     def __init__(self, made: Bench) -> None:
         self.bench = made
         self.address = made.launch.options.commands[0]
         self.going = True
-        self.lock = threading.Lock()
+        self._leaving = b""
+        self._left = threading.Event()
         self._thread = threading.Thread(target=self._pump)
         self._thread.start()
 
@@ -39,14 +42,22 @@ class Pumped:
         self.going = False
         self._thread.join()
 
+    def forget(self, target: Target) -> None:
+        """Wait until the service hears a new client of an identity whose last one is on its way out."""
+        self._left.clear()
+        self._leaving = f"nuc ctl {target.name}".encode()
+        self._left.wait()
+
     def _pump(self) -> None:
         while self.going:
-            with self.lock:
-                self.bench.now += 2_000_000
-                self.bench.service.step(1)
-                self.bench.core.step()
-                if self.bench.core.plan is not None:
-                    self.bench.core.cycle()
+            self.bench.now += 200_000
+            self.bench.service.step(1)
+            self.bench.core.step()
+            if self.bench.core.plan is not None:
+                self.bench.core.cycle()
+            if self._leaving and not self.bench.knows(self._leaving):
+                self._leaving = b""
+                self._left.set()
 
 
 @pytest.fixture
@@ -189,6 +200,7 @@ def test_commands_that_follow_one_another_keep_control(pumped: Pumped) -> None:
     target = Target(pumped.address, "alice")
     with daemon(target) as first:
         first.take_control()
+    pumped.forget(target)
     with daemon(target) as second:
         second.set({LEV: 0.5})
         assert second.remarks == []
@@ -197,15 +209,21 @@ def test_commands_that_follow_one_another_keep_control(pumped: Pumped) -> None:
 def test_a_client_that_is_closed_leaves_control_to_others(leg: Client, pumped: Pumped) -> None:
     with Client(pumped.address, name="short") as short:
         short.take_control(force=True)
+    # A goodbye is not answered, and comes by another way than what is asked next.
+    while "short" in {client["name"] for client in leg.status().clients}:
+        pass
     leg.set({"motor_speed": 2})
     assert [client["name"] for client in leg.status().clients] == ["alice"]
 
 
-def test_two_commands_at_once_are_two_clients(pumped: Pumped) -> None:
-    target = Target(pumped.address, "alice")
-    with daemon(target) as first, daemon(target) as second:
-        assert {client["name"] for client in second.status().clients} == {"alice", "alice#2"}
-        assert first.status().mode == "CONFIGURED"
+def test_two_commands_at_once_are_two_clients(pumped: Pumped, clock: Clock) -> None:
+    # Time enough for every connection and every answer but that to a hello, which is waited for much shorter.
+    target = Target(pumped.address, "alice", timeout_s=1e6)
+    with daemon(target) as first:
+        clock.runs = True
+        with daemon(target) as second:
+            assert {client["name"] for client in second.status().clients} == {"alice", "alice#2"}
+            assert first.status().mode == "CONFIGURED"
 
 
 def test_the_screens_show_what_the_service_says(leg: Client, pumped: Pumped) -> None:
@@ -244,9 +262,7 @@ def test_a_stream_comes(leg: Client) -> None:
     stream = leg.subscribe(["CTr_angle", "nonsense"], rate_hz=50)
     assert stream.fields["nonsense"] is None
     assert (stream.fields["CTr_angle"] or {})["unit"] == "deg"
-    sample = stream.receive(5.0)
-    assert sample is not None
-    assert sample.values == {"CTr_angle": 12.0}
+    assert next(iter(stream)).values == {"CTr_angle": 12.0}
     leg.unsubscribe(stream.topic)
 
 
@@ -260,7 +276,13 @@ def test_the_sccils_dialogue_is_held_to_its_end(leg: Client) -> None:
         '<sccils_command commandtype="log" extendedcommand="poll"><hdsoscript>'
         '<hdsoSpec idNum="0" NumElts="1"/></hdsoscript></sccils_command>'
     )
-    response, values = leg.sccils(f"<sccils_commandscript>{poll}</sccils_commandscript>")
+
+    def see(document: str) -> None:
+        if "<sccils_command_response" in document:
+            # The values come right behind it: when the service gets a processor.
+            leg._socket.poll()
+
+    response, values = leg.sccils(f"<sccils_commandscript>{poll}</sccils_commandscript>", seen=see)
     assert 'responsestatus="success"' in response
     assert isinstance(parse(values.encode())[0], HdsoScript)
     assert "lin_roach" in leg.sccils("<sccils_commandscript/>")[0]
