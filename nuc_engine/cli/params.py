@@ -113,3 +113,29 @@ def configuration(default: str | None = None) -> Callable[[_F], _F]:
 def script(purpose: str) -> Callable[[_F], _F]:
     """Return the option --script: a file, or the name of a script."""
     return click.option("--script", "-s", metavar="SCRIPT", type=SCRIPT, help=purpose)
+
+
+def limits(option: Callable[..., Callable[[_F], _F]] = click.option) -> Callable[[_F], _F]:
+    """Return the option --limit; `option` makes it, where wrong values are not to end the command at once."""
+    return option(
+        "--limit",
+        "limits",
+        metavar="MOTOR=TICKS",
+        type=Pair(),
+        multiple=True,
+        help="How far from where it was measured a motor may be commanded, in its own raw ticks (0.654 degrees on an AI"
+        " motor, 0.088 on most others; default: no limit); repeatable.",
+    )
+
+
+def gravity_compensation(option: Callable[..., Callable[[_F], _F]] = click.option) -> Callable[[_F], _F]:
+    """Return the option --gravity-compensation; `option` as for `limits`."""
+    return option(
+        "--gravity-compensation",
+        "gravity",
+        metavar="SHARE",
+        type=click.FloatRange(0, 1),
+        default=0.0,
+        show_default=True,
+        help="Let the motors carry this share of the leg's weight besides what its muscles do; masses from plant.toml.",
+    )

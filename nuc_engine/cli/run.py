@@ -16,7 +16,7 @@ import click
 from nuc_engine.cli import wallclock
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import count, counts_text, note, note_warnings, say, say_json
-from nuc_engine.cli.params import Command, Pair, as_json, configuration, script
+from nuc_engine.cli.params import Command, Pair, as_json, configuration, gravity_compensation, limits, script
 from nuc_engine.cli.progress import Progress
 from nuc_engine.tasks import TASKS
 
@@ -82,24 +82,8 @@ LONGEST_S = 1e8
     multiple=True,
     help=f"Nanoseconds a task takes on the simulated clock (default 0): {', '.join(TASKS)}; repeatable.",
 )
-@click.option(
-    "--limit",
-    "limits",
-    metavar="MOTOR=TICKS",
-    type=Pair(),
-    multiple=True,
-    help="How far from where it was measured a motor may be commanded, in its own raw ticks (0.654 degrees on an AI"
-    " motor, 0.088 on most others; default: no limit); repeatable.",
-)
-@click.option(
-    "--gravity-compensation",
-    "gravity",
-    metavar="SHARE",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Let the motors carry this share of the leg's weight besides what its muscles do; masses from plant.toml.",
-)
+@limits()
+@gravity_compensation()
 @as_json
 def command(
     config: str,

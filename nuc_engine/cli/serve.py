@@ -13,7 +13,7 @@ from typing import Any, Literal
 import click
 
 from nuc_engine.cli.output import note
-from nuc_engine.cli.params import CONFIGURATION, Command, Pair
+from nuc_engine.cli.params import CONFIGURATION, Command, Pair, gravity_compensation, limits
 from nuc_engine.cli.patient import Take, option, patience, raise_wrong
 
 _BUS = re.compile(r"(?:(?P<name>[A-Za-z][A-Za-z0-9_-]*)=)?(?P<url>[a-z][a-z0-9]*:.*)")
@@ -118,24 +118,8 @@ _HIGHEST = 89
     show_default=True,
     help="How fast commanded positions are approached from the measured ones.",
 )
-@option(
-    "--limit",
-    "limits",
-    metavar="MOTOR=TICKS",
-    type=Pair(),
-    multiple=True,
-    help="How far from where it was measured a motor may be commanded, in its own raw ticks (0.654 degrees on an AI"
-    " motor, 0.088 on most others; default: no limit); repeatable.",
-)
-@option(
-    "--gravity-compensation",
-    "gravity",
-    metavar="SHARE",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Let the motors carry this share of the leg's weight besides what its muscles do; masses from plant.toml.",
-)
+@limits(option)
+@gravity_compensation(option)
 @option("--label", "labels", metavar="K=V", type=Pair(), multiple=True, help="Label of every bout; repeatable.")
 @option(
     "--priority",
