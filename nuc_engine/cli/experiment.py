@@ -171,13 +171,15 @@ def _run(
 
     check(experiments)
     title = " ".join(experiment.name for experiment in experiments) if len(experiments) <= _NAMED else "experiments"
+    draw = _can_draw()
+    note(f"{title}: repetitions, then evidence{' and figures' if draw else ''}; the time left is told of each")
     try:
         with Workers(jobs) as workers:
             with ManyProgress(title, "repetitions") as bar:
                 judged = judge_all(experiments, repeat, seed, workers=workers, keep=keep, done=bar)
             with ManyProgress(title, "repetitions for evidence") as bar:
                 judged = add_evidence(judged, workers=workers, done=bar)
-            if _can_draw():
+            if draw:
                 with ManyProgress(title, "figures") as bar:
                     judged = draw_all(judged, target, workers=workers, done=bar)
     except ItemFailed as failed:

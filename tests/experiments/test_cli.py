@@ -46,6 +46,8 @@ def test_an_experiment_is_run_judged_and_written_down(nuc, tmp_path):
     )
     assert all(len(line) <= 80 for line in lines)
     assert "tuning seeds: no verdict" in result.stdout
+    parts, *_ = result.stderr.splitlines()
+    assert parts == "T: repetitions, then evidence and figures; the time left is told of each"
     folder = tmp_path / "data/experiments/T"
     assert {path.name for path in folder.iterdir()} == {"page.md", "verdict.json", "T_angles.png", "T_paths.png"}
     assert "nuc experiment T --repeat 2 --seed 5\n" in (folder / "page.md").read_text()
@@ -69,6 +71,7 @@ def undrawn(monkeypatch):
 def test_a_row_that_comes_out_otherwise_makes_the_exit_status_1(nuc, undrawn):
     result = nuc("U", "--repeat", "1", "--seed", "5", "--json")
     assert result.return_value == 1
+    assert "figures" not in result.stderr
     record = json.loads(result.stdout)
     assert record["ok"] is False
     assert [row["word"] for row in record["experiments"][0]["rows"]] == ["as seen", "otherwise"]
