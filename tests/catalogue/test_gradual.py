@@ -56,7 +56,8 @@ def in_the_air(changes: Sequence[float], lift_off_s: float = 12.0, touch_down_s:
 
 
 @pytest.mark.parametrize(
-    ("changes", "longest_s"), [((), 8.0), ((11.0, 13.0), 7.0), ((12.5, 13.0, 18.0, 18.5), 5.0), ((16.0,), 4.0)]
+    ("changes", "longest_s"),
+    [((), 8.0), ((11.0, 13.0), 7.0), ((12.5, 13.0, 18.0, 18.5), 5.0), ((16.0,), 4.0), ((16.0, 30.0), 4.0)],
 )
 def test_a_leg_is_caught_in_the_air_while_thc1_keeps_its_action(changes: Sequence[float], longest_s: float) -> None:
     numbers = GA.rows[0].criterion({BOUT: in_the_air(changes)}).numbers
