@@ -41,7 +41,7 @@ def receive(descriptor, read, count):
     """Return `count` bytes; the kernel hands them over in its own time."""
     data = b""
     while len(data) < count:
-        assert select.select([descriptor], [], [], 5)[0], "nothing came"
+        select.select([descriptor], [], [])
         data += read(count - len(data))
     return data
 

@@ -72,7 +72,7 @@ def test_mujoco_does_not_time_its_steps_and_simulates_the_same() -> None:
         "assert run() == (before, 0)\n"
     )
     root = Path(__file__).parents[2]
-    subprocess.run([sys.executable, "-c", code, BALL], check=True, env={"PYTHONPATH": str(root)}, timeout=60)
+    subprocess.run([sys.executable, "-c", code, BALL], check=True, env={"PYTHONPATH": str(root)})
 
 
 def test_a_clock_somebody_has_given_mujoco_stays() -> None:
@@ -84,4 +84,4 @@ def test_a_clock_somebody_has_given_mujoco_stays() -> None:
         "assert mujoco.get_mjcb_time() is not None\n"
     )
     root = Path(__file__).parents[2]
-    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(root)}, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(root)})
