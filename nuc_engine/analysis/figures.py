@@ -25,9 +25,9 @@ from nuc_engine.analysis.canvas import (
     shade,
 )
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.joint_figures import joint_figure, motor_figure, muscle_figure
+from nuc_engine.analysis.joint_figures import draw_muscles, joint_figure, motor_figure, muscle_figure
 from nuc_engine.analysis.lanes import draw_lanes
-from nuc_engine.analysis.palette import joint_color, joint_dashes, muscle_pens
+from nuc_engine.analysis.palette import joint_color, joint_dashes
 from nuc_engine.analysis.path_state import TOP, VIEWS, View, behaviour_figure, path_state_figure
 
 if TYPE_CHECKING:
@@ -221,20 +221,7 @@ def _plant(axes: Axes, plant: Series) -> None:
 
 
 def _activations(axes: Axes, joint: JointInfo, log: Series) -> None:
-    for muscle, column, (color, style) in zip(
-        joint.muscles, joint.activations, muscle_pens(len(joint.muscles)), strict=True
-    ):
-        axes.plot(
-            log.t_s,
-            log.column(column),
-            color=color,
-            linestyle=style,
-            linewidth=1.0,
-            drawstyle="steps-post",
-            label=muscle,
-        )
-    if not len(log):
-        say_empty(axes)
+    draw_muscles(axes, joint, log, joint.activations)
     axes.set_ylabel("activation")
     axes.set_ylim(bottom=0.0)
     _legend_beside(axes)

@@ -127,6 +127,13 @@ def _muscles(axes: Axes, bout: Bout, joint: JointInfo, what: str, span: Span) ->
     else:
         log, columns = bout.muscles.between(*span), tuple(f"{muscle}.force" for muscle in joint.muscles)
         axes.set_ylabel(f"muscle force\n({_unit(bout, columns[0], 'unit of fmax')})")
+    draw_muscles(axes, joint, log, columns)
+    _from_zero(axes)
+    _beside(axes)
+
+
+def draw_muscles(axes: Axes, joint: JointInfo, log: Series, columns: Sequence[str]) -> None:
+    """Draw a column of a log for each muscle of a joint: steps, since what is logged holds until the next record."""
     for muscle, column, (color, style) in zip(joint.muscles, columns, muscle_pens(len(columns)), strict=True):
         axes.plot(
             log.t_s,
@@ -139,8 +146,6 @@ def _muscles(axes: Axes, bout: Bout, joint: JointInfo, what: str, span: Span) ->
         )
     if not len(log):
         say_empty(axes)
-    _from_zero(axes)
-    _beside(axes)
 
 
 def _unit(bout: Bout, column: str, otherwise: str) -> str:
