@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import signal
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,15 +25,17 @@ def serving(folder: Path):
         place = folder / f"d{len(started)}"
         place.mkdir()
         leg = Leg(place, "lin_roach", *legs)
+        ends.callback(leg.end, signal.SIGKILL)
         started.append(Served(leg, place, *words, **options))
+        ends.callback(started[-1].close)
         return leg, started[-1]
 
-    yield start
-    for served in started:
-        said = served.said()
-        served.close()
-        served.leg.end(signal.SIGKILL)
-        no_error_of_its_own(said)
+    # Everything is ended, whatever becomes of the end of one of them.
+    with ExitStack() as ends:
+        yield start
+        said = [served.said() for served in started]
+    for text in said:
+        no_error_of_its_own(text)
 
 
 @pytest.fixture

@@ -24,26 +24,30 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nuc_engine.emulation.bytelog import ByteLog, read
-from nuc_engine.emulation.client import tell
+from nuc_engine.emulation.client import EmulatorClient
+from tests.realtime.mortal import MORTAL
 
 ROOT = Path(__file__).resolve().parents[2]
 MS = 1_000_000
 LIMP_NS = 50 * MS
 """How long after a fault torque may still be on: what the daemon promises."""
 
+PATIENCE_S = 30.0
+"""How long is waited for what has to come: a machine may be busy. What is judged is judged by stamps."""
+
 STALL_NS = 8 * MS
 """A wake-up later than this and the machine stood still."""
 
 
 class Process:
-    """A child of the test, its output in a file."""
+    """A child of the test, its output in a file: a module with its words, as after `python -m`."""
 
     def __init__(self, words: list[str], folder: Path, name: str, environment: dict[str, str] | None = None) -> None:
         self.output = folder / f"{name}.out"
         clean = {key: value for key, value in os.environ.items() if key not in ("NOTIFY_SOCKET", "WATCHDOG_USEC")}
         with self.output.open("ab") as output:
             self.process = subprocess.Popen(
-                [sys.executable, *words],
+                [sys.executable, *MORTAL, *words],
                 cwd=ROOT,
                 env={**clean, **(environment or {})},
                 stdin=subprocess.DEVNULL,
@@ -59,10 +63,19 @@ class Process:
     def said(self) -> str:
         return self.output.read_text(errors="replace")
 
-    def end(self, number: int = signal.SIGTERM, timeout: float = 15.0) -> int:
+    def end(self, number: int = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(timeout)
+        return self.ended()
+
+    def ended(self) -> int:
+        """Wait for its end; return its status. One that does not end is killed, and an error."""
+        try:
+            return self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
 
 
 class Leg(Process):
@@ -72,14 +85,14 @@ class Leg(Process):
         self.pty, self.control, self.bytes = folder / "leg", folder / "leg.control", folder / "leg.bytes"
         super().__init__(
             [
-                *("-m", "nuc_engine.cli", "emulate", config, "--pty", str(self.pty), "--plant", plant, "--json"),
+                *("nuc_engine.cli", "emulate", config, "--pty", str(self.pty), "--plant", plant, "--json"),
                 *("--control", str(self.control), "--byte-log", str(self.bytes), *words),
             ],
             folder,
             "leg",
         )
         try:
-            wait_for(lambda: self.control.exists() and self.pty.exists(), "the emulator", 30, self)
+            wait_for(lambda: self.control.exists() and self.pty.exists(), "the emulator", self)
         except BaseException:
             self.end(signal.SIGKILL)
             raise
@@ -89,7 +102,8 @@ class Leg(Process):
         return f"aimotor://{self.pty}"
 
     def tell(self, command: str, **parameters):
-        return tell(self.control, command, **parameters)
+        with EmulatorClient(self.control, PATIENCE_S) as client:
+            return client.tell(command, **parameters)
 
     def log(self) -> ByteLog:
         return read(self.bytes)
@@ -122,22 +136,22 @@ class PlainDaemon(Daemon):
     def __init__(self, folder: Path, url: str, *, environment: dict[str, str] | None = None, **options) -> None:
         self.folder, self.bouts = folder, 0
         options = {"configuration": "lin_roach", **options}
-        words = ["-m", "tests.realtime.plain_service", str(folder), json.dumps(options), f"@{url}"]
+        words = ["tests.realtime.plain_service", str(folder), json.dumps(options), f"@{url}"]
         super().__init__(words, folder, "daemon", environment)
 
-    def await_ready(self, timeout: float = 10.0) -> dict[str, int]:
+    def await_ready(self) -> dict[str, int]:
         def ready() -> bool:
             words = self.words()
             return bool(words) and words["CORE_PID"] != 0 and words["CORE_READY"] == words["CORE_GENERATION"]
 
-        wait_for(ready, "a core that is ready", timeout, self)
+        wait_for(ready, "a core that is ready", self)
         return self.words()
 
     def ask(self, what: str, *items):
         """Ask the plain service; None while there is none."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
             end.bind("")
-            end.settimeout(1.0)
+            end.settimeout(PATIENCE_S / 6)
             try:
                 end.sendto(json.dumps([what, *items]).encode(), str(self.folder / "service"))
                 return json.loads(end.recv(1 << 20))
@@ -145,7 +159,15 @@ class PlainDaemon(Daemon):
                 return None
 
     def words(self) -> dict[str, int]:
-        return self.ask("words") or {}
+        """Return the block's words, once there is a service that tells them; nothing when the daemon has ended."""
+        found: dict[str, int] = {}
+
+        def told() -> bool:
+            found.update(self.ask("words") or {})
+            return bool(found) or self.process.poll() is not None
+
+        wait_for(told, "an answer of the service")
+        return found
 
     def events(self) -> list[list]:
         return self.ask("events") or []
@@ -163,12 +185,12 @@ class PlainDaemon(Daemon):
             acknowledged[:] = [event for event in self.events() if event[0] == "ACK" and event[1] == number]
             return bool(acknowledged)
 
-        wait_for(there, f"an acknowledgement of {command}", 5, self)
+        wait_for(there, f"an acknowledgement of {command}", self)
         return acknowledged[0][2], acknowledged[0][5]
 
     def insist(self, command: str, *items) -> None:
         """Give a command until it is obeyed: a core that has just begun has not heard of every servo yet."""
-        until = time.monotonic() + 1.0
+        until = time.monotonic() + PATIENCE_S
         ok, detail = self.order(command, *items)
         while not ok and time.monotonic() < until:
             ok, detail = self.order(command, *items)
@@ -180,7 +202,7 @@ class PlainDaemon(Daemon):
             self.insist("ARM")
         self.bouts += 1
         self.insist("RUN", 0, -1, self.bouts)
-        wait_for(lambda: (w := self.words()).get("BOUT") == self.bouts and w["TORQUE"], "a bout", 5, self)
+        wait_for(lambda: (w := self.words()).get("BOUT") == self.bouts and w["TORQUE"], "a bout", self)
         time.sleep(seconds)
         return self.bouts
 
@@ -261,13 +283,13 @@ def assert_limp_within(leg: Leg, since_ns: int, within_ns: int = LIMP_NS) -> int
     return took
 
 
-def wait_for(condition: Callable[[], object], what: str, seconds: float, process: Process | None = None) -> None:
+def wait_for(condition: Callable[[], object], what: str, process: Process | None = None) -> None:
     """Wait until a condition holds; fail with what the process said."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + PATIENCE_S
     while not condition():
         said = process.said() if process is not None else ""
         assert process is None or process.process.poll() is None, f"ended while waiting for {what}:\n{said}"
-        assert time.monotonic() < until, f"no {what} within {seconds} s:\n{said}"
+        assert time.monotonic() < until, f"no {what} within {PATIENCE_S:g} s:\n{said}"
         time.sleep(0.01)
 
 

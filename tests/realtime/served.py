@@ -22,7 +22,7 @@ from typing import Any
 
 from nuc_engine.client import Client, ClientError, Refused
 from nuc_engine.recording.inputs import read_inputs
-from tests.realtime.daemon import LIMP_NS, MS, Daemon, Leg, Stalls, wait_for
+from tests.realtime.daemon import LIMP_NS, MS, PATIENCE_S, Daemon, Leg, Stalls, wait_for
 
 GAP_NS = 40 * MS
 """Longest silence on the bus while a bout goes on: a cycle in which nobody answers lasts half as long."""
@@ -47,17 +47,17 @@ class Served(Daemon):
         self.leg, self.data = leg, data if data is not None else folder / "data"
         self.command = f"ipc://{folder}/command"
         self.telemetry = f"ipc://{folder}/telemetry"
-        module = ("-m", "nuc_engine.cli") if odd is None else ("-m", "tests.realtime.odd_serve", json.dumps(odd))
+        module = ("nuc_engine.cli",) if odd is None else ("tests.realtime.odd_serve", json.dumps(odd))
         serve = [*module, "serve", config, "--data", str(self.data)]
         for bus in buses or [leg.url]:
             serve += ["--bus", bus]
         if "--command" not in words:
             serve += ["--command", self.command]
         super().__init__([*serve, "--telemetry", self.telemetry, *words], folder, "served")
-        self.client = Client(self.command, name="bench", timeout_s=5.0, telemetry=self.telemetry)
+        self.client = Client(self.command, name="bench", timeout_s=PATIENCE_S / 2, telemetry=self.telemetry)
 
-    def await_ready(self, timeout: float = 30.0) -> None:
-        wait_for(lambda: (status := self.status()) is not None and status["ready"], "a core", timeout, self)
+    def await_ready(self) -> None:
+        wait_for(lambda: (status := self.status()) is not None and status["ready"], "a core", self)
 
     def status(self) -> dict[str, Any] | None:
         """Ask how it is; None while there is nobody to ask."""
@@ -79,13 +79,13 @@ class Served(Daemon):
         if self.words()["latched"]:
             self.insist(self.client.arm)
         bout = self.insist(self.client.run).bout
-        wait_for(lambda: self.words()["bout"] == bout and self.words()["torque"], "a bout", 5, self)
+        wait_for(lambda: self.words()["bout"] == bout and self.words()["torque"], "a bout", self)
         time.sleep(seconds)
         return bout
 
-    def insist(self, ask: Any, seconds: float = 2.0) -> Any:
+    def insist(self, ask: Any) -> Any:
         """Ask until it is granted: a core that has just begun has not heard of every servo yet."""
-        until = time.monotonic() + seconds
+        until = time.monotonic() + PATIENCE_S
         while True:
             try:
                 return ask()
@@ -94,11 +94,11 @@ class Served(Daemon):
                     raise
                 time.sleep(0.02)
 
-    def await_fault(self, reason: str, seconds: float = 3.0) -> None:
-        wait_for(lambda: self.words()["latch_reason"] == reason, f"the fault {reason}", seconds, self)
+    def await_fault(self, reason: str) -> None:
+        wait_for(lambda: self.words()["latch_reason"] == reason, f"the fault {reason}", self)
 
-    def await_limp(self, seconds: float = 5.0) -> None:
-        wait_for(lambda: not self.words()["torque"], "every servo's confirmation", seconds, self)
+    def await_limp(self) -> None:
+        wait_for(lambda: not self.words()["torque"], "every servo's confirmation", self)
 
     def refusal(self, ask: Any) -> str:
         """Ask for something that is to be refused; return why it was."""
@@ -118,8 +118,8 @@ class Served(Daemon):
                     found.append(told)
         return found
 
-    def await_logged(self, event: str, seconds: float = 3.0) -> dict[str, Any]:
-        wait_for(lambda: self.logged(event), f"the event {event}", seconds, self)
+    def await_logged(self, event: str) -> dict[str, Any]:
+        wait_for(lambda: self.logged(event), f"the event {event}", self)
         return self.logged(event)[-1]
 
     def bouts(self) -> list[Path]:
@@ -130,8 +130,8 @@ class Served(Daemon):
         self.client.stop()
         return self.await_whole(self.bouts()[-1])
 
-    def await_whole(self, folder: Path, seconds: float = 10.0) -> Path:
-        wait_for(lambda: manifest(folder).get("state") != "running", f"the end of {folder.name}", seconds, self)
+    def await_whole(self, folder: Path) -> Path:
+        wait_for(lambda: manifest(folder).get("state") != "running", f"the end of {folder.name}", self)
         return folder
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class Served(Daemon):
         self.client.close()
         self.end(signal.SIGKILL)
         for pid in children.values():
-            wait_for(lambda pid=pid: not alive(pid), "the end of the daemon's processes", 10)
+            wait_for(lambda pid=pid: not alive(pid), "the end of the daemon's processes")
 
 
 def alive(pid: int) -> bool:

@@ -21,9 +21,11 @@ def test_a_sweep_that_was_killed_goes_on_and_repeats_nothing(tmp_path: Path) -> 
     words = ["sweep", "lin_roach", "--duration", f"{SHORT_S:g}", "--seeds", "0:3", "--jobs", "1", "--out", str(out)]
     first = subprocess.Popen([sys.executable, "-m", "nuc_engine.cli", *words], start_new_session=True)
     rows = tmp_path / (out.name + PARTS) / ROWS_FILE
-    wait_until(lambda: rows.exists() and rows.read_bytes().count(b"\n") >= 1)
-    os.killpg(first.pid, signal.SIGKILL)
-    first.wait()
+    try:
+        wait_until(lambda: rows.exists() and rows.read_bytes().count(b"\n") >= 1)
+    finally:
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait()
     there = rows.read_bytes().count(b"\n")
     assert 1 <= there < 4
     assert not out.exists()
@@ -47,7 +49,11 @@ def test_workers_end_with_their_parent(blow: signal.Signals, tmp_path: Path) -> 
     hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     call = f"{hear}; from tests.bulk import work; work.hold({str(tmp_path)!r})"
     parent = subprocess.Popen([sys.executable, "-c", call], stderr=subprocess.PIPE, start_new_session=True, text=True)
-    handles = handles_of(tmp_path, 2)
+    try:
+        handles = handles_of(tmp_path, 2)
+    except TimeoutError:
+        parent.kill()
+        raise
     if blow is signal.SIGINT:
         os.killpg(parent.pid, blow)  # Ctrl-C goes to everyone at the terminal.
     else:

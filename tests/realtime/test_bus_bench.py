@@ -18,7 +18,7 @@ from tests.realtime.pty_servos import IDS, Servos
 
 NUC = [sys.executable, "-m", "nuc_engine.cli", "bus"]
 # A busy machine may keep an emulated servo from answering in the time a real one takes.
-PATIENT = "timeout_us=40000"
+PATIENT = "timeout_us=100000"
 
 
 @pytest.fixture(scope="module", params=[("aimotor", "1001", 57_600), ("feetech", "STS3215", 1_000_000)])
@@ -81,7 +81,7 @@ def test_a_signal_takes_the_torque_off(servos: Servos, number: signal.Signals) -
             time.sleep(0.05)
         time.sleep(1.0)
         process.send_signal(number)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=60)
     finally:
         process.kill()
         process.wait()
@@ -147,7 +147,7 @@ def test_a_signal_while_a_setting_is_kept_leaves_the_lock_closed_and_says_so(
                 time.sleep(0.001)
             time.sleep(0.004 * (value - 1))
             process.send_signal(number)
-            out, said = process.communicate(timeout=20)
+            out, said = process.communicate(timeout=60)
         finally:
             process.kill()
             process.wait()

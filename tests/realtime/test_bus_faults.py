@@ -155,7 +155,7 @@ def test_a_line_that_is_held_up_ends_the_bout_and_old_goals_are_not_obeyed_after
         leg.tell("stall", ms=400)
         begun = time.monotonic_ns()
         served.await_fault("motor_silent")
-        wait_for(lambda: time.monotonic_ns() > begun + 600 * MS, "the end of the hold-up", 2)
+        wait_for(lambda: time.monotonic_ns() > begun + 600 * MS, "the end of the hold-up")
         served.await_limp()
         # What waited in the adapter is at most the cycle under way; whatever it was, a torque-off came behind it.
         assert drives(leg, begun + 400 * MS + 50 * MS) == 0

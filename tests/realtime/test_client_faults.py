@@ -17,7 +17,7 @@ import pytest
 import zmq
 
 from nuc_engine.client import Client, Refused
-from tests.realtime.daemon import MS, ROOT, wait_for
+from tests.realtime.daemon import MS, PATIENCE_S, ROOT, wait_for
 from tests.realtime.served import GAP_NS, drives, longest_gap_ns, repeat_disturbed
 
 MEMORY = 48 << 20
@@ -42,7 +42,7 @@ def over_tcp(serve_all, tmp_path_factory):
     leg, served = serve_all("--command", command, "--command", f"tcp://127.0.0.1:{port}", "--control-timeout", "1")
     served.client.close()
     served.command = command
-    served.client = Client(command, name="bench", timeout_s=5.0, telemetry=served.telemetry)
+    served.client = Client(command, name="bench", timeout_s=PATIENCE_S / 2, telemetry=served.telemetry)
     served.await_ready()
     return leg, served, port
 
@@ -121,7 +121,7 @@ def test_a_client_that_floods_and_reads_no_answer(bench, stalls, payload):
             assert sent > 4000
             if payload == b"\xc1rubbish":
                 # Counted as it is read, which is behind what was sent.
-                wait_for(lambda: rubbish_counted(served) > 500, "the rubbish to be counted", 5)
+                wait_for(lambda: rubbish_counted(served) > 500, "the rubbish to be counted")
         served.finish_bout()
 
     repeat_disturbed(stalls, trial)
@@ -164,7 +164,7 @@ def test_a_client_that_sends_rubbish_is_answered_and_counted(bench, stalls):
             end.send(request(77, "status"))
             answers = []
             while not answers or answers[-1].get("id") != 77:
-                assert end.poll(3000), f"no answer after {len(answers)}"
+                assert end.poll(1000 * PATIENCE_S), f"no answer after {len(answers)}"
                 payload = end.recv()
                 answers.append({} if payload[:1] == b"<" else msgpack.unpackb(payload))
             assert len(answers) > 300
@@ -196,7 +196,7 @@ def test_clients_that_send_half_of_something_and_go_or_stay(over_tcp, stalls):
             with nothing_changes(leg, served):
                 for parts in HALVES.values():
                     for goes in (True, False):
-                        end = socket.create_connection(("127.0.0.1", port), timeout=2)
+                        end = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
                         stay.append(end)
                         say(end, *parts)
                         if goes:
@@ -234,7 +234,7 @@ def test_a_client_that_asks_and_never_reads_is_stopped_by_its_own_full_buffers(o
 
     def trial():
         served.run_bout()
-        with nothing_changes(leg, served), socket.create_connection(("127.0.0.1", port), timeout=2) as end:
+        with nothing_changes(leg, served), socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as end:
             say(end, *GREETING, READY)
             end.settimeout(0.1)
             until, asked = time.monotonic() + 1.5, 0
@@ -261,7 +261,7 @@ def test_a_subscriber_that_never_reads_changes_nothing_for_others(bench, stalls)
             say(end, *GREETING, *READY_TO_LISTEN)
             stream = served.client.listen("nuc")
             time.sleep(1.0)
-            assert sum(stream.receive(1.0) is not None for _ in range(10)) == 10
+            assert sum(stream.receive(PATIENCE_S) is not None for _ in range(10)) == 10
             stream.close()
             end.setblocking(False)
             # It was sent something, so that it was a subscriber.
@@ -301,7 +301,7 @@ def test_a_client_that_vanishes_in_control_loses_it_and_anybody_can_stop_the_leg
                 vanished = time.monotonic()
                 with pytest.raises(Refused, match="has control"):
                     served.client.stop()
-                wait_for(lambda: served.words()["control"] == "", "control to be free", 3, served)
+                wait_for(lambda: served.words()["control"] == "", "control to be free", served)
                 assert 0.7 < time.monotonic() - vanished < 2.0
         finally:
             holder.kill()
@@ -316,7 +316,7 @@ def test_whoever_has_control_everybody_may_take_the_torque_off(bench, stalls):
 
     def trial():
         served.run_bout()
-        with Client(served.command, name="passer-by", role="watch", timeout_s=5.0) as other:
+        with Client(served.command, name="passer-by", role="watch", timeout_s=PATIENCE_S) as other:
             with pytest.raises(Refused):
                 other.stop()
             at = time.monotonic_ns()

@@ -36,9 +36,9 @@ def cut_the_power(served: Served) -> None:
             os.kill(pids[name], signal.SIGKILL)
     finally:
         os.sched_setscheduler(0, *before)
-    served.process.wait(5)
+    served.ended()
     for pid in pids.values():
-        wait_for(lambda pid=pid: not alive(pid), "the end of every process", 5)
+        wait_for(lambda pid=pid: not alive(pid), "the end of every process")
 
 
 def nuc(*words: str) -> str:
@@ -59,9 +59,9 @@ def test_a_main_process_that_crashes_leaves_a_limp_leg_and_a_whole_log(bench, st
     served.run_bout()
     children = served.pids()
     at = served.kill("supervisor", signal.SIGSEGV)
-    assert served.process.wait(5) == -signal.SIGSEGV
+    assert served.ended() == -signal.SIGSEGV
     for name, pid in children.items():
-        wait_for(lambda pid=pid: not alive(pid), f"the end of {name}", 10)
+        wait_for(lambda pid=pid: not alive(pid), f"the end of {name}")
     disturbed = stalls.between(at, at + 100 * MS)
     assert_limp_within(leg, at, 1000 * MS if disturbed else 50 * MS)
     assert driven(leg) == [-1] * 4
@@ -84,8 +84,8 @@ def test_a_guardian_that_crashes_is_replaced_and_said(bench, stalls):
         old = served.pids()["guardian"]
         deaths = served.words()["deaths"]["guardian"]
         served.kill("guardian", signal.SIGSEGV)
-        wait_for(lambda: served.words()["deaths"]["guardian"] == deaths + 1, "its death to be counted", 2, served)
-        wait_for(lambda: served.pids().get("guardian", old) != old, "another guardian", 2, served)
+        wait_for(lambda: served.words()["deaths"]["guardian"] == deaths + 1, "its death to be counted", served)
+        wait_for(lambda: served.pids().get("guardian", old) != old, "another guardian", served)
         time.sleep(0.2)
         words = served.words()
         # Replaced before anybody missed it, or the core took the torque off itself.
@@ -109,11 +109,11 @@ def test_a_core_that_is_left_alone_takes_the_torque_off_and_ends(bench, stalls):
     at = time.monotonic_ns()
     os.kill(pids["guardian"], signal.SIGKILL)
     os.kill(pids["supervisor"], signal.SIGKILL)
-    served.process.wait(5)
-    wait_for(lambda: not alive(pids["core"]), "the end of the core", 5)
+    served.ended()
+    wait_for(lambda: not alive(pids["core"]), "the end of the core")
     assert_limp_within(leg, at, 1000 * MS if stalls.between(at, at + 100 * MS) else 50 * MS)
     assert driven(leg) == [-1] * 4
-    wait_for(lambda: not alive(pids["service"]), "the end of the service", 10)
+    wait_for(lambda: not alive(pids["service"]), "the end of the service")
 
 
 def test_after_a_power_cut_the_bus_is_released_by_hand_and_the_bout_is_mended(bench, stalls):

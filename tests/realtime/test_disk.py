@@ -20,14 +20,8 @@ import pytest
 from nuc_engine.recording.recover import RecoverRefused, recover
 from nuc_engine.replay import replay_inputs
 from tests.realtime.daemon import MS, Leg, wait_for
+from tests.realtime.mounts import Mount, root
 from tests.realtime.served import GAP_NS, Served, cycles_logged, longest_gap_ns, manifest, repeat_disturbed
-
-
-def root(*words: str) -> None:
-    """Run a command of the system; a machine that does not allow it skips the test."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"{' '.join(words)}: {done.stderr.strip()}")
 
 
 class Disk:
@@ -40,7 +34,7 @@ class Disk:
         with image.open("wb") as file:
             file.truncate(mib << 20)
         root("mkfs.ext4", "-q", "-m", "0", str(image))
-        root("mount", "-o", "loop", str(image), str(self.place))
+        self._mount = Mount(image, self.place, "loop")
 
     def fresh(self) -> Path:
         """Return a data folder that is not there yet."""
@@ -72,7 +66,7 @@ class Disk:
             subprocess.run(("fsfreeze", "-u", str(self.place)), check=True)
 
     def close(self) -> None:
-        subprocess.run(("umount", "-l", str(self.place)), check=False)
+        self._mount.remove()
 
 
 @pytest.fixture
@@ -97,7 +91,7 @@ def whole(folder: Path) -> int:
 
 
 def service_pid(served: Served) -> int:
-    wait_for(lambda: "service" in served.pids(), "a service", 5, served)
+    wait_for(lambda: "service" in served.pids(), "a service", served)
     return served.pids()["service"]
 
 
@@ -108,10 +102,10 @@ def test_a_service_killed_again_and_again_loses_no_record_and_writes_none_twice(
         for k in range(4):
             before = service_pid(served)
             served.kill("service")
-            wait_for(lambda before=before: served.pids().get("service", before) != before, "a new service", 10, served)
+            wait_for(lambda before=before: served.pids().get("service", before) != before, "a new service", served)
             if k % 2:
                 # Sooner or later after it was born: with the bout open again, or before.
-                wait_for(lambda k=k: len(served.logged("logging_resumed")) > k // 2, "logging to go on", 20, served)
+                wait_for(lambda k=k: len(served.logged("logging_resumed")) > k // 2, "logging to go on", served)
                 time.sleep(0.4)
         served.await_ready()
         folder = served.finish_bout()
@@ -151,11 +145,11 @@ def while_it(
 def test_a_disk_that_is_full_for_a_while(serve, disk: Disk, stalls) -> None:
     def trouble(served: Served) -> None:
         disk.fill()
-        wait_for(lambda: served.logged("logging_failed"), "a full disk to be noticed", 10, served)
+        wait_for(lambda: served.logged("logging_failed"), "a full disk to be noticed", served)
         time.sleep(1.0)
         assert served.words()["logging"]["state"] == "failing"
         disk.empty()
-        wait_for(lambda: served.words()["logging"]["state"] == "logging", "logging to go on", 5, served)
+        wait_for(lambda: served.words()["logging"]["state"] == "logging", "logging to go on", served)
 
     while_it(serve, disk, stalls, trouble, "No space left")
 
@@ -178,9 +172,9 @@ def test_a_disk_that_refuses_the_first_directory(serve, disk: Disk, stalls) -> N
         served.await_ready()
         disk.read_only(True)
         served.run_bout(1.5)
-        wait_for(lambda: served.logged("logging_failed"), "a read-only disk to be noticed", 10, served)
+        wait_for(lambda: served.logged("logging_failed"), "a read-only disk to be noticed", served)
         disk.read_only(False)
-        wait_for(lambda: served.words()["logging"]["state"] == "logging", "logging to go on", 5, served)
+        wait_for(lambda: served.words()["logging"]["state"] == "logging", "logging to go on", served)
         folder = served.finish_bout()
         assert "Read-only" in served.logged("logging_failed")[0]["text"]
         whole(folder)
@@ -195,10 +189,10 @@ def test_a_disk_full_for_longer_than_the_ring_lasts_is_a_counted_loss(serve, dis
         served.run_bout(1.5)
         begun = time.monotonic_ns()
         disk.fill()
-        wait_for(lambda: served.words()["logging"]["lost"] > 100, "the ring to overflow", 20, served)
+        wait_for(lambda: served.words()["logging"]["lost"] > 100, "the ring to overflow", served)
         ended = time.monotonic_ns()
         disk.empty()
-        wait_for(lambda: served.logged("records_lost"), "the loss to be told", 5, served)
+        wait_for(lambda: served.logged("records_lost"), "the loss to be told", served)
         folder = served.finish_bout()
         said = manifest(folder)
         lost = said["losses"]["records"]
@@ -225,9 +219,9 @@ def test_a_daemon_that_is_killed_as_a_whole_leaves_a_bout_that_recover_mends(ser
         for pid in everybody:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: not any(_alive(pid) for pid in everybody[1:]), "the end of all", 10)
+        wait_for(lambda: not any(_alive(pid) for pid in everybody[1:]), "the end of all")
         # A dead process whose threads are still ending holds its files a little longer.
-        wait_for(lambda: not _refused(folder), "the end of their threads", 10)
+        wait_for(lambda: not _refused(folder), "the end of their threads")
         assert manifest(folder)["state"] == "torn"
         assert replay_inputs(folder).difference is None
         # Flushed every second: of 2.5 s, the last one may be missing.
@@ -255,7 +249,7 @@ def test_what_is_told_to_be_on_disk_is_on_disk(serve, stalls) -> None:
     def trial() -> None:
         _, served = serve()
         served.run_bout(0.1)
-        wait_for(served.bouts, "a data directory", 10, served)
+        wait_for(served.bouts, "a data directory", served)
         log = served.bouts()[-1] / "MotorData.txt"
         sizes: list[int] = []
 
@@ -267,7 +261,7 @@ def test_what_is_told_to_be_on_disk_is_on_disk(serve, stalls) -> None:
             return len(sizes) > 3
 
         # While the bout runs the file grows about once a second, by whole lines.
-        wait_for(grows, "three more portions on disk", 12, served)
+        wait_for(grows, "three more portions on disk", served)
         served.finish_bout()
 
     repeat_disturbed(stalls, trial)

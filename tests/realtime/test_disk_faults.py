@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import time  # noqa: TID251  real processes live on the real clock
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from nuc_engine.recording.recover import recover
 from tests.realtime.daemon import wait_for
+from tests.realtime.mounts import Mount, root
 from tests.realtime.served import GAP_NS, cycles_logged, longest_gap_ns, repeat_disturbed
-
-
-def root(*words: str) -> str:
-    """Run a command of the system; where that is not allowed, the test is skipped."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"{' '.join(words)}: {done.stderr.strip()}")
-    return done.stdout.strip()
 
 
 class FailingDisk:
@@ -29,10 +21,10 @@ class FailingDisk:
         with self._image.open("wb") as file:
             file.truncate(24 << 20)
         root("mkfs.ext4", "-q", "-F", "-m", "0", str(self._image))
-        self._mount()
+        self._mounted = self._mount()
 
-    def _mount(self) -> None:
-        root("mount", "-o", "loop,errors=remount-ro", str(self._image), str(self.place))
+    def _mount(self) -> Mount:
+        return Mount(self._image, self.place, "loop,errors=remount-ro")
 
     def fail(self) -> None:
         device = Path(root("findmnt", "-n", "-o", "SOURCE", str(self.place))).name
@@ -44,11 +36,10 @@ class FailingDisk:
     def repair(self) -> None:
         self.remove()
         subprocess.run(["fsck.ext4", "-f", "-y", str(self._image)], capture_output=True, check=False)
-        self._mount()
+        self._mounted = self._mount()
 
     def remove(self) -> None:
-        with suppress(OSError):
-            subprocess.run(["umount", str(self.place)], capture_output=True, check=False)
+        self._mounted.remove()
 
 
 @pytest.fixture
@@ -71,7 +62,7 @@ def test_a_disk_that_fails_for_good_does_not_stop_the_leg_and_what_is_lost_is_sa
         served.run_bout(2.5)
         begun = time.monotonic_ns()
         disk.fail()
-        wait_for(lambda: served.logged("logging_failed"), "a read-only disk to be noticed", 5, served)
+        wait_for(lambda: served.logged("logging_failed"), "a read-only disk to be noticed", served)
         time.sleep(0.5)
         words = served.words()
         ended = time.monotonic_ns()

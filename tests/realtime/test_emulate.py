@@ -24,9 +24,11 @@ import pytest
 from drivers.aimotor.codec import encode_passive, encode_position, encode_read
 from drivers.port import wire_ns
 from nuc_engine.emulation.bytelog import commands_beyond, read, torque_off_ns
-from nuc_engine.emulation.client import EmulatorClient, tell
+from nuc_engine.emulation.client import EmulatorClient
 from nuc_engine.emulation.errors import ControlError
 from nuc_engine.emulation.rawlog import Event
+from tests.realtime.daemon import MS, PATIENCE_S
+from tests.realtime.mortal import MORTAL
 
 ROOT = Path(__file__).resolve().parents[2]
 TURN_NS = 230_000
@@ -43,8 +45,8 @@ class Emulator:
             environment["NOTIFY_SOCKET"] = notify
         self.process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "nuc_engine.cli", "emulate", "lin_roach", "--pty", str(self.link), "--json"),
-                *("--control", str(self.control), "--byte-log", str(self.bytes), *words),
+                *(sys.executable, *MORTAL, "nuc_engine.cli", "emulate", "lin_roach", "--pty", str(self.link)),
+                *("--json", "--control", str(self.control), "--byte-log", str(self.bytes), *words),
             ],
             cwd=ROOT,
             env=environment,
@@ -70,12 +72,12 @@ class Emulator:
             os.close(self.host)
             self.host = -1
 
-    def ask(self, frame: bytes, timeout_s: float = 1.0) -> tuple[bytes, int, int]:
+    def ask(self, frame: bytes) -> tuple[bytes, int, int]:
         """Send a request; return its reply, and when the request was written and the reply complete."""
         sent_ns = time.monotonic_ns()
         os.write(self.host, frame)
         heard = b""
-        while len(heard) < 2 and select.select([self.host], [], [], timeout_s)[0]:
+        while len(heard) < 2 and select.select([self.host], [], [], PATIENCE_S)[0]:
             heard += os.read(self.host, 16)
         return heard, sent_ns, time.monotonic_ns()
 
@@ -83,8 +85,20 @@ class Emulator:
         self.close()
         if self.process.poll() is None:
             self.process.send_signal(number)
-        self.process.communicate(timeout=10)
+        return self.ended()
+
+    def ended(self) -> int:
+        try:
+            self.process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            raise
         return self.process.returncode
+
+    def tell(self, command: str, **parameters):
+        with EmulatorClient(self.control, PATIENCE_S) as client:
+            return client.tell(command, **parameters)
 
 
 @pytest.fixture
@@ -101,17 +115,19 @@ def start(tmp_path):
 
 
 @pytest.mark.parametrize("words", [(), ("--bytewise",), ("--plant", "loopback", "--baud", "460800")])
-def test_replies_come_when_the_wire_would_have_carried_them(start, words):
+def test_replies_come_when_the_wire_would_have_carried_them(start, stalls, words):
     emulator = start(*words)
     wire = wire_ns(4, emulator.baud) + TURN_NS + wire_ns(2, emulator.baud)
     late = []
+    begun_ns = time.monotonic_ns()
     for k in range(200):
         reply, sent_ns, got_ns = emulator.ask(encode_read(k % 4))
         assert len(reply) == 2
         late.append(got_ns - sent_ns - wire)
     assert min(late) >= 0
-    # Two wake-ups and two passages through the kernel's terminal; a stalled machine is not in the median.
-    assert statistics.median(late) < 500_000
+    # Two wake-ups and two passages through the kernel's terminal, which take longer where others are at work.
+    disturbed = len(stalls.between(begun_ns, time.monotonic_ns()))
+    assert statistics.median(late) < 500_000 or disturbed > 2
     assert emulator.end() == 0
     replies = [frame.reply_ns - frame.end_ns for frame in read(emulator.bytes).frames]
     assert statistics.median(replies) - TURN_NS - wire_ns(2, emulator.baud) < 100_000
@@ -141,20 +157,21 @@ def test_the_leg_moves_and_its_truth_is_recorded_on_the_clock(start, tmp_path):
     while time.monotonic_ns() - begun_ns < 700_000_000:
         position = emulator.ask(encode_position(0, 1, first - 40))[0][1]
     assert position < first - 20
+    asked_ns = time.monotonic_ns()
     assert emulator.end() == 0
     rows = [line.split() for line in (tmp_path / "PlantData.txt").read_text().splitlines()]
     times = [int(row[0]) for row in rows]
     assert {len(row) for row in rows} == {5}
     assert {b - a for a, b in pairwise(times)} == {10_000_000}
-    assert times[-1] / 1e9 == pytest.approx((time.monotonic_ns() - emulator.said["start_ns"]) / 1e9, abs=0.5)
+    assert asked_ns - 500 * MS < emulator.said["start_ns"] + times[-1] < time.monotonic_ns()
 
 
 def test_unplugged_the_host_is_hung_up_and_plugged_again_it_goes_on(start):
     emulator = start("--plant", "loopback")
     emulator.ask(encode_position(0, 0, 140))
-    with EmulatorClient(emulator.control) as client:
+    with EmulatorClient(emulator.control, PATIENCE_S) as client:
         client.tell("unplug")
-        assert select.select([emulator.host], [], [], 1)[0]
+        assert select.select([emulator.host], [], [], PATIENCE_S)[0]
         assert os.read(emulator.host, 1) == b""
         assert not emulator.link.is_symlink()
         # Servos keep their last goal: it is the adapter that is gone.
@@ -180,10 +197,10 @@ def test_terminated_it_leaves_nothing_behind(start):
 
 def test_it_quits_when_told_to(start):
     emulator = start("--plant", "loopback")
-    tell(emulator.control, "quit")
-    assert emulator.process.wait(5) == 0
+    emulator.tell("quit")
+    assert emulator.ended() == 0
     with pytest.raises(ControlError, match="no emulator listens"):
-        tell(emulator.control, "status")
+        emulator.tell("status")
 
 
 def test_killed_its_byte_log_is_whole_and_the_next_takes_the_name_over(start):
@@ -191,7 +208,7 @@ def test_killed_its_byte_log_is_whole_and_the_next_takes_the_name_over(start):
     for _ in range(50):
         assert emulator.ask(READ)[0]
     os.kill(emulator.process.pid, signal.SIGKILL)
-    emulator.process.wait(5)
+    emulator.ended()
     # All but the reply just handed over had been written out by then.
     assert sum(len(frame.reply) == 2 for frame in read(emulator.bytes).frames) >= 49
     assert emulator.link.is_symlink()
@@ -206,9 +223,9 @@ def test_stopped_and_continued_it_catches_up_with_the_clock(start, tmp_path):
     os.write(emulator.host, READ)
     assert not select.select([emulator.host], [], [], 0.1)[0]
     os.kill(emulator.process.pid, signal.SIGCONT)
-    assert select.select([emulator.host], [], [], 2)[0]
+    assert select.select([emulator.host], [], [], PATIENCE_S)[0]
     time.sleep(0.2)
-    status = tell(emulator.control, "status")
+    status = emulator.tell("status")
     assert status["plant_behind"]["max_us"] > 300_000
     assert status["plant_behind"]["late"] > 0
     emulator.end()
@@ -218,7 +235,7 @@ def test_stopped_and_continued_it_catches_up_with_the_clock(start, tmp_path):
 
 def test_a_stall_holds_replies_back_and_is_in_the_log(start):
     emulator = start("--plant", "loopback")
-    tell(emulator.control, "stall", ms=150)
+    emulator.tell("stall", ms=150)
     _, sent_ns, got_ns = emulator.ask(READ)
     assert got_ns - sent_ns > 100_000_000
     emulator.end()
@@ -228,7 +245,7 @@ def test_a_stall_holds_replies_back_and_is_in_the_log(start):
 def test_systemd_is_told_when_the_terminal_is_there(start, tmp_path):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(tmp_path / "notify"))
-        systemd.settimeout(10)
+        systemd.settimeout(PATIENCE_S)
         emulator = start("--plant", "loopback", "--notify", notify=str(tmp_path / "notify"))
         assert systemd.recv(100) == b"READY=1"
         assert emulator.ask(READ)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time  # noqa: TID251  real processes live on the real clock
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from drivers.factory import open_bus
 from drivers.servo import ReplyStatus, ServoAddress
 from nuc_engine.cli.buslines import RealPace
 from nuc_engine.emulation.rawlog import Kind, read_records
+from tests.realtime.daemon import wait_for
 from tests.realtime.pty_servos import IDS, Servos
 
 MODELS = {"aimotor": ("", 115_200), "dynamixel": ("XL330-M288", 3_000_000), "feetech": ("STS3215", 1_000_000)}
@@ -59,10 +59,12 @@ def test_what_the_host_sends_comes_back_and_is_taken_out(on_line: Callable[..., 
         finish(bus, pace)
     read_all(bus, pace)
     assert (bus.status, bus.refusals) == (OK, ())
-    time.sleep(0.2)
+
+    def said() -> int:
+        return sum(len(record.data) for record in read_records(servos.bytes.read_bytes()) if record.kind is Kind.HOST)
+
+    wait_for(lambda: servos.log().echoed == said() > 1000, "the last echo in the log", servos)
     log = servos.log()
-    said = sum(len(record.data) for record in read_records(servos.bytes.read_bytes()) if record.kind is Kind.HOST)
-    assert log.echoed == said > 1000
     assert (log.unasked, log.lost) == (0, 0)
 
 

@@ -43,12 +43,12 @@ def test_pipelined_exchanges_over_a_tty(tmp_path: Path) -> None:
             for k, at in enumerate(bus.position_raw):
                 assert abs(at - before[k]) <= 1 + TICKS_PER_NS * (bus.stamp_ns[k] - stamps[k])
         leg.tell("faults")
-        wait_for(lambda: near_goals(bus, pace), "true positions again", 5, leg)
+        wait_for(lambda: near_goals(bus, pace), "true positions again", leg)
         bus.torque_off(pace.now_ns)
         finish(bus, pace)
         assert bus.status == [OK] * 4
         bus.close()
-        wait_for(lambda: None not in torque_off_ns(leg.log()).values(), "torque-off in the byte log", 5, leg)
+        wait_for(lambda: None not in torque_off_ns(leg.log()).values(), "torque-off in the byte log", leg)
     finally:
         leg.end()
 

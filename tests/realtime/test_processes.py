@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time  # noqa: TID251  real processes live on the real clock
+from contextlib import ExitStack
 
 import pytest
 
@@ -22,15 +23,21 @@ def stalls(tmp_path_factory):
 @pytest.fixture
 def bench(tmp_path):
     """A leg and a daemon that is ready, both of this test alone."""
-    leg = Leg(tmp_path)
-    daemon = PlainDaemon(tmp_path, leg.url)
-    daemon.await_ready()
-    yield leg, daemon
+    with ExitStack() as ends:
+        leg = Leg(tmp_path)
+        ends.callback(leg.end, signal.SIGKILL)
+        daemon = PlainDaemon(tmp_path, leg.url)
+        ends.callback(close, daemon)
+        daemon.await_ready()
+        yield leg, daemon
+
+
+def close(daemon: PlainDaemon) -> None:
+    """End it at once, and everything it started."""
     children = daemon.pids()
     daemon.end(signal.SIGKILL)
-    leg.end(signal.SIGKILL)
     for pid in children.values():
-        wait_for(lambda pid=pid: not alive(pid), "the end of the daemon's processes", 10)
+        wait_for(lambda pid=pid: not alive(pid), "the end of the daemon's processes")
 
 
 def alive(pid: int) -> bool:
@@ -87,8 +94,8 @@ def test_a_guardian_that_is_killed_is_replaced_and_the_new_one_watches(bench, st
         deaths = daemon.words()["GUARDIAN_DEATHS"]
         old = daemon.pids()["guardian"]
         daemon.kill("guardian")
-        wait_for(lambda: daemon.pids().get("guardian", old) != old, "a new guardian", 2)
-        wait_for(lambda: daemon.words()["GUARDIAN_DEATHS"] == deaths + 1, "its death to be counted", 2)
+        wait_for(lambda: daemon.pids().get("guardian", old) != old, "a new guardian")
+        wait_for(lambda: daemon.words()["GUARDIAN_DEATHS"] == deaths + 1, "its death to be counted")
         time.sleep(0.1)
         # The core may or may not have noticed: where it has, the leg is limp already.
         if not daemon.words()["LATCHED"]:
@@ -140,9 +147,9 @@ def test_a_supervisor_that_is_killed_takes_everything_with_it_torque_off_first(b
     daemon.run_bout()
     children = daemon.pids()
     at = daemon.kill("supervisor")
-    daemon.process.wait(5)
+    daemon.ended()
     for name, pid in children.items():
-        wait_for(lambda pid=pid: not alive(pid), f"the end of {name}", 8)
+        wait_for(lambda pid=pid: not alive(pid), f"the end of {name}")
     if not stalls.between(at, at + LIMP_NS):
         assert_limp_within(leg, at)
     else:
@@ -162,7 +169,7 @@ def test_a_supervisor_that_is_stopped_does_not_stop_the_leg_and_the_guardian_nee
     # There is nobody to start another one, until:
     assert daemon.words()["CORE_GENERATION"] == 1
     os.kill(daemon.pid, signal.SIGCONT)
-    wait_for(lambda: daemon.words()["CORE_READY"] == 2, "another core", 5, daemon)
+    wait_for(lambda: daemon.words()["CORE_READY"] == 2, "another core", daemon)
 
 
 def test_a_supervisor_that_stands_still_for_longer_leaves_the_leg_limp(bench, stalls):
@@ -189,7 +196,7 @@ def test_a_service_that_dies_is_replaced_and_the_leg_goes_on(bench, number):
     leg, daemon = bench
     bout = daemon.run_bout()
     at = daemon.kill("service", number)
-    wait_for(lambda: daemon.words().get("SERVICE_DEATHS") == 1, "another service", 5, daemon)
+    wait_for(lambda: daemon.words().get("SERVICE_DEATHS") == 1, "another service", daemon)
     time.sleep(0.1)
     words = daemon.words()
     assert (words["BOUT"], words["LATCHED"], words["CORE_GENERATION"]) == (bout, 0, 1)
@@ -215,12 +222,12 @@ def test_an_emulator_that_dies_is_a_bus_that_is_lost_and_found_again_limp(bench,
     leg, daemon = bench
     daemon.run_bout()
     leg.end(number)
-    wait_for(lambda: daemon.words()["BUS_LOST"] == 1, "the loss to be noticed", 2, daemon)
+    wait_for(lambda: daemon.words()["BUS_LOST"] == 1, "the loss to be noticed", daemon)
     leg.bytes.rename(tmp_path / "first.bytes")
     # Another emulator under the same names: servos that power up, and were not told anything yet.
     again = Leg(tmp_path)
     try:
-        wait_for(lambda: daemon.words()["BUS_LOST"] == 0, "the port to be found", 2, daemon)
+        wait_for(lambda: daemon.words()["BUS_LOST"] == 0, "the port to be found", daemon)
         daemon.await_ready()
         assert reason(daemon) == "bus_lost"
         log = again.log()
@@ -236,11 +243,11 @@ def test_an_emulator_that_stands_still_is_silent_servos_and_all_are_limp_in_the_
     leg, daemon = bench
     daemon.run_bout()
     os.kill(leg.pid, signal.SIGSTOP)
-    wait_for(lambda: daemon.words()["LATCHED"], "a fault", 2, daemon)
+    wait_for(lambda: daemon.words()["LATCHED"], "a fault", daemon)
     time.sleep(0.2)
     os.kill(leg.pid, signal.SIGCONT)
     back = time.monotonic_ns()
-    wait_for(lambda: daemon.words()["TORQUE"] == 0, "confirmation", 5, daemon)
+    wait_for(lambda: daemon.words()["TORQUE"] == 0, "confirmation", daemon)
     assert reason(daemon) == "motor_silent"
     time.sleep(0.1)
     assert_limp_within(leg, back)
@@ -252,11 +259,11 @@ def test_a_port_that_was_unplugged_is_limp_within_50_ms_of_being_found_and_stays
     def trial():
         daemon.run_bout()
         leg.tell("unplug")
-        wait_for(lambda: daemon.words()["BUS_LOST"] == 1, "the loss to be noticed", 2, daemon)
+        wait_for(lambda: daemon.words()["BUS_LOST"] == 1, "the loss to be noticed", daemon)
         time.sleep(0.1)
         leg.tell("plug")
         plugged = time.monotonic_ns()
-        wait_for(lambda: daemon.words()["BUS_LOST"] == 0, "the port to be found", 2, daemon)
+        wait_for(lambda: daemon.words()["BUS_LOST"] == 0, "the port to be found", daemon)
         time.sleep(0.3)
         # Found at the latest one look after it was there.
         assert_limp_within(leg, plugged, LIMP_NS + 20 * MS)
@@ -311,14 +318,14 @@ def test_a_servo_that_does_not_answer_at_the_end_is_said_and_makes_the_status_1(
     leg, daemon = bench
     daemon.run_bout()
     leg.tell("unplug", servo=2)
-    wait_for(lambda: daemon.words()["LATCHED"], "a fault", 2, daemon)
+    wait_for(lambda: daemon.words()["LATCHED"], "a fault", daemon)
     assert daemon.end() == 1
 
 
 def test_a_new_configuration_is_a_new_core_and_no_fault(bench):
     _, daemon = bench
     daemon.ask("configure", "null_roach")
-    wait_for(lambda: daemon.words().get("CORE_PLAN") == 2, "the plan to be seen", 5, daemon)
+    wait_for(lambda: daemon.words().get("CORE_PLAN") == 2, "the plan to be seen", daemon)
     words = daemon.await_ready()
     assert (words["LATCHED"], words["CORE_DEATHS"], words["GUARDIAN_DEATHS"]) == (0, 0, 0)
     assert words["CORE_GENERATION"] == 2

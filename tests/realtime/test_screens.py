@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.fake_daemon import FakeDaemon, Leg, serving
+from tests.realtime.mortal import MORTAL
 
 ROOT = Path(__file__).resolve().parents[2]
 LEV = "CTr_lev_TC1_load"
@@ -38,7 +39,7 @@ class Terminal:
         self.slave, self.before = slave, termios.tcgetattr(slave)
         self.process = subprocess.Popen(
             # Whoever runs the tests in the background may have switched Ctrl-C off.
-            ["env", "--default-signal=INT", sys.executable, "-m", "nuc_engine.cli", "ctl", *words],
+            ["env", "--default-signal=INT", sys.executable, *MORTAL, "nuc_engine.cli", "ctl", *words],
             cwd=ROOT,
             env={**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": ""},
             stdin=slave,
@@ -52,7 +53,7 @@ class Terminal:
         self.written = b""
         os.write(self.master, keys)
 
-    def wait_for(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    def wait_for(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, self.written.decode(errors="replace")[-3000:]

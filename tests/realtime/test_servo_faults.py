@@ -27,7 +27,7 @@ def await_alone(served) -> None:
 
     Another one may be in it for a cycle: what follows a missed reply is believed late.
     """
-    wait_for(lambda: served.words()["unconfirmed"] == [NAME], "the others to have confirmed", 3, served)
+    wait_for(lambda: served.words()["unconfirmed"] == [NAME], "the others to have confirmed", served)
 
 
 def test_a_servo_that_is_absent_is_named_and_nothing_is_driven_without_it(serve, stalls):
@@ -40,7 +40,7 @@ def test_a_servo_that_is_absent_is_named_and_nothing_is_driven_without_it(serve,
     assert NAME in served.await_logged("torque_unconfirmed")["text"]
     leg.tell("plug", servo=2)
     served.insist(served.client.run)
-    wait_for(lambda: drives(leg, 0), "the leg to be driven", 2, served)
+    wait_for(lambda: drives(leg, 0), "the leg to be driven", served)
 
 
 def test_a_servo_that_is_lost_in_a_bout_makes_the_others_limp_and_comes_back_limp(bench, stalls):
@@ -204,7 +204,7 @@ def nuc(*words: str) -> str:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr

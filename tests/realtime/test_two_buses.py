@@ -54,7 +54,7 @@ def test_when_one_bus_is_gone_the_other_is_limp_within_50_ms_and_both_are_once_i
         killed = time.monotonic_ns()
         legs["right"].end(signal.SIGKILL)
         # While the process is being cleared away its servos are silent; then their port is gone.
-        wait_for(lambda: len(served.logged("bus_lost")) > lost, "the loss of a bus", 3, served)
+        wait_for(lambda: len(served.logged("bus_lost")) > lost, "the loss of a bus", served)
         assert served.words()["latch_reason"] in ("bus_lost", "motor_silent")
         time.sleep(0.2)
         assert_limp_within(legs["left"], killed)
@@ -92,7 +92,7 @@ def test_the_daemon_emulates_each_bus_in_a_process_of_its_own_and_starts_one_tha
         os.kill(before["right"], signal.SIGKILL)
         served.await_logged("bus_lost")
         assert "nuc-emulate right" in served.await_logged("emulator_ended")["text"]
-        served.await_logged("bus_found", 10)
+        served.await_logged("bus_found")
         served.await_ready()
         served.await_limp()
         after = emulators(served)
@@ -100,6 +100,6 @@ def test_the_daemon_emulates_each_bus_in_a_process_of_its_own_and_starts_one_tha
         assert after["right"] != before["right"]
         assert served.run_bout(0.1) > bout
         assert served.end() == 0
-        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in after.values()), "their end", 2)
+        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in after.values()), "their end")
     finally:
         end(served)

@@ -12,6 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.realtime.mortal import MORTAL
 from tests.systemd import sandbox
 from tests.systemd.test_sandbox import pytestmark as needs_a_sandbox
 from tests.systemd.test_sandbox import rules_of
@@ -39,10 +40,7 @@ class Unit:
                     sys.executable,
                     sandbox.__file__,
                     folder / "rules.json",
-                    sys.executable,
-                    "-m",
-                    "nuc_engine.cli",
-                    *words,
+                    *(sys.executable, *MORTAL, "nuc_engine.cli", *words),
                 ],
                 env={**os.environ, "NOTIFY_SOCKET": str(folder / "notify"), "WATCHDOG_USEC": "5000000"},
                 cwd=ROOT,
@@ -74,7 +72,7 @@ def running(folder: Path, unit: str, *words: str) -> Generator[Unit]:
 
 def test_engine_and_emulator_as_systemd_runs_them(tmp_path: Path) -> None:
     bus = f"aimotor://{tmp_path}/bus"
-    serve = ["serve", "lin_roach", "--bus", bus, "--data", f"{tmp_path}/data", "--telemetry", "tcp://127.0.0.1:19871"]
+    serve = ["serve", "lin_roach", "--bus", bus, "--data", f"{tmp_path}/data", "--telemetry", "tcp://127.0.0.1:*"]
     serve += ["--command", f"ipc://{tmp_path}/command"]
     with running(
         tmp_path / "m", "nuc-emulator@.service", "emulate", "lin_roach", "--pty", f"{tmp_path}/bus", "--notify"
