@@ -356,7 +356,7 @@ def _headed(name: str, kind: str, between: str = "\n") -> str:
     In which state it was stuck stands in the caption: here is no room for it.
     """
     what = kind.partition(" in ")[0]
-    return name if name == what else f"{name}{between}{what}"
+    return name if what in ("", name) else f"{name}{between}{what}"
 
 
 def _name_events(axes: Axes, shown: Shown, span: Span) -> None:

@@ -153,6 +153,22 @@ def test_a_small_picture_keeps_the_colours_of_its_pens(tmp_path):
     assert {tuple(round(255 * part) for part in pen) for pen in pens} <= found
 
 
+def test_a_small_picture_keeps_tints_of_many_pens_for_the_edges_of_their_lines(tmp_path):
+    with house_style():
+        figure = new_figure(4.0, 3.0)
+        axes = figure.subplots()
+        axes.set_axis_off()
+        for k in range(24):
+            axes.plot([0.0, 1.0], [k, k + 0.3], color=(k / 24, 0.0, 1.0 - k / 24), linewidth=2.0)
+        with Image.open(save_small(figure, tmp_path / "small.png")) as image:
+            found = {color for _, color in image.convert("RGB").getcolors(1 << 16)}
+    for k in range(24):
+        pen = [round(255 * part) for part in (k / 24, 0.0, 1.0 - k / 24)]
+        tints = {tuple(round(255 - share * (255 - part)) for part in pen) for share in (0.8, 0.6, 0.4)}
+        near = [tint for tint in tints if any(max(abs(a - b) for a, b in zip(tint, c, strict=True)) < 3 for c in found)]
+        assert len(near) >= 2
+
+
 def test_what_was_done_is_named_each_kind_at_least_once(roach_bout):
     """Names stand where there is room, none on another, and no kind is left out for the third of another."""
     end = roach_bout.end_s
