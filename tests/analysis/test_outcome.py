@@ -197,6 +197,25 @@ def test_switching_without_movement_is_chattering_from_six_times_on() -> None:
         assert kind(with_module(still, "FTi", action=codes)) == expected
 
 
+def test_in_a_short_window_the_end_is_shorter_and_fewer_changes_are_chattering() -> None:
+    still = frozen_after(leg(FWD), 10.0)
+    action = still.module("FTi").action.copy()
+    for changes, expected in ((2, "stuck"), (3, "chattering")):
+        flips = np.searchsorted(15.7 + 0.4 * np.arange(changes), still.t_state_s)
+        codes = np.where(flips % 2 == 0, action[-1], EXT + FLX - action[-1])
+        outcome = classify(with_module(still, "FTi", action=codes), (11.0, 17.0))
+        assert outcome.kind == expected
+        assert "no joint covers 5 degrees in the last 1.5 s" in outcome.reasons[0]
+        assert ("Femur-Tibia changes its action 3 times in them" in outcome.reasons[0]) == (expected == "chattering")
+
+
+def test_in_what_changes_are_counted_is_said() -> None:
+    cycling, creeping = (dragging(leg(replace(FWD, period_s=period_s))) for period_s in (0.9, 30.0))
+    said = [classify(switching(tracks, "CTr", 0.25), WINDOW).reasons[0] for tracks in (cycling, creeping)]
+    assert said[0].startswith("Coxa-Trochanter changes its action 7.19 times per joint cycle, more than 6")
+    assert said[1].startswith("Coxa-Trochanter changes its action 8 times per second, more than 6")
+
+
 def test_actions_that_follow_each_other_too_fast_are_chattering() -> None:
     assert kind(switching(leg(FWD), "CTr", 0.05)) == "chattering"
     # Without steps to count in: 5.1 changes in each joint cycle of 0.9 s, and 7.2.

@@ -114,6 +114,18 @@ def test_a_table_has_a_column_for_each_window_and_fits_the_page(made_up: Bout) -
     assert sum(line.startswith("period (s)") for line in lines) == sum(not line for line in lines) + 1 > 1
 
 
+def test_numbers_in_a_table_have_as_many_digits_as_they_bear(made_up: Bout) -> None:
+    (stats,) = bout_stats(made_up, [WHOLE])
+    stride, period = Sample(5, 12.3456, 0.01234, 12, 12, 13), Sample(5, 0.9, 0.045, 0.9, 0.8, 1)
+    shown = replace(stats, samples={**stats.samples, "stride": stride, "period": period})
+    rows = [line.split("  ") for line in table_lines([("FWD", shown)])]
+    cells = {row[0] or row[1]: row[-1].strip() for row in rows}
+    assert cells["stride (cm)"] == "12.3 +- 0.012"
+    assert cells["period (s)"] == "0.900 +- 0.045"
+    # The row that stands below the period's.
+    assert next(row[-1].strip() for row in rows if "variation (CV, %)" in row) == "5.0"
+
+
 def test_a_leg_that_is_stuck_takes_no_room_in_the_table_and_its_state_stands_below(made_up: Bout) -> None:
     (stats,) = bout_stats(made_up, [WHOLE])
     assert stats.outcome is not None

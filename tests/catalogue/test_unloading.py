@@ -225,6 +225,11 @@ def test_gains_of_all_repetitions_are_pooled() -> None:
     assert pooled([Trial(1, "aborted", (), {}, {}, 0, {})]) == {}
 
 
+def test_no_gain_is_no_gain() -> None:
+    numbers = pooled(repetitions((0.1, 0.0), (0.3, -0.1, 4e-15)))
+    assert numbers["CTr levation: share of disturbances with a gain"] == pytest.approx(0.4)
+
+
 def test_a_repetition_counts_once_in_the_sign_test_however_many_disturbances_it_has() -> None:
     numbers = pooled(repetitions(*[(0.1,) * 20] * 5, (-0.1,), (-0.2, 0.1, -0.3), (0.0,), (4e-15,), (-4e-15,)))
     assert numbers["CTr levation: repetitions that are sooner in the median"] == 5
@@ -243,6 +248,14 @@ def test_the_interval_of_the_median_is_over_repetitions() -> None:
     numbers = pooled(repetitions(*legs))
     assert numbers["CTr levation: low end of its 95 % interval (s)"] == pytest.approx(low, abs=1e-6)
     assert numbers["CTr levation: high end of its 95 % interval (s)"] == pytest.approx(high, abs=1e-6)
+
+
+def test_the_ends_of_the_interval_are_medians_that_occurred() -> None:
+    """Of an odd number of values, whichever are drawn, the median is one of them: none is made between two."""
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        legs = [tuple(own) for own in rng.normal(0.05, 0.02, (21, 3)).tolist()]
+        assert set(median_interval(legs)) <= {value for own in legs for value in own}
 
 
 def test_an_action_before_thc1_lets_go_is_told_from_one_after_it() -> None:

@@ -17,7 +17,7 @@ from nuc_engine.bout import prepare_bout
 from nuc_engine.cli import run
 from nuc_engine.cli.app import COMMANDS, app
 from nuc_engine.cli.errors import explain
-from nuc_engine.cli.output import plain, say_json
+from nuc_engine.cli.output import plain, say_json, wrapped
 from nuc_engine.cli.params import typed_rows
 from nuc_engine.executive import Executive
 from nuc_engine.recording.recorder import BoutRecorder
@@ -159,6 +159,13 @@ def test_costs_can_be_charged_to_every_task_and_no_other(tmp_path: Path) -> None
     executive = Executive(prepared.plan, bus, recorder, store=store)
     recorder.close()
     assert set(run.TASKS) == {entry.name for entry in executive.entries}
+
+
+def test_a_path_in_a_line_that_is_wrapped_stays_whole() -> None:
+    path = "the-folder/with_a_name/" * 6
+    lines = wrapped(f"the figures and all that was measured are in {path} now", "    ")
+    assert f"    {path}" in lines
+    assert max(len(line) for line in lines if path not in line) <= 80
 
 
 def test_json_knows_no_nan(capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,6 +145,12 @@ def test_what_is_prepared_is_prepared_once_until_a_file_changes(tmp_path: Path, 
         prepared_of(plan)
 
 
+def test_a_change_that_is_made_at_another_time_makes_another_bout() -> None:
+    plans = [tiny.plan(script="experiment_a", duration_s=60.0, moved=moved) for moved in ({}, {20.0: 1.0})]
+    first, second = ({each.time_ns / 1e9 for each in prepared_of(plan).changesets} for plan in plans)
+    assert second == first - {20.0} | {1.0} != first
+
+
 def test_rows_come_out_the_same_with_bouts_they_share_and_with_their_own(tmp_path: Path, ran) -> None:
     rows = [
         tiny.row("short", control=Control("why", (tiny.plan(),), 2)),
