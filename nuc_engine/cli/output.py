@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import shutil
 import sys
 import textwrap
@@ -39,6 +40,39 @@ def say_wrapped(text: str, indent: str) -> None:
 def wrapped(text: str, indent: str) -> list[str]:
     """Return a line as `say_wrapped` writes it."""
     return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def folded(row: str) -> list[str]:
+    """Return a row of fields, or several of at most `WIDTH` columns: parted between fields, or else between words.
+
+    The further ones stand below the second field where the first one is a label, and behind a little room otherwise.
+    """
+    plain = click.unstyle(row)
+    if len(plain) <= WIDTH:
+        return [row]
+    begin = len(plain) - len(plain.lstrip())
+    label = _LABEL.match(plain)
+    indent = label.end() if label else begin + 2
+    cut = max(plain.rfind("  ", indent, WIDTH), plain.rfind("; ", indent, WIDTH) + 1)
+    if cut <= indent:
+        cut = plain.rfind(" ", indent, WIDTH + 1)
+    if cut <= indent:
+        return [row]
+    at = _place(row, cut)
+    return [row[:at].rstrip(), *folded(" " * indent + row[at:].lstrip())]
+
+
+_LABEL = re.compile(r" *\S+(?: \S+)? {2,}(?=\S)")
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def _place(row: str, column: int) -> int:
+    """Return where in a row, which may be styled, what stands in a column begins."""
+    at = 0
+    while (style := _STYLE.search(row, at)) is not None and style.start() - at <= column:
+        column -= style.start() - at
+        at = style.end()
+    return at + column
 
 
 def fitted(title: str, rest: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from nuc_engine.cli.output import faint, heading, note_warnings, patch, plain, say, say_json, strong
+from nuc_engine.cli.output import faint, folded, heading, note_warnings, patch, plain, say, say_json, strong
 from nuc_engine.cli.params import Command, as_json, configuration, script
 
 
@@ -17,7 +17,7 @@ from nuc_engine.cli.params import Command, as_json, configuration, script
         ("nuc show lin_roach --angles Thorax-Coxa1=20,Coxa-Trochanter=90,Femur-Tibia=90", "the same, by name"),
     ),
     output=(
-        "Text of at most 100 columns, or JSON, to stdout; warnings about the model to stderr. No files.",
+        "Text, or JSON, to stdout; warnings about the model to stderr. No files.",
         "With --angles or --script only what they ask for; add --all for the model as well.",
     ),
 )
@@ -63,5 +63,5 @@ def command(config: str, script: str | None, angles: str | None, everything: boo
         lines += [*change_lines(changes, ink), ""]
     if where is not None:
         lines += [*pose_lines(where, ink), ""]
-    say("\n".join(lines[:-1]))
+    say("\n".join(row for line in lines[:-1] for row in folded(line)))
     return 0

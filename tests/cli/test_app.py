@@ -17,7 +17,7 @@ from nuc_engine.bout import prepare_bout
 from nuc_engine.cli import run
 from nuc_engine.cli.app import COMMANDS, app
 from nuc_engine.cli.errors import explain
-from nuc_engine.cli.output import plain, say_json, wrapped
+from nuc_engine.cli.output import folded, plain, say_json, wrapped
 from nuc_engine.cli.params import typed_rows
 from nuc_engine.executive import Executive
 from nuc_engine.recording.recorder import BoutRecorder
@@ -166,6 +166,40 @@ def test_a_path_in_a_line_that_is_wrapped_stays_whole() -> None:
     lines = wrapped(f"the figures and all that was measured are in {path} now", "    ")
     assert f"    {path}" in lines
     assert max(len(line) for line in lines if path not in line) <= 80
+
+
+@pytest.mark.parametrize(
+    ("row", "rows"),
+    [
+        ("  a row that fits", ["  a row that fits"]),
+        (f"    angle   {'x' * 40}  (121 {'y' * 30})", [f"    angle   {'x' * 40}", f"            (121 {'y' * 30})"]),
+        (f"    raw = {'x' * 40}; reaches {'y' * 30}", [f"    raw = {'x' * 40};", f"      reaches {'y' * 30}"]),
+        (f"  \x1b[1m{'x' * 50}\x1b[0m  {'y' * 40}", [f"  \x1b[1m{'x' * 50}\x1b[0m", f"    {'y' * 40}"]),
+        (f"  one {'x' * 40} {'y' * 40}", [f"  one {'x' * 40}", f"    {'y' * 40}"]),
+        (f"  {'x' * 100}", [f"  {'x' * 100}"]),
+    ],
+)
+def test_a_long_row_is_parted_where_its_fields_are(row: str, rows: list[str]) -> None:
+    assert folded(row) == rows
+
+
+_WORDS = st.builds(
+    lambda word, gap, bold: (click.style(word, bold=True) if bold else word) + gap,
+    st.from_regex(r"[a-z0-9;:=()]{1,30}", fullmatch=True),
+    st.sampled_from([" ", " ", "  ", "; "]),
+    st.booleans(),
+)
+
+
+@given(words=st.lists(_WORDS, min_size=1, max_size=20), indent=st.integers(0, 10))
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_rows_that_are_parted_say_what_the_row_said(words: list[str], indent: int) -> None:
+    row = " " * indent + "".join(words)
+    rows = folded(row)
+    assert click.unstyle(" ".join(rows)).split() == click.unstyle(row).split()
+    assert re.findall(r"\x1b\[\d+m", "".join(rows)) == re.findall(r"\x1b\[\d+m", row)
+    # A word is no longer than 30: there is always a place before it.
+    assert max(len(click.unstyle(each).rstrip()) for each in rows) <= 80
 
 
 def test_json_knows_no_nan(capsys: pytest.CaptureFixture[str]) -> None:
