@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli.errors import BAD, Refused
-from nuc_engine.cli.output import WIDTH, count, heading, note, say, say_json
+from nuc_engine.cli.output import WIDTH, count, heading, note, say, say_json, wrapped
 from nuc_engine.cli.params import THING, Command, as_json
 from nuc_engine.locations import NotFound, find_configuration, find_script
 
@@ -31,6 +31,9 @@ _TITLES = {
     "version": "versions",
     "record": "first record that differs, per file",
 }
+
+_ROOM = WIDTH - 2
+"""Columns of a difference: two less, since `nuc compare` indents it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +180,12 @@ def difference_lines(difference: Difference) -> list[str]:
     if b is None or a is None:
         side, value = ("A", a) if b is None else ("B", b)
         told = "" if value == "there" else f": {value}{unit}"
-        return [f"  {difference.name}  only in {side}{told}"]
+        line = f"  {difference.name}  only in {side}{told}"
+        if len(line) <= _ROOM:
+            return [line]
+        return [f"  {difference.name}  only in {side}", *wrapped(f"      {value}{unit}", "      ", _ROOM)]
     line = f"  {difference.name}  {a} -> {b}{unit}"
-    # Two columns less, since `nuc compare` indents it.
-    if len(line) > WIDTH - 2 or difference.section == "rule":
+    if len(line) > _ROOM or difference.section == "rule":
         return [f"  {difference.name}", f"      A  {a}{unit}", f"      B  {b}{unit}"]
     return [line]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli.errors import Refused
-from nuc_engine.cli.output import count, note, say, say_json
+from nuc_engine.cli.output import count, note, say, say_json, say_wrapped
 from nuc_engine.cli.params import Command, as_json
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def command(folder: Path, form: str | None, grid: float | None, out: Path | None
     if as_json:
         say_json({"ok": True, "folder": target, "files": files, "rows": rows, "notes": bout.notes})
     else:
-        say(f"{target}: " + ", ".join(f"{name} {count(number, 'row')}" for name, number in rows.items()))
+        told = ", ".join(f"{name} {count(number, 'row')}" for name, number in rows.items())
+        say_wrapped(f"{target}: {told}", "    ")
         for line in bout.notes:
             note(f"note: {line}")
     return 0

@@ -37,9 +37,9 @@ def say_wrapped(text: str, indent: str) -> None:
         say(line)
 
 
-def wrapped(text: str, indent: str) -> list[str]:
-    """Return a line as `say_wrapped` writes it."""
-    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+def wrapped(text: str, indent: str, width: int = WIDTH) -> list[str]:
+    """Return a line as `say_wrapped` writes it, in so many columns."""
+    return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def folded(row: str) -> list[str]:

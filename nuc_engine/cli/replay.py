@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,12 +158,15 @@ def _row(name: str, when: str, window: WindowSummary) -> str:
     return f"{name:<14}{when:<8}{window.steps:>6}{period:>10}{stance:>10}{swing:>9}  {window.kind}"
 
 
+_COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}\b")
+"""The first digits say which one it is; --json has them all."""
+
+
 def _lines(report: ReplayReport) -> list[str]:
     lines = [f"changed file: {name} is not what the bout left" for name in report.changed_files]
-    lines += [
-        f"changed version: {name} was {then or 'unknown'}, is {now or 'unknown'}"
-        for name, (then, now) in report.changed_versions.items()
-    ]
+    for name, (then, now) in report.changed_versions.items():
+        told = f"changed version: {name} was {then or 'unknown'}, is {now or 'unknown'}"
+        lines += wrapped(_COMMIT.sub(r"\1", told), "    ")
     difference = report.difference
     if difference is not None:
         when = "" if difference.time_ns is None else f" at {difference.time_ns / 1e9:.9g} s"

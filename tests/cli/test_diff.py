@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.changes import prepare
-from nuc_engine.difference import changeset, compare_models, compare_scripts, script_changeset
+from nuc_engine.cli.diff import difference_lines
+from nuc_engine.difference import Difference, changeset, compare_models, compare_scripts, script_changeset
 from nuc_engine.planning import build_plan
 from nuc_engine.store import Store
 from nuc_engine.values import initial_values
@@ -145,6 +146,15 @@ def _with_initial_values(model: Model, values: dict[int, float]) -> Model:
             states.append(replace(state, rule=replace(state.rule, mods=mods)))
         joints.append(replace(joint, states=tuple(states)))
     return Model(model.name, replace(model.jointlist, joints=tuple(joints)), model.parameters, model.sensors)
+
+
+def test_what_only_one_side_has_stands_below_its_name_where_it_is_long() -> None:
+    short, long = (Difference("plant", "reason", text, None, "") for text in ("it is so", "a reason and another " * 8))
+    assert difference_lines(short) == ["  reason  only in A: it is so"]
+    head, *told = difference_lines(long)
+    assert head == "  reason  only in A"
+    assert " ".join(told).split() == ["a", "reason", "and", "another"] * 8
+    assert all(line.startswith("      a") and len(line) <= 78 for line in told)
 
 
 def test_what_can_not_be_a_changeset_is_named_and_left_out(nuc: Nuc, roach: Path, tmp_path: Path) -> None:

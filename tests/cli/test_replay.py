@@ -75,6 +75,16 @@ def test_another_version_is_told_and_is_no_difference_by_itself(nuc: Nuc, bout: 
     assert "it may come from what was changed" in result.stdout
 
 
+def test_a_changed_commit_fits_the_terminal_and_is_whole_in_json(nuc: Nuc, bout: Path) -> None:
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    edit(bout / "manifest.json", r'"commit": ("[^"]*"|null)', f'"commit": "{commit} with changes"')
+    text = nuc("replay", str(bout)).stdout
+    assert "changed version: commit was 0123456789ab with changes, is " in " ".join(text.split())
+    assert all(len(line) <= 80 for line in text.splitlines())
+    changed = json.loads(nuc("replay", str(bout), "--json").stdout)["changed_versions"]
+    assert changed["commit"]["then"] == f"{commit} with changes"
+
+
 def test_a_folder_that_is_no_bout_is_a_line(nuc: Nuc, roach: Path) -> None:
     result = nuc("replay", str(roach))
     assert result.exit_code == 1

@@ -175,8 +175,10 @@ def test_export_into_tables(nuc: Nuc, bout: Path) -> None:
         assert set(data["rows"]) == names
         assert {path.stem for path in folder.iterdir()} == names | ({"columns"} if form == "csv" else set())
         assert data["rows"]["motors"] == len((bout / "MotorData.txt").read_text().splitlines())
-    result = nuc("export", str(bout), "--csv", "--out", "tables")
-    assert result.stdout.startswith("tables: motors ")
+    result = nuc("export", str(bout), "--csv", "--grid", "0.01", "--out", "tables-of-this-bout")
+    assert result.stdout.startswith("tables-of-this-bout: motors ")
+    assert f"unified {data['rows']['unified']} rows" in " ".join(result.stdout.split())
+    assert all(len(line) <= 80 for line in result.stdout.splitlines())
     assert not list(bout.parent.glob(".*"))
 
 
