@@ -18,7 +18,7 @@ from tests.realtime.pty_servos import IDS, Servos
 
 NUC = [sys.executable, "-m", "nuc_engine.cli", "bus"]
 # A busy machine may keep an emulated servo from answering in the time a real one takes.
-PATIENT = "timeout_us=100000"
+PATIENT = "timeout_us=40000"
 
 
 @pytest.fixture(scope="module", params=[("aimotor", "1001", 57_600), ("feetech", "STS3215", 1_000_000)])
