@@ -19,6 +19,9 @@ from nuc_engine.analysis.tracks import FloatArray, IntArray, LegTracks, ModuleTr
 Span = tuple[float, float]
 """Begin and end of a stretch of time, in seconds since engine start."""
 
+_PERIODS = 4
+"""So many periods of a log without a record are a gap in it, where these are longer than what else counts as one."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
@@ -44,6 +47,19 @@ class Series:
         first = int(np.searchsorted(self.t_s, begin_s, side="left"))
         last = int(np.searchsorted(self.t_s, end_s, side="right"))
         return Series(self.t_s[first:last], self.values[first:last], self.columns, self.units)
+
+    def parted(self, gap_s: float = DEFAULT_CRITERIA.max_unrecorded_s) -> Series:
+        """Return the same with a record of nothing (nan) where each gap begins: for curves, which are to end there.
+
+        A gap is longer than `gap_s`, and than a few of the log's own periods.
+        """
+        pauses = np.diff(self.t_s)
+        usual_s = float(np.median(pauses)) if len(pauses) else 0.0
+        at = np.flatnonzero(pauses > max(gap_s, _PERIODS * usual_s))
+        if not len(at):
+            return self
+        values = np.insert(self.values, at + 1, np.nan, axis=0)
+        return replace(self, t_s=np.insert(self.t_s, at + 1, self.t_s[at] + usual_s), values=values)
 
     def shifted(self, by_s: float) -> Series:
         """Return the same records, so much later."""
@@ -236,7 +252,7 @@ class Bout:
 
     def contact_spans(self, begin_s: float, end_s: float) -> list[Span]:
         """Return when the foot touched the ground within [begin_s, end_s]; nothing where contact was not recorded."""
-        plant = None if self.plant is None else self.plant.between(begin_s, end_s)
+        plant = None if self.plant is None else self.plant.between(begin_s, end_s).parted()
         if plant is None or not len(plant):
             return []
         edges = np.append(plant.t_s, plant.t_s[-1])
@@ -246,12 +262,14 @@ class Bout:
     def action_spans(self, joint: JointInfo, code: int, begin_s: float, end_s: float) -> list[Span]:
         """Return when an action of a joint was in force within [begin_s, end_s].
 
-        Each record counts until the next one, so the action of the last record before `begin_s` is in force there.
+        Each record counts until the next one, so the action of the last record before `begin_s` is in force there;
+        none is in a gap of the record.
         """
         if joint.action is None or not len(self.states):
             return []
-        edges = np.append(self.states.t_s, max(end_s, self.states.t_s[-1]))
-        spans = [(float(edges[a]), float(edges[b])) for a, b in runs(self.states.column(joint.action) == code)]
+        log = self.states.parted()
+        edges = np.append(log.t_s, max(end_s, log.t_s[-1]))
+        spans = [(float(edges[a]), float(edges[b])) for a, b in runs(log.column(joint.action) == code)]
         return [(max(a, begin_s), min(b, end_s)) for a, b in spans if a < end_s and b > begin_s]
 
     def actions_at(self, joint: JointInfo, times_s: FloatArray) -> IntArray:

@@ -136,13 +136,13 @@ def sensor_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None 
     figure = new_figure(WIDE_IN, 8.4 if bout.plant is not None else 6.8)
     rows = 5 if bout.plant is not None else 4
     panels: list[Axes] = list(figure.subplots(rows, 1, sharex=True, height_ratios=[1.6, 1.2, 1.2, 1.0, 0.9][:rows]))
-    sensors, motor = bout.sensors.between(*span), bout.motor.between(*span)
+    sensors, motor = bout.sensors.between(*span).parted(), bout.motor.between(*span).parted()
     _curves(panels[0], sensors, [(j, j.angle) for j in joints], "joint angle (deg)")
     _curves(panels[1], sensors, [(j, j.current) for j in joints], "load, filtered\n(current ticks)")
     _curves(panels[2], motor, [(j, j.raw_position) for j in joints], "position, raw\n(ticks)")
     _curves(panels[3], motor, [(j, j.raw_current) for j in joints], "current, raw\n(ticks)")
     if bout.plant is not None:
-        _plant(panels[4], bout.plant.between(*span))
+        _plant(panels[4], bout.plant.between(*span).parted())
     panels[1].axhline(0.0, color="0.75", linewidth=0.6, zorder=1)
     _legend_beside(panels[0])
     _finish(figure, panels, bout, span, "sensors")
@@ -163,7 +163,7 @@ def state_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None =
     heights = [height for joint in joints for height in (0.35 + 0.25 * len(joint.states), 1.2)]
     figure = new_figure(WIDE_IN, 1.0 + 1.1 * sum(heights))
     panels: list[Axes] = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
-    log = bout.states.between(*span)
+    log = bout.states.between(*span).parted()
     for joint, lanes, curves in zip(joints, panels[::2], panels[1::2], strict=True):
         draw_lanes(lanes, bout, [joint], span)
         lanes.set_title(joint.name, loc="left", pad=3, fontsize=9, fontweight="bold")

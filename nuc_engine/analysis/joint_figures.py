@@ -28,7 +28,7 @@ def joint_figure(bout: Bout, joint: JointInfo, span: Span) -> Figure:
     panels = ["angle", "load"] if joint.angle is not None else []
     panels += ["activation", "force"] if joint.muscles else []
     figure, lanes, axes = _frame(joint, len(panels))
-    sensors = bout.sensors.between(*span)
+    sensors = bout.sensors.between(*span).parted()
     for panel, what in zip(axes, panels, strict=True):
         if what in ("angle", "load"):
             _curve(panel, sensors, joint.angle if what == "angle" else joint.current, joint)
@@ -49,7 +49,7 @@ def muscle_figure(bout: Bout, joint: JointInfo, muscle: str, span: Span) -> Figu
         (axes[1], bout.muscles, f"{muscle}.force", f"force\n({_unit(bout, f'{muscle}.force', 'unit of fmax')})"),
         (axes[2], bout.muscles, f"{muscle}.length", f"length\n({_unit(bout, f'{muscle}.length', 'unit of Lnaught')})"),
     ):
-        part = log.between(*span)
+        part = log.between(*span).parted()
         panel.plot(part.t_s, part.column(name), color=pen[0], linewidth=1.0, drawstyle="steps-post")
         panel.set_ylabel(label)
         if not len(part):
@@ -64,7 +64,7 @@ def motor_figure(bout: Bout, joint: JointInfo, span: Span) -> Figure:
     """Return a joint's motor: position and command, servo delta, current, and the angle and load made of them."""
     sent = bout.motor.column(joint.sent_raw) if joint.sent_raw is not None else None
     figure, lanes, axes = _frame(joint, 5 if sent is not None else 4)
-    motor, sensors = bout.motor.between(*span), bout.sensors.between(*span)
+    motor, sensors = bout.motor.between(*span).parted(), bout.sensors.between(*span).parted()
     panels = iter(axes)
     position = next(panels)
     _curve(position, motor, joint.raw_position, joint, "measured")
@@ -75,7 +75,7 @@ def motor_figure(bout: Bout, joint: JointInfo, span: Span) -> Figure:
         position.plot(motor.t_s, commanded, color=INK, linestyle=":", linewidth=0.9, label="commanded")
         _beside(position)
         delta = next(panels)
-        _servo_delta(delta, bout.motor, joint, span)
+        _servo_delta(delta, bout.motor.parted(), joint, span)
     for column, log, label in (
         (joint.raw_current, motor, "current, raw\n(ticks)"),
         (joint.angle, sensors, "joint angle (deg)"),
@@ -122,10 +122,11 @@ def _curve(axes: Axes, log: Series, column: str | None, joint: JointInfo, label:
 
 def _muscles(axes: Axes, bout: Bout, joint: JointInfo, what: str, span: Span) -> None:
     if what == "activation":
-        log, columns = bout.states.between(*span), joint.activations
+        log, columns = bout.states.between(*span).parted(), joint.activations
         axes.set_ylabel("activation")
     else:
-        log, columns = bout.muscles.between(*span), tuple(f"{muscle}.force" for muscle in joint.muscles)
+        log = bout.muscles.between(*span).parted()
+        columns = tuple(f"{muscle}.force" for muscle in joint.muscles)
         axes.set_ylabel(f"muscle force\n({_unit(bout, columns[0], 'unit of fmax')})")
     draw_muscles(axes, joint, log, columns)
     _from_zero(axes)

@@ -271,7 +271,7 @@ def _better_side(bout: Bout, span: Span) -> View:
 
 
 def _angle_traces(axes: Axes, bout: Bout, span: Span) -> None:
-    part = bout.sensors.between(*span)
+    part = bout.sensors.between(*span).parted()
     for joint in bout.joints:
         if joint.angle is not None and joint.states:
             axes.plot(

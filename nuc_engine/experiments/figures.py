@@ -145,7 +145,7 @@ def angle_figure(shown: Shown) -> Drawing:
     heights = [1.0] * len(joints) + [0.3 + 0.22 * len(joint.states) for joint in lanes]
     figure = new_figure(WIDE_IN, 1.0 + 1.1 * sum(heights))
     panels: list[Axes] = list(figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
-    sensors = bout.sensors.between(*span)
+    sensors = bout.sensors.between(*span).parted()
     for axes, joint in zip(panels, joints, strict=False):
         if len(sensors) and joint.angle is not None:
             axes.plot(sensors.t_s, sensors.column(joint.angle), color=joint_color(joint), linewidth=0.8)
@@ -269,7 +269,7 @@ def _span(shown: Shown) -> Span:
 
 
 def _angles(axes: Axes, bout: Bout, span: Span) -> None:
-    part = bout.sensors.between(*span)
+    part = bout.sensors.between(*span).parted()
     for joint in bout.joints:
         if joint.angle is not None and joint.states:
             axes.plot(

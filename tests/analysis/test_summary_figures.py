@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from nuc_engine.analysis import figures
-from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.canvas import house_style
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.palette import muscle_pens
@@ -116,3 +117,40 @@ def test_a_model_without_actions_has_no_states_to_draw(made_up: Bout) -> None:
     held = replace(made_up, joints=tuple(replace(j, states=()) for j in made_up.joints))
     with pytest.raises(AnalysisError, match="no joint has actions"):
         figures.state_figure(held)
+
+
+def without(one: Bout, begin_s: float, end_s: float) -> Bout:
+    """The same bout, of which nothing was recorded from one time to another."""
+
+    def cut(log: Series) -> Series:
+        kept = (log.t_s < begin_s) | (log.t_s >= end_s)
+        return replace(log, t_s=log.t_s[kept], values=log.values[kept])
+
+    assert one.plant is not None
+    logs = {name: cut(getattr(one, name)) for name in ("motor", "sensors", "states", "muscles", "plant")}
+    return replace(one, **logs)
+
+
+@pytest.mark.parametrize("make", [figures.sensor_figure, figures.state_figure])
+def test_nothing_is_drawn_where_nothing_was_recorded(made_up: Bout, make: Callable) -> None:
+    """Neither a curve, nor an action, nor the contact of the foot."""
+    figure = make(without(made_up, 1.7, 3.5))
+    for axes in figure.axes:
+        for line in axes.lines:
+            times, values = np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata(), dtype=float)
+            over = [k for k in range(len(times) - 1) if times[k] < 1.8 and times[k + 1] > 3.4]
+            assert all(np.isnan(values[k]) for k in over if len(times) > 2)
+        for collection in axes.collections:
+            for path in collection.get_paths():
+                begin, end = path.vertices[:, 0].min(), path.vertices[:, 0].max()
+                assert end < 1.8 or begin > 3.4
+
+
+def test_a_log_of_long_periods_has_no_gaps() -> None:
+    times = np.arange(0.0, 20.0, 0.5)
+    slow = Series(times, np.ones((len(times), 1)), ("a",), ("",))
+    assert slow.parted() is slow
+    gone = replace(slow, t_s=np.delete(times, slice(10, 16)), values=slow.values[6:]).parted()
+    assert np.isnan(gone.column("a")).nonzero()[0].tolist() == [10]
+    assert gone.t_s[10] == pytest.approx(5.0)
+    assert len(replace(slow, t_s=times[:1], values=slow.values[:1]).parted()) == 1
