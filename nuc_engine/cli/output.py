@@ -52,7 +52,7 @@ def folded(row: str) -> list[str]:
         return [row]
     begin = len(plain) - len(plain.lstrip())
     label = _LABEL.match(plain)
-    indent = label.end() if label else begin + 2
+    indent = label.end() if label and label.end() <= _MOST_INDENT else begin + 2
     cut = max(plain.rfind("  ", indent, WIDTH), plain.rfind("; ", indent, WIDTH) + 1)
     if cut <= indent:
         cut = plain.rfind(" ", indent, WIDTH + 1)
@@ -62,6 +62,7 @@ def folded(row: str) -> list[str]:
     return [row[:at].rstrip(), *folded(" " * indent + row[at:].lstrip())]
 
 
+_MOST_INDENT = WIDTH // 3
 _LABEL = re.compile(r" *\S+(?: \S+)? {2,}(?=\S)")
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
