@@ -152,7 +152,8 @@ def test_nobody_passes_for_another_by_its_identity(b, keys):
     b.until(lambda: not b.knows(b"the same"))
     sockets["eve"].connect(url)
     eve = Talker(b, sockets["eve"])
-    assert eve.ask("hello", name="ann")["role"] == "watch"
+    greeting = eve.ask("hello", name="ann")
+    assert (greeting["author"], greeting["role"]) == ("eve", "watch")
     with pytest.raises(Refusal, match="watch"):
         eve.ask("set", changes=[["gap", 7.0]])
 
