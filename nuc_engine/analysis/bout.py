@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -53,13 +54,22 @@ class Series:
 
         A gap is longer than `gap_s`, and than a few of the log's own periods.
         """
-        pauses = np.diff(self.t_s)
-        usual_s = float(np.median(pauses)) if len(pauses) else 0.0
-        at = np.flatnonzero(pauses > max(gap_s, _PERIODS * usual_s))
+        at, usual_s = self._gaps(gap_s)
         if not len(at):
             return self
         values = np.insert(self.values, at + 1, np.nan, axis=0)
         return replace(self, t_s=np.insert(self.t_s, at + 1, self.t_s[at] + usual_s), values=values)
+
+    def stretches(self, gap_s: float = DEFAULT_CRITERIA.max_unrecorded_s) -> list[Series]:
+        """Return the records between the gaps that `parted` marks."""
+        edges = [0, *(self._gaps(gap_s)[0] + 1).tolist(), len(self)]
+        return [replace(self, t_s=self.t_s[a:b], values=self.values[a:b]) for a, b in pairwise(edges)]
+
+    def _gaps(self, gap_s: float) -> tuple[IntArray, float]:
+        """Return the places of the records after which there are gaps, and the usual time between two records."""
+        pauses = np.diff(self.t_s)
+        usual_s = float(np.median(pauses)) if len(pauses) else 0.0
+        return np.flatnonzero(pauses > max(gap_s, _PERIODS * usual_s)), usual_s
 
     def shifted(self, by_s: float) -> Series:
         """Return the same records, so much later."""

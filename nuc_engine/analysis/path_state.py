@@ -10,6 +10,7 @@ moving average, so that they do not hide each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -119,14 +120,11 @@ def draw_path(axes: Axes, bout: Bout, span: Span, view: View) -> None:
         say_empty(axes)
         return
     path = part.foot_from_angles()[:, list(view)]
-    smooth = moving_average(path, max(1, round(SMOOTHING_S / max(float(np.median(np.diff(times))), 1e-9))))
-    beside = OFFSET_SHARE * float(np.ptp(path, axis=0).max()) * outward_normals(smooth)
-    thin = times[-1] - times[0] > MANY_S
-    axes.plot(path[:, 0], path[:, 1], color=FAINT, linewidth=0.4 if thin else 0.7, zorder=2)
-    _contact_band(axes, part, path, 5.0 if thin else 9.0)
-    for k, joint in enumerate(joint for joint in bout.joints if joint.states):
-        codes = bout.actions_at(joint, times)
-        _state_line(axes, bout, joint, codes, smooth + (k + 1) * beside, 0.6 if thin else 1.6)
+    apart = OFFSET_SHARE * float(np.ptp(path, axis=0).max())
+    for stretch in part.sensors.stretches():
+        if len(stretch) > 1:
+            one = replace(part, sensors=stretch)
+            _draw_stretch(axes, bout, one, view, apart, thin=times[-1] - times[0] > MANY_S)
     axes.plot(*path[0], marker="o", markersize=8, markerfacecolor="white", markeredgecolor=INK, zorder=5)
     axes.plot(*path[-1], marker="^", markersize=8, markerfacecolor=INK, markeredgecolor=INK, zorder=5)
     axes.set_aspect("equal", adjustable="datalim")
@@ -134,6 +132,19 @@ def draw_path(axes: Axes, bout: Bout, span: Span, view: View) -> None:
     if float((high - low).max()) < LEAST_CM:
         axes.update_datalim([(low + high - LEAST_CM) / 2, (low + high + LEAST_CM) / 2])
     axes.autoscale_view()
+
+
+def _draw_stretch(axes: Axes, bout: Bout, part: Bout, view: View, apart: float, *, thin: bool) -> None:
+    """Draw the path of a part without gaps, and the lines beside it, so far `apart`."""
+    times = part.sensors.t_s
+    path = part.foot_from_angles()[:, list(view)]
+    smooth = moving_average(path, max(1, round(SMOOTHING_S / max(float(np.median(np.diff(times))), 1e-9))))
+    beside = apart * outward_normals(smooth)
+    axes.plot(path[:, 0], path[:, 1], color=FAINT, linewidth=0.4 if thin else 0.7, zorder=2)
+    _contact_band(axes, part, path, 5.0 if thin else 9.0)
+    for k, joint in enumerate(joint for joint in bout.joints if joint.states):
+        codes = bout.actions_at(joint, times)
+        _state_line(axes, bout, joint, codes, smooth + (k + 1) * beside, 0.6 if thin else 1.6)
 
 
 def outward_normals(path: FloatArray) -> FloatArray:

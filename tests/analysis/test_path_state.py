@@ -148,3 +148,20 @@ def test_a_foot_that_rests_is_no_path_over_the_whole_plot(made_up: Bout) -> None
     path_state.draw_path(moving, made_up, (0.0, 2.0), (0, 1))
     foot = made_up.between(0.0, 2.0).foot_from_angles()
     assert np.ptp(moving.get_xlim()) < 1.4 * max(np.ptp(foot[:, 0]), np.ptp(foot[:, 1]), path_state.LEAST_CM)
+
+
+def test_the_path_is_not_drawn_across_a_gap_in_the_record(made_up: Bout) -> None:
+    log = made_up.sensors
+    kept = (log.t_s < 1.2) | (log.t_s >= 2.4)
+    gap = replace(made_up, sensors=replace(log, t_s=log.t_s[kept], values=log.values[kept]))
+    axes = Figure().subplots()
+    path_state.draw_path(axes, gap, (0.0, 4.0), path_state.TOP)
+    foot = gap.between(0.0, 4.0).foot_from_angles()[:, :2]
+    before = int((log.t_s < 1.2).sum())
+    # The path, then where it begins and where it ends.
+    parts = [np.column_stack(line.get_data()) for line in axes.lines]
+    assert [len(part) for part in parts] == [before, len(foot) - before, 1, 1]
+    np.testing.assert_array_equal(np.concatenate(parts), [*foot, foot[0], foot[-1]])
+    leap = np.hypot(*(foot[before] - foot[before - 1]))
+    steps = [np.hypot(*np.diff(s, axis=0).T) for c in axes.collections for s in c.get_segments() if len(s) > 1]
+    assert max(found.max() for found in steps) < leap / 2
