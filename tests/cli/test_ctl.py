@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,8 +20,14 @@ Ctl = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")
-def leg() -> Leg:
+def any_leg() -> Leg:
     return Leg()
+
+
+@pytest.fixture
+def leg(any_leg: Leg) -> Leg:
+    """A leg whose values are as they were, whatever another test has set."""
+    return copy.deepcopy(any_leg)
 
 
 @pytest.fixture
