@@ -103,10 +103,10 @@ def _doubt(verdict: Verdict, row: RowVerdict, asked: Row | None) -> str:
     """Say where a row is as seen by these seeds only, what it does not show, and where it is another row again."""
     if asked is None:
         return ""
-    both = together(asked, row, verdict)
+    whole = together(asked, row, verdict)
     parts: list[str] = []
-    if both is not None and in_doubt(asked, row, verdict):
-        parts.append(f"{both.count} of {both.of} with [other seeds](../replication.md)")
+    if whole is not None and in_doubt(asked, row, verdict):
+        parts.append(f"{whole.count} of {whole.of} with [other seeds](../replication.md)")
     if reserved := page.reservation(asked, row, verdict):
         parts.append(reserved)
     same = "".join(f" ({each.count} of {each.of} are the same bouts as in row {each.row})" for each in row.same)
@@ -133,9 +133,9 @@ script are always given, in the interims of D and F and after each disturbance; 
 needed stand beside those of the dissertation, those to begin apart from those in the end. Every row has a control in
 which its criterion has to fail; if
 it ever does not, the row is **no evidence**. Where the emulated leg does otherwise than the robot, the page says why,
-with experiments of its own. All rows were run once more with [other seeds](../replication.md). A row that is as seen,
-but not with those counted in, says so beside its verdict, and its page why. So does one that is as seen by its
-criterion, but in which not all is as in the dissertation.
+with experiments of its own. All rows were run again with [other seeds](../replication.md), some with a hundred. A row
+that is as seen, but not with those counted in, says so beside its verdict, and its page why. So does one that is as
+seen by its criterion, but in which not all is as in the dissertation.
 
 """.replace("%", " %")
 
@@ -157,7 +157,7 @@ Beside each page stands its verdict for machines. Numbers have six digits; null 
 | `rows[].name`, `saw`, `kicks_there` | the row, what the dissertation saw, its kicks |
 | `rows[].word` | `as seen`, `otherwise` or `no evidence` |
 | `rows[].as_seen` | `count` `of` valid repetitions, their share `value`, and its interval `low` to `high` |
-| `rows[].with_other_seeds`, `in_doubt` | both sets of seeds together; whether as seen does not hold there |
+| `rows[].with_other_seeds`, `in_doubt` | all sets of seeds together; whether as seen does not hold there |
 | `rows[].failed_starts`, `too_few`, `aborted` | how many did not start, had too little to judge, broke off |
 | `rows[].start_kicks`, `kicks` | of those as seen: how many `repetitions` needed kicks to begin, and in the end |
 | `rows[].numbers` | per number: `median`, `lowest`, `highest`, and the `count` of repetitions that have it |

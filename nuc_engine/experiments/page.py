@@ -22,6 +22,7 @@ from nuc_engine.experiments.verdict import (
     Verdict,
     in_doubt,
     in_need_of_reasons,
+    other_runs,
     together,
 )
 
@@ -154,7 +155,7 @@ def _headline(verdict: Verdict, doubtful: Sequence[str], reserved: str) -> str:
         which = "" if len(doubtful) == len(verdict.rows) == 1 else f" ({', '.join(doubtful)})"
         return (
             f"**Verdict: as seen, but not firmly.** On {where} it comes out as in the dissertation with the seeds that"
-            f" decide. Together with those of a second run it would not{which}." + (reserved and f" And: {reserved}.")
+            f" decide. Together with those of other runs it would not{which}." + (reserved and f" And: {reserved}.")
         )
     if words == {"as seen"} and reserved:
         return (
@@ -237,13 +238,14 @@ def _row(row: Row, seen: RowVerdict, verdict: Verdict, root: str | None, *, alon
 
 
 def _again(row: Row, seen: RowVerdict, verdict: Verdict, root: str | None) -> str:
-    """Say how the row came out with other seeds, and what both sets are together."""
-    again, both = row.again, together(row, seen, verdict)
-    if again is None or both is None:
+    """Say how the row came out with other seeds, and what all sets are together."""
+    whole = together(row, seen, verdict)
+    if whole is None:
         return ""
+    others = (f"from {again.seed} on, {again.count} of {again.of}" for again in other_runs(row, seen, verdict))
     text = (
-        f"With other seeds, from {again.seed} on, {again.count} of {again.of} are as seen; together with those above"
-        f" {both.count} of {both.of} ({100 * both.value:.0f} %, {interval(both)})."
+        f"With other seeds, {' and, '.join(others)} are as seen; together with those above"
+        f" {whole.count} of {whole.of} ({100 * whole.value:.0f} %, {interval(whole)})."
     )
     if in_doubt(row, seen, verdict):
         text += (

@@ -6,7 +6,7 @@
     Observation  what was seen in one bout
     Finding      what a criterion says of one repetition
     Probe        an experiment beside the row: one thing varied, to find out why the row comes out as it does
-    Again        how the same row came out when it was run once more, with other seeds
+    Again        how the same row came out in another run, with other seeds
 
 The catalogue (`nuc_engine.experiments.catalogue`) holds the experiments; everything else only reads these tables.
 """
@@ -164,7 +164,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """How a row came out when it was run once more: `count` of `of` valid repetitions as seen, seeds from `seed` on.
+    """How a row came out in another run: `count` of `of` valid repetitions as seen, seeds from `seed` on.
 
     The verdict stays that of the seeds that were fixed before. `files` are the configurations and scripts it was run
     with: name -> the sha256 of all versions that make the same leg. Repetitions of another leg are not put together
@@ -200,7 +200,7 @@ class Row:
     remark: str = ""
     reservation: str = ""
     probes: tuple[Probe, ...] = ()
-    again: Again | None = None
+    again: tuple[Again, ...] = ()
     summary: Callable[[Sequence[Trial]], Mapping[str, float]] | None = None
     picture: Callable[[Sequence[Trial], Path], None] | None = None
 

@@ -32,7 +32,7 @@ def write_verdict(verdict: Verdict, folder: Path, rows: Sequence[Row] = ()) -> P
     """Write verdict.json into a folder and return its path. The same verdict gives the same bytes.
 
     Numbers keep six digits; what is not a number is null. Samples of the repetitions are left out. With the
-    experiment's `rows`, what both sets of seeds are together stands beside a row's verdict.
+    experiment's `rows`, what all sets of seeds are together stands beside a row's verdict.
     """
     path = folder / FILE
     path.write_text(
@@ -47,9 +47,9 @@ def record_of(verdict: Verdict, rows: Sequence[Row] = ()) -> dict[str, Any]:
     asked = {row.name: row for row in rows}
     for plain, seen in zip(record["rows"], verdict.rows, strict=True):
         row = asked.get(seen.name)
-        both = None if row is None else together(row, seen, verdict)
-        if row is not None and both is not None:
-            plain |= {"with_other_seeds": _plain(both), "in_doubt": in_doubt(row, seen, verdict)}
+        whole = None if row is None else together(row, seen, verdict)
+        if row is not None and whole is not None:
+            plain |= {"with_other_seeds": _plain(whole), "in_doubt": in_doubt(row, seen, verdict)}
     return record
 
 

@@ -18,7 +18,7 @@ from typing import Literal
 
 from nuc_engine.bulk.shares import wilson
 from nuc_engine.experiments.course import Collected
-from nuc_engine.experiments.protocol import NOT_VALID, Experiment, Row, State, Trial
+from nuc_engine.experiments.protocol import NOT_VALID, Again, Experiment, Row, State, Trial
 from nuc_engine.experiments.sources import Sources, file_names
 
 Word = Literal["as seen", "otherwise", "no evidence"]
@@ -265,28 +265,35 @@ def judge_row(row: Row, trials: Sequence[Trial], control: Sequence[Trial], asked
     )
 
 
-def together(row: Row, seen: RowVerdict, verdict: Verdict) -> Share | None:
-    """Return the share over this verdict's repetitions and those of `row.again`.
+def other_runs(row: Row, seen: RowVerdict, verdict: Verdict) -> tuple[Again, ...]:
+    """Return the runs of `row.again` whose repetitions can be put together with this verdict's.
 
-    None where they can not be put together: the row was not run again, or by the same seeds, or this is no verdict, or
-    that of a real leg, or of an emulated one by other configurations, plants or scripts.
+    Not one by the same seeds, and none where this is no verdict, or that of a real leg, or of an emulated one by other
+    configurations, plants or scripts.
     """
-    again = row.again
-    if again is None or verdict.bus != EMULATED or verdict.standing:
-        return None
-    if any(again.seed <= trial.seed < again.seed + again.of for trial in seen.trials):
-        return None
-    ran = verdict.sources.files
-    if any(ran.get(name) not in again.files.get(name, ()) for name in file_names(row.bouts)):
-        return None
-    count, of = seen.as_seen.count + again.count, seen.as_seen.of + again.of
-    return Share(count, of, *wilson(count, of))
+    if verdict.bus != EMULATED or verdict.standing:
+        return ()
+    ran, names = verdict.sources.files, file_names(row.bouts)
+    return tuple(
+        again
+        for again in row.again
+        if not any(again.seed <= trial.seed < again.seed + again.of for trial in seen.trials)
+        and all(ran.get(name) in again.files.get(name, ()) for name in names)
+    )
+
+
+def together(row: Row, seen: RowVerdict, verdict: Verdict) -> Share | None:
+    """Return the share over this verdict's repetitions and those of `other_runs`, None where there are none."""
+    others = other_runs(row, seen, verdict)
+    count = seen.as_seen.count + sum(again.count for again in others)
+    of = seen.as_seen.of + sum(again.of for again in others)
+    return Share(count, of, *wilson(count, of)) if others else None
 
 
 def in_doubt(row: Row, seen: RowVerdict, verdict: Verdict) -> bool:
-    """Say whether a row is as seen, but would not be by both sets of seeds together."""
-    both = together(row, seen, verdict)
-    return seen.word == "as seen" and both is not None and both.value < ENOUGH
+    """Say whether a row is as seen, but would not be by all sets of seeds together."""
+    whole = together(row, seen, verdict)
+    return seen.word == "as seen" and whole is not None and whole.value < ENOUGH
 
 
 def in_need_of_reasons(row: Row, seen: RowVerdict, verdict: Verdict) -> bool:

@@ -117,7 +117,7 @@ def test_list_tells_what_there_is(nuc, undrawn):
 
 def test_list_tells_where_other_seeds_do_not_bear_a_verdict_out(nuc, undrawn, tmp_path, monkeypatch):
     files = {name: (digest,) for name, digest in find_sources(GOOD.rows[0].bouts).files.items()}
-    row = replace(GOOD.rows[0], again=Again(10, 20, 50001, files))
+    row = replace(GOOD.rows[0], again=(Again(10, 20, 50001, files),))
     trials = {seed: tiny.trial(seed) for seed in range(20001, 20021)}
     own = Collected(row, trials, {20001: tiny.trial(20001, "otherwise")})
     experiment = tiny.experiment(row)

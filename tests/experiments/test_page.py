@@ -132,7 +132,7 @@ def test_a_reservation_is_no_matter_where_a_row_is_not_as_seen_or_another_leg_wa
 
 
 def test_a_reservation_is_added_to_doubts():
-    row = replace(ROW, reservation="it slows only", again=Again(10, 20, 50001, FILES))
+    row = replace(ROW, reservation="it slows only", again=(Again(10, 20, 50001, FILES),))
     text = page(*verdict_of(row))
     assert "**Verdict: as seen, but not firmly.**" in text
     assert "And: it slows only." in text
@@ -275,7 +275,7 @@ def test_what_is_not_valid_is_named():
 
 
 def test_a_row_that_other_seeds_do_not_bear_out_says_so_and_why(tmp_path):
-    row = replace(ROW, again=Again(13, 20, 50001, FILES))
+    row = replace(ROW, again=(Again(13, 20, 50001, FILES),))
     experiment, verdict = verdict_of(row, as_seen=18, otherwise=2)
     assert verdict.rows[0].word == "as seen", "the rule of the verdict is not bent"
     text = page(experiment, verdict, root="../../..")
@@ -289,8 +289,16 @@ def test_a_row_that_other_seeds_do_not_bear_out_says_so_and_why(tmp_path):
     assert "**as seen**, but 31 of 40 with [other seeds](../replication.md)" in index
 
 
+def test_all_other_runs_of_the_same_leg_count_together():
+    again = (Again(20, 20, 50001, FILES), Again(60, 100, 70001, FILES), Again(0, 100, 80001))
+    text = page(*verdict_of(replace(ROW, again=again), as_seen=18, otherwise=2))
+    assert "from 50001 on, 20 of 20 and, from 70001 on, 60 of 100 are as seen" in text
+    assert "together with those above 98 of 140 (70 %" in text
+    assert "**Verdict: as seen, but not firmly.**" in text
+
+
 def test_a_row_that_other_seeds_bear_out_needs_no_explanation(tmp_path):
-    experiment, verdict = verdict_of(replace(ROW, again=Again(18, 20, 50001, FILES)), as_seen=18, otherwise=2)
+    experiment, verdict = verdict_of(replace(ROW, again=(Again(18, 20, 50001, FILES),)), as_seen=18, otherwise=2)
     text = page(experiment, verdict)
     assert "**Verdict: as seen.**" in text
     assert "together with those above 36 of 40 (90 %" in text
@@ -302,19 +310,19 @@ def test_a_row_that_other_seeds_bear_out_needs_no_explanation(tmp_path):
 @pytest.mark.parametrize("changes", [{"seed": 50011}, {"seed": 1000}])
 def test_the_same_seeds_do_not_count_twice_and_tuning_seeds_not_at_all(changes):
     experiment, verdict = verdict_of(
-        replace(ROW, again=Again(13, 20, 50001, FILES)), as_seen=18, otherwise=2, **changes
+        replace(ROW, again=(Again(13, 20, 50001, FILES),)), as_seen=18, otherwise=2, **changes
     )
     assert "With other seeds" not in page(experiment, verdict)
 
 
 def test_a_leg_on_a_bus_is_not_counted_with_emulated_ones():
-    experiment, verdict = verdict_of(replace(ROW, again=Again(13, 20, 50001, FILES)), as_seen=18, otherwise=2)
+    experiment, verdict = verdict_of(replace(ROW, again=(Again(13, 20, 50001, FILES),)), as_seen=18, otherwise=2)
     verdict = replace(verdict, bus="aimotor:///dev/ttyUSB0 in real time")
     assert "With other seeds" not in page(experiment, verdict)
 
 
 def test_runs_of_other_legs_are_not_put_together():
-    row = replace(ROW, again=Again(13, 20, 50001, FILES))
+    row = replace(ROW, again=(Again(13, 20, 50001, FILES),))
     experiment, verdict = verdict_of(row, as_seen=18, otherwise=2)
 
     def with_files(**files):
@@ -326,12 +334,12 @@ def test_runs_of_other_legs_are_not_put_together():
     for name in FILES:
         assert "With other seeds" not in with_files(**same | {name: "another"})
         assert "With other seeds" not in with_files(**{key: value for key, value in same.items() if key != name})
-    unknown = tiny.experiment(replace(ROW, again=Again(13, 20, 50001)))
+    unknown = tiny.experiment(replace(ROW, again=(Again(13, 20, 50001),)))
     assert "With other seeds" not in page(unknown, verdict)
 
 
 def test_the_record_for_machines_tells_what_other_seeds_do_to_a_verdict(tmp_path):
-    experiment, verdict = verdict_of(replace(ROW, again=Again(13, 20, 50001, FILES)), as_seen=18, otherwise=2)
+    experiment, verdict = verdict_of(replace(ROW, again=(Again(13, 20, 50001, FILES),)), as_seen=18, otherwise=2)
     write_experiment(experiment, verdict, tmp_path)
     (row,) = json.loads((tmp_path / "verdict.json").read_text())["rows"]
     assert (row["word"], row["in_doubt"]) == ("as seen", True)

@@ -139,7 +139,7 @@ def test_probes_are_made_for_rows_that_come_out_otherwise_only(monkeypatch):
 def test_probes_are_made_for_a_row_that_other_seeds_do_not_bear_out(monkeypatch):
     asked = answered(monkeypatch, lambda task: {"range (deg)": 1.0})
     files = {name: (digest,) for name, digest in find_sources([tiny.plan()]).files.items()}
-    row = tiny.row(criterion=tiny.moved, probes=(PROBE,), again=Again(13, 20, 50001, files))
+    row = tiny.row(criterion=tiny.moved, probes=(PROBE,), again=(Again(13, 20, 50001, files),))
     (found,) = with_evidence([tiny.experiment(row)], 20, 30001)
     assert found.verdict.rows[0].word == "as seen"
     assert asked

@@ -1,10 +1,10 @@
-"""The configurations, plants and scripts of the second run of all rows: other runs are of the same legs by these."""
+"""The configurations, plants and scripts of the runs on other seeds: other runs are of the same legs by these."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-SECOND_RUN: Mapping[str, tuple[str, ...]] = {
+SAME_LEGS: Mapping[str, tuple[str, ...]] = {
     "configs/lin_roach/joints.xml": ("f9974aee7fd421683835387da88fb8db33cbf04710a0b8bf25781c391c1ed2cc",),
     "configs/lin_roach/parameters.xml": (
         "1c5e4cf2049135264f72a8026f0b0a6b8b1a6fa0c4312610afef4d839b3e956e",
