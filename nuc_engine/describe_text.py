@@ -1,4 +1,4 @@
-"""The description of a model, laid out as text of at most 100 columns."""
+"""The description of a model, laid out as text; rows of fields take up to 100 columns, and a screen parts them."""
 
 from __future__ import annotations
 
