@@ -57,9 +57,9 @@ def finish(bus: Bus, pace: Pace) -> None:
         pace.wait(bus.wake_ns, bus.filenos())
 
 
-def discover(bus: Bus, pace: Pace) -> tuple[int, ...]:
-    """Return the ids that answer. Raises `PortError`."""
-    bus.discover(pace.now_ns)
+def discover(bus: Bus, pace: Pace, ids: Sequence[int] = ()) -> tuple[int, ...]:
+    """Return the ids that answer, of these or of all. Raises `PortError`."""
+    bus.discover(pace.now_ns, ids)
     finish(bus, pace)
     return bus.found
 

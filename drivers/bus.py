@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -94,8 +94,8 @@ class Bus(Protocol):
         """
         ...
 
-    def discover(self, now_ns: int) -> None:
-        """Begin a cycle that asks every id the family has whether it is there; the answer is `found`."""
+    def discover(self, now_ns: int, ids: Sequence[int] = ()) -> None:
+        """Begin a cycle that asks these ids, or every id the family has, whether they are there: see `found`."""
         ...
 
     def start(self, now_ns: int, goals: list[int]) -> None:

@@ -82,10 +82,10 @@ class BusGroup:
                 total[name] = total.get(name, 0) + count
         return total
 
-    def discover(self, now_ns: int) -> None:
-        """Begin asking every id on every bus; the answer is `found` (all of them) and `found_by_bus`."""
+    def discover(self, now_ns: int, ids: Sequence[int] = ()) -> None:
+        """Begin asking these ids, or every id, on every bus; the answer is `found` (all of them) and `found_by_bus`."""
         self._check_idle()
-        self._on_each(lambda b: self._begin(b, lambda: self._buses[b].discover(now_ns)))
+        self._on_each(lambda b: self._begin(b, lambda: self._buses[b].discover(now_ns, ids)))
 
     def start(self, now_ns: int, goals: list[int]) -> None:
         """Begin one exchange with every servo, on all buses at once.

@@ -147,12 +147,13 @@ class AiMotorBus(Exchanges):
         elif job is not Job.TORQUE_OFF:
             self._next_job = Job.TORQUE_OFF
 
-    def discover(self, now_ns: int) -> None:
-        """Begin reading ids 0 to 30 one by one; absent ones cost their timeout."""
+    def discover(self, now_ns: int, ids: Sequence[int] = ()) -> None:
+        """Begin reading these ids, or 0 to 30, one by one; absent ones cost their timeout."""
         if self._job is not Job.IDLE:
             raise BusError("the last cycle is not complete: call proceed until it returns True")
         self.found = ()
-        self._requests = [encode_read(bus_id) for bus_id in range(MAX_ID + 1)]
+        self._asked = tuple(ids) or tuple(range(MAX_ID + 1))
+        self._requests = [encode_read(bus_id) for bus_id in self._asked]
         self._begin(Job.DISCOVER, now_ns)
 
     def proceed(self, now_ns: int) -> bool:

@@ -52,8 +52,8 @@ class Exchanges(ABC):
     """
 
     __slots__ = (
-        "_baud", "_burst_ns", "_byte_ns", "_dirty", "_done_ns", "_first_ns", "_heard", "_heard_ns", "_job", "_k",
-        "_limit_ns", "_limp", "_next_job", "_phase", "_pipe", "_port", "_preamble", "_quiet_ns", "_readings",
+        "_asked", "_baud", "_burst_ns", "_byte_ns", "_dirty", "_done_ns", "_first_ns", "_heard", "_heard_ns", "_job",
+        "_k", "_limit_ns", "_limp", "_next_job", "_phase", "_pipe", "_port", "_preamble", "_quiet_ns", "_readings",
         "_reply_ns", "_requests", "_sent_ns", "_shaky", "_spans", "_steps", "_ten_bits", "_timeout_ns", "_wire_ns",
         "found", "stray_bytes", "wake_ns",
     )  # fmt: skip
@@ -62,6 +62,7 @@ class Exchanges(ABC):
         """Begin with nothing under way."""
         self.wake_ns = NEVER
         self.found: tuple[int, ...] = ()
+        self._asked: tuple[int, ...] = ()  # ids whether they are there
         self.stray_bytes = 0
         self._port, self._readings, self._baud = port, readings, baud
         self._pipe: Pipeline | None = None
@@ -291,7 +292,7 @@ class Exchanges(ABC):
         if self._job is Job.DISCOVER:
             self._dirty = not clean
             if clean:
-                self.found += (k,)
+                self.found += (self._asked[k],)
         elif not clean:
             readings.refuse(self._servo_of(k))
             self._dirty = True
@@ -332,7 +333,7 @@ class Exchanges(ABC):
     def _take_back(self, k: int) -> None:
         """Refuse the reply to request k after all: more than two bytes came for it."""
         if self._job is Job.DISCOVER:
-            self.found = tuple(bus_id for bus_id in self.found if bus_id != k)
+            self.found = tuple(bus_id for bus_id in self.found if bus_id != self._asked[k])
         else:
             self._readings.take_back(self._servo_of(k))
 

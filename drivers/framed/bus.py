@@ -177,10 +177,10 @@ class FramedBus:
         else:
             self._talk.begin(self._cycle.release(), now_ns)
 
-    def discover(self, now_ns: int) -> None:
-        """Begin asking every id whether it is there: all at once, or one by one at the cost of a time-out for each."""
+    def discover(self, now_ns: int, ids: Sequence[int] = ()) -> None:
+        """Begin asking ids whether they are there: these one by one, or all: at once, or each at most a time-out."""
         self._check_idle()
-        self._talk.begin(self._cycle.discover(), now_ns)
+        self._talk.begin(self._cycle.discover(ids), now_ns)
 
     def proceed(self, now_ns: int) -> bool:
         """Do what is due at `now_ns`; True when no cycle is under way."""

@@ -137,9 +137,9 @@ class Cycle:
         for slot in self._slots:
             self._conclude_release(slot, values.get(slot.number))
 
-    def discover(self) -> Script:
-        """Ask who is there, and of which model."""
-        models = yield from search(self._layout, self._baud, self._by_id)
+    def discover(self, ids: Sequence[int]) -> Script:
+        """Ask who is there, of these ids or of all, and of which model."""
+        models = yield from search(self._layout, self._baud, self._by_id, ids)
         self.found = tuple(models)
         self.found_models = {bus_id: number for bus_id, number in models.items() if number != NO_MODEL}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Sequence
 from typing import Final
 
 from drivers.framed import requests
@@ -18,18 +18,25 @@ _TRIES: Final = 3
 """How often one is asked for its model: who answers a ping and no read is the ping's own echo, or of no use."""
 
 
-def search(layout: Layout, baud: int, known: Collection[int]) -> Generator[Exchange, Answers, dict[int, int]]:
-    """Return the model numbers of all servos that answer, by bus id, rising.
+def search(
+    layout: Layout, baud: int, known: Collection[int], ids: Sequence[int]
+) -> Generator[Exchange, Answers, dict[int, int]]:
+    """Return the model numbers of all servos that answer, by bus id, rising: of `ids`, where there are any, only.
 
-    Where all are asked at once, those that should be there (`known`) and were not heard are asked once more.
+    Ids that were named, and where all are asked at once those that should be there (`known`), are asked again when they
+    were not heard.
     """
     dialect, found = layout.dialect, set[int]()
-    asked: Collection[int] = range(dialect.max_id + 1)
-    if layout.ping_slot_ns:
+    asked: Collection[int] = ids or range(dialect.max_id + 1)
+    if layout.ping_slot_ns and not ids:
         found.update((yield from _ping_all(layout, baud)))
         asked = sorted(set(known) - found)
     for bus_id in asked:
-        found.update((yield Exchange(requests.ping(dialect, bus_id), (bus_id,), layout.ping_data)))
+        for _ in range(_TRIES if ids else 1):
+            heard = yield Exchange(requests.ping(dialect, bus_id), (bus_id,), layout.ping_data)
+            if heard:
+                found.add(bus_id)
+                break
     models: dict[int, int] = {}
     register = layout.register(MODEL)
     for bus_id in sorted(found):

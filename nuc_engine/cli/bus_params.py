@@ -133,19 +133,19 @@ def with_models(line: BenchLine, servos: Sequence[ServoAddress], model: str | No
     models = line.models
     if model is not None and model not in models:
         raise click.UsageError(f"--model {model}: {line.family.name} has {', '.join(models)}")
-    told = {} if model or all(servo.model for servo in servos) else told_models(line)
+    told = {} if model or all(servo.model for servo in servos) else told_models(line, servos)
     known = {bus_id: name for bus_id, name in told.items() if name in models}
     return tuple(replace(servo, model=servo.model or model or known.get(servo.bus_id, "")) for servo in servos)
 
 
-def told_models(line: BenchLine) -> dict[int, str]:
-    """Return what the servos on the line say they are, by id; nothing for families whose wire does not tell."""
+def told_models(line: BenchLine, servos: Sequence[ServoAddress]) -> dict[int, str]:
+    """Return what these servos say they are, by id; nothing for families whose wire does not tell."""
     from drivers.bench import discover
 
     if all(model.number < 0 for model in line.models.values()):
         return {}
-    bus = line.bus(line.servos)
-    discover(bus, line.pace)
+    bus = line.bus(servos)
+    discover(bus, line.pace, [servo.bus_id for servo in servos])
     line.told = name_models(line, getattr(bus, "found_models", {}))
     return line.told
 

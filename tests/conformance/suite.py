@@ -35,6 +35,7 @@ def test_it_finds_exactly_who_is_there(rig: Rig) -> None:
     assert discover(rig.bus, rig.pace) == IDS
     rig.tell("unplug", servo=1)
     assert discover(rig.bus, rig.pace) == (0, 2, 3)
+    assert discover(rig.bus, rig.pace, (1, 2)) == (2,)
 
 
 def test_reading_reports_the_shafts_and_moves_nothing(rig: Rig) -> None:

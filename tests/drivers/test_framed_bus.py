@@ -385,6 +385,17 @@ def test_discovery_finds_who_is_there_and_their_models(family):
     assert leg.bus.found == (ids[0], ids[2])
 
 
+@both
+def test_only_named_ids_are_asked_where_some_are_named(family):
+    leg = Leg(family, (0, 7, leg_max(family)))
+    leg.bus.discover(0, (7, 9))
+    leg.now_ns = leg.bus.run_until(FAR)
+    assert leg.bus.found == (7,)
+    assert leg.bus.found_models == {7: leg.model.number}
+    # One that is not there is asked three times, since a reply may be lost, and nobody else is.
+    assert [packet.bus_id for packet in leg.requests()] == [7, 9, 9, 9, 7]
+
+
 def leg_max(family):
     return FAMILIES[family][0].dialect.max_id
 

@@ -145,9 +145,13 @@ def test_discover_tells_the_ids_of_each_bus():
     group, legs = two_legs()
     legs[1][1].unplug(1)
     group.discover(0)
-    assert group.run_until(FAR) < NEVER
+    now = group.run_until(FAR)
+    assert now < NEVER
     assert group.found_by_bus == ((10, 11), (20, 22))
     assert group.found == (10, 11, 20, 22)
+    group.discover(now, (11, 20))
+    group.run_until(FAR)
+    assert group.found_by_bus == ((11,), (20,))
 
 
 @pytest.mark.parametrize("slots", [[], [(0, 0)], [(0, 0), (0, 0)], [(0, 0), (0, 1), (0, 2)], [(0, 0), (1, 1)]])
