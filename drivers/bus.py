@@ -95,7 +95,7 @@ class Bus(Protocol):
         ...
 
     def discover(self, now_ns: int, ids: Sequence[int] = ()) -> None:
-        """Begin a cycle that asks these ids, or every id the family has, whether they are there: see `found`."""
+        """Begin a cycle that asks these ids (none: every id the family has) whether they are there; see `found`."""
         ...
 
     def start(self, now_ns: int, goals: list[int]) -> None:

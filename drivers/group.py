@@ -83,7 +83,7 @@ class BusGroup:
         return total
 
     def discover(self, now_ns: int, ids: Sequence[int] = ()) -> None:
-        """Begin asking these ids, or every id, on every bus; the answer is `found` (all of them) and `found_by_bus`."""
+        """Begin asking these ids (none: every id) on every bus; see `found` (all of them) and `found_by_bus`."""
         self._check_idle()
         self._on_each(lambda b: self._begin(b, lambda: self._buses[b].discover(now_ns, ids)))
 

@@ -62,7 +62,7 @@ class Exchanges(ABC):
         """Begin with nothing under way."""
         self.wake_ns = NEVER
         self.found: tuple[int, ...] = ()
-        self._asked: tuple[int, ...] = ()  # ids whether they are there
+        self._asked: tuple[int, ...] = ()  # whom `discover` asks
         self.stray_bytes = 0
         self._port, self._readings, self._baud = port, readings, baud
         self._pipe: Pipeline | None = None

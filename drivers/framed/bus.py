@@ -178,7 +178,10 @@ class FramedBus:
             self._talk.begin(self._cycle.release(), now_ns)
 
     def discover(self, now_ns: int, ids: Sequence[int] = ()) -> None:
-        """Begin asking ids whether they are there: these one by one, or all: at once, or each at most a time-out."""
+        """Begin asking these ids whether they are there, or all that the family has; see `drivers.framed.search`.
+
+        An absent id costs a time-out, one that was named three, none where all can be asked at once.
+        """
         self._check_idle()
         self._talk.begin(self._cycle.discover(ids), now_ns)
 

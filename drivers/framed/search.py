@@ -15,16 +15,19 @@ NO_MODEL: Final = -1
 """In place of a model number where the answer has none."""
 
 _TRIES: Final = 3
-"""How often one is asked for its model: who answers a ping and no read is the ping's own echo, or of no use."""
+"""How often one that was named is asked whether it is there, and who is there for its model.
+
+Who answers a ping and no read is the ping's own echo, or of no use.
+"""
 
 
 def search(
     layout: Layout, baud: int, known: Collection[int], ids: Sequence[int]
 ) -> Generator[Exchange, Answers, dict[int, int]]:
-    """Return the model numbers of all servos that answer, by bus id, rising: of `ids`, where there are any, only.
+    """Return the model numbers of the servos that answer, by bus id, rising; only `ids` are asked if there are any.
 
-    Ids that were named, and where all are asked at once those that should be there (`known`), are asked again when they
-    were not heard.
+    Not heard the first time, an id that was named is asked twice more. Where all are asked at once, those that should
+    be there (`known`) and were not heard are asked once more.
     """
     dialect, found = layout.dialect, set[int]()
     asked: Collection[int] = ids or range(dialect.max_id + 1)

@@ -369,6 +369,10 @@ def _report(experiments: Sequence[Experiment], verdicts: Sequence[Verdict], targ
     say(f"pages, figures and verdicts in {target}")
 
 
+_GAPS = (2, 1, 2, 1, 1, 2, 0)
+"""Blanks between the columns of the table, which is to fit 80 columns."""
+
+
 def _table(verdicts: Sequence[Verdict]) -> list[str]:
     """Return a line for each row under two lines of heading, in columns that hold what is in them."""
     table = [
@@ -376,7 +380,7 @@ def _table(verdicts: Sequence[Verdict]) -> list[str]:
         ("", "", "", "starts", "mean", "as seen", ""),
     ]
     table += [_cells(verdict.name, row) for verdict in verdicts for row in verdict.rows]
-    wide = [2 + max(map(len, column)) for column in zip(*table, strict=True)]
+    wide = [max(map(len, column)) + gap for column, gap in zip(zip(*table, strict=True), _GAPS, strict=True)]
     return ["".join(f"{cell:<{w}}" for cell, w in zip(line, wide, strict=True)).rstrip() for line in table]
 
 

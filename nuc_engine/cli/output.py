@@ -20,6 +20,9 @@ WIDTH = 80
 HELP_WIDTH = 100
 """Columns of help at most; it fills a terminal that has fewer."""
 
+_MOST_INDENT = WIDTH // 3
+_LABEL = re.compile(r" *\S+(?: \S+)? {2,}(?=\S)")
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _DOCUMENT_WARNING = ": warning: "
 
 
@@ -42,29 +45,26 @@ def wrapped(text: str, indent: str, width: int = WIDTH) -> list[str]:
     return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def folded(row: str) -> list[str]:
+def folded(row: str, indent: int = 0) -> list[str]:
     """Return a row of fields, or several of at most `WIDTH` columns: parted between fields, or else between words.
 
-    The further ones stand below the second field where the first one is a label, and behind a little room otherwise.
+    The further ones begin in column `indent`; without it, below the second field where the first one is a label, and
+    behind a little room otherwise.
     """
     plain = click.unstyle(row)
     if len(plain) <= WIDTH:
         return [row]
-    begin = len(plain) - len(plain.lstrip())
-    label = _LABEL.match(plain)
-    indent = label.end() if label and label.end() <= _MOST_INDENT else begin + 2
+    if not indent:
+        label = _LABEL.match(plain)
+        begin = len(plain) - len(plain.lstrip())
+        indent = label.end() if label and label.end() <= _MOST_INDENT else begin + 2
     cut = max(plain.rfind("  ", indent, WIDTH), plain.rfind("; ", indent, WIDTH) + 1)
     if cut <= indent:
         cut = plain.rfind(" ", indent, WIDTH + 1)
     if cut <= indent:
         return [row]
     at = _place(row, cut)
-    return [row[:at].rstrip(), *folded(" " * indent + row[at:].lstrip())]
-
-
-_MOST_INDENT = WIDTH // 3
-_LABEL = re.compile(r" *\S+(?: \S+)? {2,}(?=\S)")
-_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+    return [row[:at].rstrip(), *folded(" " * indent + row[at:].lstrip(), indent)]
 
 
 def _place(row: str, column: int) -> int:

@@ -53,13 +53,17 @@ def test_an_experiment_is_run_judged_and_written_down(nuc, tmp_path):
     assert "nuc experiment T --repeat 2 --seed 5\n" in (folder / "page.md").read_text()
 
 
-def test_columns_hold_as_many_repetitions_as_there_are():
-    row = tiny.row("muscles-forward ten minutes")
-    trials = {seed: tiny.trial(seed, "otherwise") for seed in range(50001, 51001)}
-    control = {seed: tiny.trial(seed, "otherwise") for seed in range(50001, 50006)}
-    verdict = judge_rows(tiny.experiment(row), [Collected(row, trials, control)], 1000, 50001, find_sources(row.bouts))
+@pytest.mark.parametrize(("of", "seen", "word"), [(1000, "otherwise", "otherwise"), (100, "as seen", "no evidence")])
+def test_columns_hold_as_many_repetitions_as_there_are(of, seen, word):
+    row = tiny.row("ten minutes")
+    experiment = tiny.experiment(row, name="muscles-forward")
+    trials = {seed: tiny.trial(seed, seen) for seed in range(50001, 50001 + of)}
+    control = {seed: tiny.trial(seed, seen) for seed in range(50001, 50006)}
+    verdict = judge_rows(experiment, [Collected(row, trials, control)], of, 50001, find_sources(row.bouts))
     *_, line = _table([verdict])
-    assert "  0 of 1000  0 %  " in line
+    count = of if seen == "as seen" else 0
+    assert line.split()[3:8] == [str(count), "of", str(of), f"{100 * count // of}", "%"]
+    assert line.endswith(f"  {word}")
     assert len(line) <= 80
 
 
