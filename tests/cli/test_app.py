@@ -200,6 +200,7 @@ def test_rows_that_are_parted_say_what_the_row_said(words: list[str], indent: in
     assert re.findall(r"\x1b\[\d+m", "".join(rows)) == re.findall(r"\x1b\[\d+m", row)
     # A word is no longer than 30: there is always a place before it.
     assert max(len(click.unstyle(each).rstrip()) for each in rows) <= 80
+    assert len({len(plain) - len(plain.lstrip()) for plain in map(click.unstyle, rows[1:])}) <= 1
 
 
 def test_json_knows_no_nan(capsys: pytest.CaptureFixture[str]) -> None:
