@@ -16,6 +16,8 @@ from nuc_engine.client import Client
 from tests.cli.conftest import Nuc
 from tests.client.fake_daemon import Clock, FakeDaemon, Leg, Refusal, Serving, serving
 
+pytestmark = pytest.mark.timeout(60)  # seconds: nothing is judged by it
+
 Ctl = Callable[..., Result]
 
 

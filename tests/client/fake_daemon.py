@@ -10,7 +10,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -396,8 +396,11 @@ class Serving:
             self._pub = self._context.socket(zmq.XPUB)
             self._pub.setsockopt(zmq.LINGER, 0)
             self._pub.bind(telemetry)
-        self._stop: Any = self._context.socket(zmq.PAIR)
+        # Connected before there is a thread: to send then never waits for it, and is lost where it has ended.
+        self._stop, self._stopped = (self._context.socket(zmq.PAIR) for _ in range(2))
+        self._stop.setsockopt(zmq.LINGER, 0)
         self._stop.bind("inproc://stop")
+        self._stopped.connect("inproc://stop")
         self._router: Any = self._context.socket(zmq.ROUTER)
         self._router.setsockopt(zmq.LINGER, 0)
         # The service hears nothing of a client while the one before it with the same identity is on its way out, and
@@ -415,7 +418,9 @@ class Serving:
         self._pub.send_multipart([topic.encode(), msgpack.packb(values), str(time_s).encode()])
 
     def stop(self) -> None:
-        self._stop.send(b"")
+        # A daemon that ended with an error hears nothing any more.
+        with suppress(zmq.Again):
+            self._stop.send(b"", zmq.NOBLOCK)
         self._thread.join()
         self._stop.close()
         if self._pub is not None:
@@ -423,9 +428,7 @@ class Serving:
         self._context.term()
 
     def _serve(self) -> None:
-        router = self._router
-        stop: Any = self._context.socket(zmq.PAIR)
-        stop.connect("inproc://stop")
+        router, stop = self._router, self._stopped
         poller = zmq.Poller()
         poller.register(router, zmq.POLLIN)
         poller.register(stop, zmq.POLLIN)

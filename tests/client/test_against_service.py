@@ -21,16 +21,21 @@ from sccils_schemas.parser import parse
 from tests.client.fake_daemon import CONFIGS, Clock
 from tests.service.bench import Bench, bench
 
-pytestmark = pytest.mark.usefixtures("clock")
+pytestmark = pytest.mark.timeout(60)  # seconds: nothing is judged by it
 
 LEV = "CTr_lev_TC1_load"
 
 
 class Pumped:
-    """A bench whose service and core are kept going by a thread: 0.2 ms of its clock and one cycle each turn."""
+    """A bench whose service and core are kept going by a thread: 0.2 ms of its clock and one cycle each turn.
 
-    def __init__(self, made: Bench) -> None:
+    When the thread ends, with an error too, so do the service's connections; and `clock`, its clients', begins to run,
+    so that nobody waits for a connection that does not come.
+    """
+
+    def __init__(self, made: Bench, clock: Clock) -> None:
         self.bench = made
+        self._clock = clock
         self.address = made.launch.options.commands[0]
         self.going = True
         self._leaving = b""
@@ -49,29 +54,37 @@ class Pumped:
         self._left.wait()
 
     def _pump(self) -> None:
-        while self.going:
-            self.bench.now += 200_000
-            self.bench.service.step(1)
-            self.bench.core.step()
-            if self.bench.core.plan is not None:
-                self.bench.core.cycle()
-            if self._leaving and not self.bench.knows(self._leaving):
-                self._leaving = b""
-                self._left.set()
+        try:
+            while self.going:
+                self._turn()
+        finally:
+            self._clock.runs = True
+            self.bench.service.close()
+            self._left.set()
+
+    def _turn(self) -> None:
+        self.bench.now += 200_000
+        self.bench.service.step(1)
+        self.bench.core.step()
+        if self.bench.core.plan is not None:
+            self.bench.core.cycle()
+        if self._leaving and not self.bench.knows(self._leaving):
+            self._leaving = b""
+            self._left.set()
 
 
 @pytest.fixture
-def pumped(tmp_path: Path) -> Iterator[Pumped]:
-    with _pumping(tmp_path, configured=True) as found:
+def pumped(tmp_path: Path, clock: Clock) -> Iterator[Pumped]:
+    with _pumping(tmp_path, clock, configured=True) as found:
         yield found
 
 
 @contextmanager
-def _pumping(tmp_path: Path, *, configured: bool) -> Iterator[Pumped]:
+def _pumping(tmp_path: Path, clock: Clock, *, configured: bool) -> Iterator[Pumped]:
     with bench(tmp_path) as made:
         if configured:
             made.configured(CONFIGS / "lin_roach")
-        found = Pumped(made)
+        found = Pumped(made, clock)
         try:
             yield found
         finally:
@@ -245,8 +258,8 @@ def test_the_screens_show_what_the_service_says(leg: Client, pumped: Pumped) -> 
     assert "12.0" in next(line for line in watch_lines(watch.view, 79, 24) if line.startswith("Coxa-T"))
 
 
-def test_before_a_configuration_and_after_one_is_sent(tmp_path: Path) -> None:
-    with _pumping(tmp_path, configured=False) as pumped, Client(pumped.address, name="alice") as leg:
+def test_before_a_configuration_and_after_one_is_sent(tmp_path: Path, clock: Clock) -> None:
+    with _pumping(tmp_path, clock, configured=False) as pumped, Client(pumped.address, name="alice") as leg:
         watch = Watch(leg)
         watch.refresh()
         assert watch.view.offline == ""

@@ -10,7 +10,10 @@ from nuc_engine.client.methods import Methods
 from nuc_engine.client.sccils import Dialogue
 from tests.client.fake_daemon import CONFIGS, Clock, FakeDaemon, Serving, serving
 
-pytestmark = pytest.mark.usefixtures("clock")
+pytestmark = [
+    pytest.mark.usefixtures("clock"),
+    pytest.mark.timeout(60),  # seconds: nothing is judged by it
+]
 
 
 def test_it_says_hello_once_and_reads_and_writes(served: Serving, daemon: FakeDaemon, address: str) -> None:

@@ -13,6 +13,8 @@ from tests.client.fake_daemon import CONFIGS, Clock
 from tests.client.test_against_service import Pumped
 from tests.service.bench import bench
 
+pytestmark = pytest.mark.timeout(60)  # seconds: nothing is judged by it
+
 
 @pytest.fixture
 def keys(tmp_path: Path) -> Path:
@@ -26,11 +28,11 @@ def keys(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pumped(tmp_path: Path, keys: Path) -> Iterator[Pumped]:
+def pumped(tmp_path: Path, keys: Path, clock: Clock) -> Iterator[Pumped]:
     anywhere = "tcp://0.0.0.0:*"
     with bench(tmp_path, commands=(anywhere,), telemetry=anywhere, keys=keys) as made:
         made.configured(CONFIGS / "lin_roach")
-        found = Pumped(made)
+        found = Pumped(made, clock)
         try:
             yield found
         finally:
