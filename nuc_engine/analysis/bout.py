@@ -65,11 +65,33 @@ class Series:
         edges = [0, *(self._gaps(gap_s)[0] + 1).tolist(), len(self)]
         return [replace(self, t_s=self.t_s[a:b], values=self.values[a:b]) for a, b in pairwise(edges)]
 
+    def parted_within(self, begin_s: float, end_s: float, gap_s: float = DEFAULT_CRITERIA.max_unrecorded_s) -> Series:
+        """Return what `parted` does, as if there were records at `begin_s` and `end_s`, too.
+
+        For what holds until the next record: where the log ends by a gap before `end_s`, nothing does from there on.
+        """
+        log = self.parted(gap_s)
+        if not len(self):
+            return log
+        usual_s, least_s = self._bounds(gap_s)
+        nothing = np.full((1, self.values.shape[1]), np.nan)
+        if self.t_s[0] - begin_s > least_s:
+            log = replace(log, t_s=np.append(begin_s, log.t_s), values=np.concatenate([nothing, log.values]))
+        if end_s - self.t_s[-1] > least_s:
+            after_s = self.t_s[-1] + usual_s
+            log = replace(log, t_s=np.append(log.t_s, after_s), values=np.concatenate([log.values, nothing]))
+        return log
+
     def _gaps(self, gap_s: float) -> tuple[IntArray, float]:
         """Return the places of the records after which there are gaps, and the usual time between two records."""
+        usual_s, least_s = self._bounds(gap_s)
+        return np.flatnonzero(np.diff(self.t_s) > least_s), usual_s
+
+    def _bounds(self, gap_s: float) -> tuple[float, float]:
+        """Return the usual time between two records, and the time above which there is a gap between them."""
         pauses = np.diff(self.t_s)
         usual_s = float(np.median(pauses)) if len(pauses) else 0.0
-        return np.flatnonzero(pauses > max(gap_s, _PERIODS * usual_s)), usual_s
+        return usual_s, max(gap_s, _PERIODS * usual_s)
 
     def shifted(self, by_s: float) -> Series:
         """Return the same records, so much later."""
@@ -273,22 +295,29 @@ class Bout:
         """Return when an action of a joint was in force within [begin_s, end_s].
 
         Each record counts until the next one, so the action of the last record before `begin_s` is in force there;
-        none is in a gap of the record.
+        none is in a gap of the record, nor after its end where that is a gap before the bout's.
         """
         if joint.action is None or not len(self.states):
             return []
-        log = self.states.parted()
+        log = self.states.parted_within(begin_s, max(end_s, self.end_s))
         edges = np.append(log.t_s, max(end_s, log.t_s[-1]))
         spans = [(float(edges[a]), float(edges[b])) for a, b in runs(log.column(joint.action) == code)]
         return [(max(a, begin_s), min(b, end_s)) for a, b in spans if a < end_s and b > begin_s]
 
     def actions_at(self, joint: JointInfo, times_s: FloatArray) -> IntArray:
-        """Return the code of the action in force at each time, -1 before the first record."""
-        if joint.action is None or not len(self.states):
+        """Return the code of the action in force at each time, -1 where `action_spans` tells of none."""
+        if joint.action is None or not len(self.states) or not len(times_s):
             return np.full(len(times_s), -1, dtype=np.int64)
-        codes = self.states.column(joint.action).astype(np.int64)
-        at = np.searchsorted(self.states.t_s, times_s, side="right") - 1
+        log = self.states.parted_within(float(times_s.min()), max(float(times_s.max()), self.end_s))
+        codes = np.nan_to_num(log.column(joint.action), nan=-1.0).astype(np.int64)
+        at = np.searchsorted(log.t_s, times_s, side="right") - 1
         return np.where(at < 0, -1, codes[np.clip(at, 0, None)])
+
+    def unrecorded_s(self) -> float:
+        """Return for how much of the bout it is not known which actions were in force: the gaps of `states`."""
+        log = self.states.parted_within(self.begin_s, self.end_s)
+        lengths = np.diff(np.append(log.t_s, self.end_s))
+        return float(lengths[np.isnan(log.values).all(axis=1)].sum())
 
     def leg_length_cm(self) -> float:
         """Return the sum of the DH lines' link lengths."""

@@ -247,7 +247,9 @@ def _contact_band(axes: Axes, bout: Bout, path: FloatArray, width: float) -> Non
     """A broad pale band under the path where the foot touches the ground."""
     if bout.plant is None or not len(bout.plant):
         return
-    force = np.interp(bout.sensors.t_s, bout.plant.t_s, bout.plant.values[:, 3])
+    times = bout.sensors.t_s
+    plant = bout.plant.parted_within(float(times[0]), float(times[-1]))
+    force = np.interp(times, plant.t_s, plant.values[:, 3])
     pieces = [path[begin:end] for begin, end in runs(force > DEFAULT_CRITERIA.contact_n) if end - begin > 1]
     axes.add_collection(LineCollection(pieces, colors=[STANCE], linewidths=width, zorder=1, capstyle="round"))
 

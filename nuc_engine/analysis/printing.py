@@ -97,12 +97,14 @@ def _log_row(name: str, log: Series) -> tuple[str, str, str, str]:
 
 
 def _share(bout: Bout, joint: JointInfo, code: int) -> str:
-    """Return how much of the time an action was in force."""
+    """Return how much of the time an action was in force; of the recorded time, where the record has gaps."""
     if joint.action is None or len(bout.states) < 2:
         return ""
     spans = bout.action_spans(joint, code, bout.begin_s, bout.end_s)
-    whole = bout.end_s - bout.begin_s
-    return f", {100 * sum(b - a for a, b in spans) / whole:.0f} % of the time" if whole > 0 else ""
+    lost = bout.unrecorded_s()
+    whole = bout.end_s - bout.begin_s - lost
+    what = "recorded time" if lost else "time"
+    return f", {100 * sum(b - a for a, b in spans) / whole:.0f} % of the {what}" if whole > 0 else ""
 
 
 def _geometry(joint: JointInfo) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.errors import AnalysisError
+from tests.analysis.gaps import LOGS, without
 from tests.analysis.synthetic import DEP, FWD, LEV, bout, leg
 
 
@@ -62,12 +64,63 @@ def test_contact_is_where_the_ground_presses(made_up: Bout) -> None:
 def test_an_action_is_in_force_until_the_next_record(made_up: Bout) -> None:
     told = with_actions(made_up, [0.0, 1.0, 2.0, 3.0], [DEP, LEV, LEV, DEP])
     joint = told.joints[0]
-    assert told.action_spans(joint, LEV, 0.0, 9.0) == [(1.0, 3.0)]
-    assert told.action_spans(joint, DEP, 0.0, 9.0) == [(0.0, 1.0), (3.0, 9.0)]
+    assert told.action_spans(joint, LEV, 0.0, 7.0) == [(1.0, 3.0)]
+    assert told.action_spans(joint, DEP, 0.0, 7.0) == [(0.0, 1.0), (3.0, 7.0)]
     assert told.action_spans(joint, LEV, 1.5, 2.5) == [(1.5, 2.5)]
     assert told.action_spans(joint, DEP, 1.5, 2.5) == []
     assert told.action_spans(joint, DEP, 4.0, 5.0) == [(4.0, 5.0)]
     assert told.actions_at(joint, np.array([-1.0, 0.0, 0.99, 1.0, 2.5, 7.0])).tolist() == [-1, DEP, DEP, LEV, LEV, DEP]
+
+
+def test_after_the_last_record_an_action_is_in_force_for_one_period(made_up: Bout) -> None:
+    """Where that is a gap: until the bout's end, or until what is asked for."""
+    joint = made_up.joints[0]
+    cut = replace(made_up, states=made_up.states.between(0.0, 3.0))
+    last, code = cut.states.t_s[-1], int(cut.states.column(joint.action)[-1])
+    for end_s in (6.0, 3.3, 3.05):
+        assert cut.action_spans(joint, code, 0.0, end_s)[-1][1] == pytest.approx(last + 0.025)
+    assert all(cut.action_spans(joint, code, 4.0, 5.0) == [] for code in joint.states)
+    assert cut.actions_at(joint, np.array([last, last + 0.02, last + 0.03, 5.0])).tolist() == [code, code, -1, -1]
+    # A pause such as there may be between any two records is none.
+    late = replace(made_up, states=made_up.states.between(0.0, 5.85))
+    code = int(late.states.column(joint.action)[-1])
+    assert late.action_spans(joint, code, 0.0, 6.0)[-1][1] == 6.0
+    assert late.actions_at(joint, np.array([5.99])).tolist() == [code]
+
+
+def test_in_a_gap_no_action_is_in_force_at_any_time(made_up: Bout) -> None:
+    """`actions_at` and `action_spans` agree."""
+    gap = without(made_up, 1.0, 4.0, ["states"])
+    joint = gap.joints[0]
+    times = np.arange(0.003, 6.0, 0.01)
+    codes = gap.actions_at(joint, times)
+    for code in joint.states:
+        spans = gap.action_spans(joint, code, 0.0, 6.0)
+        np.testing.assert_array_equal(codes == code, [any(a <= t < b for a, b in spans) for t in times])
+    assert (codes[(times > 1.03) & (times < 3.97)] == -1).all()
+    assert (codes[(times < 0.97) | (times > 4.03)] != -1).all()
+    assert gap.actions_at(joint, np.array([])).tolist() == []
+
+
+@pytest.mark.parametrize("logs", [LOGS, ["states"]])
+@pytest.mark.parametrize(("begin_s", "end_s"), [(1.0, 4.0), (-1.0, 2.0), (4.0, 9.0)])
+def test_shares_of_actions_are_of_the_recorded_time(
+    made_up: Bout, logs: list[str], begin_s: float, end_s: float
+) -> None:
+    def shares(one: Bout) -> list[float]:
+        return [float(number) for number in re.findall(r"code \d+, (\d+) % of the (?:recorded )?time", one.describe())]
+
+    whole, gap = shares(made_up), without(made_up, begin_s, end_s, logs)
+    assert len(whole) == 6
+    recorded = gap.states.values
+    for k, joint in enumerate(gap.joints):
+        named = shares(gap)[2 * k : 2 * k + 2]
+        column = recorded[:, gap.states.columns.index(joint.action)]
+        assert named == pytest.approx([100 * float(np.mean(column == code)) for code in joint.states], abs=1.6)
+        assert sum(named) == pytest.approx(100, abs=1)
+    assert "recorded time" not in made_up.describe()
+    unknown = logs == ["states"] or begin_s == 1.0
+    assert ("% of the recorded time" in gap.describe()) == unknown
 
 
 def test_without_records_no_action_is_in_force(made_up: Bout) -> None:

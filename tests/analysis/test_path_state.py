@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -13,6 +16,7 @@ from nuc_engine.analysis import path_state
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.canvas import house_style, new_figure
 from nuc_engine.analysis.palette import STANCE, state_color
+from tests.analysis.gaps import always_in_contact, longest_steps_cm, without
 from tests.analysis.printed import collisions
 from tests.analysis.synthetic import FWD, STICK, bout, leg, with_knee_actions
 
@@ -165,3 +169,53 @@ def test_the_path_is_not_drawn_across_a_gap_in_the_record(made_up: Bout) -> None
     leap = np.hypot(*(foot[before] - foot[before - 1]))
     steps = [np.hypot(*np.diff(s, axis=0).T) for c in axes.collections for s in c.get_segments() if len(s) > 1]
     assert max(found.max() for found in steps) < leap / 2
+
+
+GAP = 3.6, 4.9
+
+
+@pytest.mark.parametrize(
+    "make", [path_state.path_state_figure, lambda one: path_state.behaviour_figure(one, ("FWD", 0.0, 6.0))]
+)
+def test_no_path_state_plot_leaps_over_a_gap(make: Callable[[Bout], Figure]) -> None:
+    """Neither with the path, nor with its contact, nor with a joint's line."""
+    gap = without(always_in_contact(bout(leg(FWD, 6.0))), *GAP)
+    foot = gap.foot_from_angles()
+    last = int(np.searchsorted(gap.sensors.t_s, GAP[0])) - 1
+    leap = min(np.hypot(*(foot[last + 1] - foot[last])[list(view)]) for view in path_state.VIEWS.values())
+    steps = longest_steps_cm(make(gap))
+    assert len(steps) > 6
+    assert max(steps) < leap / 2
+
+
+def path_of(one: Bout) -> Axes:
+    axes = Figure().subplots()
+    path_state.draw_path(axes, one, (0.0, 6.0), path_state.TOP)
+    return axes
+
+
+def in_gap(one: Bout, collection: LineCollection) -> bool:
+    """Whether a line of a path-state plot passes near where the foot was in the middle of the gap."""
+    times = one.sensors.t_s
+    foot = one.foot_from_angles()[np.abs(times - np.mean(GAP)) < 0.1, :2]
+    near = 5 * path_state.OFFSET_SHARE * np.ptp(one.foot_from_angles()[:, :2], axis=0).max()
+    points = np.concatenate([np.empty((0, 2)), *collection.get_segments()])
+    return any((np.hypot(*(points - place).T) < near).any() for place in foot)
+
+
+@pytest.mark.parametrize("end_s", [GAP[1], 9.0])
+@pytest.mark.parametrize(("log", "lost"), [("plant", [0]), ("states", [1, 2, 3])])
+def test_where_contact_or_actions_were_not_recorded_the_path_is_bare(log: str, lost: list[int], end_s: float) -> None:
+    """In a gap, and where the record of these ends before that of the angles."""
+    whole = drifting(always_in_contact(bout(leg(FWD, 6.0))))
+    assert [in_gap(whole, c) for c in path_of(whole).collections] == [True] * 4
+    bare = path_of(without(whole, GAP[0], end_s, [log])).collections
+    assert [k for k, collection in enumerate(bare) if not in_gap(whole, collection)] == lost
+
+
+def drifting(one: Bout) -> Bout:
+    """The same bout with the thorax-coxa joint turning steadily, so that the foot is nowhere twice."""
+    log = one.sensors
+    values = 30.0 + 0.0 * log.values
+    values[:, log.columns.index(one.joints[0].angle)] = 20.0 * log.t_s
+    return replace(one, sensors=replace(log, values=values))

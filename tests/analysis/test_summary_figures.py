@@ -8,12 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 from nuc_engine.analysis import figures
 from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.canvas import house_style
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.joint_figures import joint_figure, motor_figure, muscle_figure
 from nuc_engine.analysis.palette import muscle_pens
+from nuc_engine.analysis.path_state import behaviour_figure
+from tests.analysis.gaps import always_in_contact, curves_over_time, drawn_across, without
 from tests.analysis.printed import collisions
 from tests.analysis.synthetic import bout, with_knee_actions
 
@@ -119,31 +123,49 @@ def test_a_model_without_actions_has_no_states_to_draw(made_up: Bout) -> None:
         figures.state_figure(held)
 
 
-def without(one: Bout, begin_s: float, end_s: float) -> Bout:
-    """The same bout, of which nothing was recorded from one time to another."""
-
-    def cut(log: Series) -> Series:
-        kept = (log.t_s < begin_s) | (log.t_s >= end_s)
-        return replace(log, t_s=log.t_s[kept], values=log.values[kept])
-
-    assert one.plant is not None
-    logs = {name: cut(getattr(one, name)) for name in ("motor", "sensors", "states", "muscles", "plant")}
-    return replace(one, **logs)
+GAP = 0.7, 1.4
+WHOLE = 0.0, 2.0
 
 
-@pytest.mark.parametrize("make", [figures.sensor_figure, figures.state_figure])
-def test_nothing_is_drawn_where_nothing_was_recorded(made_up: Bout, make: Callable) -> None:
-    """Neither a curve, nor an action, nor the contact of the foot."""
-    figure = make(without(made_up, 1.7, 3.5))
-    for axes in figure.axes:
-        for line in axes.lines:
-            times, values = np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata(), dtype=float)
-            over = [k for k in range(len(times) - 1) if times[k] < 1.8 and times[k + 1] > 3.4]
-            assert all(np.isnan(values[k]) for k in over if len(times) > 2)
-        for collection in axes.collections:
-            for path in collection.get_paths():
-                begin, end = path.vertices[:, 0].min(), path.vertices[:, 0].max()
-                assert end < 1.8 or begin > 3.4
+def knee_muscle(one: Bout) -> Figure:
+    joint = one.joint("FTi")
+    return muscle_figure(one, joint, joint.muscles[0], WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("make", "curves"),
+    [
+        (figures.sensor_figure, 4 * 4 + 2),
+        (figures.state_figure, 6),
+        (lambda one: joint_figure(one, one.joint("FTi"), WHOLE), 6),
+        (knee_muscle, 3),
+        (lambda one: motor_figure(one, one.joint("FTi"), WHOLE), 6),
+        (lambda one: behaviour_figure(one, ("w", *WHOLE), whole=True), 3),
+    ],
+    ids=["sensors", "states", "joint", "muscle", "motor", "behaviour"],
+)
+def test_nothing_is_drawn_where_nothing_was_recorded(roach: Bout, make: Callable[[Bout], Figure], curves: int) -> None:
+    """Neither a curve, nor an action, nor the contact of the foot; before and after it there are some."""
+    whole = always_in_contact(roach)
+    assert drawn_across(make(whole), GAP)
+    figure = make(without(whole, *GAP))
+    assert drawn_across(figure, GAP) == []
+    drawn = curves_over_time(figure)
+    assert len(drawn) == curves
+    for label, times, values in drawn:
+        assert np.isfinite(values[times < GAP[0]]).any(), label
+        assert np.isfinite(values[times > GAP[1]]).any(), label
+
+
+def test_a_command_is_not_held_against_what_was_measured_before_a_gap(roach: Bout) -> None:
+    joint = roach.joint("FTi")
+    log = without(roach, *GAP).motor
+    panel = next(a for a in motor_figure(without(roach, *GAP), joint, WHOLE).axes if "delta" in a.get_ylabel())
+    times, delta = (np.asarray(data, dtype=float) for data in panel.lines[0].get_data())
+    first = int(np.searchsorted(log.t_s, GAP[1]))
+    assert log.column(joint.sent_raw)[first] >= 0
+    assert np.isnan(delta[times == log.t_s[first]]).all()
+    assert np.isfinite(delta[times == log.t_s[first + 1]]).all()
 
 
 def test_a_log_of_long_periods_has_no_gaps() -> None:

@@ -18,6 +18,13 @@ from nuc_engine.experiments.figures import (
     path_figure,
 )
 from nuc_engine.experiments.protocol import Window
+from tests.analysis.gaps import (
+    always_in_contact,
+    curves_over_time,
+    drawn_across,
+    longest_steps_cm,
+    without,
+)
 from tests.analysis.synthetic import FWD, bout, leg
 from tests.experiments import tiny
 
@@ -120,3 +127,28 @@ def test_a_window_that_is_called_as_it_turned_out_is_named_once(roach_bout):
     assert names == ["w0", "w1\nstuck", "w2"]
     titles = [axes.get_title(loc="left") for axes in drawn(path_figure, [shown]).axes[:3]]
     assert titles == ["w0", "w1: stuck", "w2"]
+
+
+GAP = 6.0, 7.3
+
+
+@pytest.mark.parametrize(
+    ("make", "curves"),
+    [(angle_figure, 3), (lambda shown: comparison_figure([shown]), 3), (lambda shown: path_figure([shown]), 3)],
+    ids=["angles", "comparison", "paths"],
+)
+def test_nothing_is_drawn_where_nothing_was_recorded(make, curves):
+    """Neither a curve, nor an action, nor the contact of the foot, nor its path."""
+    whole = always_in_contact(bout(leg(FWD, 8.0)))
+    assert drawn_across(drawn(make, in_windows(whole, 1)), GAP)
+    gap = without(whole, *GAP)
+    figure = drawn(make, in_windows(gap, 1))
+    assert drawn_across(figure, GAP) == []
+    over_time = curves_over_time(figure)
+    assert len(over_time) == curves
+    for _, times, values in over_time:
+        assert np.isfinite(values[times < GAP[0]]).any()
+        assert np.isfinite(values[times > GAP[1]]).any()
+    last = int(np.searchsorted(gap.sensors.t_s, GAP[0])) - 1
+    leap = np.hypot(*np.diff(gap.foot_from_angles()[last : last + 2, :2], axis=0)[0])
+    assert max([0.0, *longest_steps_cm(figure)]) < leap / 2
