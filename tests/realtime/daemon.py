@@ -18,14 +18,13 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time  # noqa: TID251  real processes live on the real clock
 from collections.abc import Callable
 from pathlib import Path
 
 from nuc_engine.emulation.bytelog import ByteLog, read
 from nuc_engine.emulation.client import EmulatorClient
-from tests.realtime.mortal import MORTAL
+from tests.realtime.mortal import mortal
 
 ROOT = Path(__file__).resolve().parents[2]
 MS = 1_000_000
@@ -47,7 +46,7 @@ class Process:
         clean = {key: value for key, value in os.environ.items() if key not in ("NOTIFY_SOCKET", "WATCHDOG_USEC")}
         with self.output.open("ab") as output:
             self.process = subprocess.Popen(
-                [sys.executable, *MORTAL, *words],
+                mortal(*words),
                 cwd=ROOT,
                 env={**clean, **(environment or {})},
                 stdin=subprocess.DEVNULL,

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.realtime.ends import PATIENCE_S
+
 _KEEP = 'read _; fsfreeze -u "$0"; umount -l "$0"'
 """Waits for the end of its input, which comes with the end of whoever holds the other end."""
 
@@ -38,7 +40,12 @@ class Mount:
         )
 
     def remove(self) -> None:
-        """Take it away, thawed. Doing it twice is allowed."""
+        """Take it away, thawed. Twice is allowed. Raises TimeoutExpired where the system keeps it."""
         if self._keeper is not None:
-            self._keeper.communicate()
-            self._keeper = None
+            keeper, self._keeper = self._keeper, None
+            try:
+                keeper.communicate(timeout=PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                keeper.kill()
+                keeper.wait()
+                raise

@@ -13,6 +13,7 @@ from drivers.factory import bus_on_port, find_family, parse_line
 from drivers.serialport import open_port
 from drivers.servo import ReplyStatus
 from nuc_engine.cli.buslines import RealPace
+from tests.conformance import suite
 from tests.conformance.rig import addresses
 from tests.conformance.suite import *  # noqa: F403  the tests themselves
 from tests.realtime.pty_servos import IDS, Servos
@@ -28,9 +29,9 @@ PATIENCE_US = 60_000
 
 IN_VAIN_US = 15_000
 IN_VAIN = {
-    "test_it_finds_exactly_who_is_there",
-    "test_flipped_bits_end_nothing",
-    "test_a_line_that_loses_and_garbles_never_moves_a_shaft_that_is_only_read",
+    suite.test_it_finds_exactly_who_is_there,
+    suite.test_flipped_bits_end_nothing,
+    suite.test_a_line_that_loses_and_garbles_never_moves_a_shaft_that_is_only_read,
 }
 """Tests in which hundreds of replies are waited for that do not come: there the time that is waited is shorter."""
 
@@ -91,6 +92,6 @@ def servos(request, tmp_path_factory) -> Iterator[Servos]:
 @pytest.fixture
 def rig(servos: Servos, request) -> Iterator[OverPty]:
     as_it_was(servos)
-    found = OverPty(servos, IN_VAIN_US if request.node.originalname in IN_VAIN else PATIENCE_US)
+    found = OverPty(servos, IN_VAIN_US if request.function in IN_VAIN else PATIENCE_US)
     yield found
     found.bus.close()

@@ -13,7 +13,6 @@ import signal
 import socket
 import statistics
 import subprocess
-import sys
 import termios
 import time  # noqa: TID251  the real clock is what is tested here
 from itertools import pairwise
@@ -28,11 +27,14 @@ from nuc_engine.emulation.client import EmulatorClient
 from nuc_engine.emulation.errors import ControlError
 from nuc_engine.emulation.rawlog import Event
 from tests.realtime.daemon import MS, PATIENCE_S
-from tests.realtime.mortal import MORTAL
+from tests.realtime.mortal import mortal
 
 ROOT = Path(__file__).resolve().parents[2]
 TURN_NS = 230_000
 READ = encode_read(0)
+
+MIDDLING_NS = 5 * MS
+"""A cycle of the engine. Where eight others are at work on two processors, half are up to 2 ms late."""
 
 
 class Emulator:
@@ -45,7 +47,7 @@ class Emulator:
             environment["NOTIFY_SOCKET"] = notify
         self.process = subprocess.Popen(
             [
-                *(sys.executable, *MORTAL, "nuc_engine.cli", "emulate", "lin_roach", "--pty", str(self.link)),
+                *mortal("nuc_engine.cli", "emulate", "lin_roach", "--pty", str(self.link)),
                 *("--json", "--control", str(self.control), "--byte-log", str(self.bytes), *words),
             ],
             cwd=ROOT,
@@ -125,15 +127,19 @@ def test_replies_come_when_the_wire_would_have_carried_them(start, words):
         late.append(got_ns - sent_ns - wire)
     assert min(late) >= 0
     # Two wake-ups and two passages through the kernel's terminal.
-    assert quick(late) < 500_000
+    punctual(late, 500_000)
     assert emulator.end() == 0
     replies = [frame.reply_ns - frame.end_ns for frame in read(emulator.bytes).frames]
-    assert quick(replies) - TURN_NS - wire_ns(2, emulator.baud) < 100_000
+    punctual([reply - TURN_NS - wire_ns(2, emulator.baud) for reply in replies], 100_000)
 
 
-def quick(times_ns: list[int]) -> float:
-    """Return what a tenth of them stay below: most of them, where nobody else is at work."""
-    return statistics.quantiles(times_ns, n=10)[0]
+def punctual(late_ns: list[int], within_ns: int) -> None:
+    """Check that a tenth are at most so late, which is what the emulator can do, and half within `MIDDLING_NS`.
+
+    How late the other half are is not checked: where others are at work, that is the machine's.
+    """
+    assert statistics.quantiles(late_ns, n=10)[0] < within_ns
+    assert statistics.median(late_ns) < MIDDLING_NS
 
 
 def test_the_byte_log_tells_what_went_over_the_terminal(start):

@@ -9,7 +9,6 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import time  # noqa: TID251  a real process on a real terminal
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.fake_daemon import FakeDaemon, Leg, serving
-from tests.realtime.mortal import MORTAL
+from tests.realtime.mortal import mortal
 
 ROOT = Path(__file__).resolve().parents[2]
 LEV = "CTr_lev_TC1_load"
@@ -39,7 +38,7 @@ class Terminal:
         self.slave, self.before = slave, termios.tcgetattr(slave)
         self.process = subprocess.Popen(
             # Whoever runs the tests in the background may have switched Ctrl-C off.
-            ["env", "--default-signal=INT", sys.executable, *MORTAL, "nuc_engine.cli", "ctl", *words],
+            ["env", "--default-signal=INT", *mortal("nuc_engine.cli", "ctl", *words)],
             cwd=ROOT,
             env={**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": ""},
             stdin=slave,

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.realtime.mortal import MORTAL
+from tests.realtime.mortal import mortal
 from tests.systemd import sandbox
 from tests.systemd.test_sandbox import pytestmark as needs_a_sandbox
 from tests.systemd.test_sandbox import rules_of
@@ -40,7 +40,7 @@ class Unit:
                     sys.executable,
                     sandbox.__file__,
                     folder / "rules.json",
-                    *(sys.executable, *MORTAL, "nuc_engine.cli", *words),
+                    *mortal("nuc_engine.cli", *words),
                 ],
                 env={**os.environ, "NOTIFY_SOCKET": str(folder / "notify"), "WATCHDOG_USEC": "5000000"},
                 cwd=ROOT,
