@@ -81,6 +81,7 @@ def test_after_the_last_record_an_action_is_in_force_for_one_period(made_up: Bou
         assert cut.action_spans(joint, code, 0.0, end_s)[-1][1] == pytest.approx(last + 0.025)
     assert all(cut.action_spans(joint, code, 4.0, 5.0) == [] for code in joint.states)
     assert cut.actions_at(joint, np.array([last, last + 0.02, last + 0.03, 5.0])).tolist() == [code, code, -1, -1]
+    assert cut.actions_at(joint, np.array([last + 0.03])).tolist() == [-1]
     # A pause such as there may be between any two records is none.
     late = replace(made_up, states=made_up.states.between(0.0, 5.85))
     code = int(late.states.column(joint.action)[-1])
