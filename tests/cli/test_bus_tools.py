@@ -229,6 +229,8 @@ def test_move_and_force_know_the_model_by_asking(
     assert bench.plant.motion(1).angle_deg == pytest.approx(150.0, abs=4.0)
     assert bench.plant.motion(0).angle_deg == pytest.approx(180.0, abs=0.1)
     assert bench.plant.motion(1).torque_n_m == 0.0
+    # Half a second on its way, half a second there: nobody else was asked and waited for.
+    assert bench.pace.now_ns < 1.5e9
     bench.plant.hold(1)
     known = [] if family == "dynamixel" else ["--model", model]
     result = nuc("bus", "force", url, "--id", "7", "--torque", "0.1", "--for", "0.5", "--json", *known)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.daemon.spawn import CRASHED, END_SIGNAL, fork
+from tests.limits import LIMIT_S
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
@@ -31,7 +32,7 @@ def say():
 
 
 def ended(child):
-    select.select([child.pidfd], [], [])
+    assert select.select([child.pidfd], [], [], LIMIT_S)[0]
     return child.dead()
 
 
@@ -140,7 +141,7 @@ def test_a_child_dies_with_its_parent_where_that_is_asked_for():
     child = fork("nuc-outer", parent, death_signal=signal.SIGKILL)
     inner = os.pidfd_open(int(os.read(reading, 20)))
     os.write(going, b"x")
-    select.select([inner], [], [])
+    assert select.select([inner], [], [], LIMIT_S)[0]
     child.bury()
     for descriptor in (inner, reading, writing, waiting, going):
         os.close(descriptor)

@@ -180,6 +180,13 @@ def test_discover_takes_back_whom_a_third_byte_makes_doubtful():
     assert bus.stray_bytes == 1
 
 
+def test_of_named_ids_the_doubtful_one_is_taken_back():
+    bus = AiMotorBus(InProcessPort(Mouth(b"\x0a\x64\x07", b"\x0a\x64"), 57_600), addresses(0))
+    bus.discover(0, (20, 9))
+    bus.run_until(FAR)
+    assert bus.found == (9,)
+
+
 def test_noise_between_cycles_is_thrown_away_and_the_line_must_fall_silent_first():
     port, _, _plant = wired(0)
     bus = AiMotorBus(port, addresses(0))

@@ -18,6 +18,7 @@ from drivers.holders import find_holders
 from drivers.latency import Latency, ask_low_latency
 from drivers.port import NEVER
 from drivers.serialport import SerialPort, find_stable_name, open_port, try_open
+from tests.limits import LIMIT_S
 
 LOW_LATENCY = 0x2000
 
@@ -36,7 +37,7 @@ def take(port, count):
     """Return what comes in until there are `count` bytes: a pty hands them over when the kernel's worker runs."""
     taken = b""
     while len(taken) < count:
-        select.select(port.filenos(), (), ())
+        assert select.select(port.filenos(), (), (), LIMIT_S)[0]
         taken += port.read(0)
     return taken
 
@@ -45,7 +46,7 @@ def get(master, count):
     """Return what comes out at the other end until there are `count` bytes: they may come in parts."""
     got = b""
     while len(got) < count:
-        select.select([master], (), ())
+        assert select.select([master], (), (), LIMIT_S)[0]
         got += os.read(master, count - len(got))
     return got
 
@@ -109,7 +110,7 @@ def test_what_a_bus_may_ask_of_a_port(pty, port):
     (arrivals,) = port.filenos()
     assert arrivals != port.fd
     os.write(pty[0], b"abc")
-    select.select(port.filenos(), (), ())
+    assert select.select(port.filenos(), (), (), LIMIT_S)[0]
     assert port.flush_input(0) == 3
     assert port.read(0) == b""
     port.flush_output()

@@ -9,6 +9,7 @@ import pytest
 
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.terminal import Terminal
+from tests.limits import LIMIT_S
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def receive(descriptor, read, count):
     """Return `count` bytes; the kernel hands them over in its own time."""
     data = b""
     while len(data) < count:
-        select.select([descriptor], [], [])
+        assert select.select([descriptor], [], [], LIMIT_S)[0]
         data += read(count - len(data))
     return data
 
