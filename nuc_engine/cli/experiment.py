@@ -307,9 +307,9 @@ def _last(row: Row, seen: RowVerdict | None, verdict: Verdict | None) -> str:
     if seen is None or verdict is None:
         return "not judged yet"
     share = f"{seen.as_seen.count} of {seen.as_seen.of}"
-    both = together(row, seen, verdict)
-    if both is not None and in_doubt(row, seen, verdict):
-        share += f", but {both.count} of {both.of} with other seeds"
+    whole = together(row, seen, verdict)
+    if whole is not None and in_doubt(row, seen, verdict):
+        share += f", but {whole.count} of {whole.of} with other seeds"
     return f"{seen.word}, {share}" + (f"; {verdict.standing}" if verdict.standing else "")
 
 
