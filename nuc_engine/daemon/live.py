@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from drivers.bus import LIMP, Bus, all_counts
+from drivers.bus import Bus, all_counts
 from drivers.port import NEVER
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ringrecorder import RingRecorder
@@ -142,7 +142,7 @@ class LiveExecutive(Dispatcher):
         """Take the torque off every servo now: what is left of the exchange under way is dropped."""
         self.rest(Drive.LIMP)
         self._releasing = self._exchanging = True
-        self.board.limp = [False] * len(self.board.limp)
+        self._motor_action.release()
         self._start_entry.release_ns = NEVER
         self._live_bus.torque_off(now_ns)
         self._complete_entry.release_ns = self._live_bus.wake_ns
@@ -180,9 +180,7 @@ class LiveExecutive(Dispatcher):
             self._complete_entry.release_ns = self._live_bus.wake_ns
             return
         self._complete_entry.release_ns = NEVER
-        if self._releasing:
-            self._releasing = False
-            self.board.sent_raw = [LIMP] * len(self.board.sent_raw)
+        self._releasing = False
         silent = self._silence.look(self._live_bus.status, self._live_bus.stray_bytes, late=self._late)
         self._late = False
         self._cycle_complete(now_ns)

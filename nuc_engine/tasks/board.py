@@ -38,14 +38,16 @@ class Board:
         self.rate_raw_s: list[float | None] = [None] * motors
         self.tweaks = [0] * motors
         self.approach_raw: list[float | None] = [None] * motors  # motor_action: how far the approach has come
-        self.cycle = 0  # motor_action: completed exchanges of all motors
-        self.position_raw = [0] * motors  # motor_action: last good reply
-        self.current_raw = [0] * motors  # motor_action
-        self.status = [0] * motors  # motor_action: ReplyStatus of the last exchange
-        self.stamp_ns = [0] * motors  # motor_action: instant of the last good reply
-        self.sent_raw = [-1] * motors  # motor_action: what the guard let through, -1 = position read
+        # Of the last complete exchange, whole: MotorAction.complete replaces these together and nothing else writes
+        # them, so that whatever runs before the next completion, a next start among it, sees one cycle.
+        self.cycle = 0  # completed exchanges of all motors
+        self.position_raw = [0] * motors  # last good reply
+        self.current_raw = [0] * motors
+        self.status = [0] * motors  # ReplyStatus
+        self.stamp_ns = [0] * motors  # instant of the last good reply
+        self.sent_raw = [-1] * motors  # what the guard let through, -1 = position read
+        self.drive_sign = [0] * motors  # sign of the raw delta in force when the current was measured (reading B19)
         self.limp = [False] * motors  # motor_action: torque off, confirmed by the servo and nothing sent since
-        self.drive_sign = [0] * motors  # motor_action: sign of the raw delta in force when the current was measured
         self.deltas = [0.0] * motors  # muscle_conversion: servo delta in ticks (eq. 6-5)
         self.velocity_rad_s = [0.0] * motors  # motor_conversion: filtered joint velocity
         self.sensed = False  # motor_conversion: every sensor has a value

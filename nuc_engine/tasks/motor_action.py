@@ -82,6 +82,9 @@ class MotorAction:
         self.begun_ns = 0
         """When the last exchange began."""
         self._level = -1
+        # Of the exchange under way: they reach the board when it is complete.
+        self._sent: list[int] = self._board.sent_raw
+        self._in_force: list[int] = self._board.drive_sign
         self._pushing = [0] * len(plan.motors)
         self._approached_ns = [0] * len(plan.motors)
         self._since_limp = [0] * len(plan.motors)
@@ -96,14 +99,14 @@ class MotorAction:
             self._bus.set_level(level)
             self._level = level
         measured, status, deltas = board.position_raw, board.status, board.deltas
-        sent, pushing, drives, tweaks = board.sent_raw, self._pushing, board.drives, board.tweaks
+        pushing, drives, tweaks = self._pushing, board.drives, board.tweaks
         scales, dirs, mirrors = self.scales, self._dirs, self._mirrors
         limp, confirmed, pass_on = board.limp, self._confirmed, guard.pass_on
         # The current that comes back was measured while the previous command was in force.
-        board.drive_sign = pushing.copy()
+        self._in_force = pushing.copy()
+        self._sent = sent = [READ_ONLY] * len(drives)
         stamps, oldest_ns = board.stamp_ns, now_ns - FRESH_NS - self._delay[self._delay_at] - self._cycle_min_ns
         for k, drive in enumerate(drives):
-            sent[k] = READ_ONLY
             if drive is _LIMP:
                 pushing[k] = 0
                 self._since_limp[k] += 1
@@ -175,11 +178,19 @@ class MotorAction:
         self._approached_ns[k] = now_ns
         return at
 
+    def release(self) -> None:
+        """Take note that the torque is being taken off every motor, in place of any exchange under way."""
+        self._in_force = self._pushing
+        self._pushing = [0] * len(self._in_force)
+        self._sent = [LIMP] * len(self._in_force)
+        self._board.limp = [False] * len(self._in_force)
+
     def complete(self) -> None:
         """Take the replies of the finished exchange; a missing one leaves the last good values and their age."""
         board, bus = self._board, self._bus
         status = bus.status
         board.status = status = status.copy()
+        board.sent_raw, board.drive_sign = self._sent, self._in_force
         board.cycle += 1
         if status == self._all_ok and LIMP not in board.sent_raw:
             board.position_raw[:], board.current_raw[:] = bus.position_raw, bus.current_raw

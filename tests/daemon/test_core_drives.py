@@ -161,10 +161,27 @@ def test_a_limp_servo_is_driven_nowhere_and_its_current_has_no_sign():
     _, board, bus, action = servo()
     board.drives, board.deltas = [Drive.MUSCLE], [30.0]
     action.start(0)
+    action.complete()
     board.drives = [Drive.LIMP]
+    signs = []
+    for now in (1, 2, 3):
+        action.start(now)
+        action.complete()
+        signs += board.drive_sign
+    assert bus.sent == [130, LIMP, LIMP, READ_ONLY]
+    assert signs == [1, 0, 0]
+
+
+def test_a_release_in_mid_exchange_takes_its_place():
+    _, board, _, action = servo()
+    board.drives, board.deltas = [Drive.MUSCLE], [30.0]
+    action.start(0)
+    action.release()
+    action.complete()
+    # The servo may have heard the goal that was dropped, and moved by it until the torque went off.
+    assert (board.sent_raw, board.drive_sign, board.limp) == ([LIMP], [1], [False])
     action.start(1)
-    action.start(2)
-    assert bus.sent == [130, LIMP, LIMP]
+    action.complete()
     assert board.drive_sign == [0]
 
 

@@ -1,10 +1,13 @@
 """The executive on its virtual clock: order, periods, overruns, changesets, faults."""
 
+import copy
 import gc
 import pickle
 import sys
 from decimal import Decimal
+from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from nuc_engine.changes import Changeset, Request, ScriptRefused, Write, prepare
@@ -210,17 +213,60 @@ def test_one_missed_reply_is_read_again_and_forgotten():
     assert goals[30 * MS] != [-1]
 
 
-def test_currents_take_the_sign_of_the_command_they_were_measured_under():
-    plan = one_joint(rules=("301 < 103", "301 > 104"))
-    executive, bus, _ = engine(plan, reply=lambda now, goals: [(140, 40)])
-    executive.run_until(9 * MS)
-    # Only read exchanges so far: no direction, no current.
-    assert executive.store.values(plan.hdso(302).index) == (0.0,)
-    executive.run_until(100 * MS)
-    first = next(goals[0] for _, goals in bus.goals if goals[0] not in (-1, 140))
-    current = executive.store.values(plan.hdso(302).index)[0]
-    assert (current > 0) == (first > 140)
-    assert current != 0
+@pytest.mark.parametrize("pause_ns", [0, 1, 2 * MS])
+@pytest.mark.parametrize("misses", [0.0, 0.2])
+@pytest.mark.parametrize("seed", range(5))
+def test_each_load_has_the_sign_of_the_command_exchanged_before(pause_ns, misses, seed):
+    """Reading B19, told from what was sent and answered alone: no order of tasks may mix cycles."""
+    chance = np.random.default_rng(seed)
+    replies = []
+
+    def reply(now, goals):
+        missed = chance.random() < misses
+        replies.append(None if missed else (int(chance.integers(100, 240)), int(chance.integers(1, 60))))
+        return [replies[-1]]
+
+    plan = one_joint(period_ns=MS)
+    executive, bus, trace = engine(plan, reply)
+    executive.load([Changeset(0, (write(plan, "motor_control_delay_ns", pause_ns),))])
+    loads = []
+    trace.sensors = lambda now, store: loads.append((store.values(plan.hdso("current").index) or (0.0,))[0])
+    executive.run_until(400 * MS)
+
+    position, sign, load, expected, signs = 0, 0, None, [], set()
+    for (_, goals), answer in zip(bus.goals, replies, strict=True):
+        in_force = sign
+        signs.add(in_force)
+        if goals[0] >= 0:
+            sign = (goals[0] > position) - (goals[0] < position)
+        if answer is not None:
+            position, current = answer
+            new = in_force * current
+            load = new if load is None else 0.05 * new + 0.95 * load
+        expected.append(load or 0.0)
+    assert signs == {-1, 0, 1}
+    assert loads == pytest.approx(expected[: len(loads)], rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("pause_ns", [0, MS])
+def test_all_that_a_cycle_leaves_is_of_that_cycle(pause_ns):
+    """What tasks read after a cycle stays as its completion left it, whenever the next one begins."""
+    plan = one_joint(period_ns=MS)
+    answers = iter(range(100, 200))
+    executive, _, trace = engine(plan, lambda now, goals: [(next(answers), 5)])
+    executive.load([Changeset(0, (write(plan, "motor_control_delay_ns", pause_ns),))])
+    board, left = executive.board, []
+
+    def of_the_cycle():
+        names = ("cycle", "position_raw", "current_raw", "status", "stamp_ns", "sent_raw", "drive_sign")
+        return {name: copy.copy(getattr(board, name)) for name in names}
+
+    trace.motor = lambda now, board: left.append(of_the_cycle())
+    trace.sensors = trace.states = lambda now, _: left and left.append(of_the_cycle())
+    executive.run_until(200 * MS)
+    assert len({one["cycle"] for one in left}) > 30
+    for one, other in pairwise(left):
+        assert one == other or one["cycle"] != other["cycle"]
 
 
 def test_requests_are_answered_from_the_live_store():

@@ -474,34 +474,6 @@ def test_a_muscle_that_has_no_force_leaves_its_joint_undriven():
     assert act(bench, 120, delta=bench.board.deltas[0]).goals == [(0, [READ_ONLY])]
 
 
-def test_the_current_has_the_sign_of_the_command_before():
-    bench = Bench()
-    bus = ScriptedBus(lambda now, goals: [(120, 33)])
-    action = MotorAction(bench.plan, bench.store, bench.board, bus, Guard([None]))
-    bench.board.position_raw, bench.board.status = [120], [OK]
-    signs = []
-    for now, delta in enumerate((30.0, -30.0, 0.0, 10.0)):
-        bench.board.deltas = [delta]
-        action.start(now)
-        signs.append(bench.board.drive_sign[0])
-        bus.run_until(10**9)
-        action.complete()
-    assert signs == [0, 1, -1, 0]
-    assert bench.board.current_raw == [33]
-
-
-def test_a_read_leaves_the_last_command_in_force():
-    bench = Bench()
-    bus = ScriptedBus(lambda now, goals: [(120, 33)])
-    action = MotorAction(bench.plan, bench.store, bench.board, bus, Guard([None]))
-    signs = []
-    for now, status in enumerate((OK, MISSED, OK)):
-        bench.board.position_raw, bench.board.status, bench.board.deltas = [120], [status], [30.0]
-        action.start(now)
-        signs.append(bench.board.drive_sign[0])
-    assert signs == [0, 1, 1]
-
-
 def test_mirrored_commands_count_as_set():
     bench = Bench()
     for name in ("position_command", "force_command"):

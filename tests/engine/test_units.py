@@ -151,7 +151,7 @@ def test_an_approach_leads_by_the_same_angle_on_every_servo():
             bench.board.stamp_ns[0] = k * 100_000_000
             action.start(k * 100_000_000)
         tick = bench.plan.motors[0].tick_deg
-        leads.append((bench.board.sent_raw[0] - start) * tick)
+        leads.append((bus.goals[-1][1][0] - start) * tick)
     assert leads[0] == pytest.approx(20 * 0.654)
     assert leads[1] == pytest.approx(leads[0], abs=0.088)
 
