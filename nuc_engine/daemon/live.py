@@ -26,8 +26,14 @@ LOOKAHEAD_NS = 80_000
 class LiveExecutive(Dispatcher):
     """Runs one model in real time, one task per `dispatch`.
 
-    While `running`, it does what the virtual one does. While not, servos are exchanged with and sensors converted, but
-    rules and muscles rest, and what the motors do stands in the controls alone.
+    While `running`, it does what the virtual one does, in the same order of tasks (`TASKS`). While not, servos are
+    exchanged with and sensors converted, but rules and muscles rest, and what the motors do stands in the controls
+    alone.
+
+    One exception to that order, since here tasks take time and state transition alone has a deadline: an exchange is
+    neither begun nor taken up from shortly before state transition is due until its muscles are computed, but waits
+    for one period at most. A reply that was taken up before is converted first, as in virtual time, so the rules and
+    muscles of one period have the same sensors, the newest that were taken.
     """
 
     def __init__(
@@ -57,10 +63,9 @@ class LiveExecutive(Dispatcher):
         )
         self._live_bus, self._ring_recorder, self._words = bus, recorder, block.words
         self._statistics = statistics = block.statistics
-        timed = [(entry, statistics[entry.name], Word.TASK_LAST + k) for k, entry in enumerate(self.entries)]
-        # The one task with a period goes before the replies that happen to come in the same instant: it is short, and
-        # they have no deadline. On virtual time, where nothing takes any, the order is the other way round.
-        self._timed = tuple(sorted(timed, key=lambda item: item[0] not in (self._script_entry, self._transition_entry)))
+        self._timed = tuple((e, statistics[e.name], Word.TASK_LAST + k) for k, e in enumerate(self.entries))
+        of_a_period = (self._script_entry, self._transition_entry, self._muscle_entry)
+        self._timed_of_a_period = tuple(item for item in self._timed if item[0] in of_a_period)
         self._heard = all_counts(bus)
         self._silence = silence
         self._releasing = self._held = self._late = False
@@ -88,15 +93,20 @@ class LiveExecutive(Dispatcher):
 
     def dispatch(self, now_ns: int) -> bool:
         """Run the most urgent task that is due; False when none is. Raises EngineFault and the port's PortError."""
-        periodic = self._transition_entry
         self._held = False
-        for entry, statistics, fresh in self._timed:
+        timed = self._timed
+        if self._conversion_entry.release_ns == NEVER:
+            period_due_ns = self._transition_entry.release_ns
+            patient = min(self._start_entry.release_ns, self._complete_entry.release_ns) >= self._state_release
+            if self._muscle_entry.release_ns != NEVER or (patient and period_due_ns <= now_ns):
+                timed = self._timed_of_a_period
+            elif patient and period_due_ns < now_ns + LOOKAHEAD_NS:
+                # A task is not interrupted: the rules would have to wait for the end of whatever is begun now.
+                self._held = True
+                return False
+        for entry, statistics, fresh in timed:
             release = entry.release_ns
             if release <= now_ns:
-                if now_ns < periodic.release_ns < now_ns + LOOKAHEAD_NS:
-                    # A task is not interrupted, so one that is due at once would have to wait for this one to end.
-                    self._held = True
-                    return False
                 entry.runs += 1
                 entry.run(now_ns)
                 done = self._clock.now_ns

@@ -20,16 +20,28 @@ START = 5 * S
 
 
 class PaperClock:
-    """Moves when somebody waits, to the deadline; `on_wait` may do what other processes would do meanwhile."""
+    """Moves when somebody waits, to the deadline; `on_wait` may do what other processes would do meanwhile.
+
+    With a `cost_ns` it also moves by so much whenever it is read, as if what was done in between had taken time.
+    """
 
     def __init__(self, start_ns: int = START) -> None:
-        self.now_ns = start_ns
+        self._now_ns = start_ns
         self.on_wait = lambda now: None
         self.cost_ns = 0
 
+    @property
+    def now_ns(self):
+        self._now_ns += self.cost_ns
+        return self._now_ns
+
+    @now_ns.setter
+    def now_ns(self, now_ns):
+        self._now_ns = now_ns
+
     def wait(self, deadline_ns, filenos):
-        self.now_ns = max(self.now_ns, deadline_ns)
-        self.on_wait(self.now_ns)
+        self._now_ns = max(self._now_ns, deadline_ns)
+        self.on_wait(self._now_ns)
         return ()
 
 
