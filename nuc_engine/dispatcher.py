@@ -280,12 +280,13 @@ class Dispatcher:
         self.transition.run(now_ns)
         self._recorder.states(now_ns, self.board)
         self._muscle_entry.release_ns = now_ns
-        self._next_period(entry, self._done_ns(now_ns, entry))
+        self._next_period(entry, now_ns, self._done_ns(now_ns, entry))
 
-    def _next_period(self, entry: Entry, done_ns: int) -> None:
+    def _next_period(self, entry: Entry, begun_ns: int, done_ns: int) -> None:
+        """Release the task at its next period that is neither before its end nor the instant it has just run at."""
         period = self._period_ns()
         entry.release_ns += period
-        late = done_ns - entry.release_ns
+        late = max(done_ns, begun_ns + 1) - entry.release_ns
         if late > 0:
             skipped = -(-late // period)
             entry.release_ns += skipped * period

@@ -177,6 +177,20 @@ def test_a_task_that_just_fits_does_not_overrun():
     assert len(trace.of("states")) == 5
 
 
+@pytest.mark.parametrize("late_ms", [0, 1, 24, 25, 26, 49, 50, 51, 75])
+def test_each_period_is_evaluated_once_or_skipped_and_counted(late_ms):
+    """Also where an evaluation is late by whole periods: the next is due at the instant it runs at."""
+    executive, _, trace = engine(costs={"script": (1 + late_ms) * MS})
+    executive.load([Changeset(24 * MS, (write(executive.plan, 103, 11.0),))])
+    executive.run_until(201 * MS)
+    entry = next(item for item in executive.entries if item.name == "state_transition")
+    times = [time for time, _ in trace.of("states")]
+    assert times[:2] == [0, (25 + late_ms) * MS]
+    assert all(before < after for before, after in pairwise(times))
+    assert (entry.overruns, entry.skipped) == (late_ms >= 25, late_ms // 25)
+    assert entry.release_ns == (entry.runs + entry.skipped) * 25 * MS
+
+
 def test_lower_tasks_wait_for_higher_ones():
     executive, _, trace = engine(costs={"motor_conversion": 2 * MS})
     executive.run_until(28 * MS)
