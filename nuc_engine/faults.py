@@ -51,6 +51,10 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             Effect.TORQUE_OFF, "the control process stood still; `nuc doctor` tells what the machine lacks; then arm"
         ),
         "core_dead": Fault(Effect.TORQUE_OFF, "the control process ended; the log says how; another one runs: arm it"),
+        "stood_still": Fault(
+            Effect.TORQUE_OFF,
+            "the whole computer was held up, or all of the daemon: nobody knows what the leg did meanwhile; then arm",
+        ),
         "guardian_lost": Fault(
             Effect.TORQUE_OFF, "nothing watched over the engine; another guardian is started by itself; then arm"
         ),

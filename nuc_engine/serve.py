@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -16,13 +18,14 @@ from drivers.factory import is_emulated, parse_line
 from nuc_engine.daemon import core, guardian
 from nuc_engine.daemon.block import Block
 from nuc_engine.daemon.emulated import become, emulator_words, line_url
-from nuc_engine.daemon.launch import Launch, ServeOptions
+from nuc_engine.daemon.launch import SLOW_STALL_LIMIT_MS, STALL_LIMIT_MS, Launch, ServeOptions
 from nuc_engine.daemon.notify import Notifier, handed_over
 from nuc_engine.daemon.ports import BusPort
 from nuc_engine.daemon.posts import Programs
 from nuc_engine.daemon.spawn import fork
 from nuc_engine.daemon.supervisor import Supervisor
 from nuc_engine.realtime import RealClock
+from nuc_engine.realtime.system import LinuxSystem
 
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -76,11 +79,15 @@ def serve(
             else:
                 ports.append(BusPort(name, url))
                 ports[-1].open()
+        _stay_in_memory()
+        options = _with_limits(options, show)
         launch = Launch(
             block=Block.create(),
             to_core=_event_descriptor(),
             to_service=_event_descriptor(),
             to_supervisor=_event_descriptor(),
+            # Made here, so that a child can hold it who is born when this process is dead already.
+            supervisor=os.pidfd_open(os.getpid()),
             buses=tuple(port.line for port in ports),
             options=options,
             to_journal=_is_journal(environment.get("JOURNAL_STREAM", "")),
@@ -97,12 +104,41 @@ def serve(
             emulators=emulators,
             show=show,
         )
-        if options.priority:
-            # Lowest of all that is urgent, and inherited: whoever has to be replaced is replaced at once, whatever
-            # else loads the machine. Where it is not permitted, guardian and core say so.
-            with suppress(OSError):
-                os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         return supervisor.run()
+
+
+def _stay_in_memory() -> None:
+    """Keep what the children will share with this process in memory, and out of their garbage collection.
+
+    A guardian or core that has to begin at once then finds its pages there, and takes its own rights within 2 ms. Where
+    it is not permitted, they say so.
+    """
+    gc.collect()
+    gc.freeze()
+    with suppress(OSError):
+        LinuxSystem().lock_memory(future=False)
+
+
+def _with_limits(options: ServeOptions, show: Callable[[str], None]) -> ServeOptions:
+    """Take real-time priority, and return the options with a stall limit that holds with what was granted."""
+    granted = False
+    if options.priority:
+        with suppress(OSError):
+            # As high as the guardian's, to see whether it may be; then the lowest of all that is urgent, and inherited:
+            # whoever has to be replaced is replaced at once, whatever else loads the machine.
+            for priority in (min(99, options.priority + guardian.ABOVE_CORE), 1):
+                os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+            granted = True
+    if options.stall_limit_ms is None:
+        limit_ms = STALL_LIMIT_MS if granted else SLOW_STALL_LIMIT_MS
+        options = replace(options, stall_limit_ms=limit_ms)
+    if not granted:
+        why = "not permitted: `nuc doctor` says how to grant it" if options.priority else "--priority 0"
+        show(
+            f"no real-time priority ({why}). Other programs can hold the engine up; a core that stands still is limp"
+            f" after {options.stall_limit_ms} ms instead of {STALL_LIMIT_MS} (--stall-limit)"
+        )
+    return options
 
 
 def check_bus(url: str, configuration: str) -> None:

@@ -22,12 +22,17 @@ from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import is_terminal, note, say
 from nuc_engine.cli.params import Command, Pair, configuration
 from nuc_engine.daemon.notify import Notifier, handed_over
+from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.loop import LATE_NS
 from nuc_engine.emulation.process import EmulatorProcess, Places, Sight
 from nuc_engine.realtime import RealtimePolicy, acquire
 
 _PRIORITY = 60
+
+ORPHAN_S = 8
+"""How long an emulated leg stays when the daemon that started it is dead: longer than whoever is left of that takes to
+take the torque off (`nuc_engine.daemon.release.LAST_NS`)."""
 
 
 @click.command(
@@ -174,8 +179,9 @@ def command(
         for missing in rights.missing:
             note(f"nuc emulate: without {missing}")
         with EmulatorProcess(leg, places, monotonic_ns, _wait, _show if live else None) as process:
-            for name in (signal.SIGTERM, signal.SIGINT):
+            for name in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM):
                 signal.signal(name, lambda *_: process.loop.stop())
+            signal.signal(END_SIGNAL, lambda *_: signal.alarm(ORPHAN_S))
             _announce(process.describe(), as_json=as_json)
             if notify:
                 _keep_telling(process)

@@ -143,9 +143,9 @@ _HIGHEST = 89
     "--stall-limit",
     metavar="MS",
     type=click.IntRange(12, 1_000),
-    default=20,
-    show_default=True,
-    help="How long the engine may stand still before the guardian takes the torque off.",
+    default=None,
+    help="How long the engine may stand still before the guardian takes the torque off: 20 if not given, 250 without"
+    " real-time priority.",
 )
 @option(
     "--silent-cycles",
@@ -186,7 +186,7 @@ def command(
     priority: int,
     cpu: int | None,
     spin: int,
-    stall_limit: int,
+    stall_limit: int | None,
     silent_cycles: int,
     control_timeout: float,
     keys: Path | None,

@@ -30,6 +30,7 @@ from nuc_engine.daemon.lookout import look_around
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.neighbours import Neighbours
 from nuc_engine.daemon.orders import obey
+from nuc_engine.daemon.release import LAST_NS
 from nuc_engine.daemon.ringrecorder import RingRecorder
 from nuc_engine.daemon.silence import Silence
 from nuc_engine.daemon.wire import FAULT_NAMES, Kind
@@ -42,6 +43,9 @@ WATCH_NS = 4_000_000
 
 EXIT_SHUTDOWN, EXIT_CRASH, EXIT_ORPHANED, EXIT_BUS_LOST = 0, 70, 71, 75
 """How the process ends: told to; an error of its own; guardian and main process are gone; a port is gone."""
+
+GAP_NS = 500_000_000
+"""For how long the core may have stood still with everything else, as with a machine that was paused, and drive on."""
 
 PARK_RATE_DEG_S = 20.0
 
@@ -105,6 +109,7 @@ class Engine:
         self.bout = self.words[Word.BOUT] = 0
         self._generation = self.words[Word.CORE_GENERATION]
         self._watch_ns = 0
+        self._alone_until_ns = NEVER
         self._forget_statistics()
         self.live = self._executive(running=False, keep_store=any(self.store.flags))
         self.mode = Mode.FAULT if self.words[Word.LATCHED] else Mode.CONFIGURED
@@ -126,8 +131,7 @@ class Engine:
         try:
             while not self.words[Word.SHUTDOWN] or self._still_under_torque():
                 self.turn()
-                if self.neighbours.alone and self.live.limp:
-                    self.words[Word.TORQUE] = 0
+                if self.neighbours.alone and self._done_alone():
                     return EXIT_ORPHANED
         except PortError as error:
             return self._lose_bus(error)
@@ -138,7 +142,10 @@ class Engine:
     def turn(self) -> None:
         """Do the most urgent thing, or wait until there is one."""
         now = self.clock.now_ns
-        self.words[Word.CORE_BEAT] = now
+        gap_ns, self.words[Word.CORE_BEAT] = now - self.words[Word.CORE_BEAT], now
+        if gap_ns > GAP_NS and self.words[Word.TORQUE] and self.mode is not Mode.FAULT:
+            self.fault("stood_still", f"the engine stood still for {gap_ns / 1e9:.1f} s with the torque on")
+            return
         # Tasks that leave no time for anything else must not keep a hand from stopping them.
         crowded = now - self._watch_ns > WATCH_NS
         try:
@@ -180,14 +187,19 @@ class Engine:
     def _await_the_bus(self) -> bool:
         """Touch no bus before the guardian holds this process by its pidfd, and has let go of the bus itself.
 
-        False when everything is to end before that.
+        False when everything is to end before that. Where guardian and main process are gone, the bus is this core's:
+        to take the torque off, and end.
         """
         words = self.words
         while words[Word.BUS_OWNER] != OWNER_CORE or words[Word.GUARDIAN_WATCHES] != self._generation:
-            words[Word.CORE_BEAT] = self.clock.now_ns
+            now = words[Word.CORE_BEAT] = self.clock.now_ns
+            if now >= self._watch_ns:
+                self.neighbours.look(on_time=self._on_time(now))
+            if self.neighbours.alone:
+                break
             if words[Word.SHUTDOWN]:
                 return False
-            self.clock.wait(self.clock.now_ns + 1_000_000, ())
+            self.clock.wait(now + 1_000_000, ())
         if words[Word.LATCHED] and self.mode is not Mode.FAULT:
             # By the guardian, after this process looked.
             self._enter(Mode.FAULT, "a fault is latched")
@@ -198,10 +210,22 @@ class Engine:
     def _still_under_torque(self) -> bool:
         return self.words[Word.TORQUE] != 0 or self.mode is Mode.RUNNING
 
-    def _look_around(self, now: int) -> None:
+    def _done_alone(self) -> bool:
+        """Whether all is done that a core without guardian and main process can do: the torque is off, or was tried."""
+        now = self.clock.now_ns
+        self._alone_until_ns = min(self._alone_until_ns, now + LAST_NS)
+        if self.live.limp:
+            self.words[Word.TORQUE] = 0
+        return self.live.limp or now >= self._alone_until_ns
+
+    def _on_time(self, now: int) -> bool:
+        """Whether this look at the others came in time; sets when the next is due."""
         on_time = now - self._watch_ns < 2 * WATCH_NS
         self._watch_ns = now + WATCH_NS
-        look_around(self, now, on_time=on_time)
+        return on_time
+
+    def _look_around(self, now: int) -> None:
+        look_around(self, now, on_time=self._on_time(now))
 
     # --- bouts ---
 

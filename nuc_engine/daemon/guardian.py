@@ -18,7 +18,7 @@ from typing import Protocol
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.lines import open_lines
-from nuc_engine.daemon.release import Clock, Line, Release
+from nuc_engine.daemon.release import LAST_NS, Clock, Line, Release
 from nuc_engine.daemon.watch import PERIOD_NS, Finding, Watch
 from nuc_engine.daemon.wire import FAULT_NAMES, Kind, pack
 from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
@@ -32,9 +32,6 @@ DEATH_NS = 10_000_000
 PATIENCE_NS = 2_000_000_000
 """How long the guardian alone keeps asking servos that do not answer. Then the bus goes to a core, which asks them in
 every cycle; they stay unconfirmed."""
-
-LAST_NS = 5_000_000_000
-"""The same when there is no main process any more, and so nobody to go to."""
 
 
 class Processes(Protocol):
@@ -245,10 +242,9 @@ def run(launch: Launch, ends: Sequence[int] = ()) -> int:
     """
     block, options = launch.block, launch.options
     words = block.words
-    supervisor = os.pidfd_open(words[Word.SUPERVISOR_PID])
     priority = min(99, options.priority + ABOVE_CORE) if options.priority else None
-    # The rest is asked for after the torque is off: locking memory takes its time.
-    acquire(RealtimePolicy(priority=priority, lock_memory=False, latency_us=None, freeze_collector=False)).close()
+    # All of it takes 2 ms: what is locked page by page is in memory already, as the main process's.
+    rights = acquire(RealtimePolicy(priority=priority, on_fault=True, latency_us=None))
     clock = RealClock()
 
     def tell(name: str, text: str) -> None:
@@ -263,13 +259,13 @@ def run(launch: Launch, ends: Sequence[int] = ()) -> int:
         clock,
         LinuxProcesses(),
         tell,
-        supervisor=supervisor,
+        supervisor=launch.supervisor,
         ends=ends,
         motors=[motor.name for motor in plan.motors],
     )
     if not guardian.be_born():
         return 1
-    for missing in acquire(RealtimePolicy(priority=priority, latency_us=None)).missing:
+    for missing in rights.missing:
         tell("privilege_missing", f"guardian: {missing}")
     while guardian.step():
         pass

@@ -21,7 +21,11 @@ BIRTH_NS = 10_000_000_000
 """How long a process may take until its heart first beats."""
 
 GUARDIAN_NS = 100_000_000
-"""How long the guardian may show no life before another one takes its place."""
+"""How long the guardian may show no life before another one takes its place, and twice the core's limit at least."""
+
+UNWATCHED_NS = 20_000_000
+"""How long, beyond the core's own limit, the guardian may show no life where it is needed: the core shows none either,
+or has died."""
 
 _STEADY = tuple(Word.TASK_LAST + TASKS.index(name) for name in ("motor_reply", "motor_conversion", "state_transition"))
 """Tasks that run again and again while a bout runs, whatever the model."""
@@ -47,6 +51,11 @@ class Heart:
         """Watch a new process; the word is 0 until its heart beats."""
         self._beat, self.still_ns = 0, 0
 
+    @property
+    def still(self) -> bool:
+        """Whether it had begun to beat, and did not beat since the last look."""
+        return self._beat != 0 and self.still_ns > 0
+
     def stopped(self, limit_ns: int) -> bool:
         """Say whether it stands still for longer than `limit_ns`, or never began."""
         return self.still_ns > (limit_ns if self._beat else BIRTH_NS)
@@ -61,16 +70,36 @@ class Hearts:
         self.guardian = Heart(words, Word.GUARDIAN_BEAT)
         self.service = Heart(words, Word.SERVICE_BEAT)
         self._tasks = tuple(Heart(words, word) for word in _STEADY)
+        self._unwatched_ns = 0  # how long the guardian has been needed and stood still, in looks that came in time
 
-    def look(self, passed_ns: int) -> None:
+    def look(self, passed_ns: int, *, on_time: bool = True) -> None:
         """Take note of every word."""
         running = self._words[Word.MODE] == Mode.RUNNING
         for heart in (self.core, self.guardian, self.service):
             heart.look(passed_ns)
+        self._unwatched_ns = self._unwatched_ns + passed_ns * on_time if self._unwatched else 0
         for task in self._tasks:
             task.look(passed_ns if running else 0)
             if not running:
                 task.still_ns = 0
+
+    @property
+    def _unwatched(self) -> bool:
+        """Whether the guardian stands still while the core does too, or one has died and not been dealt with."""
+        words = self._words
+        dead = words[Word.GUARDIAN_WATCHES] not in (0, words[Word.CORE_GENERATION])
+        return self.guardian.still and (self.core.still or dead)
+
+    def stalled(self) -> tuple[bool, bool, bool]:
+        """Say of core, guardian and service whether it shows no life for longer than it may.
+
+        Beside a guardian that lives the core is the guardian's to judge.
+        """
+        limit_ns = self._words[Word.STALL_LIMIT_MS] * 1_000_000
+        unwatched = self._unwatched and self._unwatched_ns >= limit_ns + UNWATCHED_NS
+        core = self.core.stopped(0 if unwatched else SERVICE_NS)
+        guardian = unwatched or self.guardian.stopped(max(GUARDIAN_NS, 2 * limit_ns))
+        return core, guardian, self.service.stopped(SERVICE_NS)
 
     def fresh(self, *, engine: bool, task_ns: int = 2 * FRESH_NS) -> bool:
         """Say whether all live; `engine`: there should be core and guardian.

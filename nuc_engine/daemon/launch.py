@@ -16,9 +16,16 @@ Logging = Literal["always", "command"]
 """Whether every bout is logged from its start, or only what `log` asks for."""
 
 
+STALL_LIMIT_MS, SLOW_STALL_LIMIT_MS = 20, 250
+"""How long the core may stand still, with real-time priority and without: there every process waits for its turn."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Everything `nuc serve` was told, checked. Empty `configuration`: a client chooses one."""
+    """Everything `nuc serve` was told, checked. Empty `configuration`: a client chooses one.
+
+    `stall_limit_ms` None: STALL_LIMIT_MS, or, where the machine grants no real-time priority, SLOW_STALL_LIMIT_MS.
+    """
 
     configuration: str = ""
     data: Path = Path("data")
@@ -38,7 +45,7 @@ class ServeOptions:
     priority: int = 50
     cpu: int | None = None
     spin_us: int = 0
-    stall_limit_ms: int = 20
+    stall_limit_ms: int | None = None
     silent_cycles: int = 2
     control_timeout_s: float = 60.0
     keys: Path | None = None
@@ -55,7 +62,7 @@ class BusLine:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The block, three eventfds, the open buses and the options.
+    """The block, three eventfds, a pidfd of the main process, the open buses and the options.
 
     `to_core`, `to_service` and `to_supervisor` are written to wake a process up; what to do stands in the block. With
     `to_journal` stderr is read by the system's journal.
@@ -65,6 +72,7 @@ class Launch:
     to_core: int
     to_service: int
     to_supervisor: int
+    supervisor: int
     buses: tuple[BusLine, ...]
     options: ServeOptions
     to_journal: bool = False

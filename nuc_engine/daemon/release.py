@@ -32,6 +32,9 @@ EAGER_ROUNDS = 10
 PAUSE_NS = 100_000_000
 """Pause between the rounds after those."""
 
+LAST_NS = 5_000_000_000
+"""How long servos that do not answer are asked when there is no main process any more, and so nobody to go to."""
+
 BEAT_NS = 4_000_000
 """How often the heart beats meanwhile."""
 

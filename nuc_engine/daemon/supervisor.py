@@ -19,8 +19,8 @@ from dataclasses import replace
 from functools import partial
 
 from nuc_engine.daemon.block import OWNER_GUARDIAN, Word
-from nuc_engine.daemon.hearts import GUARDIAN_NS, SERVICE_NS, Hearts
-from nuc_engine.daemon.launch import Launch
+from nuc_engine.daemon.hearts import Hearts
+from nuc_engine.daemon.launch import STALL_LIMIT_MS, Launch
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.notify import Notifier
 from nuc_engine.daemon.ports import BusPort
@@ -79,7 +79,7 @@ class Supervisor:
         self._stage = ""
         self._until_ns = 0
         self._words[Word.SUPERVISOR_PID] = os.getpid()
-        self._words[Word.STALL_LIMIT_MS] = launch.options.stall_limit_ms
+        self._words[Word.STALL_LIMIT_MS] = launch.options.stall_limit_ms or STALL_LIMIT_MS
         # Ports that are not open yet are found like ports that were lost.
         self._words[Word.BUS_LOST] = int(not all(port.is_open for port in ports))
 
@@ -95,7 +95,8 @@ class Supervisor:
         """Do everything that is due; False when all has ended."""
         now_ns = self._clock.now_ns
         self._words[Word.SUPERVISOR_BEAT] = now_ns
-        self._hearts.look(min(now_ns - self._ticked_ns, TICK_NS))
+        passed_ns = now_ns - self._ticked_ns
+        self._hearts.look(min(passed_ns, TICK_NS), on_time=passed_ns < 2 * TICK_NS)
         self._ticked_ns = now_ns
         self._listen(now_ns)
         self._bury(now_ns)
@@ -197,7 +198,8 @@ class Supervisor:
         words = self._words
         for post, program in self._emulators:
             if post.missing(now_ns):
-                post.fill(self._fork(post.name, program, urgent=False), now_ns)
+                child = self._fork(post.name, program, urgent=False, death_signal=END_SIGNAL)
+                post.fill(child, now_ns)
         if self._service.missing(now_ns):
             words[Word.SERVICE_BEAT] = 0
             self._hearts.service.begin()
@@ -237,13 +239,10 @@ class Supervisor:
         words[Word.CORE_PID] = child.pid
 
     def _end_stalled(self) -> None:
-        for post, heart, limit_ns in (
-            (self._guardian, self._hearts.guardian, GUARDIAN_NS),
-            (self._service, self._hearts.service, SERVICE_NS),
-            # A core that lives is the guardian's to judge.
-            (self._core, self._hearts.core, SERVICE_NS),
-        ):
-            if post.child is not None and not post.condemned and heart.stopped(limit_ns):
+        # The core first: the next guardian then finds it dead, and takes the torque off before all else.
+        posts = (self._core, self._guardian, self._service)
+        for post, stalled in zip(posts, self._hearts.stalled(), strict=True):
+            if post.child is not None and not post.condemned and stalled:
                 self._event("process_stalled", f"{post.name} shows no life; it is ended")
                 post.child.send(signal.SIGKILL)
                 post.condemned = True

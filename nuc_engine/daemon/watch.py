@@ -19,7 +19,7 @@ STALL_NS = 20_000_000
 """How long the core's heart may stand still where the block does not say (`Word.STALL_LIMIT_MS`)."""
 
 BEGIN_NS = 20_000_000
-"""How long the core has to begin to take the torque off when it is asked to."""
+"""How long the core has to begin to take the torque off when it is asked to; more where it may stand still longer."""
 
 FINISH_NS = 60_000_000
 """How long after the request every servo should have confirmed."""
@@ -78,10 +78,14 @@ class Watch:
             return Finding("supervisor_lost", f"the main process {how}")
         if self.generation and self._words[Word.BUS_LOST]:
             return Finding("bus_lost", "the port of a bus is gone")
-        limit_ns = self._words[Word.STALL_LIMIT_MS] * 1_000_000 or STALL_NS
-        if self.generation and self._still * PERIOD_NS >= limit_ns:
-            return Finding("core_stalled", f"the heart of core {self.generation} stood still for {limit_ns / 1e6:g} ms")
+        if self.generation and self._still * PERIOD_NS >= self._limit_ns:
+            limit = f"{self._limit_ns / 1e6:g} ms"
+            return Finding("core_stalled", f"the heart of core {self.generation} stood still for {limit}")
         return self._judge_request()
+
+    @property
+    def _limit_ns(self) -> int:
+        return self._words[Word.STALL_LIMIT_MS] * 1_000_000 or STALL_NS
 
     def _ended_well(self) -> bool:
         """Whether everything is being shut down, and the core ended with nothing under torque."""
@@ -108,8 +112,9 @@ class Watch:
         if not self._request:
             return None
         waited_ns = self._asked * PERIOD_NS
-        if waited_ns >= BEGIN_NS and self._words[Word.OFF_BEGUN] != self._request:
+        more_ns = self._limit_ns - STALL_NS
+        if waited_ns >= BEGIN_NS + more_ns and self._words[Word.OFF_BEGUN] != self._request:
             return Finding("off_requested", "torque off was asked for and the core did not begin")
-        if waited_ns >= FINISH_NS:
+        if waited_ns >= FINISH_NS + more_ns:
             return Finding("off_requested", "torque off was asked for and is not confirmed yet")
         return None

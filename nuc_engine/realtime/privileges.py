@@ -24,7 +24,8 @@ _LOCK_ALL = f"add `LimitMEMLOCK=infinity` to the unit, or `@nuc - memlock unlimi
 class RealtimePolicy:
     """What to ask for.
 
-    `priority` of SCHED_FIFO, 1 to 99, or None for normal scheduling; `cpu` to run on alone, or None; `latency_us`
+    `priority` of SCHED_FIFO, 1 to 99, or None for normal scheduling; `cpu` to run on alone, or None; `on_fault`: to
+    lock memory page by page as it is used, which takes no time (for a child of a process that is locked); `latency_us`
     that the CPU may take to leave an idle state, or None to leave idle states alone; `timer_slack_ns` matters under
     normal scheduling only.
     """
@@ -32,6 +33,7 @@ class RealtimePolicy:
     priority: int | None = 50
     cpu: int | None = None
     lock_memory: bool = True
+    on_fault: bool = False
     latency_us: int | None = 0
     timer_slack_ns: int = 1
     freeze_collector: bool = True
@@ -94,7 +96,7 @@ def acquire(policy: RealtimePolicy, system: System | None = None) -> RealtimeRep
     if policy.freeze_collector:
         steps.append(_collector(asked))
     if policy.lock_memory:
-        steps += _memory(asked)
+        steps += _memory(asked, on_fault=policy.on_fault)
     if policy.cpu is not None:
         steps.append(_cpu(asked, policy.cpu))
     steps.append(_slack(asked, policy.timer_slack_ns))
@@ -120,10 +122,10 @@ def _collector(system: System) -> Step:
     return Step("collector", True, "garbage collector frozen: no pauses, reference counting alone frees memory")
 
 
-def _memory(system: System) -> list[Step]:
+def _memory(system: System, *, on_fault: bool) -> list[Step]:
     limit = None if system.has_capability(CAP_IPC_LOCK) else system.memory_limit()
     # Under a limit, locking later mappings too would make them fail one day, and with them the engine.
-    error = _attempt(lambda: system.lock_memory(future=limit is None))
+    error = _attempt(lambda: system.lock_memory(future=limit is None, on_fault=on_fault))
     steps: list[Step] = []
     if error is not None:
         found = "no limit" if limit is None else f"RLIMIT_MEMLOCK is {limit} bytes"

@@ -13,7 +13,7 @@ from typing import Protocol
 CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23
 """Numbers of two capabilities (linux/capability.h)."""
 
-_MCL_CURRENT, _MCL_FUTURE = 1, 2
+_MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 _PR_SET_TIMERSLACK = 29
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4
 _DMA_LATENCY = "/dev/cpu_dma_latency"
@@ -30,8 +30,8 @@ class System(Protocol):
         """Return the CPUs this process may use."""
         ...
 
-    def lock_memory(self, *, future: bool) -> None:
-        """Keep what is mapped now in memory, and with `future` what is mapped later."""
+    def lock_memory(self, *, future: bool, on_fault: bool = False) -> None:
+        """Keep what is mapped now in memory, and with `future` what is mapped later; `on_fault`: once it is used."""
         ...
 
     def keep_heap(self) -> bool:
@@ -78,9 +78,9 @@ class LinuxSystem:
         """Return the CPUs this process may use."""
         return tuple(sorted(os.sched_getaffinity(0)))
 
-    def lock_memory(self, *, future: bool) -> None:
-        """Keep what is mapped now in memory, and with `future` what is mapped later."""
-        _check(_libc().mlockall(_MCL_CURRENT | (_MCL_FUTURE if future else 0)))
+    def lock_memory(self, *, future: bool, on_fault: bool = False) -> None:
+        """Keep what is mapped now in memory, and with `future` what is mapped later; `on_fault`: once it is used."""
+        _check(_libc().mlockall(_MCL_CURRENT | (_MCL_FUTURE if future else 0) | (_MCL_ONFAULT if on_fault else 0)))
 
     def keep_heap(self) -> bool:
         """Tell the allocator never to give memory back; False where it can not be told (musl)."""

@@ -89,7 +89,7 @@ class Bench:
         self.clock, self.children, self.said, self.notes = Clock(), [], [], []
         self.block = Block.create()
         self.words = self.block.words
-        descriptors = [os.eventfd(0, os.EFD_NONBLOCK) for _ in range(3)]
+        descriptors = [os.eventfd(0, os.EFD_NONBLOCK) for _ in range(4)]
         reading, self.signals = os.pipe2(os.O_NONBLOCK)
         self.open = [*descriptors, reading, self.signals]
         self.ports = ports if ports is not None else [Port()]

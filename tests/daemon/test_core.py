@@ -12,11 +12,12 @@ from drivers.errors import PortError
 from drivers.factory import open_bus
 from drivers.group import BusGroup
 from nuc_engine.bout import open_leg
-from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.block import OWNER_GUARDIAN, Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_CRASH, EXIT_ORPHANED, EXIT_SHUTDOWN
 from nuc_engine.daemon.lines import assign_motors, servos_of
 from nuc_engine.daemon.live import LOOKAHEAD_NS
 from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.release import LAST_NS
 from nuc_engine.daemon.wire import FAULT_NAMES, Command, Kind
 from nuc_engine.executive import Executive
 from nuc_engine.locations import find_configuration
@@ -376,6 +377,39 @@ def test_a_core_that_is_left_alone_goes_limp_and_ends():
     bench.guardian_beats = False
     assert bench.core.work() == EXIT_ORPHANED
     assert not bench.words[Word.TORQUE]
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_core_that_is_born_alone_takes_the_torque_off_and_ends(answers):
+    """Its guardian and the main process died before they let it have the bus; a servo may never confirm."""
+    bench = Bench()
+    bench.words[Word.BUS_OWNER], bench.words[Word.TORQUE] = OWNER_GUARDIAN, 1
+    bench.guardian_beats = False
+    bench.core.neighbours._orphaned = lambda: True
+    if not answers:
+        bench.unplug(1)
+    begun = bench.clock.now_ns
+    assert bench.core.run() == EXIT_ORPHANED
+    assert [goals for _, goals, _ in bench.bus.sent[:2]] == [[LIMP] * 4] * 2
+    assert not driven(bench.bus.sent)
+    assert bench.words[Word.TORQUE] == (0 if answers else 1)
+    assert bench.clock.now_ns - begun <= (200 * MS if answers else LAST_NS + 200 * MS)
+
+
+@pytest.mark.parametrize(("gap_ms", "latched"), [(400, False), (501, True)])
+def test_an_engine_that_stood_still_with_everything_else_does_not_drive_on_after_half_a_second(gap_ms, latched):
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.1)
+    bench.clock.now_ns += gap_ms * MS
+    bench._meanwhile(bench.clock.now_ns)
+    bench.bus.sent.clear()
+    bench.core.turn()
+    bench.run(0.1)
+    assert bench.mode is (Mode.FAULT if latched else Mode.RUNNING)
+    assert bool(driven(bench.bus.sent)) is not latched
+    if latched:
+        assert FAULT_NAMES[bench.words[Word.LATCH_REASON]] == "stood_still"
 
 
 def test_a_pose_is_reached_slowly_before_anything_runs():

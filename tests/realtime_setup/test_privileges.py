@@ -40,8 +40,8 @@ class FakeSystem:
     def cpus(self) -> tuple[int, ...]:
         return (0, 1)
 
-    def lock_memory(self, *, future: bool) -> None:
-        self._do("memory", future)
+    def lock_memory(self, *, future: bool, on_fault: bool = False) -> None:
+        self._do("memory", future, on_fault)
 
     def keep_heap(self) -> bool:
         return self.glibc
@@ -91,7 +91,7 @@ def test_everything_granted_and_priority_raised_last() -> None:
     assert [entry[0] for entry in system.asked] == ["collector", "memory", "cpu", "slack", "latency", "fifo"]
     assert ("fifo", 40) in system.asked
     assert ("cpu", 1) in system.asked
-    assert ("memory", True) in system.asked
+    assert ("memory", True, False) in system.asked
     report.close()
 
 
@@ -146,7 +146,7 @@ def test_a_priority_refused_although_the_limit_allows_it_blames_the_sandbox(syst
 def test_under_a_memory_limit_later_mappings_are_not_locked_and_that_is_said() -> None:
     system = FakeSystem(rtprio=60, memlock=8388608)
     report = acquire(RealtimePolicy(), system)
-    assert ("memory", False) in system.asked
+    assert ("memory", False, False) in system.asked
     assert "RLIMIT_MEMLOCK is 8388608 bytes" in missing(report, "memory")
     assert "LimitMEMLOCK=infinity" in missing(report, "memory")
 
@@ -154,7 +154,7 @@ def test_under_a_memory_limit_later_mappings_are_not_locked_and_that_is_said() -
 @pytest.mark.parametrize("system", [FakeSystem(memlock=None), FakeSystem(memlock=0, capabilities=(CAP_IPC_LOCK,))])
 def test_without_a_memory_limit_everything_is_locked(system: FakeSystem) -> None:
     report = acquire(RealtimePolicy(), system)
-    assert ("memory", True) in system.asked
+    assert ("memory", True, False) in system.asked
     assert any(step.name == "memory" and step.granted for step in report.steps)
 
 

@@ -71,7 +71,7 @@ class Bench:
         }
         fds = [os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC) for _ in range(3)]
         self.fds = fds
-        self.launch = Launch(self.block, *fds, (BusLine("", "aimotor:///dev/null", -1),), ServeOptions(**given))
+        self.launch = Launch(self.block, *fds, -1, (BusLine("", "aimotor:///dev/null", -1),), ServeOptions(**given))
         self.folders = Folders(tmp_path / "data", tmp_path / "configs", tmp_path / "scripts")
         self.core = FakeCore(self.block, self.now_ns)
         self.sockets: list[Any] = []

@@ -299,7 +299,7 @@ def test_events_and_edits_outside_bouts_are_told_to_the_journal_alone(bench: Ben
 
 def logger(tmp_path: Path, bench: Bench, **options: Any) -> Logger:
     given = ServeOptions(data=tmp_path, **options)
-    launch = Launch(bench.block, -1, -1, -1, (BusLine("", "loopback:", -1),), given)
+    launch = Launch(bench.block, -1, -1, -1, -1, (BusLine("", "loopback:", -1),), given)
     return Logger(
         launch, wall=lambda: WALL, now_ns=lambda: bench.now, request_dump=lambda: None, stream=bench.told, sync=False
     )
