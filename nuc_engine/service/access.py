@@ -19,6 +19,10 @@ from nuc_engine.service.errors import ServiceError
 DOMAIN = "nuc"
 """ZAP domain of the sockets that ask for keys."""
 
+LOCAL_DOMAIN = "nuc-local"
+"""ZAP domain of the sockets that do not. A socket with a domain speaks to nobody who does not greet as ZMTP 3 does, and
+so not to whoever posts a form to it: without a domain ZeroMQ takes a web page's request for frames of ZMTP 1.0."""
+
 _TCP = re.compile(r"tcp://(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_.*-]+):([0-9]{1,5}|\*)")
 _UDP = re.compile(r"(?:udp://)?(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_.-]+):([0-9]{1,5})")
 _KEY_BYTES = 32
@@ -113,6 +117,8 @@ class Access:
     def answer(self, request: list[bytes]) -> list[bytes]:
         """Answer ZeroMQ's question whether a key may come in (ZAP 1.0, RFC 27)."""
         version, number = b"1.0", request[1] if len(request) > 1 else b""
+        if len(request) == 6 and (request[0], request[2], request[5]) == (b"1.0", LOCAL_DOMAIN.encode(), b"NULL"):
+            return [version, number, b"200", b"OK", b"", b""]
         client = self._client_of(request)
         if client is None:
             self.denied += 1

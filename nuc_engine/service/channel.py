@@ -15,7 +15,7 @@ from typing import Any
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
-from nuc_engine.service.access import DOMAIN, Access, Address, read_address
+from nuc_engine.service.access import DOMAIN, LOCAL_DOMAIN, Access, Address, read_address
 from nuc_engine.service.errors import ServiceError
 
 MAX_PAYLOAD = 4 << 20
@@ -200,6 +200,7 @@ class Sockets:
         return socket
 
     def _bind(self, socket: Any, address: Address) -> None:
+        socket.zap_domain = LOCAL_DOMAIN.encode()
         if not address.local:
             pair = self._access.pair
             if pair is None:

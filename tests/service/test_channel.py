@@ -13,7 +13,8 @@ import zmq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.service.channel import MAX_PAYLOAD
+from nuc_engine.service.access import Access
+from nuc_engine.service.channel import MAX_PAYLOAD, Sockets
 from nuc_engine.service.clients import BURST
 from nuc_engine.service.errors import Refused, ServiceError
 from nuc_engine.service.methods import MAX_ID, METHODS, read_request
@@ -186,6 +187,8 @@ def test_a_client_that_takes_no_answers_does_not_hold_up_the_service(tmp_path):
         b.sockets.append(stalled)
         stalled.connect(b.launch.options.commands[0])
         payload = msgpack.packb({"id": 1, "method": "documents"})
+        stalled.send(payload)
+        b.until(lambda: b.heard)
         for k in range(1500):
             stalled.send(payload)
             if k % 50 == 0:
@@ -269,3 +272,41 @@ def test_a_fault_of_the_service_itself_is_told_and_the_loop_goes_on(b, monkeypat
     assert talk.silent()
     monkeypatch.undo()
     assert "ZeroDivisionError" in str([e for e in talk.ask("events") if e["name"] == "service_error"])
+
+
+@pytest.mark.parametrize("where", ["commands", "telemetry"])
+def test_a_web_page_reaches_nobody(tmp_path, where):
+    """A page may post what it likes to loopback. Its request must be taken for no message, however it is aligned."""
+    sockets = Sockets(["tcp://127.0.0.1:*"], "tcp://127.0.0.1:*", Access(None))
+    port = int(sockets.urls[0 if where == "commands" else 1].rpartition(":")[2])
+    wish = msgpack.packb({"id": 1, "method": "take_control", "params": {"force": True}})
+    # As ZMTP 1.0 writes a message: length with flags, flags, payload; the same as an empty frame and then the payload.
+    body = b"\x01\x00" + bytes([len(wish) + 1, 0]) + wish
+    try:
+        for filler in range(256):
+            head = b"POST /" + b"a" * filler + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n"
+            with socket.create_connection(("127.0.0.1", port), 30) as page:
+                page.sendall(head + body * 8)
+                page.settimeout(0.0)
+                heard = []
+                for _ in range(3000):
+                    ready = sockets.poll(1)
+                    heard += [message.payload for message in sockets.messages(ready)]
+                    sockets.step(ready)
+                    if heard or _closed(page):
+                        break
+                else:
+                    raise AssertionError(f"the page is still connected, {filler} letters in its path")
+                assert heard == []
+        assert not sockets.listened("anything")
+    finally:
+        sockets.close()
+
+
+def _closed(page: socket.socket) -> bool:
+    try:
+        return page.recv(4096) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
