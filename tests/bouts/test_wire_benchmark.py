@@ -78,10 +78,13 @@ def test_nor_do_rounds_of_the_bare_loop_that_were_not_answered():
     try:
         run_bare(slave, [(b"ask", 0)], 3, tally, clock, patience_s=0.0)
         run_bare(slave, [(b"ask", 2)], 2, tally, clock, patience_s=0.0)
+        # What came too late is none of the next ones' answer.
+        os.write(master, b"ok")
+        run_bare(slave, [(b"ask", 2)], 1, tally, clock, patience_s=0.0)
     finally:
         os.close(slave)
         os.close(master)
-    assert (tally.whole, tally.broken) == (3, 2)
+    assert (tally.whole, tally.broken) == (3, 3)
 
 
 def test_a_row_holds_the_bus_against_the_bare_loop_and_against_the_wire():
@@ -94,7 +97,11 @@ def test_a_row_holds_the_bus_against_the_bare_loop_and_against_the_wire():
     assert row.kept
     row.bus.whole = int(208 * share_wanted(57_600))
     assert not row.kept
-    row.bus.whole, row.why_not = 208, "not all servos answer"
+    # A bare loop that waited in vain makes every bus look fast.
+    row.bus.whole, row.bare.broken = 208, 1
+    assert not row.kept
+    assert "not judged" in row.cells()[-1]
+    row.bare.broken, row.why_not = 0, "not all servos answer"
     assert not row.kept
     assert "not all servos answer" in str(row.cells())
 
