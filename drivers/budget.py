@@ -60,8 +60,7 @@ class Form:
     """One way a family's servos can be exchanged with.
 
     `option` is the option of the bus's URL that asks for it, empty for the usual form. `drive` is the cost of a cycle
-    with goals, `read` of one that only asks. `held_as` is the form it becomes where an adapter holds replies back, so
-    that nobody can tell when they came; empty where that does not matter.
+    with goals, `read` of one that only asks.
     """
 
     family: str
@@ -70,7 +69,6 @@ class Form:
     drive: Cost
     read: Cost
     option: str = ""
-    held_as: str = ""
 
 
 def one_by_one(drive: int, read: int, answer: int, exchanges: int = 1) -> tuple[Cost, Cost]:
@@ -88,14 +86,6 @@ def grouped(drive: Count, read: Count, turns: Count, reply: Count) -> tuple[Cost
 
 FORMS: Final = (
     Form("aimotor", "send", "position send, its reply is the measurement", *one_by_one(6, 6, 2)),
-    Form(
-        "aimotor",
-        "pipeline",
-        "position sends, each while the reply to the last comes in",
-        *grouped(Count(2, 4), Count(2, 4), Count(1, 0), Count(0, 2)),
-        option="pipeline",
-        held_as="send",
-    ),
     Form(
         "aimotor",
         "sync",
@@ -227,10 +217,7 @@ def predict(
     """
     if servos < 1 or baud < 1:
         raise BusUrlError(f"{servos} servos at {baud} bit/s: expected at least one servo, and a rate")
-    way = form
-    if form.held_as and adapter is not None and adapter.timer_ns:
-        way = next(other for other in forms_of(form.family) if other.name == form.held_as)
-    cost = way.read if reading else way.drive
+    cost = form.read if reading else form.drive
     count = cost.bytes.of(servos)
     on_wire_ns, turn_ns = wire_ns(count, baud), cost.turns.of(servos) * turnaround_ns
     host_ns = 0 if adapter is None else _held_ns(adapter, cost, servos, baud, turn_ns)

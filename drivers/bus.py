@@ -22,7 +22,6 @@ COUNTS: Final[Mapping[str, str]] = MappingProxyType(
         "restarts": "servos found without the torque they had, or without the gain, bound or watchdog they were told",
         "trips": "servos found stopped by their bus watchdog",
         "bad_checksums": "replies thrown away for their checksum",
-        "fallbacks": "pipelined cycles that were given up and ended one exchange at a time",
         "echo_errors": "messages whose echo never came as they were sent",
         "unsent_bytes": "bytes of requests that the line did not take",
     }

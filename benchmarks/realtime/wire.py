@@ -1,8 +1,9 @@
 """Wire efficiency of every family's bus: cycles per second on a pseudo-terminal, beside a bare loop on the same one.
 
-The bare loop writes the very bytes the bus writes and waits for as many as the bus gets, knowing nothing of them. Both
-run in one process, in alternating windows, against the same emulated servos (an emulator without physics, at a
-turnaround of 100 us). What a cycle costs in bytes is in `drivers.budget`.
+The bus is waited for as the daemon waits by default: its clock, its options. The bare loop writes the very bytes the
+bus writes and waits for as many as the bus gets, knowing nothing of them. Both run in one process, in alternating
+windows, against the same emulated servos (an emulator without physics, at a turnaround of 100 us). What a cycle costs
+in bytes is in `drivers.budget`. What the engine does between cycles is not in it: see `benchmarks.realtime.exchange`.
 
 Servos with registers are watched: now and then a cycle has an exchange more. All windows of the bus together hold whole
 turns of that watch, and rates are those of all windows together.
@@ -15,13 +16,12 @@ import os
 import select
 import sys
 import tempfile
-import termios
-import time  # noqa: TID251  benchmarks are about real time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.realtime.children import Broken, Child, python, until
+from benchmarks.realtime.others import Others
 from benchmarks.realtime.report import table, verdict
 from drivers.budget import FORMS, Form, predict
 from drivers.bus import READ_ONLY, Bus
@@ -30,40 +30,32 @@ from drivers.factory import bus_on_port, find_family, parse_line
 from drivers.framed.cycle import WATCH_CYCLES
 from drivers.serialport import open_port
 from drivers.servo import ReplyStatus, ServoAddress
-from nuc_engine.realtime import RealtimePolicy, acquire
+from nuc_engine.daemon.engine import LiveClock
+from nuc_engine.daemon.launch import ServeOptions
+from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
+from nuc_engine.realtime.clock import allowed_share
 
 COUNTS = (4, 18)
 TURNAROUND_US = 100
-SPIN_NS = 60_000
-"""The bus is not waited for in the kernel when its next deed is as near as this."""
+LEAST_HZ = 5.0
+"""Where the wire allows less a leg can not be driven, and a turn of the watch takes minutes: not measured."""
 
-PIPELINED_SHARE, PIPELINED_BAUD = 0.85, 57_600
 _SETTLED = 200
-_PATIENCE_S = 5.0
+_PATIENCE_S, _SILENCE_S = 0.5, 0.1
+"""How long the bare loop waits for more, and how long a line must have been silent: what comes together takes less."""
+
 _STUFFING = 8
 _LEAST_CYCLES = 16
 _WATCH_TURN = 2 * WATCH_CYCLES
 """After so many cycles the watch over servos with registers has cost the same again."""
 
+Trace = Sequence[tuple[bytes, int]]
+"""What a cycle is on the wire: each request, and how many bytes come back before the next one."""
+
 
 def limit_hz(form: Form, baud: int, count: int) -> float:
     """Return cycles per second of a wire that is idle for nothing but the servos' turnaround."""
-    if _pipelined(form):
-        return baud / (40 * count + 20)
     return predict(form, count, baud, turnaround_ns=TURNAROUND_US * 1000).rate_hz
-
-
-def _pipelined(form: Form) -> bool:
-    return form.option == "pipeline"
-
-
-def _passing(form: Form) -> Form:
-    """Return the form whose bytes are those that pass: of a pipelined cycle all do, though some at the same time."""
-    return next(other for other in FORMS if (other.family, other.name) == (form.family, form.held_as or form.name))
-
-
-def _option(form: Form) -> str:
-    return f"{form.option}=1" if form.option else ""
 
 
 def share_wanted(baud: int) -> float:
@@ -104,176 +96,225 @@ class _Recording:
 
 @dataclass(slots=True)
 class Tally:
-    """Cycles that were done, and the time they took."""
+    """Cycles in which every servo answered, those in which not, and the time of all of them."""
 
-    cycles: int = 0
+    whole: int = 0
+    broken: int = 0
     lasted_ns: int = 0
+
+    def take(self, cycle: Callable[[], bool], count: int, clock: LiveClock) -> None:
+        """Do so many cycles, each of which says whether it was whole."""
+        begun = clock.now_ns
+        whole = sum(cycle() for _ in range(count))
+        self.lasted_ns += clock.now_ns - begun
+        self.whole += whole
+        self.broken += count - whole
 
     @property
     def rate_hz(self) -> float:
-        """Cycles per second."""
-        return self.cycles * 1e9 / self.lasted_ns
+        """Whole cycles per second."""
+        return self.whole * 1e9 / self.lasted_ns
 
 
 @dataclass(slots=True)
-class Rates:
-    """What was done in all windows together, and how many exchanges of the bus were not good."""
+class Row:
+    """What was done in all windows together, and how many CPUs were busy with something else meanwhile."""
 
+    form: Form
+    baud: int
+    count: int
     bus: Tally = field(default_factory=Tally)
     bare: Tally = field(default_factory=Tally)
-    bad: int = 0
+    others: float = 0.0
+    why_not: str = ""
+    """Why it could not be measured."""
+
+    @property
+    def of_bare(self) -> float:
+        """The bus's share of the bare loop's rate."""
+        return self.bus.rate_hz / self.bare.rate_hz
+
+    @property
+    def of_wire(self) -> float:
+        """The bus's share of what the wire allows."""
+        return self.bus.rate_hz / limit_hz(self.form, self.baud, self.count)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the promise is; beside a bare loop that broke off it can not be seen."""
+        return not self.why_not and not self.bare.broken and self.of_bare >= share_wanted(self.baud)
+
+    def cells(self) -> list[object]:
+        """Return its cells in the table."""
+        begin = [_title(self.form), self.count, f"{self.baud:,}", f"{limit_hz(self.form, self.baud, self.count):.0f}"]
+        if self.why_not:
+            return [*begin, "", "", "", "", "", f"{self.others:.1f}", f"**not exchanged so here**: {self.why_not}"]
+        rates = [f"{self.bare.rate_hz:.0f}", f"{self.bus.rate_hz:.0f}", f"{self.of_bare:.1%}", f"{self.of_wire:.1%}"]
+        broken = f"{self.bus.broken} / {self.bare.broken}"
+        found = "**not judged**, the bare loop broke off" if self.bare.broken else verdict(self.kept)
+        promise = f"{share_wanted(self.baud):.0%} of bare: {found}"
+        return [*begin, *rates, broken, f"{self.others:.1f}", promise]
 
 
-def wire(windows: int, seconds: float, only: Sequence[str] = ()) -> list[str]:
+def wire(windows: int, seconds: float) -> list[str]:
     """Measure and return the section of the report."""
-    rows: list[list[object]] = []
+    rows: list[Row] = []
     for form in FORMS:
-        if only and form.family not in only:
-            continue
         for count in COUNTS:
             for baud in sorted(find_family(form.family).bauds):
-                rows.append(_measured(form, baud, count, windows, seconds))
-                sys.stderr.write(" ".join(str(cell) for cell in rows[-1]) + "\n")
-    head = ["exchange", "N", "baud", "wire limit Hz", "bare loop Hz", "bus Hz", "of bare", "of wire", "bad", "promise"]
+                if limit_hz(form, baud, count) >= LEAST_HZ:
+                    rows.append(_measured(Row(form, baud, count), windows, seconds))
+                    sys.stderr.write(" ".join(str(cell) for cell in rows[-1].cells()) + "\n")
+    head = [
+        *("exchange", "N", "baud", "wire limit Hz", "bare loop Hz", "bus Hz", "of bare", "of wire"),
+        *("broken: bus / bare", "others", "promise"),
+    ]
+    spin_us = ServeOptions().spin_us
+    waits = f"polls for the last {spin_us} us" if spin_us else "sleeps until bytes come"
     return [
         f"## Wire efficiency: {windows} alternating windows of {seconds:g} s or more",
         "",
-        "Cycles with all N servos per second, over all windows. Those of the bus hold whole turns of its watch over "
-        f"servos with registers ({_WATCH_TURN} cycles or a multiple). Wire limit: the bytes of a cycle, and a "
-        f"turnaround of {TURNAROUND_US} us per reply (pipelined: baud / (40 N + 20), in which turnarounds are hidden). "
-        "The bare loop writes the same bytes and waits for as many; same process, same emulator, same priority.",
+        "Cycles per second in which all N servos answered, over all windows; the others are *broken*, and their time "
+        f"counts. The bus is waited for by the daemon's clock with its default options: it {waits}; what the engine "
+        "does between cycles is in the section on exchanges. The windows of the bus hold whole turns of its watch over "
+        f"servos with registers ({_WATCH_TURN} cycles or a multiple). The bare loop writes the same bytes and waits "
+        "for as many; same process, same emulator, same priority. Wire limit: the bytes of a cycle at the rate, and "
+        f"a turnaround of {TURNAROUND_US} us per reply; where it is below {LEAST_HZ:g} Hz nothing was measured.",
         "",
-        *table(head, rows),
+        f"*Others* is how many of the {os.cpu_count()} CPUs were busy with something else meanwhile; {_machine(rows)}.",
+        "",
+        *table(["exchange", "rows", "of bare", "of wire", "promises not reached, or not judged"], _by_form(rows)),
+        *table(head, [row.cells() for row in rows]),
     ]
 
 
-def _measured(form: Form, baud: int, count: int, windows: int, seconds: float) -> list[object]:
+def _machine(rows: Sequence[Row]) -> str:
+    others = sorted(row.others for row in rows)
+    return f"{others[0]:.1f} to {others[-1]:.1f}, in the middle {others[len(others) // 2]:.1f}"
+
+
+def _by_form(rows: Sequence[Row]) -> list[list[object]]:
+    """Return least and most of the shares of each form, and how many of its promises were not kept."""
+    lines: list[list[object]] = []
+    for form in FORMS:
+        its = [row for row in rows if row.form == form]
+        done = [row for row in its if not row.why_not]
+        shares = [[row.of_bare for row in done], [row.of_wire for row in done]]
+        spans = [f"{min(share):.1%} to {max(share):.1%}" if share else "" for share in shares]
+        lines.append([_title(form), len(its), *spans, sum(not row.kept for row in its)])
+    return lines
+
+
+def _title(form: Form) -> str:
+    return f"{form.family}: {form.title}"
+
+
+def _option(form: Form) -> str:
+    return f"{form.option}=1" if form.option else ""
+
+
+def _measured(row: Row, windows: int, seconds: float) -> Row:
     try:
-        return _row(form, baud, count, _measure(form, baud, count, windows, seconds))
+        _measure(row, windows, seconds)
     except (Broken, BusError) as error:
-        cells = [f"{form.family}: {form.title}", count, f"{baud:,}", f"{limit_hz(form, baud, count):.0f}"]
-        return [*cells, "", "", "", "", "", f"**not exchanged so here**: {str(error).partition(':')[0]}"]
+        row.why_not = str(error).partition(":")[0]
+    return row
 
 
-def _measure(form: Form, baud: int, count: int, windows: int, seconds: float) -> Rates:
+def _measure(row: Row, windows: int, seconds: float) -> None:
+    form, baud, daemon = row.form, row.baud, ServeOptions()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pty = folder / "servos"
         options = "&".join(part for part in (f"baud={baud}", f"turnaround_us={TURNAROUND_US}", _option(form)) if part)
-        words = python("benchmarks.realtime.servos", pty, f"emulated:{form.family}?{options}", str(count))
+        words = python("benchmarks.realtime.servos", pty, f"emulated:{form.family}?{options}", str(row.count))
         with Child(words, folder / "servos.out") as child:
             until(pty.exists, "servos", 20, child)
             options = "&".join(part for part in (f"baud={baud}", _option(form)) if part)
             spec = parse_line(f"{form.family}://{pty}?{options}")
-            servos = tuple(ServoAddress(k, f"servo {k}") for k in range(count))
+            servos = tuple(ServoAddress(k, f"servo {k}") for k in range(row.count))
             port = _Recording(open_port(str(pty), baud))
             bus = bus_on_port(spec, port, servos)
-            rights = acquire(RealtimePolicy())
+            clock = RealClock(spin_us=daemon.spin_us, share=allowed_share())
+            rights = acquire(RealtimePolicy(priority=daemon.priority, cpu=daemon.cpu))
+            others = Others(os.getpid(), child.pid)
             try:
-                cycles = max(round(seconds * limit_hz(form, baud, count)), _LEAST_CYCLES)
-                if form.family != "aimotor":
-                    cycles = math.ceil(cycles * windows / _WATCH_TURN) * _WATCH_TURN // windows
-                usual_bytes = _passing(form).drive.bytes.of(count)
-                return _windows(bus, port, windows, cycles, usual_bytes, pipelined=_pipelined(form))
+                _windows(row, bus, port, clock, windows, seconds)
             finally:
+                row.others = others.busy()
                 rights.close()
                 bus.close()
 
 
-def _windows(bus: Bus, port: _Recording, windows: int, cycles: int, usual_bytes: int, *, pipelined: bool) -> Rates:
-    rates = Rates()
-    goals = _goals(bus)
-    trace = _usual(bus, port, goals, usual_bytes, pipelined=pipelined)
+def _windows(row: Row, bus: Bus, port: _Recording, clock: LiveClock, windows: int, seconds: float) -> None:
+    cycles = max(round(seconds * limit_hz(row.form, row.baud, row.count)), _LEAST_CYCLES)
+    if row.form.family != "aimotor":
+        cycles = math.ceil(cycles * windows / _WATCH_TURN) * _WATCH_TURN // windows
+    goals = _goals(bus, clock)
+    trace = _usual(bus, port, goals, row.form.drive.bytes.of(row.count), clock)
     port.stop()
     for _ in range(windows):
-        begun = time.monotonic_ns()
-        for _ in range(cycles):
-            rates.bad += _cycle(bus, goals)
-        lasted_ns = time.monotonic_ns() - begun
-        rates.bus.cycles += cycles
-        rates.bus.lasted_ns += lasted_ns
+        before_ns = row.bus.lasted_ns
+        row.bus.take(lambda: run_cycle(bus, goals, clock), cycles, clock)
         # Where a window is long because the wire is slow, the bare loop is as well known after less.
-        _bare(port.fd, trace, min(cycles, max(_LEAST_CYCLES, round(cycles * 0.5e9 / lasted_ns))), rates.bare, pipelined)
-    return rates
+        rounds = max(_LEAST_CYCLES, round(cycles * 0.5e9 / (row.bus.lasted_ns - before_ns)))
+        run_bare(port.fd, trace, min(cycles, rounds), row.bare, clock)
 
 
-def _goals(bus: Bus) -> list[int]:
+def _goals(bus: Bus, clock: LiveClock) -> list[int]:
     """Bring everybody under torque where they are; return the goals. Raises BusError when somebody does not answer."""
-    everybody = [int(ReplyStatus.OK)] * len(bus.servos)
     for _ in range(_SETTLED):
-        _cycle(bus, [READ_ONLY] * len(bus.servos))
-        if bus.status == everybody:
-            break
-    else:
-        raise BusError(f"not all servos answer: {bus.status} {bus.refusals}")
-    return bus.position_raw[:]
+        if run_cycle(bus, [READ_ONLY] * len(bus.servos), clock):
+            return bus.position_raw[:]
+    raise BusError(f"not all servos answer: {bus.status} {bus.refusals}")
 
 
-def _usual(
-    bus: Bus, port: _Recording, goals: Sequence[int], usual_bytes: int, *, pipelined: bool
-) -> list[tuple[bytes, int]]:
+def _usual(bus: Bus, port: _Recording, goals: Sequence[int], usual_bytes: int, clock: LiveClock) -> Trace:
     """Drive until a cycle is like the next: set up, under torque, nothing odd; return what passed in it.
 
-    Stuffing may add a few bytes to a cycle; in a pipelined one, requests follow each other before a reply has come.
-    Raises BusError when it never is.
+    Stuffing may add a few bytes to a cycle. Raises BusError when it never is.
     """
-    seen = ""
+    passed = 0
     for _ in range(_SETTLED):
         port.trace.clear()
-        bad = _cycle(bus, goals)
+        whole = run_cycle(bus, goals, clock)
         passed = sum(len(data) + came for data, came in port.trace)
-        overlap = port.trace[0][1] == 0
-        if not bad and 0 <= passed - usual_bytes <= _STUFFING and (overlap or not pipelined):
+        if whole and 0 <= passed - usual_bytes <= _STUFFING:
             return list(port.trace)
-        seen = f"{passed} bytes, {'overlapping' if overlap else 'one exchange after the other'}"
-    raise BusError(f"a cycle takes {seen}, expected {usual_bytes}: {bus.status} {bus.refusals}")
+    raise BusError(f"a cycle takes {passed} bytes, expected {usual_bytes}: {bus.status} {bus.refusals}")
 
 
-def _cycle(bus: Bus, goals: Sequence[int]) -> int:
-    """Run one cycle as the core does; return how many exchanges were not good."""
-    bus.start(time.monotonic_ns(), list(goals))
+def run_cycle(bus: Bus, goals: Sequence[int], clock: LiveClock) -> bool:
+    """Run one cycle, waiting as the core does; return whether it was whole: whether every servo answered."""
+    bus.start(clock.now_ns, list(goals))
     filenos = bus.filenos()
-    while not bus.proceed(now_ns := time.monotonic_ns()):
-        left_ns = bus.wake_ns - now_ns
-        select.select(filenos, (), (), left_ns * 1e-9 if left_ns > SPIN_NS else 0.0)
-    return sum(status != ReplyStatus.OK for status in bus.status)
+    while not bus.proceed(clock.now_ns):
+        clock.wait(bus.wake_ns, filenos)
+    return all(status == ReplyStatus.OK for status in bus.status)
 
 
-def _bare(descriptor: int, trace: Sequence[tuple[bytes, int]], rounds: int, tally: Tally, pipelined: bool) -> None:
+def run_bare(
+    descriptor: int, trace: Trace, rounds: int, tally: Tally, clock: LiveClock, patience_s: float = _PATIENCE_S
+) -> None:
     """Write what the bus wrote and wait for as many bytes, again and again, and count that."""
-    termios.tcflush(descriptor, termios.TCIFLUSH)
     epoll = select.epoll()
     epoll.register(descriptor, select.EPOLLIN)
-    if pipelined:
-        # All requests of a round at once: the wire itself keeps them apart.
-        trace = [(b"".join(data for data, _ in trace), sum(came for _, came in trace))]
-    begun = time.monotonic_ns()
-    for _ in range(rounds):
+
+    def await_silence() -> None:
+        while epoll.poll(_SILENCE_S):
+            os.read(descriptor, 4096)
+
+    def whole() -> bool:
         for data, expected in trace:
             os.write(descriptor, data)
             missing = expected
-            while missing > 0 and epoll.poll(_PATIENCE_S):
+            while missing > 0:
+                if not epoll.poll(patience_s):
+                    return False
                 missing -= len(os.read(descriptor, 4096))
-    tally.lasted_ns += time.monotonic_ns() - begun
-    tally.cycles += rounds
+        return True
+
+    # What a servo still says would be taken for the answer, or keep it from hearing the first request.
+    await_silence()
+    tally.take(whole, rounds, clock)
     epoll.close()
-
-
-def _row(form: Form, baud: int, count: int, rates: Rates) -> list[object]:
-    limit = limit_hz(form, baud, count)
-    bare, ours = rates.bare.rate_hz, rates.bus.rate_hz
-    ratio = ours / bare
-    wanted = share_wanted(baud)
-    promise = f"{wanted:.0%} of bare: {verdict(ratio >= wanted)}"
-    if _pipelined(form) and baud == PIPELINED_BAUD:
-        promise += f"; {PIPELINED_SHARE:.0%} of the limit: {verdict(ours / limit >= PIPELINED_SHARE)}"
-    cells = [
-        f"{form.family}: {form.title}",
-        count,
-        f"{baud:,}",
-        f"{limit:.0f}",
-        f"{bare:.0f}",
-        f"{ours:.0f}",
-        f"{ratio:.1%}",
-    ]
-    return [*cells, f"{ours / limit:.1%}", rates.bad, promise]

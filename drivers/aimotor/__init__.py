@@ -6,7 +6,6 @@
     answers.py    what the answers to other requests than send and read say
     bus.py        the host's side: one exchange per servo and cycle
     exchanges.py  what is sent when, and how replies are told from noise
-    pipelined.py  requests that do not wait for replies
     forms.py      one send for all; ten bits
     readings.py   what is believed of the replies
     addresses.py  which servos there can be

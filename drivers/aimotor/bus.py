@@ -1,7 +1,7 @@
 """The AI motor bus: one exchange per servo and cycle, the reply to a position send being the measurement.
 
-What is sent when, and which replies are believed, is in `drivers.aimotor.exchanges`; exchanges that overlap are in
-`drivers.aimotor.pipelined`, other forms than send and reply in `drivers.aimotor.forms`.
+What is sent when, and which replies are believed, is in `drivers.aimotor.exchanges`, other forms than send and reply in
+`drivers.aimotor.forms`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from drivers.aimotor.codec import (
 )
 from drivers.aimotor.exchanges import Exchanges, Job, Phase
 from drivers.aimotor.forms import TEN_BIT_STEPS, TenBitForm, check_gapless
-from drivers.aimotor.pipelined import Pipeline
 from drivers.aimotor.readings import Readings
 from drivers.aimotor.table import DEFAULT_BAUD, DEFAULT_TIMEOUT_NS, MOST_10BIT, TICK_DEG, V_MAX_DEG_S
 from drivers.bus import LIMP, READ_ONLY
@@ -46,7 +45,6 @@ class AiMotorBus(Exchanges):
       every servo has a goal is made in the plain form.
     - `ten_bit`: a move and a read of each, for wCKs; raw goals and positions are 0 to 1023. No load comes back:
       `current_raw` stays 0.
-    - `pipeline`: requests do not wait for the replies to those before them, on lines that carry both ways at once.
     """
 
     __slots__ = (
@@ -65,15 +63,14 @@ class AiMotorBus(Exchanges):
         tick_deg: float = TICK_DEG,
         sync: bool = False,
         ten_bit: bool = False,
-        pipeline: bool = False,
     ) -> None:
         """Speak to `servos` through `port`; `timeout_ns` is beyond the wire time. Raises `BusUrlError`.
 
         `tick_deg` is that of positions 0 to 254, in the ten-bit form too.
         """
         self.servos = check_servos(servos)
-        if sync + ten_bit + pipeline > 1:
-            raise BusUrlError("sync, ten_bit and pipeline are three forms of the exchange: expected one at most")
+        if sync and ten_bit:
+            raise BusUrlError("sync and ten_bit are two forms of the exchange: expected one at most")
         if sync:
             check_gapless(self.servos)
         self._n = len(self.servos)
@@ -88,7 +85,6 @@ class AiMotorBus(Exchanges):
         self._ten_bit = TenBitForm(check_models(self.servos, wck=True)) if ten_bit else None
         self._most = MOST_10BIT if ten_bit else MAX_RAW
         self._ten_bits = ten_bit
-        self._pipe = Pipeline(port, readings, baud, timeout_ns) if pipeline else None
         self._by_level: dict[int, tuple[tuple[bytes, ...], ...]] = {}
         self.set_level(DEFAULT_LEVEL)
         self._passives = [encode_passive(servo.bus_id) for servo in self.servos]
@@ -104,14 +100,9 @@ class AiMotorBus(Exchanges):
         return self._readings.implausible
 
     @property
-    def fallbacks(self) -> int:
-        """Pipelined cycles that were given up and ended one exchange at a time, in all."""
-        return self._pipe.fallbacks if self._pipe is not None else 0
-
-    @property
     def counts(self) -> Mapping[str, int]:
-        """What the port counts and, where exchanges are pipelined, `fallbacks`."""
-        return self._port.counts if self._pipe is None else {"fallbacks": self.fallbacks, **self._port.counts}
+        """What the port counts."""
+        return self._port.counts
 
     def start(self, now_ns: int, goals: list[int]) -> None:
         """Begin one exchange with every servo: raw goals 0 to 254 (ten bits: 1023), or `READ_ONLY`, or `LIMP`."""
@@ -128,7 +119,7 @@ class AiMotorBus(Exchanges):
         elif self._sync and lowest >= 0:
             targets = {servo.bus_id: goal for servo, goal in zip(self.servos, goals, strict=True)}
             self._preamble = encode_sync(self._level, [targets[bus_id] for bus_id in range(self._n)])
-            self._requests = self._reads(range(self._n))
+            self._requests = [self._read(k) for k in range(self._n)]
         else:
             self._requests = [table[goal] for table, goal in zip(self._send, goals, strict=True)]
             if lowest < 0:
@@ -138,11 +129,7 @@ class AiMotorBus(Exchanges):
     def torque_off(self, now_ns: int) -> None:
         """Begin taking the torque off every servo, after the exchange under way (at most its timeout later)."""
         job = self._job
-        if job is Job.PIPELINED and self._pipe is not None:
-            self._next_job = Job.TORQUE_OFF
-            if self._pipe.stop():
-                self._leave_pipeline(self._pipe, now_ns)
-        elif job is Job.IDLE or (job is not Job.TORQUE_OFF and self._phase is not Phase.REPLY):
+        if job is Job.IDLE or (job is not Job.TORQUE_OFF and self._phase is not Phase.REPLY):
             self._start_torque_off(now_ns)
         elif job is not Job.TORQUE_OFF:
             self._next_job = Job.TORQUE_OFF
@@ -186,8 +173,7 @@ class AiMotorBus(Exchanges):
     def run_until(self, horizon_ns: int) -> int:
         """Run the cycle as far as `horizon_ns`; return when it was complete, `NEVER` if it is not."""
         odd = self._shaky or self._heard or self._limp or self._burst_ns >= 0 or self._phase is not Phase.REPLY
-        special = self._pipe is not None or self._steps is not None
-        if odd or special or self._job is not Job.EXCHANGE or self._next_job is not Job.IDLE:
+        if odd or self._steps is not None or self._job is not Job.EXCHANGE or self._next_job is not Job.IDLE:
             return self._run_steps(horizon_ns)
         # What _step does for a clean reply, written out flat because every exchange of every bout passes here;
         # whatever is odd is left to _step.
@@ -236,11 +222,11 @@ class AiMotorBus(Exchanges):
         """Let reads name the place where the shaft is, for a servo that hears a send."""
         for k, goal in enumerate(goals):
             if goal == READ_ONLY:
-                self._requests[k] = self._reads(range(k, k + 1))[0]
+                self._requests[k] = self._read(k)
 
-    def _reads(self, servos: range) -> list[bytes]:
-        """Return reads of these servos, each of which names the place where the shaft is."""
-        return [encode_read(self.servos[k].bus_id, max(self.position_raw[k], 0)) for k in servos]
+    def _read(self, k: int) -> bytes:
+        """Return a read of servo k, which names the place where the shaft is."""
+        return encode_read(self.servos[k].bus_id, max(self.position_raw[k], 0))
 
     def _start_torque_off(self, now_ns: int) -> None:
         self._next_job = Job.IDLE

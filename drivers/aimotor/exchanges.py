@@ -18,7 +18,6 @@ from typing import Final
 
 from drivers.aimotor.codec import HEADER, REPLY_BYTES, REQUEST_BYTES, is_passive_reply
 from drivers.aimotor.forms import Kind, Step, is_ten_bit_reply, ten_bit_position
-from drivers.aimotor.pipelined import Pipeline
 from drivers.aimotor.readings import Readings
 from drivers.aimotor.table import SERVO_DELAY_NS
 from drivers.port import NEVER, Port, wire_ns
@@ -28,13 +27,12 @@ QUIET_REPLIES: Final = 8
 
 
 class Job(Enum):
-    """What a bus is about; `PIPELINED` is an exchange whose requests do not wait for replies."""
+    """What a bus is about."""
 
     IDLE = 0
     EXCHANGE = 1
     TORQUE_OFF = 2
     DISCOVER = 3
-    PIPELINED = 4
 
 
 class Phase(Enum):
@@ -53,7 +51,7 @@ class Exchanges(ABC):
 
     __slots__ = (
         "_asked", "_baud", "_burst_ns", "_byte_ns", "_dirty", "_done_ns", "_first_ns", "_heard", "_heard_ns", "_job",
-        "_k", "_limit_ns", "_limp", "_next_job", "_phase", "_pipe", "_port", "_preamble", "_quiet_ns", "_readings",
+        "_k", "_limit_ns", "_limp", "_next_job", "_phase", "_port", "_preamble", "_quiet_ns", "_readings",
         "_reply_ns", "_requests", "_sent_ns", "_shaky", "_spans", "_steps", "_ten_bits", "_timeout_ns", "_wire_ns",
         "found", "stray_bytes", "wake_ns",
     )  # fmt: skip
@@ -65,7 +63,6 @@ class Exchanges(ABC):
         self._asked: tuple[int, ...] = ()  # whom `discover` asks
         self.stray_bytes = 0
         self._port, self._readings, self._baud = port, readings, baud
-        self._pipe: Pipeline | None = None
         self._byte_ns = wire_ns(1, baud)
         self._reply_ns = wire_ns(REPLY_BYTES, baud)
         # By length of the request, after it was begun: when the first byte of its reply can be there at the earliest,
@@ -95,10 +92,6 @@ class Exchanges(ABC):
     def _start_torque_off(self, now_ns: int) -> None:
         """Begin taking the torque off."""
 
-    @abstractmethod
-    def _reads(self, servos: range) -> list[bytes]:
-        """Return requests that ask these servos where they are."""
-
     def _begin(self, job: Job, now_ns: int) -> None:
         # A caller that let the cycle run ahead of its own clock may ask for the next one in the past of the wire.
         now_ns = max(now_ns, self._done_ns)
@@ -106,13 +99,6 @@ class Exchanges(ABC):
         self._k = 0
         self._readings.begin()
         self._drain(now_ns)
-        pipe = self._pipe
-        if pipe is not None and pipe.ready and job is Job.EXCHANGE and not self._dirty and self._limp is None:
-            self._job = Job.PIPELINED
-            self.wake_ns = now_ns + self._timeout_ns
-            pipe.begin(self._requests, now_ns)
-            self.wake_ns = pipe.wake_ns
-            return
         self._transmit_when_quiet(now_ns)
 
     def _drain(self, now_ns: int) -> None:
@@ -174,9 +160,6 @@ class Exchanges(ABC):
 
     def _step(self, now_ns: int) -> bool:
         """Take the next thing that is due by `now_ns`; True when more is due by then."""
-        if self._job is Job.PIPELINED and self._pipe is not None:
-            self._step_pipelined(self._pipe, now_ns)
-            return self.wake_ns <= now_ns
         # A virtual port is asked at the instant itself, so that a host that comes late hears the same as one in time.
         at_ns = min(now_ns, self.wake_ns)
         if self._phase is not Phase.REPLY:
@@ -197,29 +180,6 @@ class Exchanges(ABC):
             self._heard = heard
             self._plan_wake()
         return self.wake_ns <= now_ns
-
-    def _step_pipelined(self, pipe: Pipeline, now_ns: int) -> None:
-        """Let the pipeline take its next step; where it has come to an end, good or bad, go on from there."""
-        over = pipe.step(now_ns)
-        self.wake_ns = pipe.wake_ns
-        if over:
-            self._leave_pipeline(pipe, now_ns)
-
-    def _leave_pipeline(self, pipe: Pipeline, now_ns: int) -> None:
-        """Go on where the pipeline ends: with the torque-off that waits, or one by one with whom it did not hear."""
-        self.stray_bytes += pipe.take_strays()
-        self._heard_ns = pipe.heard_ns
-        self._dirty = pipe.odd
-        if self._next_job is not Job.IDLE:
-            self._start_torque_off(now_ns)
-        elif not pipe.odd:
-            self._finish(now_ns)
-        else:
-            self._job = Job.EXCHANGE
-            self._k = pipe.believed
-            # Who was sent to a goal already is asked where it is now; the others have not heard theirs.
-            self._requests[pipe.believed : pipe.written] = self._reads(range(pipe.believed, pipe.written))
-            self._transmit_when_quiet(now_ns)
 
     def _sift(self, heard: bytes, at_ns: int) -> bytes:
         """Return what is left of the bytes heard without those that came before a reply could."""
@@ -277,8 +237,6 @@ class Exchanges(ABC):
             self._advance(now_ns)
 
     def _finish(self, now_ns: int) -> None:
-        if self._pipe is not None and self._job is Job.EXCHANGE:
-            self._pipe.close_stretch(good=not any(self._readings.misses))
         self._job = Job.IDLE
         self._phase = Phase.REPLY
         self._heard = b""
@@ -311,8 +269,6 @@ class Exchanges(ABC):
             # The first reply byte of a torque-off is no current.
             current = 0 if limp else heard[0] if self._job is Job.EXCHANGE else None
             self._dirty = not readings.take(k, current, heard[1], at_ns)
-            if self._pipe is not None and not self._dirty and not self._shaky:
-                self._pipe.note_delay(at_ns - self._sent_ns - self._wire_ns)
 
     def _judge_step(self, step: Step, heard: bytes, at_ns: int) -> bool:
         """Believe or refuse the reply to a step that is no plain exchange."""

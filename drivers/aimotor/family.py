@@ -21,7 +21,6 @@ from drivers.aimotor.table import (
 )
 from drivers.bench import Pace
 from drivers.bus import Bus
-from drivers.errors import BusUrlError
 from drivers.family import BusFamily, Emulator
 from drivers.lineoptions import LINE_OPTIONS as ANY_LINE_OPTIONS
 from drivers.lineoptions import check_common, check_switches, timeout_ns_of
@@ -32,7 +31,7 @@ from drivers.url import LineSpec, device_path, parse_url
 
 NAME: Final = FAMILY_NAME
 
-FORMS: Final = ("pipeline", "sync", "ten_bit")
+FORMS: Final = ("sync", "ten_bit")
 """Options that choose how servos are exchanged with; arguments of the bus by the same names."""
 
 SWITCHES: Final = (*FORMS, "low_resolution", "wck")
@@ -144,8 +143,6 @@ def check_options(values: Mapping[str, float]) -> None:
     """Check rate, times, speed and switches. Raises `BusUrlError` saying what was expected."""
     check_common(values, FAMILY.bauds)
     check_switches(values, SWITCHES)
-    if values.get("pipeline") and values.get("echo"):
-        raise BusUrlError("pipeline=1 with echo=1: on one wire a reply would meet the next request; expected only one")
 
 
 def _servo(bus_id: int) -> ServoAddress:

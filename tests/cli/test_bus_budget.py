@@ -18,7 +18,7 @@ def test_budget_of_a_configuration(nuc: Nuc) -> None:
     assert (found["servos"], found["bytes"], found["form"]) == (4, 24, "send")
     assert found["rate_hz"] == pytest.approx(197, abs=2)
     assert found["limit_hz"] == pytest.approx(240)
-    assert any("pipeline=1" in words for words in found["advice"])
+    assert any("115200 bit/s" in words for words in found["advice"])
     text = nuc("bus", "budget", "18", "aimotor:///dev/ttyUSB0?baud=115200", "--adapter", "ftdi16").stdout
     assert "Most of a cycle is the adapter's." in text
     assert "latency timer at 1 ms" in text
@@ -82,7 +82,7 @@ def test_the_bout_of_another_leg_or_bus_is_refused_with_what_differs(nuc: Nuc, b
         (str(roach), "emulated:", "it is one of lin_roach, not my_roach"),
         ("3", "emulated:", "it drove 4 servos and not 3"),
         ("lin_roach", "emulated:?baud=115200", "at 57600 bit/s, this one is at 115200"),
-        ("lin_roach", "emulated:?pipeline=1", "of the form send, here they are"),
+        ("lin_roach", "emulated:?sync=1", "of the form send, here they are"),
         ("lin_roach", URL, "its servos were emulated"),
         ("4", "emulated:feetech", "of the family aimotor and not feetech"),
     ):

@@ -8,7 +8,6 @@ from tests.conformance.suite import *  # noqa: F403  the tests themselves
 RIGS = {
     "AI-1001": ("emulated:aimotor", "1001"),
     "AI-701, 115200": ("emulated:aimotor?baud=115200", "701"),
-    "AI-1001, pipelined": ("emulated:aimotor?baud=115200&pipeline=1", "1001"),
     "AI-1001, sync": ("emulated:aimotor?sync=1", "1001"),
     "wCK-1108, ten bits": ("emulated:aimotor?ten_bit=1&baud=115200", "wCK-1108-10bit"),
     "XL330": ("emulated:dynamixel", "XL330-M288"),

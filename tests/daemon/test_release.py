@@ -137,7 +137,7 @@ def test_it_lasts_about_as_long_as_a_cycle(url):
 
 
 @pytest.mark.parametrize("count", [1, 4, 18])
-@pytest.mark.parametrize("form", ["", "?sync=1", "?pipeline=1", "?baud=115200"])
+@pytest.mark.parametrize("form", ["", "?sync=1", "?baud=115200"])
 def test_on_lines_of_their_own_every_servo_is_asked_once_and_nothing_is_waited_for(count, form):
     spec = parse_line(f"aimotor:///dev/x{form}")
     volley, behind_ns = volley_of(spec, [ServoAddress(k, f"m{k}") for k in range(count)])

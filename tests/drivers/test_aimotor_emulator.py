@@ -14,6 +14,7 @@ from drivers.faults import FaultLayer, LineFaults
 from drivers.port import NEVER, wire_ns
 
 SOON = 50 * MS
+BYTE_NS = wire_ns(1, 57_600)
 
 
 def ask(port, frame, now_ns=0):
@@ -230,6 +231,44 @@ def test_jitter_lengthens_the_turnaround_within_its_bound_and_by_its_seed():
     assert turnarounds(2) != delays
     with pytest.raises(BusError, match="generator"):
         make(0, jitter_ns=1)
+
+
+class Turnarounds:
+    """Stands for a generator: what is to be added to the turnarounds, one after the other."""
+
+    def __init__(self, *jitters):
+        self._jitters = jitters
+
+    def integers(self, low, high, size, endpoint):
+        return np.array((*[0] * size, *reversed(self._jitters)))
+
+
+@pytest.mark.parametrize(
+    ("jitter_ns", "wait_ns", "said", "collisions"),
+    [
+        # Evenly; and the first so late that its second byte meets the first of the other, or both meet both.
+        (0, 0, [10, 0x6D, 10, 0x5B], 0),
+        (4 * BYTE_NS - 2 * BYTE_NS, 0, [10, 0x6D, 10, 0x5B], 0),
+        (3 * BYTE_NS, 0, [10, 0x6D & 10, 0x5B], 1),
+        (4 * BYTE_NS, 0, [10, 0x6D & 0x5B], 1),
+        # To a host that waited long enough for the first they come one after the other.
+        (4 * BYTE_NS, 7 * BYTE_NS + TURN_NS, [10, 0x6D, 10, 0x5B], 0),
+    ],
+)
+def test_emulated_replies_spoil_each_other_where_the_host_did_not_wait(jitter_ns, wait_ns, said, collisions):
+    port, emulator, plant = make(0, 1, jitter_ns=2 * MS, rng=Turnarounds(jitter_ns, 0))
+    plant.angles = [0x6D * 0.654, 0x5B * 0.654]
+    port.write(codec.encode_read(0), 0)
+    port.write(codec.encode_read(1), REQUEST_NS + wait_ns)
+    assert list(port.read(10**15)) == said
+    assert emulator.collisions == collisions
+    # The same for frames that are known already.
+    later = 100 * MS
+    emulator._jitters = [0, jitter_ns]
+    port.write(codec.encode_read(0), later)
+    port.write(codec.encode_read(1), later + REQUEST_NS + wait_ns)
+    assert list(port.read(10**15)) == said
+    assert emulator.collisions == 2 * collisions
 
 
 def faulty(**faults):

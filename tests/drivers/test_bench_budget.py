@@ -62,15 +62,7 @@ def test_every_cell_of_the_table(servos, family, name, count, baud, time_ms):
 
 def test_the_table_has_every_form():
     named = {(family, name) for _, family, name, *_ in cells()}
-    assert {(found.family, found.name) for found in FORMS} == named | {("aimotor", "pipeline")}
-
-
-@pytest.mark.parametrize("servos", [1, 4, 18, 31])
-def test_pipelining_has_the_limit_of_its_own(servos):
-    # 4 N + 2 bytes follow each other: baud / (40 N + 20) cycles per second.
-    budget = predict(form("aimotor", "pipeline"), servos, 57_600)
-    assert budget.limit_hz == pytest.approx(57_600 / (40 * servos + 20), rel=1e-6)
-    assert predict(form("aimotor", "send"), servos, 57_600).limit_hz == pytest.approx(57_600 / (60 * servos), rel=1e-6)
+    assert {(found.family, found.name) for found in FORMS} == named
 
 
 def test_the_dissertations_loop():
@@ -100,11 +92,6 @@ def test_turnarounds_and_timers():
     # Where 62 bytes take longer than the timer, its ends come first: 6.94 ms take two of 4 ms.
     slow = predict(form("feetech", "sync"), 4, 115_200, adapter=replace(ADAPTERS["ftdi1"], timer_ns=4_000_000))
     assert slow.cycle_ns == 8_000_000
-    # Nobody can tell whose reply it is when they come in a heap.
-    heap = predict(form("aimotor", "pipeline"), 4, 57_600, turnaround_ns=230_000, adapter=ADAPTERS["ftdi1"])
-    assert heap.cycle_ns == quick.cycle_ns
-    apart = predict(form("aimotor", "pipeline"), 4, 57_600, turnaround_ns=230_000, adapter=ADAPTERS["cdc"])
-    assert apart.cycle_ns < heap.cycle_ns
     assert predict(form("dynamixel", "single"), 3, 1_000_000, turnaround_ns=500_000).turn_ns == 6 * 500_000
 
 
@@ -116,7 +103,6 @@ def test_an_adapter_without_a_timer_costs_the_same_for_every_answer_that_is_wait
         ("aimotor", "send", 4),
         ("aimotor", "sync", 4),
         ("aimotor", "ten_bit", 8),
-        ("aimotor", "pipeline", 1),
         ("dynamixel", "sync", 1),
         ("dynamixel", "single", 8),
         ("feetech", "sync", 1),
@@ -207,7 +193,7 @@ def test_a_family_of_somebody_elses_brings_its_forms(monkeypatch):
 
 def test_forms_by_the_options_of_a_url():
     assert form_for("aimotor", {}).name == "send"
-    assert form_for("aimotor", {"pipeline": 1.0, "timeout_us": 4000.0}).name == "pipeline"
+    assert form_for("aimotor", {"sync": 1.0, "timeout_us": 4000.0}).name == "sync"
     assert form_for("dynamixel", {"fast": 0.0}).name == "sync"
     assert form_for("dynamixel", {"fast": 1.0}).name == "fast"
     with pytest.raises(BusUrlError, match="expected aimotor, dynamixel, feetech"):
@@ -226,8 +212,7 @@ def test_advice_is_what_helps_most_first_and_nothing_that_does_not():
     budget = predict(form("aimotor", "send"), 4, 57_600, turnaround_ns=230_000)
     found = advise(budget, bauds, turnaround_ns=230_000, adapter=None)
     assert found[0].startswith("921600 bit/s")
-    assert any("pipeline=1" in words for words in found)
     assert not any("timer" in words for words in found)
     assert not any(words.startswith("sync=1") for words in found)
-    fastest = predict(form("aimotor", "pipeline"), 4, 921_600, turnaround_ns=0)
+    fastest = predict(form("aimotor", "send"), 4, 921_600, turnaround_ns=0)
     assert advise(fastest, bauds, turnaround_ns=0, adapter=None) == []

@@ -42,8 +42,6 @@ def test_every_count_has_a_name_that_is_explained_and_is_0_on_a_good_line(family
 
 
 def test_only_what_can_happen_on_the_line_is_counted():
-    assert "fallbacks" in opened("emulated:?pipeline=1").counts
-    assert "fallbacks" not in opened("emulated:").counts
     assert "trips" in opened("emulated:dynamixel").counts
     assert "trips" not in opened("emulated:dynamixel?watchdog_ms=0").counts
     assert "trips" not in opened("emulated:feetech").counts

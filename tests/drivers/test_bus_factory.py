@@ -71,6 +71,7 @@ def test_jitter_and_faults_are_the_seeds_and_of_separate_streams():
         ("emulated:servo9000", "unknown servo family 'servo9000': expected aimotor"),
         ("emulated:?turnaround=1", "did you mean 'turnaround_us'.*jitter_us"),
         ("emulated:?xyz=1", "unknown option 'xyz'; expected baud"),
+        ("emulated:?pipeline=1", "unknown option 'pipeline'; expected baud"),
         ("emulated:?baud=57600&baud=57600", "twice"),
         ("emulated:?baud=57601", "expected one of 4800, 9600"),
         ("emulated:?baud=fast", "expected a number"),
@@ -161,6 +162,7 @@ def test_a_line_is_read_without_being_opened():
         ("aimotor:////dev/x", "names no device"),
         ("aimotor:///dev/ttyUSB0?baud=57601", "expected one of 4800"),
         ("aimotor:///dev/ttyUSB0?jitter_us=3", "unknown option 'jitter_us'"),
+        ("aimotor:///dev/ttyUSB0?pipeline=1", "unknown option 'pipeline'; expected baud"),
         ("aimotor:///dev/ttyUSB0?timeout_us=-1", "expected 0 to"),
         ("aimotor:///dev/ttyUSB0?v_max_deg_s=0", "more than 0"),
         ("feet:///dev/ttyUSB0", "expected emulated:.*aimotor:///dev/"),
@@ -232,10 +234,10 @@ def built(monkeypatch, url, model=""):
 
 
 def test_forms_of_the_exchange_reach_the_bus_only_when_they_are_asked_for(monkeypatch):
-    plain = built(monkeypatch, "pipeline=0&sync=0&ten_bit=0&wck=1")
+    plain = built(monkeypatch, "sync=0&ten_bit=0&wck=1")
     assert set(plain) == {"baud", "timeout_ns", "v_max_deg_s", "tick_deg"}
     assert plain["tick_deg"] == 0.654
-    for form in ("pipeline", "sync", "ten_bit"):
+    for form in ("sync", "ten_bit"):
         assert built(monkeypatch, f"{form}=1") == plain | {form: True}
     assert built(monkeypatch, "ten_bit=1", "wCK-1108-10bit") == plain | {"ten_bit": True}
     for url, model in (("ten_bit=1", "wCK-1108"), ("wck=1", "wCK-1108-10bit")):
@@ -280,7 +282,7 @@ def test_an_ai_motor_is_no_wck_whatever_the_url_says(option):
         bus_on_port(parse_line(f"aimotor:///dev/x?{option}=1"), port, servos)
 
 
-@pytest.mark.parametrize("option", ["pipeline", "sync", "ten_bit", "wck", "low_resolution"])
+@pytest.mark.parametrize("option", ["sync", "ten_bit", "wck", "low_resolution"])
 def test_switches_are_on_or_off(option):
     with pytest.raises(BusUrlError, match=f"{option}=2: expected 0 or 1"):
         parse_line(f"aimotor:///dev/x?{option}=2")

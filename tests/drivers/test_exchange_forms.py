@@ -224,6 +224,12 @@ def test_ten_bits_are_for_wcks_whose_torque_can_be_taken_off():
     AiMotorBus(port, [ServoAddress(3, "unknown")], ten_bit=True)
 
 
+def test_an_exchange_has_one_form():
+    port, _, _ = wired(0)
+    with pytest.raises(BusUrlError, match="expected one at most"):
+        AiMotorBus(port, wcks(0), sync=True, ten_bit=True)
+
+
 def test_limp_is_a_read_and_a_torque_off_that_must_be_confirmed():
     bus, emulator, plant, said = ten_bit_rig()
     plant.angles = [raw * TEN_BIT_TICK_DEG for raw in (400, 401, 402, 403)]

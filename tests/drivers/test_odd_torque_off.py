@@ -38,7 +38,7 @@ def limp(loop, cycles, tampers=()):
     return seen
 
 
-@pytest.mark.parametrize("form", [{}, {"sync": True}, {"pipeline": True}])
+@pytest.mark.parametrize("form", [{}, {"sync": True}])
 def test_servos_that_always_answer_oddly_are_let_go_of_with_the_fourth_torque_off(form):
     loop = Loop(line_class=Loaded, **form)
     seen = limp(loop, ODD_ONES + CONFIRMATIONS + 1)

@@ -14,15 +14,15 @@ from tampering import BYTE_NS, COUNT, START, GoalLine, Loop, Tamper
 from drivers.aimotor import AiMotorBus
 from drivers.aimotor.answers import encode_10bit
 from drivers.aimotor.forms import Kind
-from drivers.aimotor.pipelined import GOOD_CYCLES, Pipeline
 from drivers.aimotor.readings import OVERSPEED, Readings
 from drivers.servo import ReplyStatus
 
 OK, IMPLAUSIBLE = ReplyStatus.OK, ReplyStatus.IMPLAUSIBLE
 TEN_BIT = {"ten_bit": True}
 GOALS_TOLD = {**TEN_BIT, "line_class": GoalLine}
-FORMS = ({}, {"sync": True}, {"pipeline": True}, TEN_BIT, GOALS_TOLD)
+FORMS = ({}, {"sync": True}, TEN_BIT, GOALS_TOLD)
 LOST_BOTH = 3
+UNTOUCHED_CYCLES = 8
 
 # Of replies in eight bits, and in ten.
 # One in five is any, one near the truth, one the load, one an idle line, one the upper half of ten bits.
@@ -60,11 +60,9 @@ class Tampered(RuleBasedStateMachine):
 
     form = FORMS[0]
 
-    @initialize(ready=st.booleans())
-    def begin(self, ready):
+    @initialize()
+    def begin(self):
         self.loop = Loop(**self.form)
-        for _ in range(GOOD_CYCLES if ready else 0):
-            self.loop.cycle()
 
     @rule(tampers=st.lists(tampers, min_size=1, max_size=8))
     def tamper(self, tampers):
@@ -89,7 +87,7 @@ class Tampered(RuleBasedStateMachine):
         self.loop.turn(k, ticks)
         self.loop.cycle()
 
-    @rule(count=st.integers(1, GOOD_CYCLES + 1))
+    @rule(count=st.integers(1, UNTOUCHED_CYCLES))
     def be_left_alone(self, count):
         for _ in range(count):
             self.loop.cycle()
@@ -124,10 +122,6 @@ class TamperedSync(Tampered):
     form = FORMS[1]
 
 
-class TamperedPipeline(Tampered):
-    form = FORMS[2]
-
-
 class TamperedTenBit(Tampered):
     form = TEN_BIT
 
@@ -137,16 +131,15 @@ class TamperedGoalsTold(Tampered):
 
 
 story = settings(max_examples=40, stateful_step_count=25, deadline=None, derandomize=True)
-for machine in (Tampered, TamperedSync, TamperedPipeline, TamperedTenBit, TamperedGoalsTold):
+for machine in (Tampered, TamperedSync, TamperedTenBit, TamperedGoalsTold):
     machine.TestCase.settings = story
-TestPlain, TestSync, TestPipeline = Tampered.TestCase, TamperedSync.TestCase, TamperedPipeline.TestCase
+TestPlain, TestSync = Tampered.TestCase, TamperedSync.TestCase
 TestTenBit, TestTenBitGoalsTold = TamperedTenBit.TestCase, TamperedGoalsTold.TestCase
 
 
 def play(script, **options):
     loop = Loop(**options)
-    for _ in range(GOOD_CYCLES if options.get("pipeline") else 1):
-        loop.cycle()
+    loop.cycle()
     for tampers in script:
         loop.cycle(tampers)
     return loop
@@ -209,33 +202,10 @@ class Hasty(AiMotorBus):
         return super()._judge_step(step._replace(kind=Kind.POSITION) if step.kind is Kind.MOVE else step, heard, at_ns)
 
 
-class Open(Pipeline):
-    """Tells replies apart by their order alone."""
-
-    __slots__ = ()
-
-    def _window_ns(self):
-        _, until_ns = super()._window_ns()
-        return 0, until_ns + 20 * MS
-
-    def _given_up_ns(self):
-        return super()._given_up_ns() + 20 * MS
-
-
-class OrderOnly(AiMotorBus):
-    __slots__ = ()
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        if self._pipe is not None:
-            self._pipe.__class__ = Open
-
-
 BROKEN = {
     "any position is believed": (with_readings(Gullible), {}),
     "what is said twice is believed": (with_readings(Easily), {}),
     "early bytes are taken for the reply": (Careless, {}),
-    "order is all the pipeline goes by": (OrderOnly, {"pipeline": True}),
     "any ten-bit position is believed": (with_readings(Gullible), TEN_BIT),
     "what is said twice in ten bits is believed": (with_readings(Easily), TEN_BIT),
     "early bytes are taken for the reply in ten bits": (Careless, TEN_BIT),
@@ -288,7 +258,7 @@ def test_a_flip_is_refused_or_bounded_and_true_again_in_the_next_cycle(form, bit
         assert wrong <= loop.ticks_per_ns * (loop.bus.stamp_ns[k] - before) + 1
         loop.cycle()
         assert loop.bus.position_raw == list(loop.start)
-        for _ in range(GOOD_CYCLES):
+        for _ in range(UNTOUCHED_CYCLES):
             loop.cycle()
 
 
