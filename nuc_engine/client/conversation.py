@@ -18,7 +18,6 @@ from nuc_engine.client import calls
 from nuc_engine.client.calls import Call
 from nuc_engine.client.errors import BadAnswer, NotAnswered, Refused
 from nuc_engine.client.results import Greeting, Sample
-from nuc_engine.client.sccils import Dialogue
 
 T = TypeVar("T")
 
@@ -102,6 +101,8 @@ class Conversation:
 
         `seen` gets each of them when it comes.
         """
+        from nuc_engine.client.sccils import Dialogue  # the whole language: for those alone who speak it
+
         yield from self._ready()
         yield Send(document)
         dialogue = Dialogue(document)

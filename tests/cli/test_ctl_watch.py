@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nuc_engine.cli.ctl.ink import Ink
 from nuc_engine.cli.ctl.screen import Keys
-from nuc_engine.cli.ctl.sessions import Watch, event_text
+from nuc_engine.cli.ctl.watching import Watch, event_text
 from nuc_engine.cli.ctl.watchview import View, plain_line, watch_lines
 from tests.cli.test_ctl_tune import Paper
 from tests.client.fake_daemon import TASKS, FakeDaemon, Leg

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nuc_engine.client.results import Acknowledgement, Status
-from nuc_engine.values import number_text
+from nuc_engine.decimals import number_text
 
 Style = Callable[[str], str]
 

@@ -20,7 +20,8 @@ from nuc_engine.cli.output import counts_text, note, plain, say
 from nuc_engine.cli.params import as_json
 
 if TYPE_CHECKING:
-    from nuc_engine.cli.ctl.sessions import Tune, Watch
+    from nuc_engine.cli.ctl.sessions import Tune
+    from nuc_engine.cli.ctl.watching import Watch
     from nuc_engine.client.results import Sample, Status
 
 _FRAME_S = 0.1
@@ -66,7 +67,7 @@ def tasks(target: Target, as_json: bool) -> int:
 @as_json
 def events(target: Target, follow: bool, last: int, as_json: bool) -> int:
     """Print what happened: faults, overlapping rules, losses, who edited what."""
-    from nuc_engine.cli.ctl.sessions import event_text
+    from nuc_engine.cli.ctl.watching import event_text
 
     with daemon(target) as leg:
         told = leg.events()
@@ -161,7 +162,7 @@ def _status_lines(status: Status) -> list[str]:
 def watch(ctx: click.Context, target: Target, plain: bool, count: int | None) -> int:
     """Watch the leg: mode, joints, rules, tasks, losses, faults, events."""
     from nuc_engine.cli.ctl import screen, watchview
-    from nuc_engine.cli.ctl.sessions import Watch
+    from nuc_engine.cli.ctl.watching import Watch
     from nuc_engine.client import ClientError
 
     try:
