@@ -12,13 +12,14 @@ from typing import Any, TextIO
 
 import structlog
 
-from nuc_engine.faults import FAULTS, Effect
+from nuc_engine.faults import FAULTS, OFF, Effect
 
 _LEVELS: Mapping[str, str] = MappingProxyType(
     {
         "core_dead": "error",
         "core_stalled": "error",
         "core_exit": "warning",
+        OFF: "warning",
         "child_died": "error",
         "records_lost": "error",
         "logging_failed": "error",

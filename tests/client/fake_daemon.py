@@ -108,7 +108,7 @@ class FakeDaemon:
 
     def __init__(self, leg: Leg | None = None) -> None:
         self.leg = leg or Leg()
-        self.mode = "CONFIGURED"
+        self.mode, self.off = "CONFIGURED", False
         self.bout, self.cycle = 0, 100
         self.control = ""
         self.requests: list[tuple[str, dict[str, Any]]] = []
@@ -179,8 +179,8 @@ class FakeDaemon:
             "bout": self.bout if running else 0,
             "engine_time_s": self.cycle * 0.005 if running else None,
             "cycle": self.cycle,
-            "latched": self.mode == "FAULT",
-            "latch_reason": "core_stalled" if self.mode == "FAULT" else "",
+            "latched": self.mode == "FAULT" or self.off,
+            "latch_reason": "core_stalled" if self.mode == "FAULT" else "off" if self.off else "",
             "unconfirmed": [],
             "torque": running,
             "control": self.control,
@@ -224,11 +224,11 @@ class FakeDaemon:
         return {}
 
     def do_arm(self) -> Any:
-        self.mode = "STOPPED" if self.mode == "FAULT" else self.mode
+        self.mode, self.off = ("STOPPED" if self.mode == "FAULT" else self.mode), False
         return {}
 
     def do_off(self, why: str) -> Any:
-        self.mode = "FAULT"
+        self.mode, self.off = "FAULT" if self.mode == "FAULT" else "STOPPED", True
         return {"mode": self.mode, "torque": False, "unconfirmed": []}
 
     def do_log(self, start_s: float, stop_s: float) -> Any:

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from nuc_engine.faults import FAULTS, Effect
+from nuc_engine.faults import FAULTS, OFF, Effect
 from nuc_engine.service.events import EventLog, level_of
 
 
@@ -38,6 +38,12 @@ def test_an_event_is_one_line_with_what_is_known_of_it() -> None:
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_every_fault_has_the_level_of_its_effect(name: str) -> None:
     assert level_of(name) == ("warning" if FAULTS[name].effect is Effect.WARN else "error")
+
+
+def test_torque_off_that_was_asked_for_is_no_fault() -> None:
+    stream = io.StringIO()
+    EventLog(stream).tell(OFF, "a hand in the leg")
+    assert json.loads(stream.getvalue()) == {"event": "off", "level": "warning", "text": "a hand in the leg"}
 
 
 def test_the_journal_is_told_the_priority_before_the_line() -> None:

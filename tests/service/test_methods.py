@@ -255,9 +255,12 @@ def test_off_is_for_everybody_and_latches(b):
     bob.ask("hello", name="Bob", role="watch")
     ann.ask("run")
     answer = bob.ask("off", why="smoke")
-    assert answer == {"mode": "FAULT", "torque": False, "unconfirmed": []}
+    assert answer == {"mode": "STOPPED", "torque": False, "unconfirmed": []}
+    status = ann.ask("status")
+    assert (status["mode"], status["latched"], status["latch_reason"]) == ("STOPPED", True, "off")
     assert b.core.obeyed[-1][1][1] == "smoke (Bob (unverified))"
-    assert refused(ann, "run").text.startswith("a fault is latched")
+    for method, how in {"run": {}, "pose": {"angles": {"Femur": 80.0}}, "configure": {"name": "lin_roach"}}.items():
+        assert "arm" in refused(ann, method, **how).text
     assert ann.ask("arm") == {"mode": "STOPPED", "latched": False}
 
 

@@ -99,7 +99,7 @@ def stop(target: Target, policy: Any, as_json: bool) -> int:
 )
 @as_json
 def arm(target: Target, as_json: bool) -> int:
-    """Take back a latched fault. Joints start from where they are measured to be; keep your hands clear."""
+    """Allow driving again, after a fault or off. Joints start where they are measured to be; keep your hands clear."""
     with daemon(target) as leg:
         return answer(as_json, act(leg, target, calls.arm()), "armed")
 

@@ -33,15 +33,16 @@ _SCREEN_TIMEOUT_S = 1.0
 @subcommand(
     "status",
     (("status", "mode, bout, torque, control, losses, tasks"), ("status --json | jq .mode", "for a program")),
-    "Text or JSON, to stdout. Exit status 1 when a fault is latched.",
+    "Text or JSON, to stdout. Exit status 1 in mode FAULT.",
 )
 @as_json
 def status_(target: Target, as_json: bool) -> int:
     """Print how the daemon is."""
     with daemon(target) as leg:
         status = leg.status()
-    answer(as_json, {**status.data, "ok": not status.latched}, *_status_lines(status))
-    return 1 if status.latched else 0
+    good = status.mode != "FAULT"
+    answer(as_json, {**status.data, "ok": good}, *_status_lines(status))
+    return int(not good)
 
 
 @subcommand(
