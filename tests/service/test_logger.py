@@ -250,6 +250,15 @@ def test_a_core_that_died_within_the_bout_ends_it_with_the_reason_it_was_latched
     assert said["files"]
 
 
+def test_repeats_are_told_once_in_the_journal_and_each_stands_in_the_data(bench: Bench) -> None:
+    missed = [(int(Kind.EVENT), pack(START + k * MS, "reply_missed", "no usable reply")) for k in range(1, 41)]
+    bench.put(*bout()[:100], *missed, *bout()[100:])
+    writer = bench.writer()
+    bench.run(writer)
+    assert [event.get("times", 1) for event in bench.events("reply_missed")] == [1, 39]
+    assert (bench.folders[0] / "Infolog.txt").read_text().count("reply_missed no usable reply") == 40
+
+
 NEW_CORE = (int(Kind.MODE), pack(START + 900 * MS, 1, "configured", 0))
 
 
