@@ -205,12 +205,12 @@ def decode_sample(frames: Sequence[bytes]) -> Sample | None:
     topic, content, stamp = frames
     values = _unpack(content)
     try:
-        time_s = float(stamp)
+        unix_time_s = float(stamp)
     except ValueError:
         return None
     if not isinstance(values, Mapping):
         return None
-    return Sample(topic.decode(errors="replace"), cast(Mapping[str, Any], values), time_s)
+    return Sample(topic.decode(errors="replace"), cast(Mapping[str, Any], values), unix_time_s)
 
 
 def _pack(message: Mapping[str, Any]) -> bytes:

@@ -259,11 +259,11 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One message of the telemetry: `time_s` is seconds since 1970 on the daemon's clock."""
+    """One message of the telemetry: `unix_time_s` is seconds since 1970 on the daemon's clock."""
 
     topic: str
     values: Mapping[str, Value]
-    time_s: float
+    unix_time_s: float
 
 
 def read_map(data: object) -> Data:

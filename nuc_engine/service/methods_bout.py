@@ -100,7 +100,7 @@ def _about(hub: Hub, client: Client) -> dict[str, Any]:
         "name": client.name,
         "role": client.role,
         "verified": client.verified,
-        "control": hub.in_control == client.name,
+        "in_control": hub.in_control == client.name,
         "silent_s": (hub.now_ns - client.seen_ns) / _NS,
         "rubbish": client.rubbish,
         "too_fast": client.refused,

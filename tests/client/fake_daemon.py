@@ -186,7 +186,7 @@ class FakeDaemon:
             "control": self.control,
             "clients": [{"name": name, "role": "admin", "verified": False} for name in dict.fromkeys(self.greeted)],
             "losses": {"MOTOR": 0},
-            "logging": {"folder": "data/bout_1" if running else "", "state": "on" if running else "off", "since": 0.0},
+            "logging": {"folder": "data/bout_1" if running else "", "state": "on" if running else "off", "started": ""},
             "deaths": {"core": 0, "guardian": 0, "service": 0},
             "tasks": TASKS,
             "privileges_missing": ["SCHED_FIFO priority 50: not permitted"],
@@ -340,7 +340,9 @@ class FakeDaemon:
 
     def do_events(self, since: Any = None) -> Any:
         text = "two rules of Coxa-Trochanter were true"
-        return [{"seq": 3, "wall_s": 1e9, "time_s": 1.25, "name": "rule_overlap", "text": text}] if not since else []
+        return (
+            [{"seq": 3, "unix_time_s": 1e9, "time_s": 1.25, "name": "rule_overlap", "text": text}] if not since else []
+        )
 
     def do_take_control(self, force: bool = False) -> Any:
         if self.control not in ("", self.greeted[-1]) and not force:

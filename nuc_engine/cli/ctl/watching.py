@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from nuc_engine.cli.ctl.watchview import View, look, needed
@@ -13,7 +14,9 @@ from nuc_engine.client import Client, ClientError
 STATUS_EVERY = 5
 """Refreshes of the values to each one of the state: statistics cost the daemon more than values do."""
 
-_TOLD = 8
+_TOLD, _KEPT = 8, 200
+_KNOWN = ("seq", "time_s", "unix_time_s", "name", "text", "applied", "refused", "request", "cycle")
+"""What an event's line does not list behind its text."""
 
 
 class Watch:
@@ -24,7 +27,7 @@ class Watch:
         self._configuration: str | None = None
         self._refreshes = 0
         self._seen = 0
-        self._told: deque[str] = deque(maxlen=_TOLD)
+        self._told: deque[Any] = deque(maxlen=_KEPT)
         self.view = View()
 
     def refresh(self) -> None:
@@ -54,17 +57,37 @@ class Watch:
             self._seen = 0 if view.offline else self._seen
             self._configuration = status.configuration
         for event in self._client.events(self._seen):
-            self._told.append(event_text(event))
+            self._told.append(event)
             self._seen = int(event.get("seq", self._seen))
-        return replace(view, status=status, told=tuple(self._told))
+        return replace(view, status=status, told=event_lines(self._told)[-_TOLD:])
 
 
-def event_text(event: Any) -> str:
-    """Return an event in one line, however much the daemon tells of it."""
+def event_lines(events: Iterable[Any]) -> list[str]:
+    """Return events as lines, however much the daemon tells of each.
+
+    In a row of events of one name, what is equal but for its time is one line, that says how often it was.
+    """
+    lines: list[str] = []
+    for _, row in groupby(events, lambda event: event.get("name") if isinstance(event, Mapping) else event):
+        alike: dict[str, list[Any]] = {}
+        for event in row:
+            alike.setdefault(_told(event), []).append(event)
+        lines += [_line(told, found) for told, found in alike.items()]
+    return lines
+
+
+def _told(event: Any) -> str:
+    """Return what an event says, without when."""
     if not isinstance(event, Mapping):
         return str(event)
-    time_s, what = event.get("time_s"), event.get("name", "")
-    at = f"{time_s:9.3f} s  " if isinstance(time_s, int | float) else " " * 13
-    known = ("seq", "time_s", "wall_s", "name", "text", "applied", "refused", "request", "cycle")
-    more = "".join(f"  {key}={value}" for key, value in event.items() if key not in known and value not in (None, ""))
-    return f"{at}{what}: {event.get('text', '')}{more}".rstrip(": ")
+    more = "".join(f"  {key}={value}" for key, value in event.items() if key not in _KNOWN and value not in (None, ""))
+    return f"{event.get('name', '')}: {event.get('text', '')}{more}".rstrip(": ")
+
+
+def _line(told: str, found: Sequence[Any]) -> str:
+    first, last = (event.get("time_s") if isinstance(event, Mapping) else None for event in (found[0], found[-1]))
+    at = f"{first:9.3f} s  " if isinstance(first, int | float) else " " * 13
+    if len(found) == 1:
+        return f"{at}{told}"
+    until = f", until {last:.3f} s" if isinstance(last, int | float) else ""
+    return f"{at}{told}  ({len(found)} times{until})"
