@@ -10,6 +10,7 @@ plants/       what an emulated servo bus moves                          recordin
 analysis/     reading bouts: steps, verdicts, figures                   cli/        the `nuc` command
 describe      a model, explained                                        difference  what two things differ in
 validation    everything wrong with a file or a folder                  values      an HDSO's values as text
+decimals      numbers as their shortest decimals
 kinematics    where the leg is; `pose`: for given angles                locations   finding configurations
 
 serve         the daemon, put together                                  daemon/     its processes but the service

@@ -134,7 +134,9 @@ def _await_end(out: Path, status: Status, sleep: Callable[[float], None]) -> tup
         if record.state != "running":
             return record.state, record.reason
         sleep(_LOOK_S)
-    return ("fault", status.latch_reason) if status.latched else ("complete", f"the daemon is {status.mode}")
+    if status.latched:
+        return "fault" if status.mode == "FAULT" else "interrupted", status.latch_reason
+    return "complete", f"the daemon is {status.mode}"
 
 
 def _text(folder: Path, plan: Plan, entries: Sequence[Sequence[Any]]) -> str:

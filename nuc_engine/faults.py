@@ -59,7 +59,6 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             Effect.TORQUE_OFF, "nothing watched over the engine; another guardian is started by itself; then arm"
         ),
         "supervisor_lost": Fault(Effect.TORQUE_OFF, "the main process was ended from outside: start `nuc serve` again"),
-        "off_requested": Fault(Effect.TORQUE_OFF, "somebody asked for it: see that the leg may move, then arm"),
         "bus_lost": Fault(Effect.TORQUE_OFF, "the adapter of a bus is gone: plug it in; it is found again by itself"),
         "suspended": Fault(Effect.TORQUE_OFF, "the computer slept while a bout ran: keep it awake, then arm"),
         "service_lost": Fault(
@@ -67,6 +66,12 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         ),
     }
 )
+
+
+OFF = "off"
+"""Torque off because somebody asked for it: latched like a fault, and none."""
+
+OFF_HINT = "see that the leg may move, then arm"
 
 
 class EngineFault(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 
+from nuc_engine.decimals import number_text, plain_number
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.store import Store
 from sccils_schemas.rules import Token, decode_tokens, format_tokens, parse_tokens
@@ -20,21 +21,6 @@ def initial_values(plan: Plan) -> tuple[Values | None, ...]:
     for write in plan.initial:
         store.write(write.hdso, write.values)
     return tuple(store.values(hdso.index) for hdso in plan.hdsos)
-
-
-def number_text(value: int | float, datatype: str) -> str:
-    """Return the shortest decimal that gives the same number of this type back."""
-    if isinstance(value, int):
-        return str(value)
-    if datatype != "float":
-        return repr(value).removesuffix(".0")
-    single = struct.pack("f", value)
-    shortest = next(text for text in (f"{value:.{digits}g}" for digits in range(1, 10)) if _single(text) == single)
-    return shortest if abs(value) >= 1e6 or "e" not in shortest else f"{float(shortest):.12g}"
-
-
-def _single(text: str) -> bytes:
-    return struct.pack("f", float(text))
 
 
 def rule_tokens(hdso: HdsoPlan, values: Sequence[int | float]) -> tuple[Token, ...]:
@@ -76,11 +62,6 @@ def plain_value(
         return value_text(hdso, values, names)
     numbers = [plain_number(value, hdso.datatype) for value in values]
     return numbers[0] if hdso.count == 1 else numbers
-
-
-def plain_number(value: int | float, datatype: str) -> int | float:
-    """Return a number without the binary noise of a 32-bit float."""
-    return value if isinstance(value, int) else float(number_text(value, datatype))
 
 
 def current_rule_text(plan: Plan, hdso: HdsoPlan, values: Sequence[Values | None]) -> str:

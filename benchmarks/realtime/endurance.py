@@ -23,7 +23,8 @@ from benchmarks.realtime.report import table, verdict
 from benchmarks.realtime.served import Interrupted, Leg, Served
 from nuc_engine.client import Client
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.wire import FAULT_NAMES, Kind
+from nuc_engine.daemon.latch import LATCH_REASONS
+from nuc_engine.daemon.wire import Kind
 
 BAUD = 115_200
 PERIOD_NS = 5_000_000
@@ -138,7 +139,7 @@ def _run(served: Served, seconds: float) -> Outcome:
                 if not early and time.monotonic() - begun >= min(_WARM_S, seconds / 5):
                     early = _memory(served)
         except Interrupted:
-            why = FAULT_NAMES[words[Word.LATCH_REASON]] if words[Word.LATCHED] else "no fault is latched"
+            why = LATCH_REASONS[words[Word.LATCH_REASON]] if words[Word.LATCHED] else "no fault is latched"
         late = _memory(served)
         folder = _stop(served, ended=bool(why))
     listener.end()

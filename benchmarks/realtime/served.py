@@ -14,8 +14,8 @@ from typing import Any
 from benchmarks.realtime.children import Broken, Child, below, python, until
 from nuc_engine.client import Client, ClientError
 from nuc_engine.daemon.block import Block, Word
+from nuc_engine.daemon.latch import LATCH_REASONS
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import FAULT_NAMES
 
 CONFIG = "lin_roach"
 _TAIL = 1500
@@ -121,7 +121,7 @@ class Served(Child):
 
     def _arm(self) -> None:
         if self.block.words[Word.LATCHED]:
-            self.interrupted.append(FAULT_NAMES[self.block.words[Word.LATCH_REASON]])
+            self.interrupted.append(LATCH_REASONS[self.block.words[Word.LATCH_REASON]])
             with suppress(ClientError):
                 self.client.arm()
 

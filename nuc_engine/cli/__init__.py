@@ -1,6 +1,7 @@
 """The command line, `nuc`. The only part of the project that prints, and, with the manifest, that reads a wall clock.
 
     app         the group of commands, how errors become one line and an exit status
+    off         `nuc ctl off`, before anything else is loaded
     output      text, JSON and colour on their way out
     params      arguments and options that several commands share, with their completion
     wallclock   the clock of the person who waits
@@ -10,6 +11,20 @@
 Exit status: 0 good, 1 what was asked about is bad, 2 the command line itself is wrong.
 """
 
-from nuc_engine.cli.app import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import sys
+
+
+def main() -> None:
+    """Entry point of the `nuc` command."""
+    words = sys.argv[1:]
+    if words[:1] == ["ctl"] and "off" in words:
+        from nuc_engine.cli.off import hurry
+
+        status = hurry(words[1:])
+        if status is not None:
+            sys.exit(status)
+    from nuc_engine.cli.app import app
+
+    app.main()

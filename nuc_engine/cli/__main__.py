@@ -1,5 +1,5 @@
 """`python -m nuc_engine.cli` is `nuc`."""
 
-from nuc_engine.cli.app import main
+from nuc_engine.cli import main
 
 main()

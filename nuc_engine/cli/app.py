@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from nuc_engine.cli.ending import UNREAD, unread
 from nuc_engine.cli.errors import explain
 from nuc_engine.cli.output import HELP_WIDTH, note, say, say_json
 
@@ -92,6 +93,11 @@ class Commands(click.Group):
             ctx.fail(f"no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin like this, and options, without loading any command."""
+        named = [CompletionItem(name, help=what) for name, what in COMMANDS.items() if name.startswith(incomplete)]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without loading any of them."""
         with formatter.section("Commands"):
@@ -109,17 +115,32 @@ class Commands(click.Group):
         words = list(sys.argv[1:] if args is None else args)
         if not standalone_mode:
             return super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
-        status: object
         try:
-            status = super().main(words, prog_name or "nuc", complete_var, standalone_mode=False, **extra)
+            status = self._status(words, prog_name or "nuc", complete_var, extra)
+        except BrokenPipeError:  # on the way to stderr
+            if not unread():
+                raise
+            status = UNREAD
+        sys.exit(status)
+
+    def _status(self, words: list[str], prog_name: str, complete_var: str | None, extra: dict[str, Any]) -> int:
+        # Not by `main` of click, which takes every broken pipe for a reader that went away.
+        self._main_shell_completion(extra, prog_name, complete_var)
+        try:
+            with self.make_context(prog_name, words, **extra) as ctx:
+                status = self.invoke(ctx)
+        except click.exceptions.Exit as end:
+            status = end.exit_code
         except (click.Abort, KeyboardInterrupt):
             status = _complain(words, 1, ("nuc: stopped",))
         except Exception as error:
+            if isinstance(error, BrokenPipeError) and unread():
+                return UNREAD
             explained = explain(error)
             if explained is None:
                 raise
             status = _complain(words, *explained)
-        sys.exit(status if isinstance(status, int) else 0)
+        return status if isinstance(status, int) else 0
 
 
 def _complain(words: Sequence[str], status: int, lines: Sequence[str]) -> int:
@@ -131,6 +152,8 @@ def _complain(words: Sequence[str], status: int, lines: Sequence[str]) -> int:
 
 
 def _version() -> str:
+    import importlib.metadata  # twice as much as all else `nuc` loads
+
     try:
         return importlib.metadata.version("nuc-engine")
     except importlib.metadata.PackageNotFoundError:
@@ -167,8 +190,3 @@ def app(ctx: click.Context) -> int:
         known = ", ".join(list_configurations()) or "none found"
         say(OVERVIEW.format(commands=commands, configurations=known).rstrip())
     return 0
-
-
-def main() -> None:
-    """Entry point of the `nuc` command."""
-    app.main()

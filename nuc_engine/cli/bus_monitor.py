@@ -193,7 +193,7 @@ class _View:
 
 
 def _print_line(view: _View, look: Look) -> None:
-    click.echo(json.dumps({"time_s": look.time_ns / NS, "servos": view.rows(look)}))
+    click.echo(json.dumps({"elapsed_s": look.time_ns / NS, "servos": view.rows(look)}))
     sys.stdout.flush()
 
 

@@ -18,6 +18,7 @@ import click
 from drivers.factory import DEFAULT_FAMILY
 from drivers.faults import FAULT_OPTIONS
 from drivers.servo import PlantFault
+from nuc_engine.cli.ending import when_ended
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import is_terminal, note, say
 from nuc_engine.cli.params import Command, Pair, configuration
@@ -58,8 +59,8 @@ take the torque off (`nuc_engine.daemon.release.LAST_NS`)."""
     ),
     output=(
         "One line once the terminal is there: its name, baud rate, leg; as JSON with --json, with the instant of plant"
-        " time 0 (CLOCK_MONOTONIC, ns). On a terminal, a live line on stderr. SIGTERM, Ctrl-C and the command quit end"
-        " it.",
+        " time 0 (CLOCK_MONOTONIC, ns). On a terminal, a live line on stderr. SIGTERM, a closed window, Ctrl-C and the"
+        " command quit end it.",
         'Commands for --control, one JSON object per line, e.g. {"command": "stick", "servo": 2}: status; faults (drop,'
         " flip, insert, truncate, delay, babble, delay_us; what is not named is 0); unplug and plug (the adapter, or"
         " one servo); stick and unstick (servo); supply (on); brown_out (servo); babble and trip (servo, on); wrong_id"
@@ -178,8 +179,11 @@ def command(
     with closing(acquire(RealtimePolicy(priority=priority or None, cpu=cpu))) as rights:
         for missing in rights.missing:
             note(f"nuc emulate: without {missing}")
-        with EmulatorProcess(leg, places, monotonic_ns, _wait, _show if live else None) as process:
-            for name in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM):
+        with (
+            EmulatorProcess(leg, places, monotonic_ns, _wait, _show if live else None) as process,
+            when_ended(lambda *_: process.loop.stop()),
+        ):
+            for name in (signal.SIGINT, signal.SIGALRM):
                 signal.signal(name, lambda *_: process.loop.stop())
             signal.signal(END_SIGNAL, lambda *_: signal.alarm(ORPHAN_S))
             _announce(process.describe(), as_json=as_json)

@@ -14,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from nuc_engine.cli import wallclock
+from nuc_engine.cli.ending import when_ended
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.many import ManyProgress
 from nuc_engine.cli.output import note, say, say_json
@@ -187,6 +188,7 @@ def _run(
     return [each.verdict for each in judged]
 
 
+@when_ended()
 def _run_live(
     experiments: Sequence[Experiment], repeat: int, seed: int | None, bus: str, address: str, target: Path, out: Path
 ) -> list[Verdict]:

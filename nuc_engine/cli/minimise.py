@@ -200,7 +200,7 @@ def _data(found: Minimised, target: Path | None) -> dict[str, Any]:
 
     return {
         "ok": True,
-        "time": float(found.time_s),
+        "time_s": float(found.time_s),
         "wanted": found.wanted,
         "before": found.before,
         "failed_starts": found.failed_starts,

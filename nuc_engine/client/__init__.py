@@ -4,19 +4,29 @@ calls         every request as a value: what is sent, how its answer is read
 methods       the methods of both clients, from one description
 results       what comes back, typed        errors   what can go wrong
 conversation  hello, requests, answers and time limits, without any socket
-sockets       ZeroMQ: options, keys, the state of the connection
+sockets       ZeroMQ: options, keys, the state of the connection     address  where a daemon listens by default
 blocking, aio the two clients               sccils   the client's part of a SCCILS dialogue
+off           torque off, by itself and with as little as it takes
 
     with Client(name="rutter") as leg:
         leg.set({"CTr_lev_TC1_load": -0.2})
         print(leg.get(["CTr_angle", "joint.Coxa-Trochanter.action"]).values)
 """
 
-from nuc_engine.client.aio import AsyncClient, AsyncSubscription
-from nuc_engine.client.blocking import Client, Subscription
-from nuc_engine.client.errors import BadAnswer, ClientError, KeysError, NotAnswered, Refused
-from nuc_engine.client.results import Acknowledgement, Greeting, Reading, Sample, Status
-from nuc_engine.client.sockets import DEFAULT_ADDRESS, Keys, load_keys
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nuc_engine.client.address import DEFAULT_ADDRESS
+    from nuc_engine.client.aio import AsyncClient, AsyncSubscription
+    from nuc_engine.client.blocking import Client, Subscription
+    from nuc_engine.client.errors import BadAnswer, ClientError, KeysError, NotAnswered, Refused
+    from nuc_engine.client.results import Acknowledgement, Greeting, Reading, Sample, Status
+    from nuc_engine.client.sockets import Keys, load_keys
 
 __all__ = [
     "DEFAULT_ADDRESS",
@@ -37,3 +47,22 @@ __all__ = [
     "Subscription",
     "load_keys",
 ]
+
+_HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "address": ("DEFAULT_ADDRESS",),
+        "aio": ("AsyncClient", "AsyncSubscription"),
+        "blocking": ("Client", "Subscription"),
+        "errors": ("BadAnswer", "ClientError", "KeysError", "NotAnswered", "Refused"),
+        "results": ("Acknowledgement", "Greeting", "Reading", "Sample", "Status"),
+        "sockets": ("Keys", "load_keys"),
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when asked for: who takes the torque off waits for nothing that is not needed for it.
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"nuc_engine.client.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 import zmq
 import zmq.asyncio
 
+from nuc_engine.client.address import DEFAULT_ADDRESS
 from nuc_engine.client.calls import Call, Ref, recipe
 from nuc_engine.client.conversation import Conversation, Effect, Happened, Link, Send, Steps, decode_sample
 from nuc_engine.client.methods import Methods
 from nuc_engine.client.results import Greeting, Recipe, Sample
 from nuc_engine.client.sockets import (
-    DEFAULT_ADDRESS,
     Keys,
     close_commands,
     link_event,

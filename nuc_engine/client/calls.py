@@ -99,7 +99,7 @@ def stop(policy: Literal["off", "hold", "park"] | None = None) -> Call[Data]:
 
 
 def arm() -> Call[Data]:
-    """Take back a latched fault: the joints start from where they are."""
+    """Allow driving again after a fault, or after `off`: the joints start from where they are."""
     return Call("arm", read_map, at_least_s=_EDIT_S)
 
 

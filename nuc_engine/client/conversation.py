@@ -18,7 +18,6 @@ from nuc_engine.client import calls
 from nuc_engine.client.calls import Call
 from nuc_engine.client.errors import BadAnswer, NotAnswered, Refused
 from nuc_engine.client.results import Greeting, Sample
-from nuc_engine.client.sccils import Dialogue
 
 T = TypeVar("T")
 
@@ -102,6 +101,8 @@ class Conversation:
 
         `seen` gets each of them when it comes.
         """
+        from nuc_engine.client.sccils import Dialogue  # the whole language: for those alone who speak it
+
         yield from self._ready()
         yield Send(document)
         dialogue = Dialogue(document)
@@ -204,12 +205,12 @@ def decode_sample(frames: Sequence[bytes]) -> Sample | None:
     topic, content, stamp = frames
     values = _unpack(content)
     try:
-        time_s = float(stamp)
+        unix_time_s = float(stamp)
     except ValueError:
         return None
     if not isinstance(values, Mapping):
         return None
-    return Sample(topic.decode(errors="replace"), cast(Mapping[str, Any], values), time_s)
+    return Sample(topic.decode(errors="replace"), cast(Mapping[str, Any], values), unix_time_s)
 
 
 def _pack(message: Mapping[str, Any]) -> bytes:

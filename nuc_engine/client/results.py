@@ -105,8 +105,9 @@ class Greeting:
 class Status:
     """How the daemon is. `bout` 0: none; `control` empty: nobody has it; `data` is the whole answer.
 
-    `refusals` say which servos can not be driven as they were given, and why; `bus_counts` is
-    what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`.
+    `latched`: nothing drives before `arm`, since there was a fault (mode FAULT) or somebody asked for it
+    (`latch_reason` is "off"). `refusals` say which servos can not be driven as they were given, and why; `bus_counts`
+    is what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`.
     """
 
     mode: str
@@ -258,11 +259,11 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One message of the telemetry: `time_s` is seconds since 1970 on the daemon's clock."""
+    """One message of the telemetry: `unix_time_s` is seconds since 1970 on the daemon's clock."""
 
     topic: str
     values: Mapping[str, Value]
-    time_s: float
+    unix_time_s: float
 
 
 def read_map(data: object) -> Data:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic  # noqa: TID251  how long a daemon takes to answer is real time
 from types import MappingProxyType
 from typing import Any
 
 import zmq
-from zmq.utils.monitor import parse_monitor_message
 
-from nuc_engine import keys
+from nuc_engine.client.address import DEFAULT_ADDRESS
 from nuc_engine.client.conversation import Link
 from nuc_engine.client.errors import ClientError, KeysError
-from nuc_engine.realtime.clock import RealClock
 
-DEFAULT_ADDRESS = "tcp://127.0.0.1:44106"
 TELEMETRY_PORT = 9872
 _GOODBYE_MS = 200
 _OWN_MACHINE = frozenset({"127.0.0.1", "localhost", "[::1]", "*", "0.0.0.0", "[::]"})  # noqa: S104  compared only
@@ -52,6 +51,8 @@ def load_keys(folder: Path, name: str = "") -> Keys:
 
     Raises KeysError.
     """
+    from nuc_engine import keys  # for those alone who have some
+
     if not folder.is_dir():
         raise KeysError(f"{folder}: no folder of keys; make keys there: nuc keys new NAME --folder {folder}")
     own = [folder / f"{name}.key_secret"] if name else []
@@ -109,7 +110,8 @@ def open_telemetry(context: zmq.Context[Any], address: str, topic: str, own: Key
 
 def link_event(frames: Sequence[bytes]) -> Link | None:
     """Return what a monitor's message says; None for what does not matter."""
-    return _LINKS.get(parse_monitor_message(list(frames))["event"])
+    # zmq_socket_monitor(3): 16 bits of event in the machine's order, and its value. pyzmq's reader would load asyncio.
+    return _LINKS.get(int.from_bytes(frames[0][:2], sys.byteorder))
 
 
 def _connect(socket: Any, address: str, own: Keys | None) -> Any:
@@ -145,7 +147,4 @@ def telemetry_address(commands: str, told: str = "") -> str:
 
 def monotonic_s() -> float:
     """Return seconds on a clock that only moves forward."""
-    return _CLOCK.now_ns / 1e9
-
-
-_CLOCK = RealClock()
+    return monotonic()

@@ -48,7 +48,7 @@ class Word(IntEnum):
     BUS_OWNER = 9  # guardian: `OWNER_CORE`, or `OWNER_GUARDIAN` while it takes the torque off
     BUS_LOST = 10  # core, guardian: 1 when a port is gone; supervisor: 0 when it is back
     MODE = 11  # core: `nuc_engine.daemon.modes.Mode`
-    LATCHED = 12  # core, guardian: 1 after torque was taken off for a fault; core: 0 when armed
+    LATCHED = 12  # core, guardian: 1 after torque was taken off for a fault or a request; core: 0 when armed
     OFF_REQUEST = 13  # anyone: ns of a request to take the torque off, 0 none; core, guardian: 0 when confirmed
     OFF_BEGUN = 14  # core: the OFF_REQUEST it is answering
     TORQUE = 15  # core: 1 from before the first drive, 0 when all confirmed limp; guardian: 0 likewise
@@ -60,7 +60,7 @@ class Word(IntEnum):
     SERVICE_READY = 21  # service: 1 when the channel is open
     REFUSED = 22  # service: 1 when the first configuration was refused
     CORE_READY = 23  # core: its generation when it runs its tasks
-    LATCH_REASON = 24  # core, guardian: index into `FAULT_NAMES` of nuc_engine.daemon.wire
+    LATCH_REASON = 24  # core, guardian: index into `LATCH_REASONS` of nuc_engine.daemon.latch
     LATCH_COUNT = 25  # core, guardian: counts latches
     GUARDIAN_ACTS = 26  # guardian: counts the times it took the torque off
     CORE_DEATHS = 27  # supervisor

@@ -24,6 +24,7 @@ from drivers.port import NEVER
 from drivers.servo import ReplyStatus
 from nuc_engine.changes import Changeset, Control
 from nuc_engine.daemon.block import OWNER_CORE, Block, Word
+from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import ServeOptions, StopPolicy
 from nuc_engine.daemon.live import LiveExecutive
 from nuc_engine.daemon.lookout import look_around
@@ -33,8 +34,8 @@ from nuc_engine.daemon.orders import obey
 from nuc_engine.daemon.release import LAST_NS
 from nuc_engine.daemon.ringrecorder import RingRecorder
 from nuc_engine.daemon.silence import Silence
-from nuc_engine.daemon.wire import FAULT_NAMES, Kind
-from nuc_engine.faults import FAULTS, EngineFault
+from nuc_engine.daemon.wire import Kind
+from nuc_engine.faults import FAULTS, OFF, OFF_HINT, EngineFault
 from nuc_engine.plan import Plan
 from nuc_engine.tasks.board import Drive
 
@@ -112,8 +113,10 @@ class Engine:
         self._alone_until_ns = NEVER
         self._forget_statistics()
         self.live = self._executive(running=False, keep_store=any(self.store.flags))
-        self.mode = Mode.FAULT if self.words[Word.LATCHED] else Mode.CONFIGURED
-        self._enter(self.mode, "a fault is latched" if self.mode is Mode.FAULT else "configured")
+        self.latched = False
+        """Whether this core heeds the latch of the block: the guardian may latch at any time."""
+        self.mode = Mode.CONFIGURED
+        self._inherit()
 
     # --- the loop ---
 
@@ -200,12 +203,21 @@ class Engine:
             if words[Word.SHUTDOWN]:
                 return False
             self.clock.wait(now + 1_000_000, ())
-        if words[Word.LATCHED] and self.mode is not Mode.FAULT:
+        if words[Word.LATCHED] and not self.latched:
             # By the guardian, after this process looked.
-            self._enter(Mode.FAULT, "a fault is latched")
+            self._inherit()
         # Nothing was due while it waited.
         self.live.begin_idle()
         return True
+
+    def _inherit(self) -> None:
+        """Enter the mode that a core begins in: what was latched before it stays latched."""
+        reason = latched(self.words)
+        self.latched = bool(reason)
+        if not reason:
+            self._enter(Mode.CONFIGURED, "configured")
+        else:
+            self._enter(Mode.STOPPED if reason == OFF else Mode.FAULT, f"{reason} is latched")
 
     def _still_under_torque(self) -> bool:
         return self.words[Word.TORQUE] != 0 or self.mode is Mode.RUNNING
@@ -240,7 +252,7 @@ class Engine:
             raise Refusal("no guardian watches over the engine: another one is being started; try again in a second")
         if self.bus.refusals:
             raise Refusal("; ".join(self.bus.refusals))
-        return step(self.mode, what)
+        return step(self.mode, what, latched=bool(self.words[Word.LATCHED]))
 
     def plan_run(self, delay_ns: int, stop_ns: int, bout: int) -> None:
         """Let a bout begin after a delay. Raises Refusal."""
@@ -258,7 +270,7 @@ class Engine:
 
         Where nothing is under torque the configured policy brings none: hold and park must then be asked for by name.
         """
-        if self.mode is Mode.FAULT:
+        if self.words[Word.LATCHED]:
             return
         now = self.clock.now_ns
         self.run_at_ns = NEVER
@@ -272,7 +284,7 @@ class Engine:
         self._end_bout("complete", why)
         if policy == "park":
             self._park()
-        self._enter(step(self.mode, Input.STOP), why)
+        self._enter(step(self.mode, Input.STOP, latched=False), why)
         gc.collect()
 
     def _park(self) -> None:
@@ -291,10 +303,11 @@ class Engine:
     def arm(self) -> None:
         """Allow driving again. Raises Refusal while a servo has not confirmed that its torque is off."""
         after = self.allow(Input.ARM)
-        if self.mode is Mode.FAULT and not self.live.limp:
+        if self.latched and not self.live.limp:
             silent = [self.plan.motors[k].name for k, s in enumerate(self.bus.status) if s != ReplyStatus.OK]
             raise Refusal(f"{', '.join(silent) or 'a servo'} has not confirmed that its torque is off: check its power")
-        if self.mode is Mode.FAULT:
+        if self.latched:
+            self.latched = False
             self.words[Word.LATCHED] = 0
         self._enter(after, "armed")
 
@@ -304,7 +317,15 @@ class Engine:
         self.run_at_ns = NEVER
         self._release(now)
         self._latch(name, text)
-        self._enter(step(self.mode, Input.FAULT), f"{name}: {text}")
+        self._enter(step(self.mode, Input.FAULT, latched=True), f"{name}: {text}")
+
+    def off(self, why: str) -> None:
+        """Do the same because somebody asks for it: no fault, and none is taken back by it."""
+        now = self.clock.now_ns
+        self.run_at_ns = NEVER
+        self._release(now)
+        self._latch(OFF, why)
+        self._enter(step(self.mode, Input.OFF, latched=True), f"{OFF}: {why}")
 
     def shut_down(self, now: int) -> None:
         """Take the torque off and end the bout, since everything is to end."""
@@ -353,7 +374,7 @@ class Engine:
         self.recorder.tell(Kind.STORE, start, 0, self.store.live_bytes())
         live.load([_at(changeset, start + changeset.time_ns) for changeset in self.waiting])
         self.waiting.clear()
-        self._enter(step(self.mode, Input.RUN), f"bout {bout}")
+        self._enter(step(self.mode, Input.RUN, latched=False), f"bout {bout}")
 
     def load(self, changeset: Changeset) -> None:
         """Take a changeset: engine time, or -1 for at once."""
@@ -444,13 +465,11 @@ class Engine:
         self._enter(Mode.FAULT if self.mode is not Mode.UNCONFIGURED else self.mode, f"{name}: {text}")
 
     def _latch(self, name: str, text: str) -> None:
-        """Latch a fault, unless one is: further ones follow from the first. Tell it, and end the bout with it."""
-        words = self.words
-        if not words[Word.LATCHED]:
-            words[Word.LATCH_REASON], words[Word.LATCHED] = FAULT_NAMES.index(name), 1
-            words[Word.LATCH_COUNT] += 1
-        self.event(name, f"{text} ({FAULTS[name].hint})")
-        self._end_bout("fault", f"{name}: {text}")
+        """Latch a fault or `OFF`, tell it, and end the bout with it."""
+        latch(self.words, name)
+        self.latched = True
+        self.event(name, f"{text} ({OFF_HINT if name == OFF else FAULTS[name].hint})")
+        self._end_bout("interrupted" if name == OFF else "fault", f"{name}: {text}")
 
 
 def _at(changeset: Changeset, time_ns: int) -> Changeset:

@@ -16,11 +16,13 @@ from contextlib import suppress
 from typing import Protocol
 
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
+from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.lines import open_lines
 from nuc_engine.daemon.release import LAST_NS, Clock, Line, Release
 from nuc_engine.daemon.watch import PERIOD_NS, Finding, Watch
-from nuc_engine.daemon.wire import FAULT_NAMES, Kind, pack
+from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.faults import OFF
 from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
 
 ABOVE_CORE = 10
@@ -118,7 +120,7 @@ class Guardian:
             self._heritage = watched
             self._beat()
             return True
-        if watched and not words[Word.LATCHED]:
+        if watched and latched(words) in ("", OFF):
             self._latch(Finding("core_dead", f"core {watched} and the guardian are dead"))
         self._known = watched
         if pid and watched == generation:
@@ -223,13 +225,8 @@ class Guardian:
         return True
 
     def _latch(self, finding: Finding) -> None:
-        words = self._words
-        if not words[Word.LATCHED]:
-            # Further faults follow from the first.
-            words[Word.LATCH_REASON] = FAULT_NAMES.index(finding.fault)
-            words[Word.LATCH_COUNT] += 1
-            words[Word.LATCHED] = 1
-        self._tell(finding.fault, finding.text)
+        latch(self._words, finding.reason)
+        self._tell(finding.reason, finding.text)
 
     def _unconfirmed(self) -> list[str]:
         return [name for motor, name in enumerate(self._motors) if self._words[Word.UNCONFIRMED] >> motor & 1]

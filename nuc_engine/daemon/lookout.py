@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from drivers.bus import all_counts
 from drivers.servo import ReplyStatus
 from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import FAULT_NAMES, Kind
+from nuc_engine.daemon.wire import Kind
+from nuc_engine.faults import OFF
 
 if TYPE_CHECKING:
     from nuc_engine.daemon.engine import Engine
@@ -33,8 +35,8 @@ def look_around(core: Engine, now: int, *, on_time: bool) -> None:
     if core.neighbours.guardian_lost and core.mode is not Mode.FAULT:
         core.fault("guardian_lost", "the guardian's heart stands still")
     _heed_requests(core, now)
-    if words[Word.LATCHED] and core.mode is not Mode.FAULT:
-        core.fault(FAULT_NAMES[words[Word.LATCH_REASON]], "the guardian has latched it")
+    if words[Word.LATCHED] and not core.latched:
+        _heed_latch(core, latched(words))
     slept = core.slept()
     if slept:
         core.fault("suspended", f"the machine was suspended for {slept / 1e9:.1f} s")
@@ -53,7 +55,14 @@ def _heed_requests(core: Engine, now: int) -> None:
     if words[Word.SHUTDOWN]:
         core.shut_down(now)
     else:
-        core.fault("off_requested", "torque off was asked for")
+        core.off("torque off was asked for")
+
+
+def _heed_latch(core: Engine, reason: str) -> None:
+    if reason == OFF:
+        core.off("the guardian has latched it")
+    else:
+        core.fault(reason, "the guardian has latched it")
 
 
 def _note_torque(core: Engine) -> None:

@@ -122,7 +122,7 @@ def _arm(core: Engine) -> Any:
 
 
 def _off(core: Engine, why: Any) -> Any:
-    core.fault("off_requested", str(why))
+    core.off(str(why))
     return ""
 
 

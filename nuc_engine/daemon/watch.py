@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nuc_engine.daemon.block import Word
+from nuc_engine.faults import OFF
 
 PERIOD_NS = 4_000_000
 """Time between two wake-ups of the guardian."""
@@ -30,9 +31,9 @@ SUPERVISOR_NS = 600_000_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Why the guardian has to take the torque off: a name out of FAULTS, and what was seen."""
+    """Why the guardian has to take the torque off: a name out of LATCH_REASONS, and what was seen."""
 
-    fault: str
+    reason: str
     text: str
 
 
@@ -114,7 +115,7 @@ class Watch:
         waited_ns = self._asked * PERIOD_NS
         more_ns = self._limit_ns - STALL_NS
         if waited_ns >= BEGIN_NS + more_ns and self._words[Word.OFF_BEGUN] != self._request:
-            return Finding("off_requested", "torque off was asked for and the core did not begin")
+            return Finding(OFF, "torque off was asked for and the core did not begin")
         if waited_ns >= FINISH_NS + more_ns:
-            return Finding("off_requested", "torque off was asked for and is not confirmed yet")
+            return Finding(OFF, "torque off was asked for and is not confirmed yet")
         return None

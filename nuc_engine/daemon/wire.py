@@ -15,12 +15,8 @@ from typing import Any
 
 import msgpack
 
-from nuc_engine.faults import FAULTS
 from nuc_engine.plan import Plan
 from nuc_engine.tasks.board import Board
-
-FAULT_NAMES = tuple(FAULTS)
-"""Faults in the order in which the block names them by number."""
 
 
 class Kind(IntEnum):

@@ -13,10 +13,10 @@ from itertools import combinations, groupby, pairwise
 import numpy as np
 
 from nuc_engine.analysis.tracks import FloatArray
+from nuc_engine.decimals import number_text
 from nuc_engine.diagrams.grid import Axis, Interval, SensorSpace, sensor_space
 from nuc_engine.diagrams.svg import FAINT, INK, PAPER, Paper, Point, paint, text_width, wrap
 from nuc_engine.diagrams.wiring import Color, DiagramError, Limit, Wiring, leaves, rule_text
-from nuc_engine.values import number_text
 
 LEFT, PLANE_WIDTH, PLANE_HEIGHT, STRIP_HEIGHT = 190.0, 430.0, 330.0, 40.0
 RIGHT, TICKS, GAP = 340.0, 60.0, 26.0

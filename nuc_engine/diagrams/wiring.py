@@ -15,9 +15,10 @@ from typing import Literal
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.tracks import Role, joint_role
 from nuc_engine.changes import Changeset
+from nuc_engine.decimals import number_text, plain_number
 from nuc_engine.plan import HdsoPlan, JointPlan, Plan
 from nuc_engine.rulecheck import free_ranges
-from nuc_engine.values import Values, initial_values, number_text, plain_number, rule_tokens
+from nuc_engine.values import Values, initial_values, rule_tokens
 from sccils_schemas.model import Model
 from sccils_schemas.nesting import MAX_RULE_LEVELS
 from sccils_schemas.rules import And, Comparison, Rule, Variable, parse_tokens

@@ -212,9 +212,14 @@ def _told(deed: Deed) -> str:
 
 
 def _accompany(client: Client, beside: _Beside, wait: Wait) -> None:
-    """Look on until the bout ends by itself, or by a fault."""
+    """Look on until the bout ends by itself, by a fault, or because somebody asked for torque off."""
     actions = [f"joint.{name}.action" for name in _joints(client)]
-    if not wait_until(lambda: client.status().mode in ("RUNNING", "FAULT"), wait):
+
+    def begun() -> bool:
+        status = client.status()
+        return status.mode == "RUNNING" or status.latched
+
+    if not wait_until(begun, wait):
         raise Aborted("the bout did not begin")
     while client.status().mode == "RUNNING":
         seen = client.get(actions)
@@ -273,9 +278,15 @@ def _await_end(folder: Path, wait: Wait) -> None:
 
 
 def free(client: Client) -> None:
-    """Take back a fault that is latched, so that the daemon can be configured and begin a bout."""
-    if client.status().latched:
+    """Take back a fault that is latched, so that the daemon can be configured and begin a bout.
+
+    Raises Aborted where somebody has taken the torque off: that is for them to take back.
+    """
+    status = client.status()
+    if status.mode == "FAULT":
         client.arm()
+    elif status.latched:
+        raise Aborted("somebody has taken the torque off: see that the leg may move, then nuc ctl arm")
 
 
 def await_ready(client: Client, wait: Wait, alive: Callable[[], bool]) -> None:

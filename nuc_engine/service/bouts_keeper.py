@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from nuc_engine.daemon.block import Block, Word
+from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import FAULT_NAMES, Kind, unpack
-from nuc_engine.faults import FAULTS
+from nuc_engine.daemon.wire import Kind, unpack
+from nuc_engine.faults import FAULTS, OFF
 from nuc_engine.service.bouts import BoutLog, BoutLogError, Context
 from nuc_engine.service.bouts_documents import DocumentsMissing, DocumentStore
 from nuc_engine.service.commits import MOST_AUTHORS, Commit, OpenBout, Running
@@ -319,10 +320,12 @@ class BoutKeeper:
         if running is None:
             return
         last_ns = running.start_ns + (self.bout.state.taken_ns if self.bout is not None else 0)
-        reason = words[Word.LATCH_REASON]
-        name = FAULT_NAMES[reason] if words[Word.LATCHED] and reason < len(FAULT_NAMES) else "core_dead"
-        hint = f" ({FAULTS[name].hint})" if name in FAULTS else ""
-        self._end(last_ns, running.number, "fault", f"{name}: the core ended within the bout{hint}")
+        name = latched(words) or "core_dead"
+        if name == OFF:
+            self._end(last_ns, running.number, "interrupted", f"{name}: the core ended within the bout")
+        else:
+            hint = FAULTS[name].hint
+            self._end(last_ns, running.number, "fault", f"{name}: the core ended within the bout ({hint})")
 
     def obey(self, what: str, time_ns: int, fields: list[Any]) -> None:
         """Do what the service tells."""

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nuc_engine.daemon.block import Block, Word
+from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
-from nuc_engine.daemon.wire import FAULT_NAMES, Command
+from nuc_engine.daemon.wire import Command
 from nuc_engine.motors import families_of
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.service.clients import Client, Clients
@@ -183,7 +184,7 @@ class Hub:
     def allows(self, what: Input) -> None:
         """Raise Refused where the mode does not allow this."""
         try:
-            step(self.mode, what)
+            step(self.mode, what, latched=bool(self.block.words[Word.LATCHED]))
         except Refusal as refused:
             raise Refused("refused", str(refused)) from refused
 
@@ -316,10 +317,8 @@ class Hub:
         return [] if self.plan is None else [m.name for m in self.plan.motors if bits >> m.index & 1]
 
     def latch_reason(self) -> str:
-        """Return the fault that is latched, or nothing."""
-        words = self.block.words
-        at = words[Word.LATCH_REASON]
-        return FAULT_NAMES[at] if words[Word.LATCHED] and 0 <= at < len(FAULT_NAMES) else ""
+        """Return why the torque is latched off, or nothing."""
+        return latched(self.block.words)
 
     def next_bout(self) -> int:
         """Return the number of the next bout."""

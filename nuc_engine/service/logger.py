@@ -186,7 +186,7 @@ class Logger:
         return {
             "state": state,
             "folder": None if bout is None else str(writer.folder(bout)),
-            "since": None if bout is None else bout.started,
+            "started": None if bout is None else bout.started,
             "bout": self._block.words[Word.BOUT],
             "failure": failure,
             "labels": {**writer.state.labels, **writer.state.once} if bout is None else dict(bout.labels),

@@ -79,6 +79,7 @@ class LogWriter:
 
     def step(self, now_ns: int) -> bool:
         """Do what there is to do now; return whether there is more at once. Never raises for what a disk does."""
+        self._events.sum_up(now_ns)
         if self.failure and now_ns < self._retry_ns:
             return False
         try:
@@ -103,6 +104,7 @@ class LogWriter:
             with suppress(OSError, CommitTooLarge):
                 self._commit(now_ns)
         self._keeper.abandon()
+        self._events.sum_up()
 
     def unwritten(self) -> dict[str, int]:
         """Return how many records of the core, by kind, no commit covers."""

@@ -43,7 +43,9 @@ def run(launch: Launch) -> int:
         for_journal=launch.to_journal,
     )
     try:
-        service = Service(launch, logger, now_ns=time.monotonic_ns, wall_s=time.time, dump_wanted=lambda: _taken(dump))
+        service = Service(
+            launch, logger, now_ns=time.monotonic_ns, unix_time_s=time.time, dump_wanted=lambda: _taken(dump)
+        )
     except ServiceError as error:
         return _refuse(launch, str(error))
     service.hub.recent.journal = logger.events.tell

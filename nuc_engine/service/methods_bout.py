@@ -9,6 +9,7 @@ from nuc_engine.daemon.block import BlockError, Word
 from nuc_engine.daemon.modes import Input, Mode
 from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.describe import describe_model
+from nuc_engine.faults import OFF
 from nuc_engine.locations import list_configurations
 from nuc_engine.rulebook import Rulebook
 from nuc_engine.service.clients import Client
@@ -99,7 +100,7 @@ def _about(hub: Hub, client: Client) -> dict[str, Any]:
         "name": client.name,
         "role": client.role,
         "verified": client.verified,
-        "control": hub.in_control == client.name,
+        "in_control": hub.in_control == client.name,
         "silent_s": (hub.now_ns - client.seen_ns) / _NS,
         "rubbish": client.rubbish,
         "too_fast": client.refused,
@@ -257,15 +258,15 @@ async def arm(hub: Hub, client: Client, _params: dict[str, Any]) -> Any:
 async def off(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Take the torque off at once, whoever asks."""
     why = f"{params['why']} ({client.author})"
-    hub.recent.add("off", why, author=client.author)
     words = hub.block.words
     try:
-        # The reason first; where the core does not see to it at once, the guardian sees the word.
+        # The core tells who and why; where it does not see to it at once, the guardian sees the word.
         _, ack = hub.core.send(Command.OFF, client.author, why)
         await hub.errands.until(lambda: ack.done, _OFF_AT_ONCE_S, Refused("timeout", "the core is busy"))
         ack.result()
     except Refused:
         words[Word.OFF_REQUEST] = hub.now_ns
+        hub.recent.add(OFF, why)
     late = Refused("timeout", f"not every servo has confirmed within {_OFF_S:g} s that its torque is off")
     try:
         await hub.errands.until(lambda: not words[Word.TORQUE], _OFF_S, late)

@@ -15,13 +15,13 @@ Happening = Mapping[str, Any]
 
 
 class Recent:
-    """The last happenings: each has `seq`, `wall_s` (seconds since 1970), `name`, `text` and what belongs to it."""
+    """The last happenings: each has `seq`, `unix_time_s` (seconds since 1970), `name`, `text` and what belongs to it."""
 
-    def __init__(self, wall_s: Callable[[], float], start_ns: int | None = None) -> None:
-        self._wall_s, self._start_ns = wall_s, start_ns
+    def __init__(self, unix_time_s: Callable[[], float], start_ns: int | None = None) -> None:
+        self._unix_time_s, self._start_ns = unix_time_s, start_ns
         self._kept: deque[Happening] = deque(maxlen=KEPT)
         # Numbers that rise over the service's next lives too: who asks for what is new need not know of them.
-        self._next = max(1, int(wall_s() * 1000))
+        self._next = max(1, int(unix_time_s() * 1000))
         self.listeners: list[Callable[[Happening], None]] = []
         self.journal: Callable[[str, str], None] = _nowhere
         self.privileges_missing: list[str] = []
@@ -32,7 +32,7 @@ class Recent:
         self._note(name, text, **more)
 
     def _note(self, name: str, text: str, **more: Any) -> None:
-        happening = {"seq": self._next, "wall_s": self._wall_s(), "name": name, "text": text, **more}
+        happening = {"seq": self._next, "unix_time_s": self._unix_time_s(), "name": name, "text": text, **more}
         self._next += 1
         self._kept.append(happening)
         for listener in self.listeners:

@@ -41,7 +41,7 @@ _HOUSEKEEPING_NS = 1_000_000_000
 class Service:
     """Answers clients, sends telemetry, follows the core. Raises ServiceError when it can not be opened.
 
-    `now_ns` is CLOCK_MONOTONIC, `wall_s` seconds since 1970. `dump_wanted` says that the data logger wants a STORE
+    `now_ns` is CLOCK_MONOTONIC, `unix_time_s` seconds since 1970. `dump_wanted` says that the data logger wants a STORE
     record; it is asked in every step.
     """
 
@@ -51,7 +51,7 @@ class Service:
         logger: DataLogger,
         *,
         now_ns: Callable[[], int],
-        wall_s: Callable[[], float],
+        unix_time_s: Callable[[], float],
         folders: Folders | None = None,
         dump_wanted: Callable[[], bool] = bool,
     ) -> None:
@@ -67,7 +67,7 @@ class Service:
         self._datagrams = None if udp is None else Datagrams(*udp)
         errands = Errands(now_ns)
         core = CoreLink(launch.block, wake(launch.to_core), errands, self._words[Word.SERVICE_DEATHS])
-        recipes = Recipes(self.sockets, wall_s, options.telemetry_rate_hz, self._datagrams)
+        recipes = Recipes(self.sockets, unix_time_s, options.telemetry_rate_hz, self._datagrams)
         self.hub = hub = Hub(
             block=launch.block,
             options=options,
@@ -78,7 +78,7 @@ class Service:
             control=Control(options.control_timeout_s),
             folders=folders if folders is not None else Folders(options.data),
             logger=logger,
-            recent=Recent(wall_s, self._words[Word.BOUT_START] if self._words[Word.BOUT] else None),
+            recent=Recent(unix_time_s, self._words[Word.BOUT_START] if self._words[Word.BOUT] else None),
             recipes=recipes,
             workshop=Workshop(wake(launch.to_service)),
             wake_supervisor=wake(launch.to_supervisor),

@@ -60,10 +60,10 @@ class Recipe:
 
 @dataclass(slots=True)
 class Recipes:
-    """All recipes; `step` sends what is due. `wall_s` is seconds since 1970."""
+    """All recipes; `step` sends what is due. `unix_time_s` is seconds since 1970."""
 
     publisher: Publisher
-    wall_s: Callable[[], float]
+    unix_time_s: Callable[[], float]
     rate_hz: float
     datagrams: Datagrams | None = None
     _recipes: dict[str, Recipe] = field(default_factory=dict[str, Recipe])
@@ -134,12 +134,12 @@ class Recipes:
             elif recipe is not self._default and now_ns - recipe.heard_ns > UNHEARD_NS:
                 del self._recipes[recipe.topic]
             if recipe is self._default and self.datagrams is not None:
-                self.datagrams.send(pack_map({**read(recipe.fields, moment), "time": self.wall_s()}))
+                self.datagrams.send(pack_map({**read(recipe.fields, moment), "unix_time_s": self.unix_time_s()}))
 
     def happened(self, happening: Happening) -> None:
         """Send something that happened on the event topic."""
         if self.publisher.listened(EVENTS):
-            self.publisher.publish([EVENTS.encode(), pack_map(happening), _stamp(happening["wall_s"])])
+            self.publisher.publish([EVENTS.encode(), pack_map(happening), _stamp(happening["unix_time_s"])])
 
     def _send(self, recipe: Recipe, moment: Moment) -> None:
         start_s, stop_s = recipe.window_s
@@ -149,7 +149,7 @@ class Recipes:
                 return
         values = read(recipe.fields, moment)
         if values:
-            self.publisher.publish([recipe.topic.encode(), pack_map(values), _stamp(self.wall_s())])
+            self.publisher.publish([recipe.topic.encode(), pack_map(values), _stamp(self.unix_time_s())])
 
     def _all(self) -> tuple[Recipe, ...]:
         return (self._default, *self._recipes.values())
@@ -206,5 +206,5 @@ def _period(rate_hz: float) -> int:
     return round(_NS / rate_hz)
 
 
-def _stamp(wall_s: float) -> bytes:
-    return f"{wall_s:.6f}".encode()
+def _stamp(unix_time_s: float) -> bytes:
+    return f"{unix_time_s:.6f}".encode()

@@ -78,6 +78,18 @@ def test_a_latched_fault_is_exit_status_1(ctl: Ctl, daemon: FakeDaemon) -> None:
     assert (told["ok"], told["mode"]) == (False, "FAULT")
 
 
+def test_torque_off_that_was_asked_for_is_told_apart_from_a_fault(ctl: Ctl) -> None:
+    assert ctl("off").exit_code == 0
+    result = ctl("status")
+    assert result.exit_code == 0
+    assert "FAULT" not in result.stdout
+    assert "OFF, as somebody asked" in result.stdout
+    told = json.loads(ctl("status", "--json").stdout)
+    assert (told["ok"], told["mode"], told["latched"], told["latch_reason"]) == (True, "STOPPED", True, "off")
+    ctl("arm")
+    assert "OFF" not in ctl("status").stdout
+
+
 def test_without_a_daemon_it_says_what_to_start(nuc: Nuc, tmp_path: Path, clock: Clock) -> None:
     clock.runs = True
     result = nuc("ctl", "-a", f"ipc://{tmp_path}/nobody", "--timeout", "0.02", "run", "--json")

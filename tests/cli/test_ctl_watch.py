@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nuc_engine.cli.ctl.ink import Ink
 from nuc_engine.cli.ctl.screen import Keys
-from nuc_engine.cli.ctl.sessions import Watch, event_text
+from nuc_engine.cli.ctl.watching import Watch, event_lines
 from nuc_engine.cli.ctl.watchview import View, plain_line, watch_lines
 from tests.cli.test_ctl_tune import Paper
 from tests.client.fake_daemon import TASKS, FakeDaemon, Leg
@@ -140,9 +140,34 @@ def test_the_plain_line_has_it_all(view: View) -> None:
 
 
 def test_an_event_tells_its_author_and_not_its_number() -> None:
-    event = {"seq": 7, "wall_s": 1e9, "name": "mark", "text": "slip", "author": "alice", "time_s": 2.5}
-    assert event_text(event) == "    2.500 s  mark: slip  author=alice"
-    assert event_text({"name": "mode", "text": "", "time_s": None}).strip() == "mode"
+    event = {"seq": 7, "unix_time_s": 1e9, "name": "mark", "text": "slip", "author": "alice", "time_s": 2.5}
+    assert event_lines([event]) == ["    2.500 s  mark: slip  author=alice"]
+    assert event_lines([{"name": "mode", "text": "", "time_s": None}, "odd"]) == [" " * 13 + "mode", " " * 13 + "odd"]
+
+
+def test_repeats_of_one_event_are_one_line() -> None:
+    def missed(servo: int, time_s: float | None) -> dict[str, Any]:
+        return {"seq": time_s, "name": "reply_missed", "text": f"servo {servo}", "time_s": time_s, "cycle": time_s}
+
+    events = [missed(1, 1.0), missed(2, 1.0), missed(1, 1.5), {"name": "mark", "text": "x"}, missed(1, 2.0)]
+    assert event_lines(events) == [
+        "    1.000 s  reply_missed: servo 1  (2 times, until 1.500 s)",
+        "    1.000 s  reply_missed: servo 2",
+        "             mark: x",
+        "    2.000 s  reply_missed: servo 1",
+    ]
+    assert event_lines([missed(1, None)] * 3) == ["             reply_missed: servo 1  (3 times)"]
+
+
+def test_what_happens_again_and_again_leaves_room_for_the_rest(daemon: FakeDaemon) -> None:
+    told = [{"seq": k, "name": "reply_missed", "text": "servo 1", "time_s": k / 10} for k in range(1, 100)]
+    daemon.answers["events"] = lambda since=None: [{"seq": 0, "name": "mark", "text": "before"}, *told]
+    watch = Watch(Paper(daemon))
+    watch.refresh()
+    assert [line[13:] for line in watch.view.told] == [
+        "mark: before",
+        "reply_missed: servo 1  (99 times, until 9.900 s)",
+    ]
 
 
 def test_a_task_that_never_ran_is_in_the_table(view: View) -> None:

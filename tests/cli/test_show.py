@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nuc_engine.decimals import number_text
 from nuc_engine.describe import describe_model
 from nuc_engine.kinematics import joint_origins
 from nuc_engine.locations import list_configurations
 from nuc_engine.planning import build_plan
 from nuc_engine.pose import PoseError, parse_angles, pose
-from nuc_engine.values import number_text
 from sccils_schemas.model import Model, load_model
 from tests.cli.conftest import CONFIGS, Nuc, edit
 

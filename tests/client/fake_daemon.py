@@ -108,7 +108,7 @@ class FakeDaemon:
 
     def __init__(self, leg: Leg | None = None) -> None:
         self.leg = leg or Leg()
-        self.mode = "CONFIGURED"
+        self.mode, self.off = "CONFIGURED", False
         self.bout, self.cycle = 0, 100
         self.control = ""
         self.requests: list[tuple[str, dict[str, Any]]] = []
@@ -179,14 +179,14 @@ class FakeDaemon:
             "bout": self.bout if running else 0,
             "engine_time_s": self.cycle * 0.005 if running else None,
             "cycle": self.cycle,
-            "latched": self.mode == "FAULT",
-            "latch_reason": "core_stalled" if self.mode == "FAULT" else "",
+            "latched": self.mode == "FAULT" or self.off,
+            "latch_reason": "core_stalled" if self.mode == "FAULT" else "off" if self.off else "",
             "unconfirmed": [],
             "torque": running,
             "control": self.control,
             "clients": [{"name": name, "role": "admin", "verified": False} for name in dict.fromkeys(self.greeted)],
             "losses": {"MOTOR": 0},
-            "logging": {"folder": "data/bout_1" if running else "", "state": "on" if running else "off", "since": 0.0},
+            "logging": {"folder": "data/bout_1" if running else "", "state": "on" if running else "off", "started": ""},
             "deaths": {"core": 0, "guardian": 0, "service": 0},
             "tasks": TASKS,
             "privileges_missing": ["SCHED_FIFO priority 50: not permitted"],
@@ -224,11 +224,11 @@ class FakeDaemon:
         return {}
 
     def do_arm(self) -> Any:
-        self.mode = "STOPPED" if self.mode == "FAULT" else self.mode
+        self.mode, self.off = ("STOPPED" if self.mode == "FAULT" else self.mode), False
         return {}
 
     def do_off(self, why: str) -> Any:
-        self.mode = "FAULT"
+        self.mode, self.off = "FAULT" if self.mode == "FAULT" else "STOPPED", True
         return {"mode": self.mode, "torque": False, "unconfirmed": []}
 
     def do_log(self, start_s: float, stop_s: float) -> Any:
@@ -340,7 +340,9 @@ class FakeDaemon:
 
     def do_events(self, since: Any = None) -> Any:
         text = "two rules of Coxa-Trochanter were true"
-        return [{"seq": 3, "wall_s": 1e9, "time_s": 1.25, "name": "rule_overlap", "text": text}] if not since else []
+        return (
+            [{"seq": 3, "unix_time_s": 1e9, "time_s": 1.25, "name": "rule_overlap", "text": text}] if not since else []
+        )
 
     def do_take_control(self, force: bool = False) -> Any:
         if self.control not in ("", self.greeted[-1]) and not force:

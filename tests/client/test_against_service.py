@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from nuc_engine.cli.ctl.link import Target, act, daemon
-from nuc_engine.cli.ctl.sessions import Tune, Watch
+from nuc_engine.cli.ctl.sessions import Tune
 from nuc_engine.cli.ctl.tuneview import tune_lines
+from nuc_engine.cli.ctl.watching import Watch
 from nuc_engine.cli.ctl.watchview import watch_lines
 from nuc_engine.client import Client, Refused, calls
+from nuc_engine.client.off import take_torque_off
 from nuc_engine.client.sccils import failed
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse
@@ -95,6 +97,14 @@ def _pumping(tmp_path: Path, clock: Clock, *, configured: bool) -> Iterator[Pump
 def leg(pumped: Pumped) -> Iterator[Client]:
     with Client(pumped.address, name="alice") as client:
         yield client
+
+
+@pytest.mark.parametrize("why", ["x" * 100_000, "broken \udcff byte", "", "Kabel h\u00e4ngt"])
+def test_no_name_and_no_reason_keep_off_from_being_heard(pumped: Pumped, why: str) -> None:
+    answer = take_torque_off(pumped.address, name="al\udcffice", why=why, timeout_s=30.0)
+    assert (answer["torque"], answer["unconfirmed"]) == (False, [])
+    _, (_, told) = pumped.bench.core.obeyed[-1]
+    assert told.endswith("(al?ice (unverified))")
 
 
 def test_every_method_is_understood(leg: Client, pumped: Pumped) -> None:

@@ -136,7 +136,7 @@ def test_a_subscription_tells_types_and_yields_samples(served: Serving, address:
         assert stream.fields == {"CTr_angle": {"type": "float", "unit": "deg"}, "nonsense": None}
         served.publish("recipe.1", {"CTr_angle": 88.5}, 1234.5)
         sample = next(iter(stream))
-    assert (sample.topic, sample.values, sample.time_s) == ("recipe.1", {"CTr_angle": 88.5}, 1234.5)
+    assert (sample.topic, sample.values, sample.unix_time_s) == ("recipe.1", {"CTr_angle": 88.5}, 1234.5)
 
 
 def test_asyncio_subscribes_too(served: Serving, address: str) -> None:

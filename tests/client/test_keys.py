@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.client import Client, KeysError, NotAnswered, load_keys
+from nuc_engine.client.off import take_torque_off
 from nuc_engine.client.sockets import telemetry_address
 from nuc_engine.keys import ALLOWED, SERVER, Role, allow, load_public, make_pair
 from nuc_engine.keys import Client as Allowed
@@ -62,6 +63,15 @@ def test_keys_that_are_not_on_the_list_are_told_so_at_once(pumped: Pumped, keys:
     ):
         leg.status()
     assert not caught.value.sent
+
+
+def test_torque_off_by_itself_uses_keys_and_tells_where_they_are_not_known(pumped: Pumped, keys: Path) -> None:
+    address = here(pumped.bench.service.sockets.urls[0])
+    own = load_keys(keys, "bench")
+    assert take_torque_off(address, name="x", why="", timeout_s=30.0, keys=own)["torque"] is False
+    for found in (None, load_keys(keys, "stranger")):
+        with pytest.raises(NotAnswered, match="keys"):
+            take_torque_off(address, name="x", why="", timeout_s=0.3, keys=found)
 
 
 def test_without_keys_nobody_is_heard(pumped: Pumped) -> None:

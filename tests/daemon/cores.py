@@ -8,6 +8,7 @@ from dataclasses import replace
 from nuc_engine.bout import open_leg, prepare_bout
 from nuc_engine.daemon.block import OWNER_CORE, Block, Word
 from nuc_engine.daemon.engine import WATCH_NS, Engine
+from nuc_engine.daemon.latch import latch
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Command, Formats, Kind, pack
@@ -69,7 +70,7 @@ class Tap:
 class Bench:
     """A core and everything around it; `records()` are those since the last call as (kind, content)."""
 
-    def __init__(self, config="lin_roach", bus="loopback:", latched=False, script=None, wiring=None, **options) -> None:
+    def __init__(self, config="lin_roach", bus="loopback:", latched="", script=None, wiring=None, **options) -> None:
         self.prepared = prepare_bout(config, script)
         self.plan = self.prepared.plan
         if wiring is None:
@@ -81,7 +82,8 @@ class Bench:
         self.words = self.block.words
         self.words[Word.CORE_GENERATION] = self.words[Word.GUARDIAN_WATCHES] = 1
         self.words[Word.BUS_OWNER] = OWNER_CORE
-        self.words[Word.LATCHED] = latched
+        if latched:
+            latch(self.words, latched)
         self.clock = PaperClock()
         self.clock.on_wait = self._meanwhile
         self.bus = Tap(real, self.clock)

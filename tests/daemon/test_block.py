@@ -108,20 +108,29 @@ def test_records_of_every_cycle_come_back_as_they_were(plan):
 
 
 NEXT = {
-    Mode.UNCONFIGURED: "C - U U U -",
-    Mode.CONFIGURED: "C R C F C C",
-    Mode.RUNNING: "- - S F R R",
-    Mode.STOPPED: "C R S F S S",
-    Mode.FAULT: "- - F F S -",
+    Mode.UNCONFIGURED: "C - U U U - U",
+    Mode.CONFIGURED: "C R C F C C S",
+    Mode.RUNNING: "- - S F R R S",
+    Mode.STOPPED: "C R S F S S S",
+    Mode.FAULT: "- - F F S - F",
 }
+LATCHED = {
+    Mode.UNCONFIGURED: "C - U U U - U",
+    Mode.CONFIGURED: "- - C F C - S",
+    Mode.RUNNING: "- - S F R - S",
+    Mode.STOPPED: "- - S F S - S",
+    Mode.FAULT: "- - F F S - F",
+}
+"""The same while torque is latched off: nothing leads to driving but `arm`."""
 
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("what", Input)
-def test_every_mode_and_input(mode, what):
-    wanted = NEXT[mode].split()[what]
+@pytest.mark.parametrize("latched", [False, True])
+def test_every_mode_and_input(mode, what, latched):
+    wanted = (LATCHED if latched else NEXT)[mode].split()[what]
     if wanted == "-":
         with pytest.raises(Refusal, match=r"first|arm"):
-            step(mode, what)
+            step(mode, what, latched=latched)
     else:
-        assert step(mode, what).name.startswith(wanted)
+        assert step(mode, what, latched=latched).name.startswith(wanted)

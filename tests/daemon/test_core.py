@@ -14,12 +14,14 @@ from drivers.group import BusGroup
 from nuc_engine.bout import open_leg
 from nuc_engine.daemon.block import OWNER_GUARDIAN, Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_CRASH, EXIT_ORPHANED, EXIT_SHUTDOWN
+from nuc_engine.daemon.latch import LATCH_REASONS, latched
 from nuc_engine.daemon.lines import assign_motors, servos_of
 from nuc_engine.daemon.live import LOOKAHEAD_NS
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.release import LAST_NS
-from nuc_engine.daemon.wire import FAULT_NAMES, Command, Kind
+from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.executive import Executive
+from nuc_engine.faults import OFF
 from nuc_engine.locations import find_configuration
 from nuc_engine.plants.loopback import LoopbackPlant
 from tests.daemon.cores import MS, Bench, S, driven, silence
@@ -150,7 +152,7 @@ def test_a_silent_motor_takes_the_torque_off_until_it_answers_and_somebody_arms(
     silence(bench)
     assert bench.mode is Mode.FAULT
     assert bench.words[Word.LATCHED]
-    assert FAULT_NAMES[bench.words[Word.LATCH_REASON]] == "motor_silent"
+    assert LATCH_REASONS[bench.words[Word.LATCH_REASON]] == "motor_silent"
     told = bench.records()
     (end,) = [content for kind, content in told if kind is Kind.BOUT_END]
     assert end[2] == "fault"
@@ -206,8 +208,8 @@ def test_limits_hold_for_every_command():
 
 
 def torque_went_off(bench, name, before):
-    assert bench.mode is Mode.FAULT
-    assert FAULT_NAMES[bench.words[Word.LATCH_REASON]] == name
+    assert bench.mode is (Mode.STOPPED if name == OFF else Mode.FAULT)
+    assert LATCH_REASONS[bench.words[Word.LATCH_REASON]] == name
     assert bench.bus.offs, "the torque was taken off at once"
     assert bench.bus.offs[0] - before <= 50 * MS
     assert not [sent for sent in driven(bench.bus.sent) if sent[0] > bench.bus.offs[0]]
@@ -224,7 +226,7 @@ def test_torque_goes_off_when_somebody_asks():
     bench.run(0.06)
     assert bench.words[Word.OFF_BEGUN] == before
     assert bench.words[Word.OFF_REQUEST] == 0, "confirmed"
-    torque_went_off(bench, "off_requested", before)
+    torque_went_off(bench, OFF, before)
 
 
 def test_torque_goes_off_when_the_service_passes_the_wish_on():
@@ -233,7 +235,7 @@ def test_torque_goes_off_when_the_service_passes_the_wish_on():
     bench.start(0.3)
     before = bench.clock.now_ns
     assert bench.obeyed(Command.OFF, "a hand in the leg")[0]
-    torque_went_off(bench, "off_requested", before)
+    torque_went_off(bench, OFF, before)
 
 
 def test_torque_goes_off_when_nobody_watches_over_the_engine():
@@ -281,8 +283,61 @@ def test_the_service_may_be_lost_unless_the_configuration_says_otherwise(wish):
     assert ("service_lost" in bench.events()) == (wish == "stop")
 
 
+def test_torque_off_that_was_asked_for_is_no_fault_and_nothing_drives_until_armed():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.3)
+    bench.records()
+    bench.order(Command.OFF, "a hand in the leg")
+    bench.run(0.05)
+    told = bench.records()
+    assert [content[2:] for kind, content in told if kind is Kind.BOUT_END] == [
+        ["interrupted", "off: a hand in the leg"]
+    ]
+    assert [content[1] for kind, content in told if kind is Kind.EVENT] == [OFF]
+    assert (bench.mode, latched(bench.words)) == (Mode.STOPPED, OFF)
+    assert bench.core.live.limp
+    bench.bus.sent.clear()
+    for order in (
+        (Command.RUN, 0, -1, 2),
+        (Command.CHANGESET, -1, [], [], [["target", 0, 5.0]]),
+        (Command.CHANGESET, -1, [], [], [["mode", 0, "hold"]]),
+        (Command.STOP, "hold"),
+        (Command.STOP, "park"),
+    ):
+        taken, why = bench.obeyed(*order)
+        assert order[0] is Command.STOP or (not taken and "arm" in str(why))
+        bench.run(0.05)
+        assert (bench.mode, latched(bench.words)) == (Mode.STOPPED, OFF)
+    assert not driven(bench.bus.sent)
+    assert bench.obeyed(Command.ARM)[0]
+    assert (bench.mode, latched(bench.words)) == (Mode.STOPPED, "")
+    bench.start(0.1)
+    assert driven(bench.bus.sent)
+
+
+def test_a_fault_is_not_hidden_behind_off_nor_taken_back_by_it():
+    bench = Bench()
+    bench.run(0.05)
+    bench.core.off("a hand in the leg")
+    bench.core.fault("guardian_lost", "its heart stands still")
+    assert (bench.mode, latched(bench.words)) == (Mode.FAULT, "guardian_lost")
+    bench.core.off("again")
+    assert (bench.mode, latched(bench.words)) == (Mode.FAULT, "guardian_lost")
+
+
+def test_off_outlives_the_core():
+    bench = Bench(latched=OFF)
+    assert bench.mode is Mode.STOPPED
+    bench.run(0.1)
+    assert not driven(bench.bus.sent)
+    assert not bench.obeyed(Command.RUN, 0, -1, 1)[0]
+    assert bench.obeyed(Command.ARM)[0]
+    bench.start(0.1)
+
+
 def test_a_latch_outlives_the_core():
-    bench = Bench(latched=True)
+    bench = Bench(latched="core_dead")
     assert bench.mode is Mode.FAULT
     bench.run(0.1)
     assert not driven(bench.bus.sent)
@@ -409,7 +464,7 @@ def test_an_engine_that_stood_still_with_everything_else_does_not_drive_on_after
     assert bench.mode is (Mode.FAULT if latched else Mode.RUNNING)
     assert bool(driven(bench.bus.sent)) is not latched
     if latched:
-        assert FAULT_NAMES[bench.words[Word.LATCH_REASON]] == "stood_still"
+        assert latched(bench.words) == "stood_still"
 
 
 def test_a_pose_is_reached_slowly_before_anything_runs():

@@ -8,8 +8,10 @@ from drivers.errors import PortError
 from nuc_engine.changes import Changeset, Control
 from nuc_engine.daemon.block import OWNER_GUARDIAN, Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_SHUTDOWN, WATCH_NS
+from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Command, Kind
+from nuc_engine.faults import OFF
 from tests.daemon.cores import MS, Bench, S, driven
 
 
@@ -28,7 +30,7 @@ def stand_still(bench, time_ns=5 * WATCH_NS):
     bench.words[Word.CORE_BEAT] = bench.clock.now_ns
 
 
-def test_an_order_given_just_before_a_fault_drives_nothing_after_it():
+def test_an_order_given_just_before_off_drives_nothing_after_it():
     bench = Bench()
     bench.run(0.05)
     bench.order(Command.CHANGESET, -1, [], [], [["target", 1, 75.0]])
@@ -37,7 +39,7 @@ def test_an_order_given_just_before_a_fault_drives_nothing_after_it():
     stand_still(bench)
     bench.bus.sent.clear()
     bench.run(0.2)
-    assert bench.mode is Mode.FAULT
+    assert latched(bench.words) == OFF
     assert not driven(bench.bus.sent)
     assert bench.words[Word.TORQUE] == 0
 
@@ -51,7 +53,7 @@ def test_an_order_given_just_before_a_stop_drives_nothing_after_it():
     assert not driven(bench.bus.sent)
 
 
-@pytest.mark.parametrize("end", ["fault", "stop"])
+@pytest.mark.parametrize("end", ["off", "stop"])
 def test_the_end_of_a_bout_that_is_about_to_begin_leaves_the_servos_asked(end):
     bench = Bench()
     bench.run(0.05)
@@ -59,8 +61,8 @@ def test_the_end_of_a_bout_that_is_about_to_begin_leaves_the_servos_asked(end):
     bench.bus.bus.status[1] = 1
     bench.order(Command.RUN, 0, -1, 1)
     turns_until(bench, lambda: bench.core.live.quiet)
-    if end == "fault":
-        bench.core.fault("off_requested", "a hand in the leg")
+    if end == "off":
+        bench.core.off("a hand in the leg")
     else:
         bench.core.stop("off", "not now")
     bench.run(0.1)

@@ -54,7 +54,7 @@ def test_timed_edits_wait_for_the_bout_and_for_their_time():
 
 
 def test_edits_in_a_fault_take_effect_but_nothing_drives():
-    bench = Bench(latched=True)
+    bench = Bench(latched="motor_silent")
     bench.run(0.05)
     index = bench.hdso(103)
     assert bench.obeyed(Command.CHANGESET, -1, [[index, [3.5]]], [], [])[0]

@@ -24,7 +24,7 @@ def test_a_refused_servo_keeps_the_leg_from_running_and_from_being_posed():
 
 
 def test_it_can_not_be_armed_before_the_servo_is_the_right_one():
-    bench = Bench(latched=True)
+    bench = Bench(latched="motor_silent")
     bench.run(0.1)
     bench.bus.bus.refusals = WRONG
     ok, why = bench.obeyed(Command.ARM)

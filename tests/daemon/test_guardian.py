@@ -16,9 +16,10 @@ from drivers.port import wire_ns
 from drivers.servo import ServoAddress
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, WORDS, Word
 from nuc_engine.daemon.guardian import DEATH_NS, Guardian
+from nuc_engine.daemon.latch import LATCH_REASONS
 from nuc_engine.daemon.release import Line
 from nuc_engine.daemon.watch import PERIOD_NS
-from nuc_engine.daemon.wire import FAULT_NAMES
+from nuc_engine.faults import OFF
 
 MS = 1_000_000
 START = 1_000 * MS
@@ -192,7 +193,7 @@ class Bench:
 
     @property
     def reason(self):
-        return FAULT_NAMES[self.words[Word.LATCH_REASON]] if self.words[Word.LATCHED] else ""
+        return LATCH_REASONS[self.words[Word.LATCH_REASON]] if self.words[Word.LATCHED] else ""
 
     @property
     def limp(self):
@@ -303,7 +304,7 @@ def test_what_waited_in_the_port_is_thrown_away_before_the_first_request():
     ("prepare", "fault"),
     [
         (lambda bench: bench.clock.dead.add(CORE), "core_dead"),
-        (lambda bench: bench.words.__setitem__(Word.OFF_REQUEST, 99), "off_requested"),
+        (lambda bench: bench.words.__setitem__(Word.OFF_REQUEST, 99), OFF),
         (lambda bench: bench.words.__setitem__(Word.BUS_LOST, 1), "bus_lost"),
     ],
 )
@@ -325,11 +326,19 @@ def test_every_other_reason_ends_in_the_same_release(prepare, fault):
 
 def test_the_first_fault_stays_the_reason():
     bench = Bench().watched()
-    bench.words[Word.LATCHED], bench.words[Word.LATCH_REASON] = 1, FAULT_NAMES.index("motor_silent")
+    bench.words[Word.LATCHED], bench.words[Word.LATCH_REASON] = 1, LATCH_REASONS.index("motor_silent")
     bench.clock.dead.add(CORE)
     bench.until_act()
     assert bench.reason == "motor_silent"
     assert bench.words[Word.LATCH_COUNT] == 0
+
+
+def test_a_fault_replaces_torque_off_that_was_asked_for_as_the_reason():
+    bench = Bench().watched()
+    bench.words[Word.LATCHED], bench.words[Word.LATCH_REASON] = 1, LATCH_REASONS.index(OFF)
+    bench.clock.dead.add(CORE)
+    bench.until_act()
+    assert bench.reason == "core_dead"
 
 
 def test_without_a_main_process_the_torque_goes_off_the_leg_is_ended_and_the_guardian_too():

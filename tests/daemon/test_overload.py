@@ -5,8 +5,9 @@ import pytest
 from nuc_engine.adapt import adapt, write_adapted
 from nuc_engine.bout import open_leg, prepare_bout
 from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.latch import LATCH_REASONS
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import FAULT_NAMES, Command, Kind
+from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.motors import families_of
 from tests.daemon.cores import Bench
 
@@ -23,7 +24,7 @@ def test_a_servo_that_shuts_down_in_a_bout_ends_it_limp_and_is_named(tmp_path, m
     bench._emulator.trip(2)
     bench.run(0.3)
     assert bench.mode is Mode.FAULT
-    assert FAULT_NAMES[bench.words[Word.LATCH_REASON]] == "servo_refused"
+    assert LATCH_REASONS[bench.words[Word.LATCH_REASON]] == "servo_refused"
     events = [content for kind, content in bench.records() if kind is Kind.EVENT and content[1] == "servo_refused"]
     assert events
     assert all(bench.plan.motors[2].name in event[2] and "overload" in event[2] for event in events)

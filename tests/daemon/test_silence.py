@@ -6,9 +6,10 @@ import pytest
 
 from drivers.servo import ReplyStatus
 from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.latch import LATCH_REASONS
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.silence import FEWEST, Silence
-from nuc_engine.daemon.wire import FAULT_NAMES, Kind
+from nuc_engine.daemon.wire import Kind
 from tests.daemon.cores import MS, Bench, driven
 
 OK, MISSED, ODD = int(ReplyStatus.OK), int(ReplyStatus.MISSED), int(ReplyStatus.IMPLAUSIBLE)
@@ -32,7 +33,7 @@ def test_an_outage_of_40_ms_takes_the_torque_off_and_nothing_drives_afterwards(p
     bench = Bench()
     back = outage(bench, 40, phase_ms)
     assert bench.mode is Mode.FAULT
-    assert FAULT_NAMES[bench.words[Word.LATCH_REASON]] == "bus_silent"
+    assert LATCH_REASONS[bench.words[Word.LATCH_REASON]] == "bus_silent"
     assert not [entry for entry in driven(bench.bus.sent) if entry[0] > back + 5 * MS]
     (text,) = [content[2] for kind, content in bench.records() if kind is Kind.EVENT and content[1] == "bus_silent"]
     assert text.startswith("no servo of the bus answered ")

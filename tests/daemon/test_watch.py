@@ -8,6 +8,7 @@ import pytest
 
 from nuc_engine.daemon.block import WORDS, Word
 from nuc_engine.daemon.watch import BEGIN_NS, FINISH_NS, PERIOD_NS, SUPERVISOR_NS, Watch
+from nuc_engine.faults import OFF
 
 LOOKS = 5
 """Wake-ups that make 20 ms."""
@@ -43,19 +44,19 @@ def test_a_core_whose_heart_beats_is_left_alone(watch, words):
 def test_a_heart_that_stands_still_is_found_out_after_the_limit_and_not_before(watch, words, limit_ms, looks):
     words[Word.STALL_LIMIT_MS] = limit_ms
     assert look(watch, looks - 1) is None
-    assert look(watch).fault == "core_stalled"
+    assert look(watch).reason == "core_stalled"
 
 
 def test_one_beat_begins_the_count_anew(watch, words):
     assert look(watch, LOOKS - 1) is None
     words[Word.CORE_BEAT] += 1
     assert look(watch, LOOKS) is None
-    assert look(watch).fault == "core_stalled"
+    assert look(watch).reason == "core_stalled"
 
 
 def test_being_woken_early_is_no_period(watch):
     assert look(watch, 100, counted=False) is None
-    assert look(watch, LOOKS).fault == "core_stalled"
+    assert look(watch, LOOKS).reason == "core_stalled"
 
 
 def test_without_a_core_no_heart_is_missed_and_no_death_is_news(words):
@@ -65,9 +66,9 @@ def test_without_a_core_no_heart_is_missed_and_no_death_is_news(words):
 
 
 def test_a_dead_core_is_found_at_once(watch, words):
-    assert look(watch, core_dead=True, counted=False).fault == "core_dead"
+    assert look(watch, core_dead=True, counted=False).reason == "core_dead"
     words[Word.BUS_LOST] = 1
-    assert look(watch, core_dead=True).fault == "bus_lost"
+    assert look(watch, core_dead=True).reason == "bus_lost"
 
 
 @pytest.mark.parametrize(("shutdown", "torque", "request_ns"), list(product((0, 1), repeat=3)))
@@ -78,13 +79,13 @@ def test_only_a_core_that_was_told_to_end_and_left_no_torque_may_end(watch, word
 
 
 def test_a_dead_main_process_is_found_with_and_without_a_core(watch, words):
-    assert look(watch, supervisor_dead=True).fault == "supervisor_lost"
-    assert look(Watch(words), supervisor_dead=True).fault == "supervisor_lost"
+    assert look(watch, supervisor_dead=True).reason == "supervisor_lost"
+    assert look(Watch(words), supervisor_dead=True).reason == "supervisor_lost"
 
 
 def test_a_port_that_is_gone_is_found_while_the_core_still_lives(watch, words):
     words[Word.BUS_LOST] = 1
-    assert look(watch).fault == "bus_lost"
+    assert look(watch).reason == "bus_lost"
 
 
 @pytest.mark.parametrize("core", [True, False])
@@ -97,7 +98,7 @@ def test_a_request_nobody_begins_is_answered_after_20_ms(words, core):
         words[Word.CORE_BEAT] = k + 1
         found = look(watch)
         assert (found is not None) == (k == BEGIN_NS // PERIOD_NS)
-    assert found.fault == "off_requested"
+    assert found.reason == OFF
     assert "not begin" in found.text
 
 
@@ -129,7 +130,7 @@ def test_after_the_end_of_a_watch_nothing_is_left_of_it(watch, words):
     assert look(watch, 50) is None
     watch.begin(2)
     assert look(watch, LOOKS - 1) is None
-    assert look(watch).fault == "core_stalled"
+    assert look(watch).reason == "core_stalled"
 
 
 def test_a_main_process_that_stands_still_is_found_out_before_systemd_ends_everybody(watch, words):
@@ -140,7 +141,7 @@ def test_a_main_process_that_stands_still_is_found_out_before_systemd_ends_every
         words[Word.CORE_BEAT] = 100 + beat
         assert look(watch) is None
     words[Word.CORE_BEAT] = 99
-    assert look(watch).fault == "supervisor_lost"
+    assert look(watch).reason == "supervisor_lost"
     watch.end()
     assert look(watch, 10) is None, "nothing is driven, so nothing is in danger"
 

@@ -39,7 +39,7 @@ class Daemon:
         self.data, self.ends_s, self.stands_from_s = data, ends_s, stands_from_s
         self.said: list = []
         self.time_s: float | None = None
-        self.refusals, self.latched, self.logs, self.answers = 2, False, True, True
+        self.refusals, self.latched, self.logs, self.answers = 2, "", True, True
 
     def wait(self, seconds: float) -> None:
         if self.time_s is not None:
@@ -57,11 +57,14 @@ class Daemon:
         running = self.time_s is not None and self.time_s < self.ends_s
         logging = {"folder": str(self.data) if self.logs and self.time_s is not None else None}
         return SimpleNamespace(
-            mode="RUNNING" if running else "STOPPED", latched=self.latched, logging=logging, latch_reason=""
+            mode="FAULT" if self.latched == "core_dead" else "RUNNING" if running else "STOPPED",
+            latched=bool(self.latched),
+            logging=logging,
+            latch_reason=self.latched,
         )
 
     def arm(self):
-        self.latched = False
+        self.latched = ""
 
     def model(self):
         return {"joints": [{"name": "Femur-Tibia"}]}
@@ -180,8 +183,16 @@ def test_a_data_directory_that_is_not_in_the_answer_is_asked_for(finished):
 
 def test_a_fault_of_the_bout_before_is_taken_back(finished):
     daemon = Daemon(finished)
-    daemon.latched = True
+    daemon.latched = "core_dead"
     assert do_bout(tiny.plan(), 1, daemon, Helper(), daemon.wait, Path("unused"))[0] == finished
+
+
+def test_torque_that_somebody_took_off_is_for_them_to_take_back(finished):
+    daemon = Daemon(finished)
+    daemon.latched = "off"
+    with pytest.raises(Aborted, match="nuc ctl arm"):
+        do_bout(tiny.plan(), 1, daemon, Helper(), daemon.wait, Path("unused"))
+    assert daemon.latched == "off"
 
 
 def test_data_that_are_elsewhere_can_not_be_looked_at(tmp_path):

@@ -323,7 +323,7 @@ def test_whoever_has_control_everybody_may_take_the_torque_off(bench, stalls):
             other.off("it limps")
             served.await_limp()
         assert drives(leg, at + 100 * MS) == 0
-        assert served.words()["latch_reason"] == "off_requested"
+        assert served.words()["latch_reason"] == "off"
 
     repeat_disturbed(stalls, trial)
-    assert "it limps (passer-by" in served.await_logged("off_requested")["text"]
+    assert "it limps (passer-by" in served.await_logged("off")["text"]

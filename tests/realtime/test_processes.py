@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from nuc_engine.daemon.wire import FAULT_NAMES
+from nuc_engine.daemon.latch import LATCH_REASONS
 from tests.realtime.daemon import LIMP_NS, MS, Leg, PlainDaemon, Stalls, assert_limp_within, undisturbed, wait_for
 
 
@@ -50,7 +50,7 @@ def alive(pid: int) -> bool:
 
 def reason(daemon) -> str:
     words = daemon.words()
-    return FAULT_NAMES[words["LATCH_REASON"]] if words["LATCHED"] else ""
+    return LATCH_REASONS[words["LATCH_REASON"]] if words["LATCHED"] else ""
 
 
 def drives_since(leg, since_ns: int) -> int:
@@ -285,7 +285,7 @@ def test_anyone_who_asks_for_torque_off_gets_it(bench, stalls):
         assert_limp_within(leg, at)
         words = daemon.words()
         assert (words["OFF_REQUEST"], words["TORQUE"]) == (0, 0)
-        assert reason(daemon) == "off_requested"
+        assert reason(daemon) == "off"
 
     undisturbed(stalls, trial)
     assert daemon.words()["CORE_DEATHS"] == 0

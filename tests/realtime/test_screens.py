@@ -32,19 +32,23 @@ def pictures(terminal: Terminal) -> list[bytes]:
 class Terminal:
     """A process on a pseudo-terminal, and everything it has written so far."""
 
-    def __init__(self, *words: str, columns: int = 80, rows: int = 24) -> None:
+    def __init__(self, *words: str, columns: int = 80, rows: int = 24, controlling: bool = False) -> None:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.slave, self.before = slave, termios.tcgetattr(slave)
         self.process = subprocess.Popen(
             # Whoever runs the tests in the background may have switched Ctrl-C off.
-            ["env", "--default-signal=INT", *mortal("nuc_engine.cli", "ctl", *words)],
+            [
+                *("env", "--default-signal=INT"),
+                *(["setsid", "--ctty"] if controlling else []),
+                *mortal("nuc_engine.cli", "ctl", *words),
+            ],
             cwd=ROOT,
             env={**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": ""},
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            start_new_session=True,
+            start_new_session=not controlling,
         )
         self.written = b""
 
@@ -67,12 +71,18 @@ class Terminal:
         assert termios.tcgetattr(self.slave) == self.before
         return self.process.returncode
 
+    def hang_up(self) -> None:
+        """Close the window: the kernel tells whoever has it as controlling terminal."""
+        for descriptor in (self.slave, self.master):
+            os.close(descriptor)
+        self.master = self.slave = -1
+
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        os.close(self.master)
-        os.close(self.slave)
+        for descriptor in {self.master, self.slave} - {-1}:
+            os.close(descriptor)
 
 
 @pytest.fixture
@@ -107,11 +117,41 @@ def test_keys_turn_a_value_and_q_gives_the_terminal_back(tune: Terminal, daemon:
     assert tune.ended() == 0
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGHUP, 128 + signal.SIGHUP)],
+)
 def test_a_signal_gives_the_terminal_back_too(tune: Terminal, number: int, status: int) -> None:
     tune.shows(LEV)
     tune.process.send_signal(number)
     assert tune.ended() == status
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("words", [["tune", "Coxa-Trochanter"], ["watch"], ["watch", "--plain"]])
+def test_who_is_ended_says_goodbye(daemon: FakeDaemon, address: str, words: list[str], number: int) -> None:
+    with serving(daemon, address):
+        terminal = Terminal("-a", address, *words)
+        try:
+            terminal.shows("Trochanter")
+            terminal.process.send_signal(number)
+            daemon.wait_for("leave")
+            terminal.wait_for(lambda: terminal.process.poll() is not None)
+        finally:
+            terminal.close()
+
+
+@pytest.mark.parametrize("words", [["tune", "Coxa-Trochanter"], ["watch"], ["watch", "--plain"]])
+def test_a_window_that_is_closed_is_a_goodbye(daemon: FakeDaemon, address: str, words: list[str]) -> None:
+    with serving(daemon, address):
+        terminal = Terminal("-a", address, *words, controlling=True)
+        try:
+            terminal.shows("Trochanter")
+            terminal.hang_up()
+            daemon.wait_for("leave")
+            terminal.process.wait()
+        finally:
+            terminal.close()
 
 
 def test_watch_waits_for_a_daemon_that_comes_and_goes(daemon: FakeDaemon, address: str) -> None:

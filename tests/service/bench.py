@@ -92,7 +92,7 @@ class Bench:
             self.launch,
             self.logger,
             now_ns=self.now_ns,
-            wall_s=lambda: 1_700_000_000.0 + self.now / 1e9,
+            unix_time_s=lambda: 1_700_000_000.0 + self.now / 1e9,
             folders=self.folders,
             dump_wanted=self._dump_wanted,
         )

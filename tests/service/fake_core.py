@@ -7,9 +7,11 @@ from typing import Any
 from nuc_engine.changes import Changeset, Control, Controlled, Request, Write
 from nuc_engine.controls import refusal as control_refusal
 from nuc_engine.daemon.block import Block, Word
+from nuc_engine.daemon.latch import latch
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.ringrecorder import RingRecorder
 from nuc_engine.daemon.wire import Command, Kind, unpack
+from nuc_engine.faults import OFF
 from nuc_engine.plan import Plan
 from nuc_engine.rulebook import Rulebook
 from nuc_engine.store import refusal
@@ -138,7 +140,7 @@ class FakeCore:
         self.script.load([replace(changeset, time_ns=time_ns)])
 
     def _run(self, request: int, delay: int, stop: int, bout: int) -> None:
-        after = step(self.mode, Input.RUN)
+        after = step(self.mode, Input.RUN, latched=bool(self.words[Word.LATCHED]))
         start = self.now_ns() + delay
         self.board.cycle = 0
         self.words[Word.BOUT], self.words[Word.BOUT_START] = bout, start
@@ -150,8 +152,8 @@ class FakeCore:
 
     def _stop(self, request: int, policy: str) -> None:
         self.end("complete", "stopped")
-        if self.mode is not Mode.FAULT:
-            self.enter(step(self.mode, Input.STOP), "stopped")
+        if not self.words[Word.LATCHED]:
+            self.enter(step(self.mode, Input.STOP, latched=False), "stopped")
 
     def end(self, state: str, reason: str) -> None:
         if self.words[Word.BOUT]:
@@ -161,13 +163,13 @@ class FakeCore:
 
     def _arm(self, request: int) -> None:
         self.words[Word.LATCHED] = 0
-        self.enter(step(self.mode, Input.ARM), "armed")
+        self.enter(step(self.mode, Input.ARM, latched=False), "armed")
 
     def _off(self, request: int, why: str) -> None:
-        self.words[Word.LATCHED] = 1
+        latch(self.words, OFF)
         self.words[Word.TORQUE] = 0
-        self.end("fault", why)
-        self.enter(Mode.FAULT, why)
+        self.end("interrupted", f"{OFF}: {why}")
+        self.enter(step(self.mode, Input.OFF, latched=True), f"{OFF}: {why}")
 
     def _dump(self, request: int) -> None:
         self.recorder.tell(Kind.STORE, self.now_ns(), self.board.cycle, self.store.live_bytes())

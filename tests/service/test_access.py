@@ -86,7 +86,7 @@ def test_keys_give_name_and_role(b, keys):
     eve.ask("get", names=["gap"])
     with pytest.raises(Refusal, match="watch"):
         eve.ask("set", changes=[["gap", 7.0]])
-    assert eve.ask("off")["mode"] == "FAULT"
+    assert eve.ask("off")["mode"] == "STOPPED"
     Talker(b, connect(b, keys, "root")).ask("shutdown")
 
 

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.latch import latch
 from nuc_engine.daemon.launch import BusLine, Launch, ServeOptions
-from nuc_engine.daemon.wire import FAULT_NAMES, Kind, pack
+from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.faults import OFF
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.service.bouts_documents import Documents
 from nuc_engine.service.commits import inbox
@@ -227,22 +229,34 @@ def test_a_window_asked_for_before_the_run_counts_from_the_start_and_can_be_clos
 # --- ends ---
 
 
-def test_a_core_that_died_within_the_bout_ends_it_with_the_reason_it_was_latched_for(bench: Bench) -> None:
+@pytest.mark.parametrize(("reason", "state"), [("motor_silent", "fault"), (OFF, "interrupted")])
+def test_a_core_that_died_within_the_bout_ends_it_with_the_reason_it_was_latched_for(
+    bench: Bench, reason: str, state: str
+) -> None:
     bench.put(*bout()[:100])
     writer = bench.writer()
     bench.run(writer)
     bench.block.rings["guardian"].put(Kind.EVENT, pack(START + 150 * MS, "core_stalled", "silent for 20 ms"))
     words = bench.block.words
-    words[Word.LATCHED], words[Word.LATCH_REASON] = 1, FAULT_NAMES.index("motor_silent")
+    latch(words, reason)
     words[Word.CORE_PID] = 0
     bench.put(bout()[100])
     bench.run(writer)
     folder = bench.folders[0]
     said = read_manifest(folder)
-    assert said["state"] == "fault"
-    assert said["reason"].startswith("motor_silent: ")
+    assert said["state"] == state
+    assert said["reason"].startswith(f"{reason}: ")
     assert "150000000 core_stalled silent for 20 ms" in (folder / "Infolog.txt").read_text()
     assert said["files"]
+
+
+def test_repeats_are_told_once_in_the_journal_and_each_stands_in_the_data(bench: Bench) -> None:
+    missed = [(int(Kind.EVENT), pack(START + k * MS, "reply_missed", "no usable reply")) for k in range(1, 41)]
+    bench.put(*bout()[:100], *missed, *bout()[100:])
+    writer = bench.writer()
+    bench.run(writer)
+    assert [event.get("times", 1) for event in bench.events("reply_missed")] == [1, 39]
+    assert (bench.folders[0] / "Infolog.txt").read_text().count("reply_missed no usable reply") == 40
 
 
 NEW_CORE = (int(Kind.MODE), pack(START + 900 * MS, 1, "configured", 0))

@@ -255,9 +255,12 @@ def test_off_is_for_everybody_and_latches(b):
     bob.ask("hello", name="Bob", role="watch")
     ann.ask("run")
     answer = bob.ask("off", why="smoke")
-    assert answer == {"mode": "FAULT", "torque": False, "unconfirmed": []}
+    assert answer == {"mode": "STOPPED", "torque": False, "unconfirmed": []}
+    status = ann.ask("status")
+    assert (status["mode"], status["latched"], status["latch_reason"]) == ("STOPPED", True, "off")
     assert b.core.obeyed[-1][1][1] == "smoke (Bob (unverified))"
-    assert refused(ann, "run").text.startswith("a fault is latched")
+    for method, how in {"run": {}, "pose": {"angles": {"Femur": 80.0}}, "configure": {"name": "lin_roach"}}.items():
+        assert "arm" in refused(ann, method, **how).text
     assert ann.ask("arm") == {"mode": "STOPPED", "latched": False}
 
 
@@ -481,3 +484,31 @@ def test_what_is_done_to_a_leg_by_hand_is_refused_with_what_would_help(b):
     assert "by hand (line 2)" in refusal.text
     assert "nuc experiment --bus" in refusal.hint
     assert b.client("Bob").ask("pending") == []
+
+
+def named_times(answer, path=""):
+    """Return (path, value) of everything in an answer whose name speaks of a time."""
+    found = []
+    for key, value in (
+        answer.items() if isinstance(answer, dict) else enumerate(answer if isinstance(answer, list) else ())
+    ):
+        words = str(key).split("_")
+        if isinstance(value, int | float) and {"time", "wall", "unix", "since", "stamp"} & set(words):
+            found.append((str(key), value))
+        found += named_times(value, f"{path}.{key}")
+    return found
+
+
+def test_a_time_has_one_meaning_wherever_it_stands(b):
+    ear = b.listener("nuc.event")
+    talk = b.client("Ann")
+    talk.ask("run")
+    b.pass_time(0.5)
+    asked = [
+        *(talk.ask("mark", text="slipped"), talk.ask("get", names=["gap"]), talk.ask("set", changes=[["gap", 6.0]])),
+        *(talk.ask("set", changes=[["gap", 6.5]], time_s=900.0), talk.ask("pending"), talk.ask("status")),
+        *(talk.ask("tasks"), talk.ask("events"), msgpack.unpackb(ear.recv_multipart()[1])),
+    ]
+    times = [pair for answer in asked for pair in named_times(answer)]
+    assert {name for name, _ in times} == {"time_s", "engine_time_s", "unix_time_s"}
+    assert all((value > 1_700_000_000) == (name == "unix_time_s") for name, value in times), times

@@ -6,8 +6,8 @@ keep       save, record, SCCILS documents             people  clients, control, 
 see        status, events, streams, the two screens   names   completion, out of the daemon
 
 sheet, rules, tuning, tuneview     the screen `tune`: a joint's values, rules, keys, lines
-watchview                          the table of `watch`
-sessions, screen, ink              screens and daemon in step; the terminal; styles and words
+watching, watchview                the table of `watch`; events in lines
+sessions, screen, ink              `tune` and daemon in step; the terminal; styles and words
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import click
 
 from nuc_engine.cli.ctl import bouts, edits, keep, people, see
 from nuc_engine.cli.ctl.base import Group
-from nuc_engine.cli.ctl.link import DEFAULT_ADDRESS, Target
+from nuc_engine.cli.ctl.link import Target
+from nuc_engine.cli.ending import when_ended
+from nuc_engine.client.address import DEFAULT_ADDRESS
 
 
 @click.group(
@@ -52,6 +54,8 @@ from nuc_engine.cli.ctl.link import DEFAULT_ADDRESS, Target
 @click.pass_context
 def command(ctx: click.Context, address: str, name: str, keys: Path | None, timeout_s: float) -> None:
     """Talk to a running daemon (`nuc serve`): configure, run, tune, log, watch."""
+    # A window that is closed is a goodbye too: who is gone does not stay in the list of clients, nor in control.
+    ctx.with_resource(when_ended())
     ctx.obj = Target(address, name, keys, timeout_s)
 
 

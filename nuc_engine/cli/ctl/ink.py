@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nuc_engine.client.results import Acknowledgement, Status
-from nuc_engine.values import number_text
+from nuc_engine.decimals import number_text
 
 Style = Callable[[str], str]
 
@@ -104,8 +104,10 @@ def headline(status: Status) -> str:
 def alarms(status: Status) -> list[str]:
     """Return what somebody should see to, one line each; nothing when all is well."""
     lines: list[str] = []
-    if status.latched or status.mode == "FAULT":
+    if status.mode == "FAULT":
         lines.append(f"FAULT {status.latch_reason or 'latched'}: see to its cause, then nuc ctl arm")
+    elif status.latched:
+        lines.append("OFF, as somebody asked: see that the leg may move, then nuc ctl arm")
     if status.unconfirmed:
         lines.append(f"torque not confirmed off: {', '.join(status.unconfirmed)}")
     lines += [f"not driven: {text}" for text in status.refusals]

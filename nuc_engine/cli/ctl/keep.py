@@ -14,7 +14,6 @@ from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import say
 from nuc_engine.cli.params import as_json
 from nuc_engine.client import calls
-from nuc_engine.client.sccils import failed
 
 _overwrite = click.option("--overwrite", is_flag=True, help="Also where there is one of that name already.")
 
@@ -88,6 +87,8 @@ def stop(target: Target, overwrite: bool, as_json: bool) -> int:
 @as_json
 def sccils(target: Target, file: Any, wait_s: float, as_json: bool) -> int:
     """Send a SCCILS document (a command script, or an hdsoscript) and print the answers."""
+    from nuc_engine.client.sccils import failed
+
     text = file.read()
     if not text.lstrip().startswith("<"):
         raise Refused(f"nuc ctl: {Path(file.name).name} is no SCCILS document: it does not begin with '<'")

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import socket
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from nuc_engine.cli.errors import Refused
-from nuc_engine.cli.output import note
+from nuc_engine.cli.person import own_name
+from nuc_engine.client.address import DEFAULT_ADDRESS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from nuc_engine.client import Client
     from nuc_engine.client.calls import Call
 
 T = TypeVar("T")
 
-DEFAULT_ADDRESS = "tcp://127.0.0.1:44106"
 _HELLO_S = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """Which daemon, and as whom. An empty name: who is logged in, and where."""
 
     address: str = DEFAULT_ADDRESS
@@ -39,15 +34,6 @@ class Target:
         return self.given_name or own_name()
 
 
-def own_name() -> str:
-    """Return USER@HOST."""
-    try:
-        user = pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        user = str(os.getuid())
-    return f"{user}@{socket.gethostname()}"
-
-
 @contextmanager
 def daemon(target: Target, *, alone: bool = False) -> Generator[Client]:
     """Connect for one command; whatever the client raises becomes one line.
@@ -56,6 +42,8 @@ def daemon(target: Target, *, alone: bool = False) -> Generator[Client]:
     run at once, the second is a client of its own; one that is `alone` is so always, and hears no late answers to
     another.
     """
+    from nuc_engine.cli.errors import Refused
+    from nuc_engine.cli.output import note
     from nuc_engine.client import ClientError
 
     try:

@@ -84,7 +84,7 @@ def _client(item: Any, control: str) -> str:
     name = str(item.get("name", ""))
     marks = [str(item["role"])] if item.get("role") else []
     marks += [] if item.get("verified", True) else ["unverified"]
-    marks += ["in control"] if item.get("control") is True or (name and name == control) else []
+    marks += ["in control"] if item.get("in_control") is True or (name and name == control) else []
     return f"{name}  {', '.join(marks)}".rstrip()
 
 

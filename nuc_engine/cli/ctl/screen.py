@@ -6,7 +6,6 @@ import contextlib
 import os
 import select
 import shutil
-import signal
 import sys
 import termios
 import tty
@@ -118,7 +117,9 @@ class Terminal:
         fd = sys.stdin.fileno()
         if not select.select([fd], [], [], timeout_s)[0]:
             return self._keys.feed(b"")
-        data = os.read(fd, 1024)
+        data = b""
+        with contextlib.suppress(OSError):  # the window is closed
+            data = os.read(fd, 1024)
         if not data:
             return ["q"]
         keys = self._keys.feed(data, more=True)
@@ -138,20 +139,15 @@ def terminal() -> Generator[Terminal]:
     """Take the whole terminal, without echo, cursor and line wrapping, and give it back as it was."""
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
-    handler = signal.signal(signal.SIGTERM, _end)
     tty.setcbreak(fd)
     click.echo("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J", nl=False, color=True)
     try:
         yield Terminal()
     finally:
-        click.echo("\x1b[?7h\x1b[?25h\x1b[?1049l", nl=False, color=True)
-        termios.tcsetattr(fd, termios.TCSADRAIN, before)
-        signal.signal(signal.SIGTERM, handler)
-
-
-def _end(number: int, _frame: object) -> None:
-    # Unwinds, so that the terminal is given back.
-    raise SystemExit(128 + number)
+        # A window that was closed has nothing to be given back.
+        with contextlib.suppress(OSError, termios.error):
+            click.echo("\x1b[?7h\x1b[?25h\x1b[?1049l", nl=False, color=True)
+            termios.tcsetattr(fd, termios.TCSADRAIN, before)
 
 
 def ink(color: bool | None) -> Ink:

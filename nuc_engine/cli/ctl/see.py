@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,8 @@ from nuc_engine.cli.output import counts_text, note, plain, say
 from nuc_engine.cli.params import as_json
 
 if TYPE_CHECKING:
-    from nuc_engine.cli.ctl.sessions import Tune, Watch
+    from nuc_engine.cli.ctl.sessions import Tune
+    from nuc_engine.cli.ctl.watching import Watch
     from nuc_engine.client.results import Sample, Status
 
 _FRAME_S = 0.1
@@ -32,15 +33,16 @@ _SCREEN_TIMEOUT_S = 1.0
 @subcommand(
     "status",
     (("status", "mode, bout, torque, control, losses, tasks"), ("status --json | jq .mode", "for a program")),
-    "Text or JSON, to stdout. Exit status 1 when a fault is latched.",
+    "Text or JSON, to stdout. Exit status 1 in mode FAULT.",
 )
 @as_json
 def status_(target: Target, as_json: bool) -> int:
     """Print how the daemon is."""
     with daemon(target) as leg:
         status = leg.status()
-    answer(as_json, {**status.data, "ok": not status.latched}, *_status_lines(status))
-    return 1 if status.latched else 0
+    good = status.mode != "FAULT"
+    answer(as_json, {**status.data, "ok": good}, *_status_lines(status))
+    return int(not good)
 
 
 @subcommand(
@@ -59,30 +61,36 @@ def tasks(target: Target, as_json: bool) -> int:
 @subcommand(
     "events",
     (("events", "the last ones"), ("events --follow", "and those that come, until Ctrl-C")),
-    "One line per event: engine time, name, text.",
+    "One line per event: engine time, name, text; repeats in one line, with how often. With --json, every one.",
 )
 @click.option("--follow", "-f", is_flag=True, help="Go on until Ctrl-C.")
 @click.option("--last", metavar="N", type=click.IntRange(0), default=30, show_default=True, help="How many.")
 @as_json
 def events(target: Target, follow: bool, last: int, as_json: bool) -> int:
     """Print what happened: faults, overlapping rules, losses, who edited what."""
-    from nuc_engine.cli.ctl.sessions import event_text
+    from nuc_engine.cli.ctl.watching import event_lines
+
+    last_seen = 0
+
+    def lines(told: Sequence[Any]) -> list[str]:
+        return [json.dumps(plain(event)) for event in told] if as_json else event_lines(told)
 
     with daemon(target) as leg:
         told = leg.events()
-        last_seen = max((int(event.get("seq", 0)) for event in told), default=0)
-        told = told[len(told) - min(last, len(told)) :]
         if as_json and not follow:
-            return answer(True, {"events": told})
+            return answer(True, {"events": told[len(told) - min(last, len(told)) :]})
         with _until_interrupted():
+            # The last lines, however often each of them was.
+            shown = lines(told)[-last:] if last else []
             while True:
-                for event in told:
-                    say(json.dumps(plain(event)) if as_json else event_text(event))
+                for line in shown:
+                    say(line)
                 if not follow:
                     return 0
+                last_seen = max((int(event.get("seq", 0)) for event in told), default=last_seen)
                 wallclock.sleep(_FOLLOW_S)
                 told = leg.events(last_seen)
-                last_seen = max((int(event.get("seq", 0)) for event in told), default=last_seen)
+                shown = lines(told)
     return 0
 
 
@@ -124,8 +132,8 @@ def _until_interrupted() -> Generator[None]:
 
 def _sample_line(sample: Sample, *, as_json: bool) -> str:
     if as_json:
-        return json.dumps({"time_s": sample.time_s, **plain(sample.values)})
-    return f"{sample.time_s:.4f} " + " ".join(f"{name}={shown(value)}" for name, value in sample.values.items())
+        return json.dumps({"unix_time_s": sample.unix_time_s, **plain(sample.values)})
+    return f"{sample.unix_time_s:.4f} " + " ".join(f"{name}={shown(value)}" for name, value in sample.values.items())
 
 
 def _status_lines(status: Status) -> list[str]:
@@ -161,7 +169,7 @@ def _status_lines(status: Status) -> list[str]:
 def watch(ctx: click.Context, target: Target, plain: bool, count: int | None) -> int:
     """Watch the leg: mode, joints, rules, tasks, losses, faults, events."""
     from nuc_engine.cli.ctl import screen, watchview
-    from nuc_engine.cli.ctl.sessions import Watch
+    from nuc_engine.cli.ctl.watching import Watch
     from nuc_engine.client import ClientError
 
     try:

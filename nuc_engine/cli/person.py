@@ -1,0 +1,22 @@
+"""Who types: the name a daemon is told, and its logs keep."""
+
+from __future__ import annotations
+
+import os
+import platform
+
+
+def own_name() -> str:
+    """Return USER@HOST."""
+    return f"{_user()}@{platform.node()}"
+
+
+def _user() -> str:
+    try:
+        import pwd
+    except ImportError:  # no POSIX
+        return os.getlogin()
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
