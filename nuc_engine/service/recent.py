@@ -15,7 +15,7 @@ Happening = Mapping[str, Any]
 
 
 class Recent:
-    """The last happenings: each has `seq`, `unix_time_s` (seconds since 1970), `name`, `text` and what belongs to it."""
+    """The last happenings: each has `seq`, `unix_time_s`, `name`, `text` and what belongs to it."""
 
     def __init__(self, unix_time_s: Callable[[], float], start_ns: int | None = None) -> None:
         self._unix_time_s, self._start_ns = unix_time_s, start_ns

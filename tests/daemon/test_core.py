@@ -451,8 +451,8 @@ def test_a_core_that_is_born_alone_takes_the_torque_off_and_ends(answers):
     assert bench.clock.now_ns - begun <= (200 * MS if answers else LAST_NS + 200 * MS)
 
 
-@pytest.mark.parametrize(("gap_ms", "latched"), [(400, False), (501, True)])
-def test_an_engine_that_stood_still_with_everything_else_does_not_drive_on_after_half_a_second(gap_ms, latched):
+@pytest.mark.parametrize(("gap_ms", "ends"), [(400, False), (501, True)])
+def test_an_engine_that_stood_still_with_everything_else_does_not_drive_on_after_half_a_second(gap_ms, ends):
     bench = Bench()
     bench.run(0.05)
     bench.start(0.1)
@@ -461,9 +461,9 @@ def test_an_engine_that_stood_still_with_everything_else_does_not_drive_on_after
     bench.bus.sent.clear()
     bench.core.turn()
     bench.run(0.1)
-    assert bench.mode is (Mode.FAULT if latched else Mode.RUNNING)
-    assert bool(driven(bench.bus.sent)) is not latched
-    if latched:
+    assert bench.mode is (Mode.FAULT if ends else Mode.RUNNING)
+    assert bool(driven(bench.bus.sent)) is not ends
+    if ends:
         assert latched(bench.words) == "stood_still"
 
 

@@ -21,7 +21,7 @@ def loaded(monkeypatch):
     monkeypatch.setattr(Crew, "_obey_one", obey)
 
 
-@pytest.mark.parametrize("latched", [False, True])
+@pytest.mark.parametrize("latched", ["", "core_dead"])
 def test_a_bout_runs_and_ends_on_such_servos(loaded, latched):
     bench = Bench(bus="emulated:", latched=latched)
     bench.run(0.2)
