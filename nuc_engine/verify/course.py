@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from nuc_engine.verify.documents import Store, Values
@@ -79,8 +80,8 @@ class Virtual:
         self.before = ([0] * len(leg.shafts),) * 3
         self.clean = False
 
-    def run(self, end_ns: int, progress: Progress) -> int:
-        """Run everything before `end_ns`; return when it ended: earlier where a motor fell silent."""
+    def run(self, end_ns: int, progress: Progress) -> bool:
+        """Run everything before `end_ns`; return whether it ended earlier, since a motor fell silent."""
         now, told = 0, 0
         while now < end_ns:
             while self.happened and self.happened[0][2] <= now:
@@ -91,7 +92,7 @@ class Virtual:
                 continue
             self.counts[task].runs += 1
             if not getattr(self, f"_{task}")(now):
-                return now
+                return True
             now += self.costs.get(task, 0)
             if now - told > 10**9:
                 told = now
@@ -104,7 +105,7 @@ class Virtual:
             self.report.differ(RECORD, number, edit[2], "edit", "none", edit[3])
         for number, cycle in self.cycles:
             self.report.differ(RECORD, number, cycle[2], "cycle", "none", cycle[1])
-        return end_ns
+        return False
 
     def _happen(self) -> None:
         _, cycle, time_ns, event = self.happened.popleft()
@@ -130,7 +131,7 @@ class Virtual:
         return True
 
     def _edit(self, now: int, number: int, values: Values, *, bad: bool) -> None:
-        computed = ["edit", self.leg.cycle, now, number, list(values)]
+        computed: list[Any] = ["edit", self.leg.cycle, now, number, list(values)]
         at, edit = self.edits.popleft() if self.edits else (0, [*computed, "refused" if bad else ""])
         for name, a, b in zip(("kind", "cycle", "time_ns", "hdso", "values"), computed, edit, strict=False):
             if a != b:
@@ -170,7 +171,7 @@ class Virtual:
             if state != OK and [c[k] for c in (*values, stamps)] != [c[k] for c in self.before]:
                 self.report.differ(RECORD, number, now, f"reply {k}", [c[k] for c in self.before], values)
         clean = all(state == OK for state in status)
-        gaps = {b - a for a, b in zip(stamps, stamps[1:], strict=False)}
+        gaps = {b - a for a, b in pairwise(stamps)}
         if self.even and clean and self.clean and len(gaps) == 1 and stamps[0] - self.begun_ns not in gaps:
             # One exchange is like another on this bus, so the first reply tells when the first request was sent.
             began = stamps[0] - gaps.pop()
@@ -187,12 +188,12 @@ class Virtual:
         self.leg.judge(now)
         self.due["muscle_conversion"] = now
         period, done = self.leg.value("statetrans_period_ns"), now + self.costs.get("state_transition", 0)
-        self.due["state_transition"] += period
-        late = done - self.due["state_transition"]
-        if late > 0:
-            run, skipped = self.counts["state_transition"], -(-late // period)
-            self.due["state_transition"] += skipped * period
-            run.overruns, run.skipped = run.overruns + 1, run.skipped + skipped
+        # Next on the grid of periods, after this instant and not before its end: what has passed is skipped.
+        periods = max(1, -(-(max(done, now + 1) - self.judged_ns) // period))
+        self.due["state_transition"] += periods * period
+        if periods > 1:
+            run = self.counts["state_transition"]
+            run.overruns, run.skipped = run.overruns + 1, run.skipped + periods - 1
             if done - self.told_ns >= 10**9:
                 self.told_ns = done
                 text = f"state_transition overran; {run.skipped} periods skipped so far"
@@ -285,8 +286,9 @@ class Real:
         dumped = Store(self.leg.model.hdsos)
         dumped.load(entry[3])
         for each, hdso in self.leg.model.hdsos.items():
-            if dumped.values(each) != self.leg.store.values(each):
-                self.report.differ(RECORD, number, entry[2], hdso.name, self.leg.store.values(each), dumped.values(each))
+            computed, found = self.leg.store.values(each), dumped.values(each)
+            if computed != found:
+                self.report.differ(RECORD, number, entry[2], hdso.name, computed, found)
 
     def _start(self, number: int, now: int) -> None:
         self._wait(number, now, "start")
@@ -314,7 +316,7 @@ class Real:
         self.leg.judge(now)
         period, self.judged_ns = self.leg.value("statetrans_period_ns"), self.due["states"]
         # How long it took is not known: the next is due at the first moment of its grid that has not passed.
-        self.due["states"] += max(1, -(-(now - self.judged_ns) // period)) * period
+        self.due["states"] += ((now - self.judged_ns) // period + 1) * period
         self.next = "muscles" if self.leg.sensed else ""
 
     def _muscles(self, _: int, now: int) -> None:
@@ -340,7 +342,8 @@ class Real:
         self._compare(at, entry, bad=self.leg.control(what, joint_id, value))
         name = next((joint.name for joint in self.leg.model.joints if joint.number == joint_id), joint_id)
         by = f" by {entry[7]}" if entry[7:] else ""
-        self.logs.event(entry[2], "control_refused" if why else "control", f"{name}: {what} {value}{by}{why and ': '}{why}")
+        kind, reason = ("control_refused", f": {why}") if why else ("control", "")
+        self.logs.event(entry[2], kind, f"{name}: {what} {value}{by}{reason}")
 
     def _compare(self, at: int, entry: Sequence[Any], *, bad: bool) -> None:
         if entry[1] != self.leg.cycle:

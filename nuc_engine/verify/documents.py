@@ -54,8 +54,7 @@ def read_xml(path: Path) -> Element:
     def entity(*_: object) -> None:
         raise Unverifiable(f"{path.name}: declares an entity; none is expanded here")
 
-    parser.StartElementHandler = lambda tag, attributes: builder.start(tag, attributes)
-    parser.EndElementHandler = lambda tag: builder.end(tag)
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
     parser.CharacterDataHandler = builder.data
     parser.CommentHandler = lambda _: builder.data(_CUT)
     parser.EntityDeclHandler = entity
@@ -274,7 +273,7 @@ class _Reader:
         self.sensors = [int(item.attrib["idNum"]) for item in lists[1][1].iter("hdso")]
         root = read_xml(folder / "joints.xml")
         self.all = list(root.iter("joint"))
-        self.joints = [joint for joint in root.findall("joint")]  # an endpoint's joint is a place only (B24)
+        self.joints = root.findall("joint")  # an endpoint's joint is a place only (B24)
         self.state_ids = {int(state.attrib["idNum"]): k for k, state in enumerate(self._each("state"))}
         self.muscle_ids = {int(muscle.attrib["idNum"]): k for k, muscle in enumerate(self._each("muscle"))}
         self.driven = [pick_servo(joint, families, folder) for joint in self.joints]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
@@ -61,37 +61,42 @@ class Lines:
     """The lines of a log, taken one after the other."""
 
     def __init__(self, folder: Path, name: str, report: Report) -> None:
-        self.name, self.report, self.at = name, report, 0
+        self.name, self.report, self.at, self.missing_ns = name, report, 0, -1
         path = folder / name
         text = path.read_bytes().decode(errors="backslashreplace") if path.is_file() else ""
         self.all = text.split("\n")
         self.torn = self.all.pop()
         """What stands behind the last line's end."""
 
-    def next(self) -> str | None:
-        """Return the next line, or None."""
+    def next(self, time_ns: int) -> str | None:
+        """Return the next line, or None where there is none any more."""
         self.at += 1
-        return self.all[self.at - 1] if self.at <= len(self.all) else None
+        if self.at <= len(self.all):
+            return self.all[self.at - 1]
+        self.missing_ns = time_ns if self.missing_ns < 0 else self.missing_ns
+        return None
 
-    def end(self, *, whole: bool) -> None:
-        """Note what was not asked for, and unless a file may end anywhere, what is missing."""
-        left = self.all[self.at :]
-        if left:
+    def end(self, slack_ns: int | None) -> None:
+        """Note what was not asked for, and what is missing of the time before `slack_ns`, or (None) at all."""
+        left, number = self.all[self.at :], len(self.all) + 1
+        if left and slack_ns != 0:
             self.report.differ(self.name, self.at + 1, None, "record", "none", left[0])
-        elif whole and self.at > len(self.all):
-            missing = self.at - len(self.all)
-            self.report.differ(self.name, len(self.all) + 1, None, "record", f"{missing} more", "no such record")
-        if whole and self.torn:
-            self.report.differ(self.name, len(self.all) + 1, None, "record", "a whole line", self.torn)
+        if self.missing_ns >= 0 and (slack_ns is None or self.missing_ns < slack_ns):
+            self.report.differ(self.name, number, self.missing_ns, "record", f"{self.at - number + 1} more", "none")
+        if self.torn and slack_ns is None:
+            self.report.differ(self.name, number, None, "record", "a whole line", self.torn)
 
 
 class Logs:
     """The logs of one bout. Each method is told what comes next, and notes what stands there instead.
 
-    `until_ns`: nothing is compared from this time on. `reasons` are what recorded edits say of their refusal.
+    `until_ns`: nothing is compared from this time on. `events` are the kinds of events that are told.
     """
 
-    def __init__(self, folder: Path, model: Model, name: str, report: Report, until_ns: int | None) -> None:
+    def __init__(
+        self, folder: Path, model: Model, name: str, report: Report, until_ns: int | None, events: Collection[str]
+    ) -> None:
+        self.told = [[kind] for kind in events]
         self.model, self.report, self.until_ns = model, report, until_ns
         self.lines = {file: Lines(folder, file, report) for file in (*DATA, *SCRIPTS, "Infolog.txt")}
         self.columns = {file: ["time", *columns] for file, columns in _columns(model).items()}
@@ -103,7 +108,7 @@ class Logs:
         self.hinted: set[str] = set()
         self.events: Counter[str] = Counter()
         self.moments: dict[str, tuple[int, int, str]] = {}
-        self.refused: deque[str] = deque()
+        self.entries: Counter[str] = Counter()
         for file in SCRIPTS:
             self._line(file, 0, '<?xml version="1.0" encoding="UTF-8"?>')
             self._line(file, 0, '<!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">')
@@ -115,7 +120,7 @@ class Logs:
         if self.until_ns is not None and time_ns >= self.until_ns:
             return
         lines, computed = self.lines[file], self.formats[file] % (time_ns, *values)
-        found = lines.next()
+        found = lines.next(time_ns)
         if found is None or found == computed:
             return
         words, expected = found.split(" "), computed.split(" ")
@@ -124,7 +129,7 @@ class Logs:
             return
         for column, value, text, word in zip(self.columns[file], (time_ns, *values), expected, words, strict=True):
             edges = () if isinstance(value, int) else (value * (1.0 - EDGE), value * (1.0 + EDGE))
-            if word != text and word not in ["%.9g" % edge for edge in edges]:
+            if word != text and word not in [f"{edge:.9g}" for edge in edges]:
                 self.report.differ(file, lines.at, time_ns, column, text, word)
 
     def wrote(self, time_ns: int, cycle: int, number: int, values: Values, refused: str, author: str) -> None:
@@ -152,7 +157,7 @@ class Logs:
         if self.until_ns is not None and time_ns >= self.until_ns:
             return
         self.events[kind] += 1
-        found = self._next_event()
+        found = self._next_event(time_ns)
         computed = f"{time_ns} {kind} {' '.join(text.split())}"
         hinted = kind in HINTED and kind not in self.hinted
         self.hinted.add(kind)
@@ -161,9 +166,9 @@ class Logs:
         if found is not None and (hinted or found != computed):
             self.report.differ("Infolog.txt", self.lines["Infolog.txt"].at, time_ns, "line", computed, found)
 
-    def _next_event(self) -> str | None:
+    def _next_event(self, time_ns: int) -> str | None:
         lines = self.lines["Infolog.txt"]
-        while (line := lines.next()) is not None and line.split(" ", 2)[1:2] and line.split(" ", 2)[1] not in EVENTS:
+        while (line := lines.next(time_ns)) is not None and line.split(" ", 2)[1:2] not in self.told:
             pass
         return line
 
@@ -175,10 +180,11 @@ class Logs:
             by = f", by {_comment(' '.join(author.split()))}" if author else ""
             self._line(file, time_ns, f"  <!-- cycle {cycle}{by} -->")
         self._line(file, time_ns, f"  {element}")
+        self.entries[file] += 1
 
     def _line(self, file: str, time_ns: int, computed: str) -> None:
         lines = self.lines[file]
-        found = lines.next()
+        found = lines.next(time_ns)
         if found is None or found == computed:
             return
         a, b = _fields(computed), _fields(found)
@@ -200,19 +206,19 @@ class Logs:
             f'time="{seconds}">{escape(text)}</hdsoMod>'
         )
 
-    def end(self, *, whole: bool, parts: Sequence[str] = ()) -> None:
-        """Note what is left, or missing unless the bout may have ended anywhere; `parts` may lack their last record."""
+    def end(self, slack_ns: int | None) -> None:
+        """Note what is left, or missing; of the time from `slack_ns` on anything may be missing, of 0 also left."""
+        if self.until_ns is not None:
+            return
         for file in SCRIPTS:
-            if whole:
-                self._line(file, 0, "</hdsoscript>")
-            elif self.lines[file].all[self.lines[file].at :] == ["</hdsoscript>"]:
-                self.lines[file].next()
+            self._line(file, 0 if slack_ns is None else slack_ns, "</hdsoscript>")
         info = self.lines["Infolog.txt"]
-        if self.until_ns is None and self._next_event() is not None:
-            self.report.differ("Infolog.txt", info.at, None, "line", "no such event", info.all[info.at - 1])
-        for file in (*DATA, *SCRIPTS):
-            if self.until_ns is None:
-                self.lines[file].end(whole=whole and file not in parts)
+        missing_ns = info.missing_ns
+        if self._next_event(0) is not None and slack_ns != 0:
+            self.report.differ(info.name, info.at, None, "line", "no such event", info.all[info.at - 1])
+        info.missing_ns = missing_ns
+        for lines in self.lines.values():
+            lines.end(slack_ns)
 
 
 def _text(hdso: Hdso, values: Values) -> tuple[str, str]:
@@ -231,7 +237,7 @@ def _text(hdso: Hdso, values: Values) -> tuple[str, str]:
             return "char", text
     single = hdso.datatype == "float"
     return "int" if hdso.datatype == "char" else hdso.datatype, " ".join(
-        "%.9g" % value if single else repr(value) for value in values
+        f"{value:.9g}" if single else repr(value) for value in values
     )
 
 

@@ -86,11 +86,11 @@ def _comparison(tokens: list[str | int]) -> Tree:
 
 
 def _operand(tokens: list[str | int]) -> Tree:
-    token = tokens.pop(0) if tokens else ""
-    if isinstance(token, int):
-        return token
-    if token != "(":
-        raise RuleFault(f"{token!r} stands where an HDSO belongs")
+    first = tokens.pop(0) if tokens else "the end"
+    if isinstance(first, int):
+        return first
+    if first != "(":
+        raise RuleFault(f"{first} stands where an HDSO belongs")
     inner = _any(tokens)
     if not tokens or tokens.pop(0) != ")":
         raise RuleFault("a parenthesis is not closed")
@@ -131,7 +131,7 @@ def holds(tree: Tree, value: Callable[[int], float], rules: Mapping[int, Tree]) 
 
 
 def unfit(rules: Mapping[int, Tree], new: set[int]) -> set[int]:
-    """Return which of the new rules depend on themselves, or make some rule reach too far (docs/readings.md, limits)."""
+    """Return which of the new rules depend on themselves, or make some rule reach too far (readings, limits)."""
     inside = {number: _inside(number, rules) for number in rules}
     circles = {number for number in rules if number in inside[number]}
     sound = [number for number in rules if not inside[number] & circles]

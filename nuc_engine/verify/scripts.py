@@ -1,15 +1,15 @@
-"""A script as the changesets it means: entries of one instant together, gradual changes as steps (readings C1 to C5)."""
+"""A script as the changesets it means: entries of one instant together, gradual changes as steps (readings C)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
 from nuc_engine.verify.course import Changeset
-from nuc_engine.verify.documents import INTEGERS, Model, Number, Store, Values, nanoseconds, read_xml
+from nuc_engine.verify.documents import INTEGERS, Model, Number, Store, Values, nanoseconds, read_xml, words
 
 _Part = tuple[int, int, int | None, Values | int]
 """Instant, place in the document, HDSO (None: all), and the values of a write or the count of a request."""
@@ -56,7 +56,9 @@ def _steps(place: int, gradual: Element, parts: list[_Part], model: Model, store
         number, goal = model.target(mod), model.data(mod)
         for step in range(1, steps + 1):
             share = step / steps
-            between = [_between(a, b, share, model.hdsos[number].datatype) for a, b in zip(held[number], goal, strict=False)]
+            between = [
+                _between(a, b, share, model.hdsos[number].datatype) for a, b in zip(held[number], goal, strict=False)
+            ]
             time_ns = nanoseconds(begin + duration * step / steps)
             found.append((time_ns, place, number, goal if step == steps else tuple(between)))
     return found
@@ -78,8 +80,24 @@ def _changesets(parts: list[_Part]) -> list[Changeset]:
     return list(found.values())
 
 
-def by_hand(path: Path | None) -> Iterator[int]:
-    """Return the instants at which a script lets something be done to the leg by hand."""
+def by_hand(path: Path | None, events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return what a script, and a bout besides, let be done to the leg by hand, in its order, as far as it is given."""
+    found: list[Mapping[str, Any]] = []
     for entry in () if path is None else read_xml(path):
-        if entry.tag not in ("description", "hdsoMod", "hdsoSpec", "gradual"):
-            yield _time(entry)
+        if entry.tag in ("description", "hdsoMod", "hdsoSpec", "gradual"):
+            continue
+        given: dict[str, Any] = {"kind": entry.tag, "at_ns": _time(entry)}
+        given |= {_HAND[key][0]: _HAND[key][1](text.strip()) for key, text in entry.items() if key in _HAND}
+        found.append(given)
+    return sorted([*found, *events], key=lambda event: event["at_ns"])
+
+
+_HAND: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "force": ("force_n", lambda text: [float(word) for word in words(text)]),
+    "duration": ("duration_ns", nanoseconds),
+    "present": ("present", lambda text: text == "y"),
+    "cm": ("height_cm", float),
+    "newton": ("down_n", float),
+    "joint": ("joint", str),
+}
+"""What a script calls it -> what the input record does, and how it is read."""

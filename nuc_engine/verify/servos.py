@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ class Servo:
         if not self.table:
             return units * self.ticks
         torque = units * self.unit_n_m
-        if torque == 0.0 or torque != torque:
+        if torque == 0.0 or math.isnan(torque):
             return torque
         ticks, torques = zip(*self.table, strict=True)
         # Of several ticks with one torque those nearest to 0.
