@@ -206,19 +206,19 @@ class Logs:
             f'time="{seconds}">{escape(text)}</hdsoMod>'
         )
 
-    def end(self, slack_ns: int | None) -> None:
+    def end(self, slack_ns: int | None, files: Sequence[str] = (*DATA, *SCRIPTS)) -> None:
         """Note what is left, or missing; of the time from `slack_ns` on anything may be missing, of 0 also left."""
         if self.until_ns is not None:
             return
-        for file in SCRIPTS:
+        for file in {*SCRIPTS}.intersection(files):
             self._line(file, 0 if slack_ns is None else slack_ns, "</hdsoscript>")
         info = self.lines["Infolog.txt"]
         missing_ns = info.missing_ns
         if self._next_event(0) is not None and slack_ns != 0:
             self.report.differ(info.name, info.at, None, "line", "no such event", info.all[info.at - 1])
         info.missing_ns = missing_ns
-        for lines in self.lines.values():
-            lines.end(slack_ns)
+        for file in (*files, info.name):
+            self.lines[file].end(slack_ns)
 
 
 def _text(hdso: Hdso, values: Values) -> tuple[str, str]:

@@ -1,0 +1,217 @@
+"""Bouts of every kind for `nuc verify`: short ones, on virtual time or by the daemon's core on a clock of paper.
+
+run(Case("lin_roach", pause_ns=0, clock="real"), folder) -> the data directory
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nuc_engine import BoutSpec, run_bout
+from nuc_engine.adapt import adapt, write_adapted
+from nuc_engine.bout import open_leg, prepare_bout
+from nuc_engine.changes import Changeset
+from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.wire import Command, Kind, pack
+from nuc_engine.locations import find_configuration
+from nuc_engine.service.bouts import Context
+from nuc_engine.service.bouts_documents import Documents, DocumentStore
+from nuc_engine.service.bouts_keeper import Setting
+from nuc_engine.service.commits import inbox
+from nuc_engine.service.events import EventLog
+from nuc_engine.service.logwriter import LogWriter
+from tests.daemon import cores
+
+CONFIGS = (
+    "lin_roach",
+    "lin_stickmiddle",
+    "lin_stickmiddle_minimal",
+    "null_roach",
+    "null_stickmiddle",
+    "pc_stickmiddle",
+    "restricted_null_stick",
+    "restricted_pc_stick",
+)
+SHAKES = ("nothing", "alternating", "missed", "gradual", "periods")
+"""What goes on besides stepping: commands that change their direction, replies that are missed, gradual edits, periods
+and pauses that change in flight."""
+SERVOS = ("own", "fast")
+"""The AI motors of the configuration, or STS3215 on a bus of 1 Mbit/s, as fast as it goes."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One bout. `script` are elements of a script, `changes` texts of documents replaced by others."""
+
+    config: str
+    clock: str = "virtual"
+    pause_ns: int = 0
+    servo: str = "own"
+    shake: str = "nothing"
+    seconds: float = 1.0
+    bus: str = ""
+    script: str = ""
+    changes: tuple[tuple[str, str], ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        pause = {0: "0", 1: "1ns", 2_000_000: "2ms"}.get(self.pause_ns, str(self.pause_ns))
+        return f"{self.config}-{self.clock}-{pause}-{self.servo}-{self.shake}"
+
+
+def run(case: Case, folder: Path) -> Path:
+    """Run a bout; return its data directory, which is in `folder`."""
+    config, script = _documents(case, folder)
+    bus = case.bus or {"own": "emulated:", "fast": "emulated:feetech"}[case.servo]
+    if case.shake == "missed":
+        bus += f"{'&' if '?' in bus else '?'}drop=0.02&flip=0.01"
+    if case.clock == "real":
+        return _run_core(case, config, script, bus, folder / "data")
+    out = folder / "bout"
+    run_bout(BoutSpec(config=str(config), out=out, script=str(script), duration_s=case.seconds, bus=bus, **case.more))
+    return out
+
+
+def _documents(case: Case, folder: Path) -> tuple[Path, Path]:
+    """Return a configuration of the case and its script, both in `folder`."""
+    config = folder / case.config
+    source = find_configuration(case.config)
+    if case.servo == "fast":
+        write_adapted(adapt(case.config, "STS3215"), config)
+    else:
+        config.mkdir(parents=True)
+        for name in ("joints.xml", "parameters.xml", "sensors.xml"):
+            (config / name).write_bytes((source / name).read_bytes())
+        plant = source / "plant.toml"
+        same = re.match(r'same_as = "(\w+)"', plant.read_text())
+        (config / "plant.toml").write_bytes((source.parent / same[1] / "plant.toml" if same else plant).read_bytes())
+    changes = [*case.changes]
+    if case.servo == "fast":
+        changes.append((r'cycleMin="[\d.]+"', 'cycleMin="1.2"'))
+    for name in ("joints.xml", "parameters.xml", "sensors.xml"):
+        text = (config / name).read_text()
+        for pattern, new in changes:
+            text = re.sub(pattern, new, text)
+        (config / name).write_text(text)
+    script = folder / "script.xml"
+    entries = f'<hdsoMod idNum="1" NumElts="1" datatype="llint" time="0">{case.pause_ns}</hdsoMod>{case.script}'
+    script.write_text(f"<hdsoscript>{entries}{_shaking(case)}</hdsoscript>")
+    return config, script
+
+
+def _shaking(case: Case) -> str:
+    """Return what makes a bout restless, as entries of a script."""
+    thresholds = re.findall(r'<hdso name="(\w+(?:ang|load))" idNum="(10\d)"', _parameters(case.config))
+    number = thresholds[0][1] if thresholds else "101"
+    match case.shake:
+        case "gradual":
+            step = f'<hdsoMod idNum="{number}" NumElts="1">12.3</hdsoMod><hdsoMod idNum="102" NumElts="1">-4.4</hdsoMod>'
+            return f'<gradual time="0.2" duration="0.5" steps="37">{step}</gradual>'
+        case "periods":
+            times = [
+                (0.1, 2, 9_700_001), (0.2, 1, 3_000_000), (0.3, 2, 31_000_000), (0.301, 2, 1_000_000),
+                (0.4, 2, 25_000_000), (0.45, 1, 7), (0.5, 1, 5_168_000),
+            ]  # fmt: skip
+            return "".join(
+                f'<hdsoMod idNum="{number}" NumElts="1" datatype="llint" time="{time}">{value}</hdsoMod>'
+                for time, number, value in times
+            )
+        case "alternating":
+            ids = re.findall(r'<muscle_activation muscle="\d+"[^>]*activation_parameters="(\d+)"', _joints(case.config))
+            return "".join(
+                f'<hdsoMod idNum="{ids[(k + j) % len(ids)]}" NumElts="1" time="{0.05 + 0.02 * k}">{value}</hdsoMod>'
+                for k in range(40)
+                for j, value in enumerate((0.0, 1.5))
+            )
+        case _:
+            return ""
+
+
+def _parameters(config: str) -> str:
+    return (find_configuration(config) / "parameters.xml").read_text()
+
+
+def _joints(config: str) -> str:
+    return (find_configuration(config) / "joints.xml").read_text()
+
+
+class PaperDaemon(cores.Bench):
+    """The daemon's core on a clock of paper, with the service's logger writing down what it tells."""
+
+    def __init__(self, config: Path, bus: str, data: Path, cost_ns: int = 0, **options: Any) -> None:
+        # Its servos have to be of the family of the bus: the plan is made for that.
+        families = {"": "feetech" if "feetech" in bus else "aimotor"}
+        prepared = prepare_bout(str(config), None, config.name, families=families)
+
+        def wiring(_: Any) -> Any:
+            return prepared.plan, open_leg(prepared.plan, config, bus, 1)[1]
+
+        super().__init__(str(config), wiring=wiring, **options)
+        self.clock.cost_ns = cost_ns
+        self.data, self.requests = data, 0
+        names = [path.name for path in config.iterdir()]
+        told = Documents(config.name, {name: (config / name).read_bytes() for name in names})
+        documents = DocumentStore(data)
+        options = {"limits": options.get("limits", {}), "approach_deg_s": self.core.options.approach_deg_s}
+        wall = datetime(2031, 5, 6, tzinfo=UTC)
+        context = Context({"": bus}, options, lambda: {"engine": "0"}, lambda: wall, sync=False)
+        log = EventLog(io.StringIO())
+        self._tell("documents", documents.keep(told))
+        self.writer = LogWriter(self.block, Setting(data, True, {}), context, documents, log, lambda: None)
+
+    def _tell(self, what: str, *fields: Any) -> None:
+        assert inbox(self.block).put(0, pack(what, self.block.rings["records"].written, self.clock.now_ns, *fields))
+
+    def edit(self, changeset: Changeset, at_ns: int) -> None:
+        """Send a changeset for an engine time; -1: at once."""
+        self.requests += 1
+        self._tell("request", 1000 + self.requests, "Ann", 1)
+        items = ([[w.hdso, list(w.values)] for w in changeset.writes], [[r.hdso, r.count] for r in changeset.requests])
+        controls = [[c.what, c.joint, c.value] for c in changeset.controls]
+        put = self.core.commands.put(Command.CHANGESET, pack(1000 + self.requests, at_ns, *items, controls))
+        assert put
+
+    def run(self, seconds: float) -> None:
+        """Let the core work, and the logger after it."""
+        super().run(seconds)
+        self.log()
+
+    def log(self) -> None:
+        while self.writer.step(self.clock.now_ns):
+            pass
+
+    def begin(self) -> None:
+        """Begin a bout as soon as every servo has answered."""
+        while self.mode is not Mode.RUNNING:
+            self.order(Command.RUN, 0, -1, 1)
+            super().run(0.03)
+
+    def end(self) -> Path:
+        """End the bout; return its directory, complete."""
+        self.order(Command.STOP, "off")
+        self.run(0.3)
+        self.clock.now_ns += 2_000_000_000
+        self.log()
+        (folder,) = [path for path in self.data.iterdir() if path.name != ".nuc"]
+        return folder
+
+
+def _run_core(case: Case, config: Path, script: Path, bus: str, data: Path) -> Path:
+    families = {"": "feetech" if "feetech" in bus else "aimotor"}
+    changesets = prepare_bout(str(config), str(script), families=families).changesets
+    daemon = PaperDaemon(config, bus, data, **case.more)
+    for changeset in changesets:
+        daemon.edit(changeset, changeset.time_ns)
+    daemon.begin()
+    daemon.run(case.seconds)
+    return daemon.end()
+
+
+__all__ = ["CONFIGS", "SERVOS", "SHAKES", "Case", "Kind", "PaperDaemon", "run"]
