@@ -76,6 +76,7 @@ class _Check:
         events = EVENTS if self.virtual else EVENTS - {"overrun"}
         self.logs = Logs(folder, model, manifest["configuration"], report, self.lost_ns, events)
         self.store = Store(model.hdsos)
+        self.more: list[str] = []
         share = self.spec.get("gravity_compensation", 0.0)
         self.weight = Weight(model, folder / PLANT, self.spec.get("plant", {}), share) if share else None
 
@@ -126,7 +127,7 @@ class _Check:
             left = len(course.script)
             self._manifest("changesets_not_reached", left, self.manifest["losses"]["changesets_not_reached"])
         if self.state == "complete":
-            self._manifest("simulated_s", end_ns / 1e9, self.manifest["simulated_s"])
+            self._manifest("simulated_s", course.ended_ns / 1e9, self.manifest["simulated_s"])
 
     def _last_ns(self) -> int:
         """Return the last instant there is anything of: what ended the bout then is not computed."""
@@ -148,8 +149,10 @@ class _Check:
         course = Real(leg, self.logs, self.report, self.record, latched=self._latched())
         course.run(NEVER if self.lost_ns is None else self.lost_ns, self.progress)
         self.logs.end(0 if self.torn else None, files=(*DATA, "Scriptlog.xml"))
-        if not self.torn and self.lost_ns is None:
+        if not self.torn and self.lost_ns is None and self._said("tasks") is not None:
             self._counts(leg, self._said("missed_replies"))
+        else:
+            self.more.append("the manifest's counts: the bout did not come to tell them, or records are missing")
 
     def _latched(self) -> int:
         """Return after how many cycles a fault that was latched had the torque taken off; NEVER where it had not."""
@@ -198,7 +201,7 @@ class _Check:
     def _unchecked(self) -> list[str]:
         computed = {*DATA, *SCRIPTS, "Infolog.txt", RECORD}
         others = sorted(set(self.manifest.get("files", {})) - computed - set(self.manifest["inputs"]))
-        told = [f"{name}: held against its sum only" for name in others]
+        told = [*self.more, *(f"{name}: held against its sum only" for name in others)]
         told.append(f"{RECORD}: when exchanges were complete, and with what replies, is given")
         told.append("Infolog.txt: of its events only " + ", ".join(sorted(kind for [kind] in self.logs.told)))
         if not self.virtual:

@@ -79,10 +79,11 @@ class Virtual:
         self.begun_ns = self.judged_ns = self.told_ns = -(10**9)
         self.before = ([0] * len(leg.shafts),) * 3
         self.clean = False
+        self.ended_ns = 0
 
     def run(self, end_ns: int, progress: Progress) -> bool:
         """Run everything before `end_ns`; return whether it ended earlier, since a motor fell silent."""
-        now, told = 0, 0
+        now = told = 0
         while now < end_ns:
             while self.happened and self.happened[0][2] <= now:
                 self._happen()
@@ -97,6 +98,7 @@ class Virtual:
             if now - told > 10**9:
                 told = now
                 progress(now / 1e9, end_ns / 1e9)
+        self.ended_ns = now
         while self.happened and self.happened[0][2] < end_ns:
             self._happen()
         if self.due["motor_reply"] == NEVER and end_ns - self.begun_ns > LONGEST_EXCHANGE_NS and self.begun_ns >= 0:

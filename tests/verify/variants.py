@@ -17,6 +17,7 @@ from nuc_engine import BoutSpec, run_bout
 from nuc_engine.adapt import adapt, write_adapted
 from nuc_engine.bout import open_leg, prepare_bout
 from nuc_engine.changes import Changeset
+from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Command, Kind, pack
 from nuc_engine.locations import find_configuration
@@ -47,7 +48,7 @@ SERVOS = ("own", "fast")
 
 @dataclass(frozen=True)
 class Case:
-    """One bout. `script` are elements of a script, `changes` texts of documents replaced by others."""
+    """One bout. `script` are elements of a script, `changes` texts of documents replaced by others, `files` beside them."""
 
     config: str
     clock: str = "virtual"
@@ -58,6 +59,7 @@ class Case:
     bus: str = ""
     script: str = ""
     changes: tuple[tuple[str, str], ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -99,6 +101,8 @@ def _documents(case: Case, folder: Path) -> tuple[Path, Path]:
         text = (config / name).read_text()
         for pattern, new in changes:
             text = re.sub(pattern, new, text)
+        (config / name).write_text(text)
+    for name, text in case.files.items():
         (config / name).write_text(text)
     script = folder / "script.xml"
     entries = f'<hdsoMod idNum="1" NumElts="1" datatype="llint" time="0">{case.pause_ns}</hdsoMod>{case.script}'
@@ -155,6 +159,7 @@ class PaperDaemon(cores.Bench):
 
         super().__init__(str(config), wiring=wiring, **options)
         self.clock.cost_ns = cost_ns
+        self.words[Word.CORE_PID] = 4242
         self.data, self.requests = data, 0
         names = [path.name for path in config.iterdir()]
         told = Documents(config.name, {name: (config / name).read_bytes() for name in names})
@@ -214,4 +219,51 @@ def _run_core(case: Case, config: Path, script: Path, bus: str, data: Path) -> P
     return daemon.end()
 
 
-__all__ = ["CONFIGS", "SERVOS", "SHAKES", "Case", "Kind", "PaperDaemon", "run"]
+def _hdso(number: int, name: str, value: str, size: int = 1, datatype: str = "float", more: str = "") -> str:
+    dims = f'<dimsize dimNr="1">{size}</dimsize>'
+    initial = f"<initial_data>{value}</initial_data>" if value else ""
+    return f'<hdso idNum="{number}" name="{name}" datatype="{datatype}" numdims="1" {more}>{dims}{initial}</hdso>'
+
+
+_RULE = (
+    '<hdso idNum="169" name="loaded" abstractType="boolstring" datatype="int" xmltype="char" numdims="2">'
+    '<dimsize dimNr="1">2</dimsize><dimsize dimNr="2">30</dimsize><initial_data>TC1_current &gt; FT_ext_TC1_load'
+    "</initial_data></hdso>"
+)
+_MORE = (
+    _hdso(140, "fv", "0.4 1", 2)
+    + _hdso(141, "ps", "3 -3.1", 2)
+    + _hdso(142, "k1", "0.1 0.9 0.3 60 120", 5)
+    + _hdso(143, "k2", "0.05 0.3 0.1 40 90", 5, "double")
+    + _hdso(196, "dwell", "45000000", 1, "llint")
+    + _hdso(197, "label", "hop &amp; go", 12, "char", 'xmltype="char"')
+    + _hdso(198, "blank", "", 2)
+    + _RULE
+)
+ZOO = (
+    # Every type of function, velocity, kernels of one and of two sensors, dwell, rules inside rules and rules that
+    # hold together, readings that wrap round. All in the cockroach's documents.
+    (r'<hdso idNum="190"', f'{_MORE}<hdso idNum="190"'),
+    (r'type="linear"( use="force-length">\s*<hdsoMod idNum="172" NumElts="2">)2 -1.5</hdsoMod>',
+     r'type="parabolic"\g<1>-2 1</hdsoMod><hdsoMod idNum="191" NumElts="0"/>'),
+    (r'type="linear"( use="force-length">\s*<hdsoMod idNum="174" NumElts="2">)2 -1.5</hdsoMod>',
+     r'type="hyperbolic"\g<1>0.4 0.3</hdsoMod><hdsoMod idNum="190" NumElts="0"/>'),
+    (r'(idNum="175" NumElts="2">2 -1.5</hdsoMod>\s*</function_spec>\s*<function_spec type=")constant(" '
+     r'use="force-velocity">\s*)<hdsoMod idNum="191" NumElts="0"/>', r'\1linear\2<hdsoMod idNum="140" NumElts="0"/>'),
+    (r'(name="Tibia_Extensor"(?:.|\n)*?<function_spec type=")constant(" use="passive_stiffness">\s*)'
+     r'<hdsoMod idNum="190" NumElts="0"/>', r'\1linear\2<hdsoMod idNum="141" NumElts="0"/>'),
+    (r'muscle="403" activation_function="constant" activation_parameters="127">((?:.|\n)*?)<hdsoMod idNum="127" '
+     r'NumElts="1">0.55</hdsoMod>', 'muscle="403" activation_function="linear" activation_sensors="FT_angle" '
+     'activation_parameters="k1"><hdsoMod idNum="307" NumElts="0"/><hdsoMod idNum="142" NumElts="0"/>'),
+    (r'muscle="406" activation_function="constant" activation_parameters="130">((?:.|\n)*?)<hdsoMod idNum="130" '
+     r'NumElts="1">1.0</hdsoMod>', 'muscle="406" activation_function="bilinear" activation_sensors="307, 305" '
+     'activation_parameters="142 143"><hdsoMod idNum="307" NumElts="0"/><hdsoMod idNum="305" NumElts="0"/>'
+     '<hdsoMod idNum="142" NumElts="0"/><hdsoMod idNum="143" NumElts="0"/>'),
+    (r'(idNum="20[35]">(?:.|\n)*?<hdsoMod idNum=")194"', r'\g<1>196"'),
+    (r'boolstring="\(302 &gt; 106\)&amp;', 'boolstring="loaded &amp; '),
+    (r'boolstring="302 &gt; 102"', 'boolstring="((302 &gt; 102)|(307&gt;105)&amp;(305&lt;104))&amp;191"'),
+    (r'(name="TC1_angle"(?:.|\n)*?<bound type="upper">)255', r"\g<1>2"),
+)  # fmt: skip
+
+
+__all__ = ["ZOO", "CONFIGS", "SERVOS", "SHAKES", "Case", "Kind", "PaperDaemon", "run"]
