@@ -119,6 +119,8 @@ class _Check:
         silent = course.run(end_ns, self.progress)
         self._by_hand(path, end_ns)
         self.logs.end(slack_ns)
+        if self.reason.startswith("engine_error:"):
+            self._manifest("reason", "no error of the engine itself", self.reason)
         if own and silent != (self.state == "fault"):
             self._manifest("reason", "motor_silent" if silent else "no fault", self.reason)
         if own:

@@ -53,6 +53,35 @@ class Run:
     skipped: int = 0
 
 
+class Replies:
+    """Holds what is given, the replies, against time. `even`: each exchange with a servo takes as long as the next."""
+
+    def __init__(self, leg: Leg, report: Report, *, even: bool) -> None:
+        self.leg, self.report, self.even = leg, report, even
+        self.before: Sequence[Sequence[int]] = ([0] * len(leg.shafts),) * 3
+        self.clean = False
+
+    def check(self, number: int, begun_ns: int, now: int, cycle: int, replies: Sequence[Sequence[int]]) -> None:
+        """What was believed came within this exchange, all else is as before."""
+        if cycle != self.leg.cycle + 1:
+            self.report.differ(RECORD, number, now, "cycle", self.leg.cycle + 1, cycle)
+        *values, status, stamps = replies
+        kept = (*values, stamps)
+        for k, state in enumerate(status):
+            found, before = ([column[k] for column in columns] for columns in (kept, self.before))
+            if state == OK and not begun_ns < stamps[k] <= now:
+                self.report.differ(RECORD, number, now, f"stamp {k}", f"from {begun_ns} to {now}", stamps[k])
+            if state != OK and found != before:
+                self.report.differ(RECORD, number, now, f"reply {k}", before, found)
+        clean = all(state == OK for state in status)
+        gaps = {b - a for a, b in pairwise(stamps)}
+        if self.even and clean and self.clean and len(gaps) == 1 and stamps[0] - begun_ns not in gaps:
+            # The first reply tells when the first request was sent.
+            began = stamps[0] - gaps.pop()
+            self.report.differ(RECORD, number, now, "begin of the exchange", begun_ns, began)
+        self.before, self.clean = kept, clean
+
+
 class Virtual:
     """A bout on virtual time. `replies` are the recorded cycles, `edits` the recorded edits, `costs` of tasks in ns."""
 
@@ -67,7 +96,8 @@ class Virtual:
         *,
         even: bool,
     ) -> None:
-        self.leg, self.logs, self.report, self.costs, self.even = leg, logs, report, costs, even
+        self.leg, self.logs, self.report, self.costs = leg, logs, report, costs
+        self.replies = Replies(leg, report, even=even)
         self.cycles = deque((n, r) for n, r in enumerate(record, 1) if r[0] == "cycle")
         self.edits = deque((n, r) for n, r in enumerate(record, 1) if r[0] in ("edit", "control"))
         self.happened = deque(r for r in record if r[0] == "happened")
@@ -77,8 +107,6 @@ class Virtual:
         self.due |= {"motor_action": 0, "state_transition": 0, "script": script[0].time_ns if script else NEVER}
         self.counts = {task: Run() for task in TASKS}
         self.begun_ns = self.judged_ns = self.told_ns = -(10**9)
-        self.before = ([0] * len(leg.shafts),) * 3
-        self.clean = False
         self.ended_ns = 0
 
     def run(self, end_ns: int, progress: Progress) -> bool:
@@ -155,30 +183,12 @@ class Virtual:
         number, (_, cycle, time_ns, *replies) = self.cycles.popleft()
         if time_ns != now:
             self.report.differ(RECORD, number, time_ns, "time_ns", f"{now} or later", time_ns)
-        self._check_replies(number, cycle, now, replies)
+        self.replies.check(number, self.begun_ns, now, cycle, replies)
         self.leg.take(now, replies)
         pause = self.leg.value("motor_control_delay_ns")
         self.due["motor_action"] = max(now + pause, self.begun_ns + self.leg.cycle_min_ns)
         self.due["motor_conversion"] = now
         return tell_missed(self.leg, self.logs, now)
-
-    def _check_replies(self, number: int, cycle: int, now: int, replies: Sequence[Sequence[int]]) -> None:
-        """Hold what is given against time: what was believed came within this exchange, all else is as before."""
-        if cycle != self.leg.cycle + 1:
-            self.report.differ(RECORD, number, now, "cycle", self.leg.cycle + 1, cycle)
-        *values, status, stamps = replies
-        for k, state in enumerate(status):
-            if state == OK and not self.begun_ns < stamps[k] <= now:
-                self.report.differ(RECORD, number, now, f"stamp {k}", f"from {self.begun_ns} to {now}", stamps[k])
-            if state != OK and [c[k] for c in (*values, stamps)] != [c[k] for c in self.before]:
-                self.report.differ(RECORD, number, now, f"reply {k}", [c[k] for c in self.before], values)
-        clean = all(state == OK for state in status)
-        gaps = {b - a for a, b in pairwise(stamps)}
-        if self.even and clean and self.clean and len(gaps) == 1 and stamps[0] - self.begun_ns not in gaps:
-            # One exchange is like another on this bus, so the first reply tells when the first request was sent.
-            began = stamps[0] - gaps.pop()
-            self.report.differ(RECORD, number, now, "begin of the exchange", self.begun_ns, began)
-        self.before, self.clean = (*values, stamps), clean
 
     def _motor_conversion(self, now: int) -> bool:
         self.due["motor_conversion"] = NEVER
@@ -241,6 +251,7 @@ class Real:
 
     def __init__(self, leg: Leg, logs: Logs, report: Report, record: Sequence[Sequence[Any]], *, latched: int) -> None:
         self.leg, self.logs, self.report, self.record, self.latched = leg, logs, report, record, latched
+        self.replies = Replies(leg, report, even=False)
         self.due = {"start": 0, "states": 0}
         self.begun_ns = self.judged_ns = 0
         self.pending: list[tuple[int, Sequence[Any]]] = []
@@ -302,8 +313,7 @@ class Real:
 
     def _cycle(self, number: int, entry: Sequence[Any]) -> None:
         _, cycle, now, *replies = entry
-        if cycle != self.leg.cycle + 1:
-            self.report.differ(RECORD, number, now, "cycle", self.leg.cycle + 1, cycle)
+        self.replies.check(number, self.begun_ns, now, cycle, replies)
         self.leg.take(now, replies)
         pause = self.leg.value("motor_control_delay_ns")
         self.due["start"], self.next = max(now + pause, self.begun_ns + self.leg.cycle_min_ns), "sensors"

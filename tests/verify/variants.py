@@ -16,7 +16,7 @@ from typing import Any
 from nuc_engine import BoutSpec, run_bout
 from nuc_engine.adapt import adapt, write_adapted
 from nuc_engine.bout import open_leg, prepare_bout
-from nuc_engine.changes import Changeset
+from nuc_engine.changes import Changeset, Control
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Command, Kind, pack
@@ -48,7 +48,10 @@ SERVOS = ("own", "fast")
 
 @dataclass(frozen=True)
 class Case:
-    """One bout. `script` are elements of a script, `changes` texts of documents replaced by others, `files` beside them."""
+    """One bout. `script` are elements of a script, `changes` texts of documents replaced by others, `files` beside them.
+
+    `controls` (s, kind, joint, value) are for the daemon alone.
+    """
 
     config: str
     clock: str = "virtual"
@@ -60,6 +63,7 @@ class Case:
     script: str = ""
     changes: tuple[tuple[str, str], ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    controls: tuple[tuple[float, str, int, float | str], ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -194,9 +198,12 @@ class PaperDaemon(cores.Bench):
 
     def begin(self) -> None:
         """Begin a bout as soon as every servo has answered."""
-        while self.mode is not Mode.RUNNING:
+        for _ in range(100):
+            if self.mode is Mode.RUNNING:
+                return
             self.order(Command.RUN, 0, -1, 1)
             super().run(0.03)
+        raise AssertionError(f"no bout began: {self.mode}")
 
     def end(self) -> Path:
         """End the bout; return its directory, complete."""
@@ -214,6 +221,8 @@ def _run_core(case: Case, config: Path, script: Path, bus: str, data: Path) -> P
     daemon = PaperDaemon(config, bus, data, **case.more)
     for changeset in changesets:
         daemon.edit(changeset, changeset.time_ns)
+    for time_s, *control in case.controls:
+        daemon.edit(Changeset(0, (), controls=(Control(*control),)), round(time_s * 1e9))
     daemon.begin()
     daemon.run(case.seconds)
     return daemon.end()
