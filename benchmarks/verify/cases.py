@@ -1,19 +1,10 @@
-"""Bouts that are run: with each mutant a few that reach nearly all of the tasks, and all combinations for `nuc verify`."""
+"""Bouts that are run with each mutant: a few that together reach nearly all of the tasks."""
 
 from __future__ import annotations
 
 import json
-from itertools import product
 
-from tests.verify.variants import CONFIGS, SERVOS, SHAKES, ZOO, Case
-
-PAUSES_NS = (0, 1, 2_000_000)
-CLOCKS = ("virtual", "real")
-MATRIX = [
-    Case(config, clock, pause_ns, servo, shake)
-    for config, clock, pause_ns, servo, shake in product(CONFIGS, CLOCKS, PAUSES_NS, SERVOS, SHAKES)
-]
-"""Everything with everything."""
+from tests.verify.variants import ZOO, Case
 
 TABLE = json.dumps({"ticks": [0, 4, 20, 60, 200, 400], "torque_n_m": [0, 0, 0.05, 0.18, 0.4, 0.4]})
 _WITH_TABLE = (r"(<motor )", r'\1torqueTable="t.json" ')

@@ -6,14 +6,15 @@ import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import random
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from types import CodeType, ModuleType
+
+import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = (
@@ -76,13 +77,12 @@ def all_mutants() -> list[Mutant]:
 
 def chosen(seed: int) -> list[Mutant]:
     """Return all mutants in an order of chance: of each kind one in turn, so that no kind outweighs the others."""
-    draw = random.Random(seed)  # noqa: S311, TID251  chosen once, by a seed
+    draw = np.random.default_rng(seed)
     kinds: dict[str, list[Mutant]] = {}
     for mutant in all_mutants():
         kinds.setdefault(mutant.kind, []).append(mutant)
-    for mutants in kinds.values():
-        draw.shuffle(mutants)
-    return [mutant for row in zip_longest(*kinds.values()) for mutant in row if mutant is not None]
+    shuffled = [[mutants[k] for k in draw.permutation(len(mutants))] for mutants in kinds.values()]
+    return [mutant for row in zip_longest(*shuffled) for mutant in row if mutant is not None]
 
 
 def _compiles(mutant: Mutant) -> bool:
@@ -138,22 +138,11 @@ class _Source:
                         yield from self._within(child, names)
 
     def _of(self, node: ast.AST, names: set[str]) -> Iterator[_Change]:
+        yield from self._operators(node)
         match node:
-            case ast.Compare(left, _, comparators):
-                for a, b in zip((left, *comparators), comparators, strict=False):
-                    yield from self._between("comparison", a, b, COMPARISONS)
-            case ast.BinOp(left, _, right):
-                yield from self._between("arithmetic", left, right, ARITHMETIC)
-            case ast.BoolOp(_, values):
-                for a, b in zip(values, values[1:], strict=False):
-                    yield from self._between("logic", a, b, LOGIC)
-            case ast.AugAssign(target, _, value):
-                yield from self._between("arithmetic", target, value, {"+=": "-=", "-=": "+=", "*=": "+=", "|=": "&="})
-            case ast.UnaryOp(ast.USub() | ast.Not(), operand):
-                yield "logic", self._at(node)[0], self._at(operand)[0], ""
             case ast.Constant(bool()) | ast.Name("min" | "max" | "any"):
                 begin, end = self._at(node)
-                yield "logic", begin, end, LOGIC.get(self.text[begin:end], "all")
+                yield "logic", begin, end, LOGIC[self.text[begin:end]]
             case ast.Constant(int() | float() as value):
                 for other in (value + 1, value * 2, value - 1) if isinstance(value, int) else (value * 2, value + 0.01):
                     yield "constant", *self._at(node), repr(other)
@@ -168,8 +157,23 @@ class _Source:
                 yield "deletion", *self._at(node), "pass"
             case _:
                 pass
-        if isinstance(node, ast.AugAssign):
-            yield "deletion", *self._at(node), "pass"
+
+    def _operators(self, node: ast.AST) -> Iterator[_Change]:
+        match node:
+            case ast.Compare(left, _, comparators):
+                for a, b in zip((left, *comparators), comparators, strict=False):
+                    yield from self._between("comparison", a, b, COMPARISONS)
+            case ast.BinOp(left, _, right):
+                yield from self._between("arithmetic", left, right, ARITHMETIC)
+            case ast.BoolOp(_, values):
+                for a, b in pairwise(values):
+                    yield from self._between("logic", a, b, LOGIC)
+            case ast.AugAssign(target, _, value):
+                yield from self._between("arithmetic", target, value, {"+=": "-=", "-=": "+=", "*=": "+=", "|=": "&="})
+            case ast.UnaryOp(ast.USub() | ast.Not(), operand):
+                yield "logic", self._at(node)[0], self._at(operand)[0], ""
+            case _:
+                pass
 
     def _between(self, kind: str, left: ast.AST, right: ast.AST, swaps: dict[str, str]) -> Iterator[_Change]:
         begin, end = self._at(left)[1], self._at(right)[0]

@@ -27,7 +27,7 @@ _TOLD = ("started", "stopped", "versions", "inputs", "files")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One bout of a mutant that differs: in how many records, and by what `nuc verify` found it; nothing: it did not."""
+    """One bout that differs: in how many records, and by what `nuc verify` found it, nothing where it did not."""
 
     bout: str
     differing: int
@@ -37,8 +37,8 @@ class Found:
 def run_trial(mutant: Mutant | None, kept: Path) -> tuple[str, list[Found]]:
     """Run all bouts with a mutant and compare them with those in `kept`; without one, put them there.
 
-    Returns what became of it: "same" (no record differs), "differs", "refused" (no bout could begin), "endless", "error"
-    (wherever a record differs the engine had stopped with an error of its own: no oracle is needed to see that).
+    Returns what became of it: "same" (no record differs), "differs", "refused" (no bout could begin), "endless", or
+    "error" (where a record differs the engine had stopped with an error of its own: no oracle is needed to see that).
     """
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
@@ -106,7 +106,7 @@ def _verify(folder: Path) -> str:
 
 
 def differences(a: Path, b: Path) -> int:
-    """Return how many records of two data directories differ: lines of logs, entries of the input record, the manifest."""
+    """Return how many records of two data directories differ: lines, entries of the input record, the manifest."""
     names = {path.name for folder in (a, b) for path in folder.iterdir()} - {"manifest.json"}
     changed = sum(sum(x != y for x, y in zip_longest(*(_records(f / name) for f in (a, b)))) for name in sorted(names))
     told = [json.loads((folder / "manifest.json").read_bytes()) for folder in (a, b)]

@@ -193,10 +193,11 @@ class _Check:
         self._manifest("missed_replies", {shaft.motor.name: shaft.missed for shaft in shafts}, missed)
         self._manifest("refused_writes", leg.refused, self.manifest["losses"]["refused_writes"])
         self._manifest("start_pose_deg", leg.pose, self.manifest["start_pose_deg"])
-        records = {name: len(lines.all) for name, lines in self.logs.lines.items() if name.endswith(".txt")}
-        records |= {RECORD: len(self.record), **(self.logs.entries if self.virtual else {})}
-        for name, count in records.items():
-            self._manifest(f"counts.records.{name}", count, self._said("records").get(name))
+        records = {RECORD: len(self.record), **(self.logs.entries if self.virtual else {})}
+        for name, count in self._said("records").items():
+            path = self.folder / Path(name).name
+            lines = path.read_bytes().count(b"\n") if path.suffix == ".txt" and path.is_file() else count
+            self._manifest(f"counts.records.{name}", records.get(name, lines), count)
         kinds = Counter(line.split(" ", 2)[1] for line in self.logs.lines["Infolog.txt"].all)
         self._manifest("counts.events", dict(kinds), self._said("events"))
 
@@ -228,11 +229,11 @@ def _sum(path: Path) -> str:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
-        fits = all(isinstance(manifest[name], dict) for name in ("spec", "inputs", "families"))
-        fits &= all(isinstance(manifest[name], str) for name in ("clock", "state", "configuration"))
-    except (OSError, ValueError, RecursionError, LookupError, TypeError) as error:
+        manifest: Any = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
         raise Unverifiable(f"{path}: cannot be read ({error}); expected the data directory of a bout") from error
+    kinds = {"spec": dict, "inputs": dict, "families": dict, "clock": str, "state": str, "configuration": str}
+    fits = isinstance(manifest, dict) and all(isinstance(manifest.get(name), kind) for name, kind in kinds.items())
     if not fits:
         raise Unverifiable(f"{path}: is not the manifest of a bout")
     return manifest

@@ -188,7 +188,7 @@ class Virtual:
         pause = self.leg.value("motor_control_delay_ns")
         self.due["motor_action"] = max(now + pause, self.begun_ns + self.leg.cycle_min_ns)
         self.due["motor_conversion"] = now
-        return tell_missed(self.leg, self.logs, now)
+        return tell_missed(self.leg, self.logs, now, last=not self.cycles)
 
     def _motor_conversion(self, now: int) -> bool:
         self.due["motor_conversion"] = NEVER
@@ -234,14 +234,19 @@ def tell_write(leg: Leg, logs: Logs, now: int, number: int, values: Values, refu
         logs.event(now, "write_refused", f"HDSO {number} ({name}) was not written: {refused}")
 
 
-def tell_missed(leg: Leg, logs: Logs, now: int, *, told: bool = True) -> bool:
-    """Count missing replies and tell of the first of a row; return whether the bout goes on."""
+def tell_missed(leg: Leg, logs: Logs, now: int, *, last: bool = False, told: bool = True) -> bool:
+    """Count missing replies and tell of the first of a row; return whether the bout goes on.
+
+    Servos with registers may have answered one request of an exchange and missed the next, which begins a row anew. No
+    record tells of that, so only where `last` says that nothing follows has one fallen silent.
+    """
     for shaft in leg.shafts:
+        motor, rows = shaft.motor, not shaft.motor.servo.wraps
         shaft.missed += shaft.misses > 0
-        if told and shaft.misses == 1:
-            motor = shaft.motor
-            logs.event(now, "reply_missed", f"{motor.name} (bus id {motor.bus_id}): no usable reply")
-        if shaft.misses >= SILENT:
+        if told and (shaft.misses == 1 or (shaft.misses and rows)):
+            text = f"{motor.name} (bus id {motor.bus_id}): no usable reply"
+            logs.event(now, "reply_missed", text, sure=shaft.misses == 1)
+        if shaft.misses >= SILENT and (last or not rows):
             return False
     return True
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from nuc_engine.bout import open_leg, prepare_bout
 from nuc_engine.changes import Changeset, Control
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import Command, Kind, pack
+from nuc_engine.daemon.wire import Command, pack
 from nuc_engine.locations import find_configuration
+from nuc_engine.planning import stored_values
 from nuc_engine.service.bouts import Context
 from nuc_engine.service.bouts_documents import Documents, DocumentStore
 from nuc_engine.service.bouts_keeper import Setting
@@ -39,6 +41,8 @@ CONFIGS = (
     "restricted_null_stick",
     "restricted_pc_stick",
 )
+CLOCKS = ("virtual", "real")
+PAUSES_NS = (0, 1, 2_000_000)
 SHAKES = ("nothing", "alternating", "missed", "gradual", "periods")
 """What goes on besides stepping: commands that change their direction, replies that are missed, gradual edits, periods
 and pauses that change in flight."""
@@ -48,7 +52,7 @@ SERVOS = ("own", "fast")
 
 @dataclass(frozen=True)
 class Case:
-    """One bout. `script` are elements of a script, `changes` texts of documents replaced by others, `files` beside them.
+    """One bout. `script` are elements of a script, `changes` texts of documents replaced, `files` beside them.
 
     `controls` (s, kind, joint, value) are for the daemon alone.
     """
@@ -67,6 +71,12 @@ class Case:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def url(self) -> str:
+        """The bus."""
+        url = self.bus or {"own": "emulated:", "fast": "emulated:feetech"}[self.servo]
+        return f"{url}{'&' if '?' in url else '?'}drop=0.02&flip=0.01" if self.shake == "missed" else url
+
+    @property
     def name(self) -> str:
         pause = {0: "0", 1: "1ns", 2_000_000: "2ms"}.get(self.pause_ns, str(self.pause_ns))
         return f"{self.config}-{self.clock}-{pause}-{self.servo}-{self.shake}"
@@ -74,18 +84,16 @@ class Case:
 
 def run(case: Case, folder: Path) -> Path:
     """Run a bout; return its data directory, which is in `folder`."""
-    config, script = _documents(case, folder)
-    bus = case.bus or {"own": "emulated:", "fast": "emulated:feetech"}[case.servo]
-    if case.shake == "missed":
-        bus += f"{'&' if '?' in bus else '?'}drop=0.02&flip=0.01"
+    config, script = documents(case, folder)
     if case.clock == "real":
-        return _run_core(case, config, script, bus, folder / "data")
-    out = folder / "bout"
-    run_bout(BoutSpec(config=str(config), out=out, script=str(script), duration_s=case.seconds, bus=bus, **case.more))
+        return _run_core(case, config, script, folder / "data")
+    out, more = folder / "bout", case.more
+    spec = BoutSpec(config=str(config), out=out, script=str(script), duration_s=case.seconds, bus=case.url, **more)
+    run_bout(spec)
     return out
 
 
-def _documents(case: Case, folder: Path) -> tuple[Path, Path]:
+def documents(case: Case, folder: Path) -> tuple[Path, Path]:
     """Return a configuration of the case and its script, both in `folder`."""
     config = folder / case.config
     source = find_configuration(case.config)
@@ -120,8 +128,9 @@ def _shaking(case: Case) -> str:
     number = thresholds[0][1] if thresholds else "101"
     match case.shake:
         case "gradual":
-            step = f'<hdsoMod idNum="{number}" NumElts="1">12.3</hdsoMod><hdsoMod idNum="102" NumElts="1">-4.4</hdsoMod>'
-            return f'<gradual time="0.2" duration="0.5" steps="37">{step}</gradual>'
+            goals = ((number, 12.3), (102, -4.4))
+            mods = "".join(f'<hdsoMod idNum="{each}" NumElts="1">{goal}</hdsoMod>' for each, goal in goals)
+            return f'<gradual time="0.2" duration="0.5" steps="37">{mods}</gradual>'
         case "periods":
             times = [
                 (0.1, 2, 9_700_001), (0.2, 1, 3_000_000), (0.3, 2, 31_000_000), (0.301, 2, 1_000_000),
@@ -187,6 +196,11 @@ class PaperDaemon(cores.Bench):
         put = self.core.commands.put(Command.CHANGESET, pack(1000 + self.requests, at_ns, *items, controls))
         assert put
 
+    def stored(self, number: int, value: float | str) -> tuple[float, ...]:
+        """Return a value as the store holds it."""
+        ids = {hdso.name: hdso.id_num for hdso in self.plan.hdsos}
+        return stored_values(self.plan.hdso(number), value if isinstance(value, str) else (value,), ids)
+
     def run(self, seconds: float) -> None:
         """Let the core work, and the logger after it."""
         super().run(seconds)
@@ -206,7 +220,7 @@ class PaperDaemon(cores.Bench):
         raise AssertionError(f"no bout began: {self.mode}")
 
     def end(self) -> Path:
-        """End the bout; return its directory, complete."""
+        """End the bout where it has not ended; return its directory, complete."""
         self.order(Command.STOP, "off")
         self.run(0.3)
         self.clock.now_ns += 2_000_000_000
@@ -215,10 +229,10 @@ class PaperDaemon(cores.Bench):
         return folder
 
 
-def _run_core(case: Case, config: Path, script: Path, bus: str, data: Path) -> Path:
-    families = {"": "feetech" if "feetech" in bus else "aimotor"}
+def _run_core(case: Case, config: Path, script: Path, data: Path) -> Path:
+    families = {"": "feetech" if "feetech" in case.url else "aimotor"}
     changesets = prepare_bout(str(config), str(script), families=families).changesets
-    daemon = PaperDaemon(config, bus, data, **case.more)
+    daemon = PaperDaemon(config, case.url, data, **case.more)
     for changeset in changesets:
         daemon.edit(changeset, changeset.time_ns)
     for time_s, *control in case.controls:
@@ -226,6 +240,14 @@ def _run_core(case: Case, config: Path, script: Path, bus: str, data: Path) -> P
     daemon.begin()
     daemon.run(case.seconds)
     return daemon.end()
+
+
+def writes(number: int, values: Sequence[float]) -> str:
+    """Return writes of an HDSO, one every 50 ms from 0.2 s on, as entries of a script."""
+    return "".join(
+        f'<hdsoMod idNum="{number}" NumElts="1" time="{0.2 + 0.05 * k:.2f}">{value}</hdsoMod>'
+        for k, value in enumerate(values)
+    )
 
 
 def _hdso(number: int, name: str, value: str, size: int = 1, datatype: str = "float", more: str = "") -> str:
@@ -275,4 +297,24 @@ ZOO = (
 )  # fmt: skip
 
 
-__all__ = ["ZOO", "CONFIGS", "SERVOS", "SHAKES", "Case", "Kind", "PaperDaemon", "run"]
+MATRIX = [
+    Case(config, clock, pause_ns, servo, shake)
+    for config, clock, pause_ns, servo, shake in product(CONFIGS, CLOCKS, PAUSES_NS, SERVOS, SHAKES)
+]
+"""Everything with everything."""
+
+
+def pairs(case: Case) -> set[tuple[str, object, str, object]]:
+    """Return what a case has together with what."""
+    factors = {name: getattr(case, name) for name in ("config", "clock", "pause_ns", "servo", "shake")}
+    return {(a, factors[a], b, factors[b]) for a, b in combinations(factors, 2)}
+
+
+def pairwise_cover() -> list[Case]:
+    """Return cases of the matrix in which every two factors have all their values together at least once."""
+    ahead = set().union(*map(pairs, MATRIX))
+    chosen: list[Case] = []
+    while ahead:
+        chosen.append(max(MATRIX, key=lambda case: len(pairs(case) & ahead)))
+        ahead -= pairs(chosen[-1])
+    return chosen
