@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -53,6 +54,13 @@ def run_trial(mutant: Mutant | None, kept: Path) -> tuple[str, list[Found]]:
         raise RuntimeError(f"the trial of {mutant} ended with status {child.exitcode}")
     status, found = queue.get()
     return status, [Found(*item) for item in found]
+
+
+def forked(work: Callable[[], Any]) -> Any:
+    """Return what something returns that is done in a process of its own."""
+    context = multiprocessing.get_context("fork")
+    with context.Pool(1) as pool:
+        return pool.apply(work)
 
 
 def _child(mutant: Mutant | None, kept: Path, queue: Any) -> None:
