@@ -71,9 +71,9 @@ def _matrix() -> tuple[bool, str]:
         _tell(f"{number} of {len(MATRIX)} bouts, {len(wrong)} wrong")
     rows = [f"| {name} | {records[name, 'virtual']:,} | {records[name, 'real']:,} |" for name in CONFIGS]
     what = (
-        f"{len(MATRIX)} bouts of {SECONDS:g} s: configurations x {', '.join(CLOCKS)} clock (the daemon's core on a clock of "
-        f"paper) x a pause of {', '.join(map(str, PAUSES_NS))} ns x the configuration's own servos or STS3215 with a round "
-        f"of 1.2 ms x {', '.join(SHAKES)}. {len(wrong)} with a difference."
+        f"{len(MATRIX)} bouts of {SECONDS:g} s: configurations x {', '.join(CLOCKS)} clock (the daemon's core on a "
+        f"clock of paper) x a pause of {', '.join(map(str, PAUSES_NS))} ns x the configuration's own servos or STS3215 "
+        f"with a round of 1.2 ms x {', '.join(SHAKES)}. {len(wrong)} with a difference."
     )
     head = ("| configuration | records compared, virtual | real |", "|---|---|---|")
     lines = ["", "## Bouts of every kind", "", what, "", *head, *rows, "", *(f"- {line}" for line in wrong)]
@@ -101,13 +101,13 @@ def _mutants(seed: int, wanted: int) -> tuple[bool, str]:
             if len(rows) == wanted:
                 break
     what = (
-        "One token of `nuc_engine/tasks/*`, `functions.py`, `rulebook.py`, `dispatcher.py` changed, or one statement left "
-        f"out, drawn by seed {seed} (`--seed {seed} --mutants {wanted}`), of each kind in turn. With each, {len(told)} bouts "
-        "were run (`benchmarks/verify/cases.py`) and compared with those of the engine as it is. "
-        f"{sum(ways.values())} were tried: {ways['differs']} changed a record, and {len(rows) - len(missed)} of them were "
-        f"found, in every bout that they changed; {ways['same']} changed none; with {ways['refused']} no bout began, with "
-        f"{ways['endless']} none ended; with {ways['error']} the engine stopped with an error of its own wherever a record "
-        "changed, and they are not counted."
+        "One token of `nuc_engine/tasks/*`, `functions.py`, `rulebook.py`, `dispatcher.py` changed, or one statement "
+        f"left out, drawn by seed {seed} (`--seed {seed} --mutants {wanted}`), of each kind in turn. With each, "
+        f"{len(told)} bouts were run (`benchmarks/verify/cases.py`) and compared with those of the engine as it is. "
+        f"{sum(ways.values())} were tried: {ways['differs']} changed a record, and {len(rows) - len(missed)} of them "
+        f"were found, in every bout that they changed; {ways['same']} changed none; with {ways['refused']} no bout "
+        f"began, with {ways['endless']} none ended; with {ways['error']} the engine stopped with an error of its own "
+        "wherever a record changed, and they are not counted."
     )
     head = (
         "| | file, line | before | after | bouts changed | records that differ | found first by |",
