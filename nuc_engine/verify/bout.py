@@ -14,11 +14,13 @@ from typing import Any
 import msgpack
 
 from nuc_engine.verify.course import NEVER, RECORD, Progress, Real, Virtual
-from nuc_engine.verify.documents import Store, read_model
-from nuc_engine.verify.leg import LIMP, READ, Leg
+from nuc_engine.verify.documents import read_model
+from nuc_engine.verify.leg import Leg
 from nuc_engine.verify.logs import DATA, EVENTS, SCRIPTS, Difference, Logs, Report
 from nuc_engine.verify.scripts import by_hand, read_script
 from nuc_engine.verify.servos import Unverifiable
+from nuc_engine.verify.shaft import LIMP, READ
+from nuc_engine.verify.store import Store
 from nuc_engine.verify.weight import Weight
 
 MANIFEST, SCRIPT, PLANT = "manifest.json", "scriptfile.xml", "plant.toml"

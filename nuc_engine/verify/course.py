@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from nuc_engine.verify.documents import Store, Values
-from nuc_engine.verify.leg import OK, Leg
+from nuc_engine.verify.leg import Leg
 from nuc_engine.verify.logs import Logs, Report
+from nuc_engine.verify.shaft import OK
+from nuc_engine.verify.store import Store, Values
 
 NEVER = 2**63
 SILENT = 5

@@ -4,41 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
-from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from nuc_engine.verify.rules import RuleFault, code_of, tokens_of
 from nuc_engine.verify.servos import Servo, Unverifiable, pick_servo
+from nuc_engine.verify.store import ENGINE_LEAST, ENGINE_MOST, INTEGERS, Cell, Hdso, Number, Values
 
-Number = int | float
-Values = tuple[Number, ...]
-Cell = tuple[int, int]
-"""An element of an HDSO: its number, and which element."""
-
-INTEGERS: Mapping[str, tuple[int, int]] = {
-    "int": (-(2**31), 2**31 - 1),
-    "lint": (-(2**31), 2**31 - 1),
-    "llint": (-(2**63), 2**63 - 1),
-    "char": (0, 255),
-    "uchar": (0, 255),
-}
-WIDTHS = {"float": 4, "double": 8, "int": 4, "lint": 4, "llint": 8, "char": 1, "uchar": 1}
-ENGINE_LEAST = {"motor_speed": 0, "motor_control_delay_ns": 0, "statetrans_period_ns": 100_000}
-ENGINE_MOST = {"motor_speed": 4}
-
-_FLOAT = struct.Struct("f")
 _CUT = "\f"  # no character of XML: stands where a comment cut a text in two
-
-
-def single(value: float) -> float:
-    """Return a number as IEEE single precision holds it (reading B18). Raises OverflowError."""
-    return _FLOAT.unpack(_FLOAT.pack(value))[0]
 
 
 def nanoseconds(seconds: str | Decimal) -> int:
@@ -68,81 +45,6 @@ def read_xml(path: Path) -> Element:
 def words(text: str) -> list[str]:
     """Cut a list at white space, commas and comments (reading B17)."""
     return [word for word in re.split(r"[\s,]+", text) if word]
-
-
-@dataclass(frozen=True, slots=True)
-class Hdso:
-    """One HDSO: what it holds, and what may be written to it (readings B15, B18, B21)."""
-
-    number: int
-    name: str
-    kind: str
-    datatype: str
-    count: int
-    width: int
-    valid: tuple[float, float]
-    invalid: tuple[tuple[float, float], ...]
-    turn: int
-    """Raw units after which a reading that wraps begins anew; 0: it does not wrap."""
-    initial: str | None
-
-    def refusal(self, values: Sequence[Number]) -> bool:
-        """Say whether a write from outside must be refused."""
-        if self.kind in ("sensor", "constant") or not 0 < len(values) <= self.count:
-            return True
-        low, high = INTEGERS.get(self.datatype, (0, 0))
-        for value in values:
-            if self.datatype in INTEGERS:
-                wrong = not isinstance(value, int) or not low <= value <= high
-            else:
-                wrong = not math.isfinite(value) or (self.datatype == "float" and not _fits(value))
-            if wrong or not self.valid[0] <= value <= self.valid[1]:
-                return True
-            if any(bottom <= value <= top for bottom, top in self.invalid):
-                return True
-        return False
-
-
-def _fits(value: float) -> bool:
-    try:
-        single(value)
-    except OverflowError:
-        return False
-    return True
-
-
-class Store:
-    """What every HDSO holds, by number; `given` are those that have a value."""
-
-    def __init__(self, hdsos: Mapping[int, Hdso]) -> None:
-        self.hdsos = hdsos
-        self.held: dict[int, list[Number]] = {number: [0] * hdso.count for number, hdso in hdsos.items()}
-        self.given: set[int] = set()
-
-    def write(self, number: int, values: Sequence[Number]) -> None:
-        """Write from the first element on (reading B17)."""
-        if self.hdsos[number].datatype == "float":
-            values = [single(value) for value in values]
-        self.held[number][: len(values)] = values
-        self.given.add(number)
-
-    def values(self, number: int) -> Values:
-        """Return all elements, none where there is no value."""
-        return tuple(self.held[number]) if number in self.given else ()
-
-    def load(self, block: bytes) -> None:
-        """Take over a dumped store: a flag for each HDSO, then all data, each HDSO at a multiple of its width."""
-        at = start = (len(self.hdsos) + 7) // 8 * 8
-        for (number, hdso), flag in zip(self.hdsos.items(), block, strict=False):
-            width = WIDTHS[hdso.datatype]
-            at = start + (at - start + width - 1) // width * width
-            code = {"float": "f", "double": "d", "llint": "q"}.get(hdso.datatype, "i" if width == 4 else "B")
-            self.held[number] = list(struct.unpack_from(f"={hdso.count}{code}", block, at))
-            at += width * hdso.count
-            if flag:
-                self.given.add(number)
-        if (at - start + 7) // 8 * 8 + start != len(block):
-            raise Unverifiable(f"the dumped store has {len(block)} bytes, and the documents' HDSOs do not fill them")
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,8 +310,3 @@ def _hdso(item: Element, home: Element, home_kind: str) -> Hdso:
 def _bounds(span: Element) -> tuple[float, float]:
     found = {bound.get("type", "").strip(): float(bound.text) for bound in span.findall("bound") if bound.text}
     return found.get("lower", -math.inf), found.get("upper", math.inf)
-
-
-def plain(values: Sequence[Any]) -> list[Any]:
-    """Return numbers of JSON or MessagePack as a list."""
-    return list(values)

@@ -10,108 +10,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nuc_engine.verify.documents import INTEGERS, Activation, Cell, Model, Motor, Number, Store, Values
+from nuc_engine.verify.documents import Activation, Model
 from nuc_engine.verify.logs import Logs
 from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, tree_of, unfit
+from nuc_engine.verify.shaft import Shaft
+from nuc_engine.verify.store import INTEGERS, Cell, Number, Store, Values
 from nuc_engine.verify.weight import Weight
 
-NEW, OLD = 0.05, 0.95
-"""Weights of equation 6-4."""
-SPEED_TAU_NS = 20_000_000
-"""Time constant of the speed that loads are corrected by (docs/servos.md)."""
-READ, LIMP = -1, -2
-"""What stands for a position that was only read, and for torque off."""
-OK = 1
 FRESH_NS = 250_000_000
 """Nothing is driven by a measurement older than this and the pauses between exchanges."""
-LIMP_AGAIN, LIMP_SURE = 200, 2
-"""A limp servo is told so again after so many cycles; it is limp once it has answered so many torque-offs."""
-LEAD_S, LEAD_RAW, LONGEST_STEP_NS = 0.3, 20.0, 100_000_000
-"""How far an approach may be ahead of the shaft: by time, at least by ticks of 0.654 degrees; its longest step."""
 TOLD_AGAIN_NS = 1_000_000_000
 MODES = {"muscle": "muscle", "force": "force", "hold": "target", "limp": "limp"}
-
-
-class Shaft:
-    """What is known of one motor's shaft, and how it is driven."""
-
-    def __init__(self, motor: Motor, mode: str, rate_raw_s: float | None, limit: int | None) -> None:
-        self.motor, self.drive, self.rate_raw_s = motor, mode, rate_raw_s
-        low, high = motor.servo.goals
-        self.limit = high - low if limit is None else limit
-        self.raw = self.current = self.stamp_ns = self.status = self.misses = 0
-        self.sent, self.pushing, self.sign_then, self.sign = READ, 0, 0, 0
-        self.delta, self.tweak = 0.0, 0
-        self.target: float | None = None
-        self.approach: float | None = None
-        self.approached_ns = self.since_limp = self.told_limp = 0
-        self.limp = self.started = self.followed = False
-        self.turned = self.last_raw = self.kept_ns = self.speed_ns = self.speed_raw = 0
-        self.filtered = self.speed_deg_s = self.velocity_rad_s = self.last_angle = 0.0
-        self.interventions = self.beyond = self.missed = 0
-
-    def switch(self, drive: str) -> None:
-        """Drive it otherwise from now on; a position is held from the next good measurement on."""
-        self.drive, self.target, self.approach = drive, None, None
-
-    def allowed(self, goal: float) -> int:
-        """Return what is sent: a number, within the servo's positions and the bout's limit."""
-        low, high = self.motor.servo.goals
-        if math.isfinite(goal):
-            low, high, whole = max(low, self.raw - self.limit), min(high, self.raw + self.limit), round(goal)
-            self.interventions += not low <= whole <= high
-            return low if whole < low else high if whole > high else whole
-        self.interventions += 1
-        return READ
-
-    def ticks(self, units: float) -> float:
-        """Return whole ticks for so much muscle output."""
-        if not math.isfinite(units):
-            return units
-        self.beyond += not self.motor.servo.reaches(units)
-        return round(self.motor.servo.ticks_for(units))
-
-    def approached(self, goal: float) -> float:
-        """Return how far a position has been approached at its rate."""
-        if self.rate_raw_s is None:
-            return goal
-        at = self.approach
-        if at is None:
-            at = float(self.raw)
-        else:
-            step = self.rate_raw_s * min(self.stamp_ns - self.approached_ns, LONGEST_STEP_NS) * 1e-9
-            at += min(max(goal - at, -step), step)
-            lead = max(LEAD_S * self.rate_raw_s, LEAD_RAW * (0.654 / self.motor.servo.tick_deg))
-            at = min(max(at, self.raw - lead), self.raw + lead)
-        self.approach, self.approached_ns = at, self.stamp_ns
-        return at
-
-    def unwrapped(self) -> int:
-        """Return the position followed over the end of its range; after a gap turns are counted anew (B15)."""
-        turn, jump = self.motor.turn, self.raw - self.last_raw
-        if not turn:
-            return self.raw
-        if not self.followed:
-            self.turned = 0
-        elif abs(jump) > turn // 2:
-            self.turned -= turn if jump > 0 else -turn
-        self.followed, self.last_raw = True, self.raw
-        return self.raw + self.turned
-
-    def load(self) -> float:
-        """Return the load in units of its sensor, with its sign (reading B19; docs/servos.md)."""
-        servo = self.motor.servo
-        load = servo.scale * self.current
-        if servo.per_deg_s:
-            passed = self.stamp_ns - self.speed_ns
-            if self.speed_ns and passed > 0:
-                now = (self.raw - self.speed_raw) * servo.tick_deg * 1e9 / passed
-                self.speed_deg_s += (now - self.speed_deg_s) * passed / (passed + SPEED_TAU_NS)
-            self.speed_raw, self.speed_ns = self.raw, self.stamp_ns
-            load -= servo.per_deg_s * self.speed_deg_s
-        if servo.with_drive:
-            return self.sign * max(0.0, abs(load) - servo.dead)
-        return self.sign * load if servo.magnitude else load
 
 
 class Leg:
@@ -147,7 +56,6 @@ class Leg:
         self.told_ns: dict[str, int] = {}
         self.refused = 0
         self.pose: dict[str, float] | None = None
-        self.with_velocity = any(muscle.functions["force-velocity"][0] != "constant" for muscle in model.muscles)
 
     def value(self, name: str) -> int:
         """Return an engine parameter (reading B26)."""
@@ -159,43 +67,13 @@ class Leg:
         """Begin an exchange: work out what is sent to each motor."""
         oldest_ns = now_ns - FRESH_NS - self.value("motor_control_delay_ns") - self.cycle_min_ns
         for shaft in self.shafts:
-            # The reply will report a step that the command before this one drove (reading B19).
-            shaft.sign_then, shaft.sent = shaft.pushing, READ
-            if shaft.drive == "limp":
-                shaft.pushing = 0
-                shaft.since_limp += 1
-                if not shaft.limp or shaft.since_limp >= LIMP_AGAIN:
-                    shaft.sent, shaft.since_limp = LIMP, 0
-                continue
-            shaft.limp, shaft.told_limp = False, 0
-            if shaft.status != OK or shaft.stamp_ns < oldest_ns:
-                shaft.approach = None  # what is stale drives nothing
-                continue
-            goal = self._goal(shaft)
-            if goal is not None and (sent := shaft.allowed(goal)) >= 0:
-                shaft.sent, shaft.pushing = sent, (sent > shaft.raw) - (sent < shaft.raw)
+            shaft.begin(oldest_ns, self.store)
+            if shaft.sent >= 0 and shaft.drive == self.model.joints[shaft.motor.joint].mode == "muscle":
                 self._mirror(shaft)
-
-    def _goal(self, shaft: Shaft) -> float | None:
-        motor, drive = shaft.motor, shaft.drive
-        if drive == "muscle":
-            return shaft.raw + motor.servo.dir * (shaft.ticks(shaft.delta) + shaft.tweak)
-        if drive == "target":
-            shaft.target = float(shaft.raw) if shaft.target is None else shaft.target
-            return shaft.approached(shaft.target)
-        number = {"force": motor.force_command, "position": motor.position_command}.get(drive)
-        if number is None or number not in self.store.given:
-            return None
-        value = self.store.held[number][0]
-        if drive == "position":
-            return shaft.approached(value)
-        return shaft.raw + motor.servo.dir * (shaft.ticks(value) + shaft.tweak)
 
     def _mirror(self, shaft: Shaft) -> None:
         """In muscle mode the command HDSOs act as sensors (reading B20)."""
         motor, ticks = shaft.motor, shaft.sent - shaft.raw
-        if shaft.drive != "muscle" or self.model.joints[motor.joint].mode != "muscle":
-            return
         if motor.position_command is not None:
             self.store.write(motor.position_command, [shaft.sent])
         if motor.force_command is not None:
@@ -206,15 +84,8 @@ class Leg:
     def take(self, now_ns: int, replies: Sequence[Any]) -> None:
         """Take the replies of a complete exchange; a missing one leaves the last good values and their age."""
         self.cycle += 1
-        for shaft, raw, current, status, stamp_ns in zip(self.shafts, *replies, strict=True):
-            shaft.status, shaft.sign = status, shaft.sign_then
-            if status == OK:
-                shaft.raw, shaft.current, shaft.stamp_ns, shaft.misses = raw, current, stamp_ns, 0
-                if shaft.sent == LIMP:
-                    shaft.told_limp += 1
-                    shaft.limp = shaft.told_limp >= LIMP_SURE
-            else:
-                shaft.limp, shaft.told_limp, shaft.misses = False, 0, shaft.misses + 1
+        for shaft, *reply in zip(self.shafts, *replies, strict=True):
+            shaft.take(*reply)
         row = [value for shaft in self.shafts for value in (shaft.current, shaft.raw)]
         row += [value for shaft in self.shafts for value in (shaft.sent, now_ns - shaft.stamp_ns)]
         self.logs.row("MotorData.txt", now_ns, row)
@@ -224,25 +95,9 @@ class Leg:
     def convert(self, now_ns: int) -> None:
         """Turn replies into angles and loads; a motor without a good reply is skipped."""
         for shaft in self.shafts:
-            if shaft.status != OK:
-                shaft.followed = False
-                continue
-            motor, servo = shaft.motor, shaft.motor.servo
-            angle, load = (shaft.unwrapped() - servo.cal1) / servo.cal2, shaft.load()
-            passed = shaft.stamp_ns - shaft.kept_ns
-            if not shaft.started:
-                shaft.started, shaft.filtered = True, load
-            else:
-                # As often as samples would have come in the time that has passed, where that is known.
-                old = OLD ** (passed / servo.sample_ns) if servo.sample_ns else OLD
-                new = 1.0 - old if servo.sample_ns else NEW
-                shaft.filtered = new * load + old * shaft.filtered
-                if passed > 0 and self.with_velocity:
-                    rate = math.radians(angle - shaft.last_angle) * 1e9 / passed
-                    shaft.velocity_rad_s = NEW * rate + OLD * shaft.velocity_rad_s
-            shaft.kept_ns, shaft.last_angle = shaft.stamp_ns, angle
-            self.store.write(motor.angle, [angle])
-            self.store.write(motor.current, [shaft.filtered])
+            if (found := shaft.convert()) is not None:
+                self.store.write(shaft.motor.angle, [found[0]])
+                self.store.write(shaft.motor.current, [found[1]])
         self.sensed = all(shaft.started for shaft in self.shafts)
         if self.sensed and self.pose is None:
             angles = [(self.model.joints[s.motor.joint].name, self.store.held[s.motor.angle][0]) for s in self.shafts]

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from nuc_engine.verify.documents import Hdso, Model, Number, Values, plain
+from nuc_engine.verify.documents import Model
 from nuc_engine.verify.rules import RuleFault, text_of, tree_of
+from nuc_engine.verify.store import Hdso, Number, Values
 
 KEPT = 100
 """Differences of one file that are kept; all are counted."""
@@ -266,7 +267,7 @@ def _seconds(time_ns: object) -> str:
 
 def _said(value: object) -> str:
     if isinstance(value, list | tuple):
-        return " ".join(map(_said, plain(value)))
+        return " ".join(_said(each) for each in value)
     return {True: "y", False: "n"}[value] if isinstance(value, bool) else str(value).removesuffix(".0")
 
 

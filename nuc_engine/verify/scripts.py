@@ -9,7 +9,8 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from nuc_engine.verify.course import Changeset
-from nuc_engine.verify.documents import INTEGERS, Model, Number, Store, Values, nanoseconds, read_xml, words
+from nuc_engine.verify.documents import Model, nanoseconds, read_xml, words
+from nuc_engine.verify.store import INTEGERS, Number, Store, Values
 
 _Part = tuple[int, int, int | None, Values | int]
 """Instant, place in the document, HDSO (None: all), and the values of a write or the count of a request."""
