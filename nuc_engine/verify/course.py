@@ -201,8 +201,7 @@ class Virtual:
         self.leg.judge(now)
         self.due["muscle_conversion"] = now
         period, done = self.leg.value("statetrans_period_ns"), now + self.costs.get("state_transition", 0)
-        # Next on the grid of periods, after this instant and not before its end: what has passed is skipped.
-        periods = max(1, -(-(max(done, now + 1) - self.judged_ns) // period))
+        periods = _periods(self.judged_ns, now, done, period)
         self.due["state_transition"] += periods * period
         if periods > 1:
             run = self.counts["state_transition"]
@@ -225,6 +224,11 @@ class Virtual:
             self.logs.answered(now, self.leg.cycle, each, values[:count] if count else values)
         self.due["hdso_server"] = now if self.requests else NEVER
         return True
+
+
+def _periods(due: int, begun: int, done: int, period: int) -> int:
+    """Return how many periods later it is due again: after the instant it ran at, and not before its end."""
+    return max(1, -(-(max(done, begun + 1) - due) // period))
 
 
 def tell_write(leg: Leg, logs: Logs, now: int, number: int, values: Values, refused: str, author: str) -> None:
@@ -260,9 +264,14 @@ class Real:
         self.replies = Replies(leg, report, even=False)
         self.due = {"start": 0, "states": 0}
         self.begun_ns = self.judged_ns = 0
+        self.period_ns = leg.value("statetrans_period_ns")
         self.pending: list[tuple[int, Sequence[Any]]] = []
         self.next = ""
         """What must run before anything else but changesets: the conversion of a cycle, the muscles of a state."""
+        self.sure = True
+        """Whether rules are due exactly when it stands in `due`, or perhaps later: their last end is not recorded."""
+        self.ended: tuple[int, int] | None = None
+        """When the last evaluation began, and its period, until the next record tells by when it had ended."""
 
     def run(self, until_ns: int, progress: Progress) -> None:
         """Do everything before `until_ns`."""
@@ -274,6 +283,11 @@ class Real:
             if now - told > 10**9:
                 told = now
                 progress(now / 1e9, last / 1e9)
+            if self.ended is not None:
+                (begun, period), self.ended = self.ended, None
+                self.sure &= _periods(self.judged_ns, begun, now, period) == _periods(
+                    self.judged_ns, begun, begun, period
+                )
             if kind in ("edit", "control"):
                 self.pending.append((number, entry))
             elif kind == "store":
@@ -291,7 +305,17 @@ class Real:
             self.report.differ(RECORD, number, now, "order", self.next, what)
         if what in ("sensors", "muscles") and self.next != what:
             self.report.differ(RECORD, number, now, "order", f"no {what}", what)
+        if not self.next:
+            self._turn(number, now, what)
         self.next = "" if what == self.next else self.next
+
+    def _turn(self, number: int, now: int, what: str) -> None:
+        """An exchange waits for rules that are due; but one that has waited since before the last ones goes first."""
+        released = {"start": self.due["start"], "cycle": self.begun_ns}
+        if what in released and self.sure and self.judged_ns <= released[what] and self.due["states"] <= now:
+            self.report.differ(RECORD, number, now, "order", f"states, due at {self.due['states']}", what)
+        if what == "states" and self.due["start"] < self.judged_ns:
+            self.report.differ(RECORD, number, now, "order", f"start, due at {self.due['start']}", what)
 
     def _wait(self, number: int, now: int, what: str) -> None:
         if now < self.due[what]:
@@ -332,9 +356,10 @@ class Real:
     def _states(self, number: int, now: int) -> None:
         self._wait(number, now, "states")
         self.leg.judge(now)
-        period, self.judged_ns = self.leg.value("statetrans_period_ns"), self.due["states"]
-        # How long it took is not known: the next is due at the first moment of its grid that has not passed.
-        self.due["states"] += ((now - self.judged_ns) // period + 1) * period
+        period, due = self.leg.value("statetrans_period_ns"), self.due["states"]
+        self.sure |= now < due + self.period_ns
+        self.judged_ns, self.period_ns, self.ended = due, period, (now, period)
+        self.due["states"] = due + _periods(due, now, now, period) * period
         self.next = "muscles" if self.leg.sensed else ""
 
     def _muscles(self, _: int, now: int) -> None:
@@ -352,7 +377,8 @@ class Real:
                 self._control(at, entry)
         written = [number for (number, _), bad in zip(writes, refused, strict=True) if not bad]
         if self.leg.model.ids["statetrans_period_ns"] in written and self.judged_ns != self.due["states"]:
-            self.due["states"] = max(now, self.judged_ns + self.leg.value("statetrans_period_ns"))
+            self.period_ns = self.leg.value("statetrans_period_ns")
+            self.due["states"] = max(now, self.judged_ns + self.period_ns)
         self.pending.clear()
 
     def _control(self, at: int, entry: Sequence[Any]) -> None:
