@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "compare": "bouts side by side: what was set otherwise, and what it made of the steps",
         "ls": "which bouts there are, and what was seen in them",
         "replay": "run a bout again and compare",
+        "verify": "hold a bout against the equations, record by record",
         "experiment": "the experiments of chapter 7 over many seeds, with verdicts and pages",
         "sweep": "many bouts over parameters, seeds and plants, into one table",
         "tune": "look for values with which most bouts do what is wanted",

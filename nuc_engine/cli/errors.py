@@ -21,6 +21,7 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
     ("sccils_schemas.problems", "SccilsError", BAD),
     ("nuc_engine.emulation.errors", "EmulationError", BAD),
     ("nuc_engine.replay", "ReplayRefused", BAD),
+    ("nuc_engine.verify", "Unverifiable", BAD),
 )
 """Module, class and exit status of every error that is no fault of this program. Looked up only once one is there."""
 

@@ -1,0 +1,136 @@
+"""Verify bouts of every kind, and mutants of the engine: `python -m benchmarks.verify`, part of `make nightly`.
+
+python -m benchmarks.verify                      # all of it, into benchmarks/VERIFY.md
+python -m benchmarks.verify --mutants 0          # the matrix of bouts alone
+python -m benchmarks.verify --no-matrix          # the mutants alone
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+# What every trial needs anyway, loaded once; nothing of the engine may be, so that each trial loads its own.
+import msgpack  # noqa: F401
+import mujoco  # noqa: F401
+import numpy  # noqa: F401
+
+from benchmarks.verify.mutants import ROOT, Mutant, chosen
+from benchmarks.verify.trial import Found, forked, run_trial
+
+TABLE = ROOT / "benchmarks/VERIFY.md"
+SEED, MUTANTS, SECONDS = 2010, 100, 1.0
+SHOWN = 72
+"""Characters of a statement that was left out."""
+
+
+def main() -> int:
+    """Run what is asked for and write the table; return 1 when something was not found, or found without a reason."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.verify", description=__doc__)
+    parser.add_argument("--mutants", type=int, default=MUTANTS, help="how many that change a record (%(default)s)")
+    parser.add_argument("--seed", type=int, default=SEED, help="which ones (%(default)s)")
+    parser.add_argument("--no-matrix", action="store_true", help="leave out the bouts of every kind")
+    parser.add_argument("--out", type=Path, default=TABLE, help="where the table goes (%(default)s)")
+    options = parser.parse_args()
+    good, text = True, _HEAD
+    if not options.no_matrix:
+        right, lines = forked(_matrix)
+        good, text = right, text + lines
+    if options.mutants:
+        right, lines = _mutants(options.seed, options.mutants)
+        good, text = good and right, text + lines
+    options.out.write_text(text, encoding="utf-8")
+    print(f"{options.out} written")
+    return 0 if good else 1
+
+
+_HEAD = """# What `nuc verify` finds
+
+Made by `make nightly` (`python -m benchmarks.verify`). What is checked: [docs/verify.md](../docs/verify.md).
+"""
+
+
+def _matrix() -> tuple[bool, str]:
+    """Run and verify every combination; return whether all are as computed, and the table."""
+    from nuc_engine.verify import verify_bout
+    from tests.verify.variants import CLOCKS, CONFIGS, MATRIX, PAUSES_NS, SHAKES, run
+
+    wrong: list[str] = []
+    records: Counter[tuple[str, str]] = Counter()
+    for number, case in enumerate(MATRIX, 1):
+        with tempfile.TemporaryDirectory(prefix="nuc-verify-") as scratch:
+            verdict = verify_bout(run(replace(case, seconds=SECONDS), Path(scratch)))
+        records[case.config, case.clock] += sum(verdict.records.values())
+        if not verdict.good:
+            wrong.append(f"{case.name}: {verdict.changed_files} {verdict.differences[:1]}")
+        _tell(f"{number} of {len(MATRIX)} bouts, {len(wrong)} wrong")
+    rows = [f"| {name} | {records[name, 'virtual']:,} | {records[name, 'real']:,} |" for name in CONFIGS]
+    what = (
+        f"{len(MATRIX)} bouts of {SECONDS:g} s: configurations x {', '.join(CLOCKS)} clock (the daemon's core on a "
+        f"clock of paper) x a pause of {', '.join(map(str, PAUSES_NS))} ns x the configuration's own servos or STS3215 "
+        f"with a round of 1.2 ms x {', '.join(SHAKES)}. {len(wrong)} with a difference."
+    )
+    head = ("| configuration | records compared, virtual | real |", "|---|---|---|")
+    lines = ["", "## Bouts of every kind", "", what, "", *head, *rows, "", *(f"- {line}" for line in wrong)]
+    return not wrong, "\n".join(lines) + "\n"
+
+
+def _mutants(seed: int, wanted: int) -> tuple[bool, str]:
+    """Try mutants until so many have changed a record; return whether each was found, and the table."""
+    ways: Counter[str] = Counter()
+    rows: list[str] = []
+    missed: list[Mutant] = []
+    with tempfile.TemporaryDirectory(prefix="nuc-mutants-") as scratch:
+        kept = Path(scratch)
+        _, told = run_trial(None, kept)
+        if any(found.by for found in told):
+            raise SystemExit(f"the engine's own bouts are not as computed: {[found for found in told if found.by]}")
+        for mutant in chosen(seed):
+            way, found = run_trial(mutant, kept)
+            ways[way] += 1
+            if way == "differs":
+                rows.append(_row(len(rows) + 1, mutant, found))
+                if not all(bout.by for bout in found):
+                    missed.append(mutant)
+            _tell(f"{len(rows)} of {wanted} mutants, {len(missed)} not found")
+            if len(rows) == wanted:
+                break
+    what = (
+        "One token of `nuc_engine/tasks/*`, `functions.py`, `rulebook.py`, `dispatcher.py` changed, or one statement "
+        f"left out, drawn by seed {seed} (`--seed {seed} --mutants {wanted}`), of each kind in turn. With each, "
+        f"{len(told)} bouts were run (`benchmarks/verify/cases.py`) and compared with those of the engine as it is. "
+        f"{sum(ways.values())} were tried: {ways['differs']} changed a record, and {len(rows) - len(missed)} of them "
+        f"were found, in every bout that they changed; {ways['same']} changed none; with {ways['refused']} no bout "
+        f"began, with {ways['endless']} none ended; with {ways['error']} the engine stopped with an error of its own "
+        "wherever a record changed, and they are not counted."
+    )
+    head = (
+        "| | file, line | before | after | bouts changed | records that differ | found first by |",
+        "|" + "---|" * 7,
+    )
+    lines = ["", "## Mutants of the engine", "", what, "", *head, *rows]
+    return not missed and len(rows) == wanted, "\n".join(lines) + "\n"
+
+
+def _row(number: int, mutant: Mutant, found: Sequence[Found]) -> str:
+    before = mutant.before if len(mutant.before) <= SHOWN else mutant.before[: SHOWN - 3] + "..."
+    before, after = (" ".join(text.split()).replace("|", r"\|") for text in (before, mutant.after or " "))
+    place = f"{mutant.file.removeprefix('nuc_engine/')}, {mutant.line}"
+    by = next((bout.by for bout in found if bout.by), "").replace("|", r"\|")
+    lost = [bout.bout for bout in found if not bout.by]
+    told = f"**not found** in {', '.join(lost)}" if lost else by[:SHOWN]
+    differing = sum(bout.differing for bout in found)
+    return f"| {number} | {place} | `{before}` | `{after}` | {len(found)} | {differing} | {told} |"
+
+
+def _tell(text: str) -> None:
+    print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""One mutant: what its bouts leave, how that differs from what the engine leaves, and whether `nuc verify` finds it.
+
+Each trial is a process of its own, forked before anything of the engine is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+from benchmarks.verify.mutants import Mutant
+
+PATIENCE_S = 60.0
+"""How long the bouts of one mutant may take."""
+_TOLD = ("started", "stopped", "versions", "inputs", "files")
+"""What of a manifest is no record of what the engine computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One bout that differs: in how many records, and by what `nuc verify` found it, nothing where it did not."""
+
+    bout: str
+    differing: int
+    by: str
+
+
+def run_trial(mutant: Mutant | None, kept: Path) -> tuple[str, list[Found]]:
+    """Run all bouts with a mutant and compare them with those in `kept`; without one, put them there.
+
+    Returns what became of it: "same" (no record differs), "differs", "refused" (no bout could begin), "endless", or
+    "error" (where a record differs the engine had stopped with an error of its own: no oracle is needed to see that).
+    """
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=_child, args=(mutant, kept, queue), daemon=True)
+    child.start()
+    child.join(PATIENCE_S)
+    if child.is_alive():
+        child.kill()
+        child.join()
+        return "endless", []
+    if queue.empty():
+        raise RuntimeError(f"the trial of {mutant} ended with status {child.exitcode}")
+    status, found = queue.get()
+    return status, [Found(*item) for item in found]
+
+
+def forked(work: Callable[[], Any]) -> Any:
+    """Return what something returns that is done in a process of its own."""
+    context = multiprocessing.get_context("fork")
+    with context.Pool(1) as pool:
+        return pool.apply(work)
+
+
+def _child(mutant: Mutant | None, kept: Path, queue: Any) -> None:
+    if mutant is not None:
+        mutant.install()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    from benchmarks.verify.cases import MUTANT_CASES
+
+    found: list[tuple[str, int, str]] = []
+    begun = ran = 0
+    for name, case in MUTANT_CASES.items():
+        with tempfile.TemporaryDirectory(prefix="nuc-mutant-") as scratch:
+            made = _make(case, Path(scratch), must=mutant is None)
+            if made is None:
+                continue
+            begun += 1
+            if mutant is None:
+                found.append((name, 0, _verify(made)))
+                shutil.copytree(made, kept / name)
+            elif differing := differences(kept / name, made):
+                found.append((name, differing, _verify(made)))
+                ran += not _reason(made).startswith("engine_error")
+    queue.put(("refused" if not begun else "same" if not found else "differs" if ran else "error", found))
+
+
+def _make(case: Any, scratch: Path, *, must: bool) -> Path | None:
+    from tests.verify.variants import run
+
+    try:
+        return run(case, scratch)
+    except Exception:
+        if must:
+            raise
+        return None  # nothing was recorded that could be verified
+
+
+def _reason(folder: Path) -> str:
+    return json.loads((folder / "manifest.json").read_bytes())["reason"]
+
+
+def _verify(folder: Path) -> str:
+    """Return what `nuc verify` finds first, nothing where it finds nothing."""
+    from nuc_engine.verify import Unverifiable, verify_bout
+
+    try:
+        verdict = verify_bout(folder)
+    except Unverifiable as error:
+        return f"cannot be verified: {error}"
+    first = next(iter(verdict.differences), None)
+    return "" if first is None else f"{first.file}, {first.column}"
+
+
+def differences(a: Path, b: Path) -> int:
+    """Return how many records of two data directories differ: lines, entries of the input record, the manifest."""
+    names = {path.name for folder in (a, b) for path in folder.iterdir()} - {"manifest.json"}
+    changed = sum(sum(x != y for x, y in zip_longest(*(_records(f / name) for f in (a, b)))) for name in sorted(names))
+    told = [json.loads((folder / "manifest.json").read_bytes()) for folder in (a, b)]
+    return changed + ({**told[0], **dict.fromkeys(_TOLD)} != {**told[1], **dict.fromkeys(_TOLD)})
+
+
+def _records(path: Path) -> list[Any]:
+    if not path.is_file():
+        return []
+    if path.suffix == ".msgpack":
+        with path.open("rb") as file:
+            return list(msgpack.Unpacker(file))
+    return path.read_bytes().splitlines()

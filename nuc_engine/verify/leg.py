@@ -1,0 +1,284 @@
+"""A leg's controller by its equations (D 6.2.1, 7.2; docs/readings.md, docs/servos.md): one method per task.
+
+Nothing here knows when it is called: `course` does. What each task leaves is handed to `logs`, to be compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nuc_engine.verify.documents import Activation, Model
+from nuc_engine.verify.logs import Logs
+from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, tree_of, unfit
+from nuc_engine.verify.shaft import Shaft
+from nuc_engine.verify.store import INTEGERS, Cell, Number, Store, Values
+from nuc_engine.verify.weight import Weight
+
+FRESH_NS = 250_000_000
+"""Nothing is driven by a measurement older than this and the pauses between exchanges."""
+TOLD_AGAIN_NS = 1_000_000_000
+MODES = {"muscle": "muscle", "force": "force", "hold": "target", "limp": "limp"}
+
+
+class Leg:
+    """The whole controller. `controls` are what drives each motor beside its joint's mode: None on virtual time."""
+
+    def __init__(
+        self,
+        model: Model,
+        store: Store,
+        logs: Logs,
+        *,
+        limits: Mapping[str, int],
+        approach_deg_s: float | None,
+        weight: Weight | None,
+    ) -> None:
+        self.model, self.store, self.logs, self.weight = model, store, logs, weight
+        self.shafts: list[Shaft] = []
+        for motor in model.motors:
+            rate = None if approach_deg_s is None else approach_deg_s * abs(motor.servo.cal2)
+            self.shafts.append(Shaft(motor, model.joints[motor.joint].mode, rate, limits.get(motor.name)))
+        self.cycle_min_ns = max((motor.servo.cycle_min_ns for motor in model.motors), default=0)
+        self.cycle = 0
+        self.sensed = False
+        self.states = [joint.start for joint in model.joints]
+        self.entered_ns = [0] * len(model.joints)
+        self.activations = [0.0] * len(model.muscles)
+        self.rules: dict[int, Tree] = {}
+        for number in store.given:
+            if model.hdsos[number].kind == "boolstring":
+                self.rules[number] = tree_of(store.held[number])
+        self.overlaps: Counter[str] = Counter()
+        self.negative: Counter[str] = Counter()
+        self.told_ns: dict[str, int] = {}
+        self.refused = 0
+        self.pose: dict[str, float] | None = None
+
+    def value(self, name: str) -> int:
+        """Return an engine parameter (reading B26)."""
+        return int(self.store.held[self.model.ids[name]][0])
+
+    # --- motor action (D 6.2.1.1, equations 6-1 to 6-3; readings B16, B20) ---
+
+    def begin(self, now_ns: int) -> None:
+        """Begin an exchange: work out what is sent to each motor."""
+        oldest_ns = now_ns - FRESH_NS - self.value("motor_control_delay_ns") - self.cycle_min_ns
+        for shaft in self.shafts:
+            shaft.begin(oldest_ns, self.store)
+            if shaft.sent >= 0 and shaft.drive == self.model.joints[shaft.motor.joint].mode == "muscle":
+                self._mirror(shaft)
+
+    def _mirror(self, shaft: Shaft) -> None:
+        """In muscle mode the command HDSOs act as sensors (reading B20)."""
+        motor, ticks = shaft.motor, shaft.sent - shaft.raw
+        if motor.position_command is not None:
+            self.store.write(motor.position_command, [shaft.sent])
+        if motor.force_command is not None:
+            units = motor.servo.units_of(ticks) if motor.servo.ticks != 1.0 or motor.servo.table else ticks
+            whole = self.model.hdsos[motor.force_command].datatype in INTEGERS
+            self.store.write(motor.force_command, [round(units) if whole else units])
+
+    def take(self, now_ns: int, replies: Sequence[Any]) -> None:
+        """Take the replies of a complete exchange; a missing one leaves the last good values and their age."""
+        self.cycle += 1
+        for shaft, *reply in zip(self.shafts, *replies, strict=True):
+            shaft.take(*reply)
+        row = [value for shaft in self.shafts for value in (shaft.current, shaft.raw)]
+        row += [value for shaft in self.shafts for value in (shaft.sent, now_ns - shaft.stamp_ns)]
+        self.logs.row("MotorData.txt", now_ns, row)
+
+    # --- motor conversion (D 6.2.1.2, equation 6-4; readings B15, B16, B19) ---
+
+    def convert(self, now_ns: int) -> None:
+        """Turn replies into angles and loads; a motor without a good reply is skipped."""
+        for shaft in self.shafts:
+            if (found := shaft.convert()) is not None:
+                self.store.write(shaft.motor.angle, [found[0]])
+                self.store.write(shaft.motor.current, [found[1]])
+        self.sensed = all(shaft.started for shaft in self.shafts)
+        if self.sensed and self.pose is None:
+            angles = [(self.model.joints[s.motor.joint].name, self.store.held[s.motor.angle][0]) for s in self.shafts]
+            self.pose = dict(angles)
+        self.logs.row("SensData.txt", now_ns, [self.store.held[number][0] for number in self.model.columns])
+
+    # --- state transition (D 4.2.2, 6.2.1.3, equations 7-1 to 7-4; readings B5 to B7, B22) ---
+
+    def judge(self, now_ns: int) -> None:
+        """Evaluate the entry rules on one snapshot, switch states, set activations."""
+        if self.sensed:
+            for k, joint in enumerate(self.model.joints):
+                self._judge_joint(now_ns, k, joint.states)
+            for k, joint in enumerate(self.model.joints):
+                for activation in self.model.states[self.states[k]].activations if joint.states else ():
+                    self.activations[activation.muscle] = self._activation(activation)
+        row: list[Number] = []
+        for state, joint in zip(self.states, self.model.joints, strict=True):
+            activations = [self.activations[muscle] for muscle in joint.muscles]
+            row += [state, *activations, *[0.0] * (2 - len(activations))]
+        self.logs.row("StateData.txt", now_ns, row)
+
+    def _judge_joint(self, now_ns: int, k: int, states: Sequence[int]) -> None:
+        own = self.model.states
+        true = [s for s in states if own[s].rule in self.rules and self._holds(self.rules[own[s].rule])]
+        name, current = self.model.joints[k].name, self.states[k]
+        if len(true) > 1:
+            self.overlaps[name] += 1
+            names = " and ".join(own[state].name for state in true)
+            self._tell(now_ns, "rule_overlap", name, f"{name}: the entry rules of {names} are true together")
+        others = [state for state in true if state != current]
+        dwell = own[current].dwell if others else None
+        if others and now_ns - self.entered_ns[k] >= (0 if dwell is None else self.store.held[dwell][0]):
+            self.states[k], self.entered_ns[k] = others[0], now_ns
+
+    def _holds(self, tree: Tree) -> bool:
+        return holds(tree, lambda number: self.store.held[number][0], self.rules)
+
+    def _tell(self, now_ns: int, kind: str, whom: str, text: str) -> None:
+        """Tell of what may come often once a second at most."""
+        if now_ns - self.told_ns.get(kind + whom, -TOLD_AGAIN_NS) >= TOLD_AGAIN_NS:
+            self.told_ns[kind + whom] = now_ns
+            self.logs.event(now_ns, kind, text)
+
+    def _elements(self, cells: Sequence[Cell]) -> list[Number]:
+        return [self.store.held[number][element] for number, element in cells]
+
+    def _activation(self, activation: Activation) -> float:
+        p, x = self._elements(activation.parameters), [self.store.held[sensor][0] for sensor in activation.sensors]
+        try:
+            if activation.function == "constant":
+                return p[0]
+            kernels = [_kernel(x[k], *p[5 * k : 5 * k + 5]) for k in range(len(x))]
+            return kernels[0] if activation.function == "linear" else 2.0 * kernels[0] + kernels[1]
+        except ArithmeticError:
+            return math.nan
+
+    # --- muscle conversion (D 6.2.1.4, equations 6-5 and 6-6; readings B1 to B4) ---
+
+    def pull(self, now_ns: int) -> None:
+        """Compute lengths, forces and servo deltas; nothing before every sensor has a value."""
+        if not self.sensed:
+            return
+        row: list[float] = []
+        for shaft in self.shafts:
+            shaft.delta = 0.0
+        for muscle, activation in zip(self.model.muscles, self.activations, strict=True):
+            shaft = self.shafts[self.model.joints[muscle.joint].motor]
+            theta, l0, r = self.store.held[shaft.motor.angle][0], muscle.l0, muscle.r
+            length = ((muscle.alpha_deg - theta) * (r * (math.pi / 180.0)) + l0) / l0
+            rate = -r * shaft.velocity_rad_s / l0
+            try:
+                stiffness = self._function(muscle.functions["passive_stiffness"], length)
+                scale = self._function(muscle.functions["force-length"], length)
+                scale *= self._function(muscle.functions["force-velocity"], rate)
+                force = stiffness + activation * scale * muscle.fmax
+            except ArithmeticError:
+                force = math.nan
+            shaft.delta += r * force
+            row += [force, length * l0]
+            self.negative[muscle.name] += force < 0.0
+            if not math.isfinite(force):
+                text = f"the force of {muscle.name} is no number: its joint is not driven"
+                self._tell(now_ns, "bad_command", muscle.name, text)
+        if self.weight is not None:
+            angles = [self.store.held[shaft.motor.angle][0] for shaft in self.shafts]
+            for joint, units in zip(self.model.joints, self.weight.units(angles), strict=True):
+                self.shafts[joint.motor].delta += units
+        self.logs.row("MuscleData.txt", now_ns, row)
+
+    def _function(self, function: tuple[str, tuple[Cell, ...]], x: float) -> float:
+        """Return a generic function's value (D 10.2, 2.1; reading B22)."""
+        kind, p = function[0], self._elements(function[1])
+        match kind:
+            case "constant":
+                return p[0]
+            case "linear":
+                return p[0] * x + p[1]
+            case "parabolic":
+                return ((x - p[1]) ** 2 + 4.0 * p[0] * p[2]) / (4.0 * p[0])
+            case _:
+                return p[0] / (x - p[1]) + p[2]
+
+    # --- edits (readings C2, C6, B7, B15) ---
+
+    def write(self, edits: Sequence[tuple[int, Values]]) -> list[bool]:
+        """Make a changeset's writes: numbers first, then rules. Return which of them are refused."""
+        hdsos = self.model.hdsos
+        refused = [hdsos[number].refusal(values) for number, values in edits]
+        rules: dict[int, int] = {}
+        trees: dict[int, Tree] = {}
+        for place, (number, values) in enumerate(edits):
+            if not refused[place] and hdsos[number].kind == "boolstring":
+                if number in rules:
+                    refused[rules[number]] = True
+                rules[number] = place
+            elif not refused[place]:
+                self.store.write(number, values)
+        for number, place in rules.items():
+            try:
+                trees[number] = self._bound(number, edits[place][1])
+            except RuleFault:
+                refused[place] = True
+        for number in unfit({**self.rules, **trees}, set(trees)):
+            refused[rules[number]] = True
+        for number, place in rules.items():
+            if not refused[place]:
+                self.store.write(number, edits[place][1])
+                self.rules[number] = trees[number]
+        self.refused += sum(refused)
+        return refused
+
+    def _bound(self, rule: int, code: Values) -> Tree:
+        """Return a rule whose operands exist, are single, and have values; rules only stand alone."""
+        if len(code) != self.model.hdsos[rule].count:
+            raise RuleFault("a part of a rule")
+        tree = tree_of(code)
+        for number in operands(tree):
+            hdso = self.model.hdsos.get(number)
+            if hdso is None or (hdso.kind != "boolstring" and hdso.count != 1):
+                raise RuleFault(f"{number} is no operand")
+            if hdso.kind in ("parameter", "constant") and number not in self.store.given:
+                raise RuleFault(f"{number} has no value")
+        compared = [leaf for leaf in leaves(tree) if isinstance(leaf, tuple)]
+        if any(self.model.hdsos[number].kind == "boolstring" for leaf in compared for number in operands(leaf)):
+            raise RuleFault("a rule is compared")
+        return tree
+
+    def control(self, what: str, joint_id: int, value: float | str) -> bool:
+        """Change what drives a joint's motor; say whether that is refused."""
+        joint = next((joint for joint in self.model.joints if joint.number == joint_id), None)
+        if joint is None or joint.motor < 0:
+            return True
+        shaft = self.shafts[joint.motor]
+        servo, number = shaft.motor.servo, math.nan if isinstance(value, str) else float(value)
+        low, high = servo.goals
+        ends = sorted((raw - servo.cal1) / servo.cal2 for raw in servo.goals)
+        if what == "mode":
+            return self._mode(shaft, str(value), driven=bool(joint.muscles))
+        if what == "tweak" and -(high - low) <= number <= high - low:
+            shaft.tweak = round(number)
+        elif what == "rate" and 0.1 <= number <= 10_000.0:
+            shaft.rate_raw_s = number * abs(servo.cal2)
+        elif what == "target" and ends[0] <= number <= ends[1]:
+            if shaft.drive != "target":
+                shaft.switch("target")
+            shaft.target = servo.cal1 + servo.cal2 * number
+        else:
+            return True
+        return False
+
+    def _mode(self, shaft: Shaft, mode: str, *, driven: bool) -> bool:
+        unable = (mode == "muscle" and not driven) or (mode == "force" and shaft.motor.force_command is None)
+        if unable or mode not in (*MODES, "position"):
+            return True
+        by_position = "target" if shaft.motor.position_command is None else "position"
+        shaft.switch(MODES.get(mode, by_position))
+        return False
+
+
+def _kernel(x: float, a: float, b: float, c: float, wmin: float, wmax: float) -> float:
+    """Return K(x) of equations 7-3 and 7-4."""
+    p = (x - wmin) / (wmax - wmin)
+    return max(0.0, a + b * p + c * (1.0 - p))

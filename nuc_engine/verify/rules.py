@@ -1,0 +1,165 @@
+"""Entry rules: their text, the code a boolstring HDSO holds, and their truth (readings B7 and B8)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+SYMBOLS = "()<>&|"
+"""Operators and parentheses in the order of their codes, from 1."""
+DEEPEST, MOST_TERMS = 8, 1024
+"""Levels of rules inside a rule; terms of a rule with those of all rules inside it."""
+
+_TOKEN = re.compile(r"\s*(?:([()<>&|])|(\d+)|([^\W\d][\w.\-\u00b7]*))")
+
+Tree = int | tuple[str, tuple["Tree", ...]]
+"""An HDSO's number, or an operator with its terms."""
+
+
+class RuleFault(Exception):
+    """What is no rule, or cannot be put in force."""
+
+
+def tokens_of(text: str, ids: Mapping[str, int]) -> list[str | int]:
+    """Return the tokens of a rule's text: symbols, and numbers of HDSOs."""
+    found: list[str | int] = []
+    text, at = text.strip(), 0
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            raise RuleFault(f"{text!r} is no rule")
+        symbol, number, name = token.groups()
+        found.append(symbol or (int(number) if number else ids[name]))
+        at = token.end()
+    return found
+
+
+def code_of(tokens: Sequence[str | int], width: int) -> tuple[int, ...]:
+    """Return the two rows of integers of a rule, one after the other: flags, then values."""
+    rest = width - len(tokens)
+    if rest < 0:
+        raise RuleFault(f"a rule of {len(tokens)} tokens does not fit {width} columns")
+    flags = [1 if isinstance(token, str) else 0 for token in tokens]
+    values = [SYMBOLS.index(token) + 1 if isinstance(token, str) else token for token in tokens]
+    return (*flags, *[-1] * rest, *values, *[0] * rest)
+
+
+def tree_of(code: Sequence[float]) -> Tree:
+    """Return the tree of a rule's code. Raises RuleFault for what is none."""
+    whole = [int(value) for value in code]
+    flags, values = whole[: len(whole) // 2], whole[len(whole) // 2 :]
+    used = flags.index(-1) if -1 in flags else len(flags)
+    if any(flag != -1 for flag in flags[used:]) or any(values[used:]):
+        raise RuleFault("something stands behind the end of the rule")
+    tokens: list[str | int] = []
+    for flag, value in zip(flags[:used], values[:used], strict=True):
+        if value < 0 or flag not in (0, 1) or (flag and not 0 < value <= len(SYMBOLS)):
+            raise RuleFault(f"flag {flag} with value {value} is no token")
+        tokens.append(SYMBOLS[value - 1] if flag else value)
+    tree = _any(tokens)
+    if tokens:
+        raise RuleFault(f"{tokens[0]} follows a whole rule")
+    return tree
+
+
+def _any(tokens: list[str | int]) -> Tree:
+    return _joined(tokens, "|", lambda rest: _joined(rest, "&", _comparison))
+
+
+def _joined(tokens: list[str | int], symbol: str, part: Callable[[list[str | int]], Tree]) -> Tree:
+    terms = [part(tokens)]
+    while tokens[:1] == [symbol]:
+        del tokens[0]
+        terms.append(part(tokens))
+    return terms[0] if len(terms) == 1 else (symbol, tuple(terms))
+
+
+def _comparison(tokens: list[str | int]) -> Tree:
+    left = _operand(tokens)
+    if tokens[:1] not in (["<"], [">"]):
+        return left
+    symbol = str(tokens.pop(0))
+    right = _operand(tokens)
+    if isinstance(left, tuple) or isinstance(right, tuple) or tokens[:1] in (["<"], [">"]):
+        raise RuleFault("a comparison is of two single HDSOs")
+    return symbol, (left, right)
+
+
+def _operand(tokens: list[str | int]) -> Tree:
+    first = tokens.pop(0) if tokens else "the end"
+    if isinstance(first, int):
+        return first
+    if first != "(":
+        raise RuleFault(f"{first} stands where an HDSO belongs")
+    inner = _any(tokens)
+    if not tokens or tokens.pop(0) != ")":
+        raise RuleFault("a parenthesis is not closed")
+    return inner
+
+
+def text_of(tree: Tree) -> str:
+    """Return a rule as the logs write it: every term that is more than an HDSO in parentheses."""
+    if isinstance(tree, int):
+        return str(tree)
+    symbol, terms = tree
+    return f" {symbol} ".join(str(term) if isinstance(term, int) else f"({text_of(term)})" for term in terms)
+
+
+def leaves(tree: Tree) -> list[Tree]:
+    """Return the terms of a rule: comparisons, and HDSOs that stand alone."""
+    if isinstance(tree, int) or tree[0] in "<>":
+        return [tree]
+    return [leaf for term in tree[1] for leaf in leaves(term)]
+
+
+def operands(tree: Tree) -> list[int]:
+    """Return the HDSOs a rule reads, as often as it does."""
+    return [tree] if isinstance(tree, int) else [number for term in tree[1] for number in operands(term)]
+
+
+def holds(tree: Tree, value: Callable[[int], float], rules: Mapping[int, Tree]) -> bool:
+    """Return a rule's truth; an HDSO that is a rule stands for that rule's (reading B7)."""
+    if isinstance(tree, int):
+        return holds(rules[tree], value, rules) if tree in rules else value(tree) != 0
+    symbol, terms = tree
+    if symbol == "&":
+        return all(holds(term, value, rules) for term in terms)
+    if symbol == "|":
+        return any(holds(term, value, rules) for term in terms)
+    left, right = (value(number) for number in operands(tree))
+    return left < right if symbol == "<" else left > right
+
+
+def unfit(rules: Mapping[int, Tree], new: set[int]) -> set[int]:
+    """Return which of the new rules depend on themselves, or make some rule reach too far (readings, limits)."""
+    inside = {number: _inside(number, rules) for number in rules}
+    circles = {number for number in rules if number in inside[number]}
+    sound = [number for number in rules if not inside[number] & circles]
+    far = {number for number in sound if (reach := _reach(number, rules))[0] > DEEPEST or reach[1] > MOST_TERMS}
+    first = [number for number in far if not inside[number] & far]
+    return new & circles.union(first, *(inside[number] for number in first))
+
+
+def _used(number: int, rules: Mapping[int, Tree]) -> list[int]:
+    return [leaf for leaf in leaves(rules[number]) if isinstance(leaf, int) and leaf in rules]
+
+
+def _inside(number: int, rules: Mapping[int, Tree]) -> set[int]:
+    found, ahead = set[int](), [number]
+    while ahead:
+        more = [used for used in _used(ahead.pop(), rules) if used not in found]
+        found.update(more)
+        ahead += more
+    return found
+
+
+def _reach(number: int, rules: Mapping[int, Tree]) -> tuple[int, int]:
+    """Return levels of rules inside a rule, and its terms with theirs, counted as far as it takes to be too many."""
+    used = _used(number, rules)
+    levels, terms = 0, len(leaves(rules[number])) - len(used)
+    for inner in used:
+        deeper, more = _reach(inner, rules)
+        levels, terms = max(levels, deeper + 1), terms + more
+        if levels > DEEPEST or terms > MOST_TERMS:
+            break
+    return levels, terms

@@ -1,0 +1,71 @@
+"""`nuc verify` on the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nuc_engine import BoutSpec, run_bout
+from tests.cli.conftest import Nuc
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("verify") / "bout"
+    return run_bout(BoutSpec(config="lin_roach", bus="loopback:", out=out, duration_s=0.5)).folder
+
+
+@pytest.fixture
+def bout(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "bout"))
+
+
+def damage(bout: Path) -> None:
+    text = (bout / "MotorData.txt").read_text()
+    (bout / "MotorData.txt").write_text(re.sub(r"(?m)\d+$", "7", text))
+
+
+def test_a_bout_that_is_right_is_said_to_be_and_what_was_not_computed_is_told(bout: Path, nuc: Nuc) -> None:
+    result = nuc("verify", str(bout))
+    assert result.exit_code == 0
+    assert "as the bout left it, and as the equations have it" in " ".join(result.stdout.split())
+    assert "not computed: Debuglog.txt" in result.stdout
+    assert result.stderr == ""
+
+
+def test_a_bout_that_is_wrong_is_told_by_file_record_and_column(bout: Path, nuc: Nuc) -> None:
+    damage(bout)
+    result = nuc("verify", str(bout))
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0] == "changed file: MotorData.txt is not what the bout left"
+    assert re.fullmatch(r"MotorData\.txt, record 1 at 0\.\d+ s, Femur_Tibia_motor\.age_ns", lines[1])
+    assert lines[2].split()[0] == "computed"
+    assert lines[3].split() == ["found", "7"]
+    assert re.search(r"^MotorData\.txt: \d+ more$", result.stdout, re.MULTILINE)
+
+
+def test_as_json(bout: Path, nuc: Nuc) -> None:
+    data = json.loads(nuc("verify", str(bout), "--json").stdout)
+    assert data["ok"] is True
+    assert data["changed_files"] == data["differences"] == []
+    assert data["compared"]["MotorData.txt"] > 50
+    damage(bout)
+    result = nuc("verify", str(bout), "--json")
+    data = json.loads(result.stdout)
+    assert (result.exit_code, data["ok"], data["changed_files"]) == (1, False, ["MotorData.txt"])
+    assert data["different"]["MotorData.txt"] > 50
+    first = data["differences"][0]
+    assert {"file", "record", "time_ns", "column", "computed", "found"} == set(first)
+
+
+def test_what_is_no_bout_is_a_line_and_the_command_line_itself_is_status_2(nuc: Nuc, tmp_path: Path) -> None:
+    result = nuc("verify", str(tmp_path))
+    assert result.exit_code == 1
+    assert "expected the data directory of a bout" in result.stderr
+    assert nuc("verify", str(tmp_path / "nowhere")).exit_code == 2
+    assert nuc("verify").exit_code == 2

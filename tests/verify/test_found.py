@@ -1,0 +1,305 @@
+"""What is not as the bout left it, or not as computed, is found and named."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nuc_engine.recording.manifest import hash_files
+from nuc_engine.verify import Unverifiable, verify_bout
+from tests.verify.variants import ZOO, Case, run
+
+DATA = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt")
+COMPUTED = (*DATA, "Scriptlog.xml", "HDSOlog.xml")
+RECORD = "InputRecord.msgpack"
+ASKED = '<hdsoSpec idNum="-1" time="0.2"/>'
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bout as it was left."""
+    case = Case("lin_roach", shake="gradual", seconds=0.4, script=ASKED, changes=ZOO)
+    return run(case, tmp_path_factory.mktemp("left"))
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bout of the daemon as it was left."""
+    return run(Case("lin_roach", "real", shake="gradual", seconds=0.4), tmp_path_factory.mktemp("served"))
+
+
+@pytest.fixture
+def folder(left: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(left, tmp_path / "bout"))
+
+
+def manifest(folder: Path, **changes: Any) -> dict[str, Any]:
+    """Return the manifest, after changes."""
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return json.loads(path.read_text())
+
+
+def summed(folder: Path) -> None:
+    """Let the manifest's sums be those of the files as they are now."""
+    manifest(folder, files=hash_files(folder))
+
+
+def change(path: Path, pattern: str, new: str) -> None:
+    text, count = re.subn(pattern, new, path.read_text(), count=1)
+    assert count == 1
+    path.write_text(text)
+
+
+def change_record(folder: Path, how: Callable[[list[Any]], Any]) -> None:
+    """Change the input record, and the sums with it."""
+    with (folder / RECORD).open("rb") as file:
+        records = list(msgpack.Unpacker(file))
+    how(records)
+    (folder / RECORD).write_bytes(b"".join(map(msgpack.packb, records)))
+    summed(folder)
+
+
+# --- a digit ---
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_digit_of_any_log_that_is_another_one_is_named_by_file_record_and_column(
+    data: st.DataObject, left: Path
+) -> None:
+    name = data.draw(st.sampled_from(COMPUTED))
+    lines = (left / name).read_text().split("\n")
+    number = data.draw(st.sampled_from([k for k, line in enumerate(lines) if re.search(r"\d", line)]))
+    line = lines[number]
+    at = data.draw(st.sampled_from([k for k, letter in enumerate(line) if letter.isdigit()]))
+    other = data.draw(st.sampled_from([digit for digit in "0123456789" if digit != line[at]]))
+    lines[number] = line[:at] + other + line[at + 1 :]
+    whole = (left / name).read_bytes()
+    try:
+        (left / name).write_text("\n".join(lines))
+        verdict = verify_bout(left)
+    finally:
+        (left / name).write_bytes(whole)
+    assert verdict.changed_files == (name,)
+    (found,) = verdict.differences
+    assert (found.file, found.record) == (name, number + 1)
+    assert found.column == column_of(left, name, line, at)
+
+
+def column_of(folder: Path, name: str, line: str, at: int) -> str:
+    """Return the column a character of a log belongs to."""
+    if name in DATA:
+        described = json.loads((folder / "columns.json").read_text())["files"][name]["columns"]
+        return described[line[:at].count(" ")]["name"]
+    if at >= line.index(">"):
+        return "data"
+    inside = [found[1] for found in re.finditer(r'(\w+)="[^"]*"', line) if found.start() <= at < found.end()]
+    return inside[0] if inside else "entry"
+
+
+def test_a_daemons_logs_are_read_the_same_way(served: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(served, tmp_path / "bout"))
+    for name, before, after in (
+        ("MotorData.txt", r"(\n\d+ \d+ \d+) \d+", r"\1 77"),
+        ("Scriptlog.xml", 'time="0"', 'time="1"'),
+    ):
+        change(folder / name, before, after)
+    found = {difference.file: difference for difference in verify_bout(folder).differences}
+    assert found["MotorData.txt"].column == "Thorax-Coxa2_motor.current_raw"
+    assert found["Scriptlog.xml"].column == "time"
+
+
+@pytest.mark.parametrize("name", ["Debuglog.txt", "PlantData.txt", "columns.json", "Infolog.txt", "parameters.xml"])
+def test_a_file_that_was_changed_is_named_whatever_it_is(name: str, folder: Path) -> None:
+    with (folder / name).open("a") as file:
+        file.write("\n")
+    verdict = verify_bout(folder)
+    assert verdict.changed_files == (name,)
+    assert not verdict.good
+
+
+# --- records ---
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_a_record_too_few_or_too_many_is_found(name: str, folder: Path) -> None:
+    whole = (folder / name).read_text()
+    end = "</hdsoscript>\n" if name.endswith(".xml") else ""
+    lines = whole.removesuffix(end).splitlines(keepends=True)
+    for text in ("".join(lines[:-1]), "".join([*lines, lines[-1]])):
+        (folder / name).write_text(text + end)
+        summed(folder)
+        assert name in {difference.file for difference in verify_bout(folder).differences}
+
+
+def test_another_reply_is_found_in_what_was_made_of_it(folder: Path) -> None:
+    def other(records: list[Any]) -> None:
+        next(record for record in records if record[:2] == ["cycle", 30])[3][3] += 9
+
+    change_record(folder, other)
+    assert {"MotorData.txt", "SensData.txt"} <= set(verify_bout(folder).counts)
+
+
+@pytest.mark.parametrize(
+    ("column", "how"),
+    [
+        ("edit time_ns", lambda records: edits(records)[5].__setitem__(2, 12345)),
+        ("edit values", lambda records: edits(records)[5].__setitem__(4, [7.5])),
+        ("edit refused", lambda records: edits(records)[5].__setitem__(5, "why not")),
+        ("cycle", lambda records: cycles(records)[5].__setitem__(1, 7)),
+        ("stamp 1", lambda records: cycles(records)[5][6].__setitem__(1, 12345)),
+        ("begin of the exchange", lambda records: earlier(cycles(records)[9][6])),
+    ],
+)  # fmt: skip
+def test_what_a_record_cannot_say_is_found(column: str, how: Callable[[list[Any]], Any], folder: Path) -> None:
+    change_record(folder, how)
+    found = [difference for difference in verify_bout(folder).differences if difference.file == RECORD]
+    assert column in {difference.column for difference in found}
+
+
+def edits(records: list[Any]) -> list[Any]:
+    return [record for record in records if record[0] == "edit"]
+
+
+def cycles(records: list[Any]) -> list[Any]:
+    return [record for record in records if record[0] == "cycle"]
+
+
+def earlier(stamps: list[int]) -> None:
+    stamps[:] = [stamp - 1000 for stamp in stamps]
+
+
+@pytest.mark.parametrize(
+    ("column", "swap"),
+    [
+        ("order", lambda records, at: records.insert(at("states") + 1, records.pop(at("states") + 2))),
+        ("order", lambda records, at: records.insert(at("sensors") + 1, records.pop(at("sensors")))),
+        ("time of states", lambda records, at: sooner(records[at("states")])),
+        ("time of start", lambda records, at: sooner(records[at("start")])),
+    ],
+)  # fmt: skip
+def test_an_order_or_an_instant_no_executive_allows_is_found(
+    column: str, swap: Callable[..., Any], served: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(served, tmp_path / "bout"))
+
+    def other(records: list[Any]) -> None:
+        def at(what: str, nth: int = 5) -> int:
+            return [k for k, record in enumerate(records) if record[:2] == ["ran", what]][nth]
+
+        swap(records, at)
+
+    change_record(folder, other)
+    assert column in {difference.column for difference in verify_bout(folder).differences}
+
+
+def sooner(record: list[Any]) -> None:
+    record[2] -= 9
+
+
+@pytest.mark.parametrize("name", ["cycles", "tasks", "rule_overlaps", "guard_interventions", "records", "events"])
+def test_counts_of_the_manifest_are_counted_again(name: str, folder: Path) -> None:
+    counts = manifest(folder)["counts"]
+    inner = counts[name]
+    if isinstance(inner, dict):
+        first = next(iter(inner))
+        inner[first] = {"runs": 1} if isinstance(inner[first], dict) else inner[first] + 1
+    else:
+        counts[name] += 1
+    manifest(folder, counts=counts)
+    assert [difference.file for difference in verify_bout(folder).differences] == ["manifest.json"]
+
+
+def test_a_fault_that_does_not_follow_is_found(folder: Path) -> None:
+    manifest(folder, state="fault", reason="motor_silent: Thorax-Coxa1_motor (bus id 0) has not answered")
+    assert {difference.column for difference in verify_bout(folder).differences} >= {"reason"}
+    manifest(folder, state="fault", reason="engine_error: ZeroDivisionError: division by zero")
+    assert {difference.column for difference in verify_bout(folder).differences} >= {"reason"}
+
+
+# --- bouts that did not come to their end ---
+
+
+def cut(path: Path, share: float) -> None:
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+
+
+def test_a_bout_that_was_killed_is_verified_as_far_as_it_goes(folder: Path) -> None:
+    (folder / "manifest.json").write_text(
+        json.dumps({k: v for k, v in manifest(folder, state="running").items() if k != "files"})
+    )
+    for name, share in (("MotorData.txt", 0.8), ("StateData.txt", 0.5), ("Scriptlog.xml", 0.9), (RECORD, 0.7)):
+        cut(folder / name, share)
+    verdict = verify_bout(folder)
+    assert verdict.good, verdict.differences
+    assert any("no sums" in text for text in verdict.unchecked)
+    change(folder / "StateData.txt", r"(\n\d+) \d", r"\1 5")
+    assert not verify_bout(folder).good
+
+
+def test_an_interrupted_bout_may_lack_what_its_last_instant_would_have_left(folder: Path) -> None:
+    manifest(folder, state="interrupted", reason="stopped by the operator")
+    lines = (folder / "MuscleData.txt").read_text().splitlines(keepends=True)
+    assert not verify_bout(folder).counts
+    (folder / "MuscleData.txt").write_text("".join(lines[:-1]))
+    assert "MuscleData.txt" in verify_bout(folder).counts
+
+
+def test_what_comes_behind_lost_records_is_not_compared(served: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(served, tmp_path / "bout"))
+    change_record(folder, lambda records: records.insert(200, ["lost", 9, 200_000_000, 150_000_000, {"motor": 3}]))
+    text = (folder / "MotorData.txt").read_text()
+    (folder / "MotorData.txt").write_text(re.sub(r"(?m)^(2\d{8}) \d+ \d+", r"\1 0 0", text))
+    summed(folder)
+    verdict = verify_bout(folder)
+    assert verdict.good, verdict.differences
+    assert any("from 0.15 s on" in text for text in verdict.unchecked)
+
+
+# --- what cannot be verified ---
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("manifest.json", "[]", "not the manifest"),
+        ("manifest.json", "{", "cannot be read"),
+        (RECORD, "rubbish", "head of a record"),
+        ("parameters.xml", "<hdsolist>", "cannot be read"),
+        ("joints.xml", "<jointlist/>", "head of a record of 0 motors"),
+        ("joints.xml", '<!DOCTYPE a [<!ENTITY b "c">]><jointlist>&b;</jointlist>', "declares an entity"),
+    ],
+)
+def test_where_nothing_can_be_computed_it_is_said_why(name: str, content: str, why: str, folder: Path) -> None:
+    (folder / name).write_text(content)
+    if name != "manifest.json":
+        verdict = verify_bout(folder)
+        assert verdict.changed_files == (name,)
+        assert why in verdict.unchecked[0]
+        sums = hash_files(folder)
+        manifest(folder, files=sums, inputs={name: sums[name] for name in manifest(folder)["inputs"]})
+    with pytest.raises(Unverifiable, match=why):
+        verify_bout(folder)
+
+
+def test_a_record_that_began_later_than_the_bout_is_said_to_be_none_to_verify(served: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(served, tmp_path / "bout"))
+    change_record(folder, lambda records: records.pop(1))
+    with pytest.raises(Unverifiable, match="logging began later"):
+        verify_bout(folder)
+
+
+def test_a_servo_of_which_nothing_is_known_is_said_to_be_one(folder: Path) -> None:
+    manifest(folder, families={"": "acme"})
+    with pytest.raises(Unverifiable, match="of a model known here"):
+        verify_bout(folder)
