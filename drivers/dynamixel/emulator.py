@@ -29,6 +29,7 @@ from drivers.dynamixel.codec import fast_status as whole_fast_status
 from drivers.dynamixel.emulator_indirect import Indirect
 from drivers.dynamixel.table import (
     BAUD_CODES,
+    BYTE_GAP_NS,
     FULL_PWM,
     SPEED_RPM,
     TABLES,
@@ -354,6 +355,7 @@ EMULATION: Final = Emulation(
     Manners(
         groups=frozenset((SYNC_READ, SYNC_WRITE, FAST_SYNC_READ, BULK_READ, BULK_WRITE, FAST_BULK_READ)),
         ping_slots=True,
+        byte_gap_ns=BYTE_GAP_NS,
         fast_status=_fast_status,
     ),
 )

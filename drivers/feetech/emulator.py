@@ -24,6 +24,7 @@ from typing import Final
 from drivers.feetech.codec import BACKUP, CALIBRATE, MAX_PARAMS, RECOVER, RESET
 from drivers.feetech.table import (
     BAUD_CODES,
+    BYTE_GAP_NS,
     COARSE_SPEED_DEG_S,
     CURRENT_A,
     FULL_DRIVE,
@@ -214,5 +215,7 @@ class FeetechServo(FramedServo):
         self.steer()
 
 
-EMULATION: Final = Emulation(FeetechServo, Manners(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False))
+EMULATION: Final = Emulation(
+    FeetechServo, Manners(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False, byte_gap_ns=BYTE_GAP_NS)
+)
 """What emulated servos of the family are made of."""

@@ -59,6 +59,15 @@ DEFAULT_TIMEOUT_NS: Final = 4_000_000
 DEFAULT_TURNAROUND_NS: Final = 40_000
 """What an emulated servo needs from the end of a request to its answer. Assumed."""
 
+LONGEST_PACKET: Final = 259
+"""Bytes of the longest packet that a servo waits for: all that its length byte can announce. Assumed: how much a servo
+really takes is not printed."""
+
+BYTE_GAP_NS: Final = 100_000_000
+"""The silence within a packet after which a servo waits for a header again. Assumed: the maker does not say whether
+there is such a time; this is that of Dynamixel's Protocol 1.0, whose packets look the same (e-manual, "Byte to Byte
+Time")."""
+
 V_MAX_DEG_S: Final = 600.0
 """The fastest a shaft is believed to turn, deg/s: nearly twice the no-load speed at 7.4 V (312 deg/s), because a leg
 can also be pushed. Assumed."""
