@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from drivers.feetech.codec import DIALECT
-from drivers.feetech.table import BAUD_CODES, FULL_DRIVE, MODELS, TABLES
+from drivers.feetech.codec import DIALECT, FeetechListener
+from drivers.feetech.table import BAUD_CODES, FULL_DRIVE, LONGEST_PACKET, MODELS, TABLES
 from drivers.framed.layout import Fixed, Kind, Layout, Meaning
 
 _SETTINGS: Final = (
@@ -39,8 +39,8 @@ _FIXED: Final = (
 
 _ALERTS: Final = {0: "voltage", 1: "encoder", 2: "heat", 3: "current", 5: "overload"}
 
-PADDING: Final = bytes(128)
-"""What ends the wait of a servo that heard a wrong length: no bit of a length counts more.
+PADDING: Final = bytes(LONGEST_PACKET - FeetechListener.head)
+"""What ends the wait of a servo that heard a wrong length: as much as a length can announce.
 
 Zeros never make a packet out of what such a servo has heard. A packet and its checksum sum up to 255 (modulo 256).
 Heard with one more bit in its length it sums up to a power of two more, and each whole packet that follows, its header

@@ -13,9 +13,10 @@ time-out. Exchanges for which that would not do are `wary`: they wait until the 
 again.
 
 Where nobody answers, servos may have heard a wrong length and wait for the rest of a packet, which would be whatever is
-said next: a write would end in another register. So that begins with the layout's padding, behind the first exchange of
-a script and behind all that tell servos something; asked again and again, the silent ones cost no more than their
-time-outs. A layout without padding has no time-out shorter than the silence that ends the wait.
+said next: a write would end in another register. So that begins with the layout's padding. All of it goes behind the
+first exchange of a script, and behind all that tell servos something; behind other questions as much as would complete
+one that was torn, so that the silent ones cost little more than their time-outs. A layout without padding has no
+time-out shorter than the silence that ends the wait.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ class Talk:
         elif self._over or at_ns >= self._deadline_ns:
             if not self._over:
                 self._owed_ns |= dict.fromkeys(self._open, at_ns + self._late_ns)
-                self._lead = self._padding if self._stuck else b""
+                self._lead = self._padding if self._stuck else self._padding[: len(self._exchange.request)]
             self._first = False
             self._go_on(self._answers, now_ns)
         else:

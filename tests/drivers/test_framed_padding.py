@@ -120,6 +120,54 @@ def damaged(leg, bit, wanted):
     return damage
 
 
+def ways_to_damage(size):
+    """Yield what may become of a message, at each of its last bytes: its end lost, a bit turned over, a byte put in."""
+    for back in range(1, size + 1):
+        yield lambda data, back=back: data[:-back]
+        for bit in range(8):
+            yield lambda data, back=back, bit=bit: spoilt(data, back, lambda byte, bit=bit: (byte ^ 1 << bit,))
+        for more in (0x00, 0x02, 0x55, 0xFE, 0xFF):
+            yield lambda data, back=back, more=more: spoilt(data, back, lambda byte, more=more: (more, byte))
+
+
+def spoilt(data, back, change):
+    at = max(len(data) - back, 0)
+    return data[:at] + bytes(change(data[at])) + data[at + 1 :]
+
+
+@both
+def test_whatever_becomes_of_one_message_all_answer_two_cycles_later_and_go_where_they_were_sent(family):
+    leg = Leg(family)
+    leg.go(START)
+    leg.requests()
+    leg.cycle(START)
+    first = len(leg.port.written)
+    for number, size in ((0, first), (1, 8 if family == "feetech" else 14)):
+        for change in ways_to_damage(size):
+            # The second message of a cycle is a retry: nobody answers the first.
+            messages = iter((change,) if not number else (lambda _: b"", change))
+            leg.port.change = lambda data, messages=messages: next(messages, bytes)(data)
+            leg.plant.taken()
+            leg.cycle(START + 1)
+            for cycle in (2, 3):
+                leg.cycle([START + cycle if status == OK else READ_ONLY for status in leg.bus.status])
+            assert leg.cycle(START + 4) == [OK] * 4
+            goals = {goal[2] for goal in leg.plant.goals() if goal[0] == "drive"}
+            assert goals <= {START + 1, START + 2, START + 3, START + 4}
+
+
+@both
+def test_the_begin_of_a_retry_does_not_take_the_header_of_the_next_one_for_its_length(family):
+    leg = Leg(family)
+    leg.go(START)
+    for size in range(8):
+        messages = iter((lambda _: b"", lambda data, size=size: data[: len(leg.layout.padding) + size]))
+        leg.port.change = lambda data, messages=messages: next(messages, bytes)(data)
+        assert leg.cycle(START)[2:] == [OK] * 2, size
+        for _ in range(3):
+            leg.cycle(START)
+
+
 BITS = {"dynamixel": 10, "feetech": 8}
 CASES = [(family, bit) for family, count in BITS.items() for bit in range(count)]
 
