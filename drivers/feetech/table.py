@@ -91,8 +91,9 @@ STS3215: Final = RegisterTable(
         _setting("baud_rate", 6, 0, 0, 7, "code"),
         _setting("return_delay", 7, 0, 0, 254, "2 us; older tables, reserved in the present one"),
         _setting("status_level", 8, 1, 0, 1, "0 ping and read, 1 all"),
+        # The maker's range of the highest position begins at 1, and its remark says 0: both are 0 for several turns.
         Register("min_position", 9, 2, "eeprom", 0, 0, 4094, unit="tick"),
-        Register("max_position", 11, 2, "eeprom", 4095, 1, 4095, unit="tick"),
+        Register("max_position", 11, 2, "eeprom", 4095, 0, 4095, unit="tick"),
         _setting("max_temperature", 13, 70, 0, 100, "deg C"),
         _setting("max_voltage", 14, 140, unit="0.1 V"),
         _setting("min_voltage", 15, 40, unit="0.1 V"),

@@ -316,7 +316,7 @@ class FramedEmulator:
             return Answer(servo.reg_write(address, rest) if later else servo.write(address, rest, now_ns))
         if instruction == ACTION and not params:
             return Answer(servo.action(now_ns))
-        return servo.obey(instruction, params, now_ns)
+        return servo.obey(instruction, params, now_ns, everybody=packet.bus_id == BROADCAST)
 
     def _obey_group(self, packet: Packet, now_ns: int) -> None:
         parts = group_parts(packet, self._dialect.address_bytes)
