@@ -14,7 +14,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Final, NamedTuple
 
-from drivers.aimotor.table import AI_MOTOR_COMMANDS, MOST_10BIT, SET_COMMANDS, Family, SetCommand
+from drivers.aimotor.table import AI_MOTOR_COMMANDS, LONGEST_REQUEST, MOST_10BIT, SET_COMMANDS, Family, SetCommand
 from drivers.errors import FrameError
 
 HEADER: Final = 0xFF
@@ -247,7 +247,7 @@ def _frame_length(d1: int, d2: int) -> int:
     if mode == _MODE_SET:
         return MOVE_10BIT_BYTES if d1 == _TEN_BIT and d2 == _MOVE_10BIT else SET_BYTES
     if mode <= MAX_LEVEL and bus_id == GROUP_ID:
-        return REQUEST_BYTES + d2 if d2 <= MAX_ID + 1 else 0
+        return REQUEST_BYTES + d2 if REQUEST_BYTES + d2 <= LONGEST_REQUEST else 0
     return REQUEST_BYTES
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from drivers.aimotor.codec import MAX_RAW, REPLY_BYTES, REQUEST_BYTES, Op, Request, RequestParser
 from drivers.aimotor.crew import ROUND_OFF, Crew
 from drivers.aimotor.damage import LineRecord
-from drivers.aimotor.table import DEFAULT_BAUD, DEFAULT_TURNAROUND_NS, TICK_A, TICK_DEG
+from drivers.aimotor.table import BYTE_GAP_NS, DEFAULT_BAUD, DEFAULT_TURNAROUND_NS, TICK_A, TICK_DEG
 from drivers.errors import BusError
 from drivers.faults import FaultLayer, LineFaults
 from drivers.inprocess import PacedLine
@@ -330,6 +330,8 @@ class AiMotorEmulator:
 
     def _receive_any(self, data: bytes, now_ns: int) -> None:
         start_ns = max(now_ns, self._rx_free_ns)
+        if start_ns - self._rx_free_ns > BYTE_GAP_NS:
+            self._parser.forget()
         self._rx_free_ns = end_ns = start_ns + wire_ns(len(data), self._baud)
         if not self._troubles.powered:
             self._plant.advance(end_ns)

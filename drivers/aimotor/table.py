@@ -47,6 +47,14 @@ DEFAULT_TURNAROUND_NS: Final = 230_000
 """From a request's last byte to its reply's first, of an emulated servo. With it four motors at 57,600 baud reach the
 197 Hz of Rutter 2010."""
 
+LONGEST_REQUEST: Final = 35
+"""Bytes of the longest request that a servo waits for: a sync send with a target for each of 31 ids (wCK manual 1.07,
+p. 71). A header begins another one at once, whatever was waited for."""
+
+BYTE_GAP_NS: Final = 100_000_000
+"""The silence within a request after which an emulated servo waits for a header again. Assumed: no manual says whether
+there is such a time. Little hangs on it, since every header begins anew."""
+
 DEFAULT_BAUD: Final = 57_600
 BAUD_CODES: Final = {0: 921_600, 1: 460_800, 3: 230_400, 7: 115_200, 15: 57_600, 23: 38_400, 95: 9_600, 191: 4_800}
 """wCK baud codes: rate = 921,600 / (code + 1) (p. 71). The AI motor's codes are not established, its rates are."""

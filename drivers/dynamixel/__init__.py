@@ -5,6 +5,7 @@
     layout.py     what the bus does with the registers
     family.py     the family, of all this
     emulator.py   what an emulated servo does with its registers
+    emulator_*.py its indirect addresses, and what it is told beside reading and writing
 
 `FAMILY` is what the entry point names. The emulator needs numpy and is loaded only when it is asked for.
 """

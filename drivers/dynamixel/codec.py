@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from drivers.dynamixel.table import LONGEST_PACKET
 from drivers.errors import FrameError
+from drivers.framed.listener import Listener
 from drivers.framed.packet import BROADCAST, Packet
 
 MAX_ID: Final = 252
@@ -117,12 +119,40 @@ class Dynamixel2:
         """Return an ear for status packets, or for instructions."""
         return Parser(status=status)
 
+    def listener(self) -> InstructionListener:
+        """Return a servo's ear."""
+        return InstructionListener()
+
     def status_bytes(self, data: int) -> int:
         """Return how long a status with `data` bytes of data is at least."""
         return _PREFIX + _STATUS_LENGTH + data
 
 
 DIALECT: Final = Dynamixel2()
+
+
+class InstructionListener(Listener):
+    """A servo's ear; it passes over statuses."""
+
+    header = _HEADER
+    head = _PREFIX
+
+    __slots__ = ()
+
+    def size(self, head: bytes) -> int:
+        """Return how many bytes the packet has."""
+        bus_id, length = head[4], head[5] | head[6] << 8
+        fits = _INSTRUCTION_LENGTH <= length <= LONGEST_PACKET - _PREFIX
+        return _PREFIX + length if fits and (bus_id <= MAX_ID or bus_id == BROADCAST) else 0
+
+    def packet(self, frame: bytes) -> Packet | None:
+        """Return the instruction or the status, None where the CRC is wrong."""
+        if crc16(frame[:-2]) != frame[-2] | frame[-1] << 8:
+            return None
+        bus_id, instruction, params = frame[4], frame[_PREFIX], frame[_PREFIX + 1 : -2]
+        if instruction == STATUS:
+            return Packet(bus_id, -1, params, error=0)
+        return Packet(bus_id, instruction, params.replace(_STUFFED, _PLAIN))
 
 
 class Parser:

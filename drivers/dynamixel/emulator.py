@@ -1,21 +1,22 @@
-"""Emulated Dynamixel X servos: what one does with its registers.
+"""Emulated Dynamixel X servos: what one does with its registers; firmware 52.
 
 As the maker's manual has it: settings (0 to 63) can be written while torque is off; a change of operating mode puts
 gains, profiles and goal limits back; a shutdown clears `torque_enable`, and only a reboot brings it back; with torque
 on, `bus_watchdog` times 20 ms without any instruction on the line stop the servo, the register reads -1 and goals are
-refused (range error) until 0 is written to it.
+refused (range error) until 0 is written to it; an action without a write that waits for it is an instruction error.
 
 Assumed, since no page says it: torque coming on takes the present position for the goal; stopping, the servo holds the
 place where it is; a write with anything wrong in it changes nothing; reading is allowed where no register is; current
 above `OVERLOAD_SHARE` of the stall current for `OVERLOAD_NS` is the overload that shuts down; a reversed servo counts
-down from 4095; a reboot takes no time. A ping for all is answered in slots as long as a status and the longest return
-delay.
+down from 4095; a reboot takes no time; whole turns that are cleared are those of the shaft, whatever the homing
+offset, and are taken off the goal as well. A ping for all is answered in slots as long as a status and the longest
+return delay.
 
 To its second id a servo obeys writes outside its settings, and answers nothing. Assumed: it obeys no other instruction
 to it, and in a packet with a part for its own id only that.
 
-Not modelled: profiles (a goal counts at once), D, I and feed-forward gains, heat, the startup configuration, backup
-and clear. In modes 0, 1 and 16 (current, velocity, PWM) the shaft is free, whatever the goals.
+Not modelled: profiles (a goal counts at once), D, I and feed-forward gains, heat, the startup configuration, the turns
+that a restart forgets. In modes 0, 1 and 16 (current, velocity, PWM) the shaft is free, whatever the goals.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from drivers.dynamixel import emulator_orders as orders
 from drivers.dynamixel.codec import BULK_READ, BULK_WRITE, DIALECT, FAST_EACH_BYTES, FAST_HEAD_BYTES, FAST_SYNC_READ
 from drivers.dynamixel.codec import fast_status as whole_fast_status
 from drivers.dynamixel.emulator_indirect import Indirect
+from drivers.dynamixel.emulator_orders import ACCESS, INSTRUCTION, LENGTH, LIMIT, RANGE
 from drivers.dynamixel.table import (
     BAUD_CODES,
+    BYTE_GAP_NS,
     FULL_PWM,
     SPEED_RPM,
     TABLES,
@@ -40,13 +44,10 @@ from drivers.framed.emulator import Manners
 from drivers.framed.emulator_groups import FAST_BULK_READ, Part
 from drivers.framed.emulator_memory import Change
 from drivers.framed.emulator_servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
-from drivers.framed.packet import REBOOT, SYNC_READ, SYNC_WRITE, Packet
+from drivers.framed.packet import SYNC_READ, SYNC_WRITE, Packet
 from drivers.framed.registers import Register
 from drivers.port import NEVER
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
-
-INSTRUCTION, RANGE, LENGTH, LIMIT, ACCESS = 2, 4, 5, 6, 7
-"""Error numbers of a status."""
 
 ALERT: Final = 0x80
 """The error byte's bit for a hardware error."""
@@ -60,17 +61,14 @@ OVERLOAD_SHARE: Final = 0.9
 OVERLOAD_NS: Final = 1_000_000_000
 """For how long."""
 
-FACTORY_RESET: Final = 0x06
-
 _TRIPPED: Final = -1
 _POSITION, _EXTENDED, _CURRENT_BASED = 3, 4, 5
 _MODES: Final = (0, 1, _POSITION, _EXTENDED, _CURRENT_BASED, 16)
 _CURRENT_MODES: Final = (0, _CURRENT_BASED)
 _REVERSE, _TORQUE_BY_GOAL = 1, 8
-_TOP: Final = 4095
+_TOP, _TURN = 4095, 4096
 _SPEED_DEG_S: Final = SPEED_RPM * 6.0
 _CURRENT_UNIT_A: Final = {1200: 0.001, 1020: 0.00269}
-_MOVING_DEG_S: Final = 1.0
 _GOALS: Final = frozenset(("goal_pwm", "goal_current", "goal_velocity", "goal_position"))
 _LIMITED: Final = {"goal_pwm": "pwm_limit", "goal_current": "current_limit", "goal_velocity": "velocity_limit"}
 _RESET_BY_MODE: Final = (
@@ -89,7 +87,7 @@ _RESET_BY_MODE: Final = (
 class DynamixelServo(FramedServo):
     """One X servo (see `drivers.framed.emulator_servo.FramedServo`)."""
 
-    __slots__ = ("_indirect", "_shut", "_watchdog_ns")
+    __slots__ = ("_indirect", "_shut", "_turns", "_watchdog_ns", "backup")
 
     full_level = 2
 
@@ -98,6 +96,9 @@ class DynamixelServo(FramedServo):
         self._indirect = Indirect(model.number)
         self._shut = False
         self._watchdog_ns = 0
+        # Settings kept aside; ticks of the turns that were cleared.
+        self.backup: dict[str, int] = {}
+        self._turns = 0
         table = TABLES[model.name]
         bauds = {code: rate for code, rate in BAUD_CODES.items() if code <= table["baud_rate"].high}
         super().__init__(number, address, model, table, plant, bauds=bauds, baud=baud)
@@ -111,7 +112,8 @@ class DynamixelServo(FramedServo):
             "present_voltage": lambda _: nearest(self.model.supply_v * 10),
             "present_temperature": lambda _: ROOM_DEG_C,
             "realtime_tick": lambda sight: sight.now_ns // 1_000_000 % 32_768,
-            "moving": lambda sight: int(abs(sight.motion.speed_deg_s) > _MOVING_DEG_S),
+            "moving": lambda sight: int(self._moving(sight)),
+            "backup_ready": lambda _: int(bool(self.backup)),
             "registered_instruction": lambda _: self.action_pending,
         }
 
@@ -176,8 +178,8 @@ class DynamixelServo(FramedServo):
 
     def write(self, address: int, data: bytes, now_ns: int) -> int:
         """Set registers, all or none."""
-        if self._indirect.write(address, data):
-            return self.error()
+        if self._indirect.holds(address, data):
+            return self.error() | (0 if self._indirect.write(address, data) else RANGE)
         at = 0
         changes: list[Change] = []
         for first, length in self._indirect.runs(address, len(data)):
@@ -192,15 +194,24 @@ class DynamixelServo(FramedServo):
                 self._apply(change, now_ns)
         return self.error() | wrong
 
-    def obey(self, instruction: int, params: bytes, now_ns: int) -> Answer | None:
-        """Restart, or go back to the factory's settings; an instruction error for anything else."""
-        if instruction == REBOOT and not params:
-            self.power_up()
-        elif instruction == FACTORY_RESET and params in (b"\xff", b"\x01", b"\x02"):
-            self._reset(params[0])
-        else:
-            return Answer(self.error() | INSTRUCTION)
-        return Answer(self.error())
+    def action(self, now_ns: int) -> int:
+        """Do the write that was kept; there must be one."""
+        return super().action(now_ns) if self.action_pending else self.error() | INSTRUCTION
+
+    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> Answer | None:
+        """Do what only Dynamixels do, or say what is wrong with it."""
+        wrong = orders.obey(self, instruction, params, now_ns, everybody=everybody)
+        return Answer(self.error() | wrong)
+
+    def clear_turns(self, now_ns: int) -> bool:
+        """Take whole turns off the position of a shaft that stands still, and off the goal."""
+        sight = self.see(now_ns)
+        if self._moving(sight):
+            return False
+        turns = self._shaft(sight.motion.angle_deg) // _TURN * _TURN
+        self.memory["goal_position"] -= turns - self._turns
+        self._turns = turns
+        return True
 
     # --- state ---
 
@@ -233,7 +244,7 @@ class DynamixelServo(FramedServo):
     @property
     def goal_deg(self) -> float:
         """The goal less offset and reversal, on the servo's own scale."""
-        goal = self.memory["goal_position"] - self.memory["homing_offset"]
+        goal = self.memory["goal_position"] + self._turns - self.memory["homing_offset"]
         return (_TOP - goal if self._sign < 0 else goal) * self.model.tick_deg
 
     @property
@@ -264,8 +275,14 @@ class DynamixelServo(FramedServo):
         return -1 if self.memory["drive_mode"] & _REVERSE else 1
 
     def _raw(self, angle_deg: float) -> int:
+        return self._shaft(angle_deg) - self._turns + self.memory["homing_offset"]
+
+    def _shaft(self, angle_deg: float) -> int:
         raw = nearest(angle_deg / self.model.tick_deg)
-        return (_TOP - raw if self._sign < 0 else raw) + self.memory["homing_offset"]
+        return _TOP - raw if self._sign < 0 else raw
+
+    def _moving(self, sight: Sight) -> bool:
+        return abs(sight.motion.speed_deg_s) > self.memory["moving_threshold"] * _SPEED_DEG_S
 
     def _objection(self, change: Change) -> int:
         """Return the error number of what is wrong with a change, 0 for nothing."""
@@ -322,16 +339,6 @@ class DynamixelServo(FramedServo):
             if name in self.memory:
                 self.memory[name] = self.memory[limit]
 
-    def _reset(self, what: int) -> None:
-        """Take the factory's settings: all (FF), all but the id (01), or all but id and rate (02)."""
-        factory = {r.name: r.default for r in self.memory.table.all.values() if r.access == "eeprom"}
-        if what != 0xFF:
-            factory["id"] = self.memory["id"]
-        if what == 0x02:
-            factory["baud_rate"] = self.memory["baud_rate"]
-        self.memory.restore(factory)
-        self.power_up()
-
 
 def _shared(register: Register, first: int, length: int) -> int:
     """Return how many of the bytes from `first` on are of a register."""
@@ -354,6 +361,7 @@ EMULATION: Final = Emulation(
     Manners(
         groups=frozenset((SYNC_READ, SYNC_WRITE, FAST_SYNC_READ, BULK_READ, BULK_WRITE, FAST_BULK_READ)),
         ping_slots=True,
+        byte_gap_ns=BYTE_GAP_NS,
         fast_status=_fast_status,
     ),
 )

@@ -22,6 +22,7 @@ from drivers.dynamixel.codec import (
 )
 from drivers.dynamixel.table import (
     BAUD_CODES,
+    BYTE_GAP_NS,
     CURRENT_BASED_POSITION,
     FULL_PWM,
     MODELS,
@@ -145,6 +146,7 @@ LAYOUT: Final = Layout(
     second_id="secondary_id",
     fixed=_FIXED,
     fast=FastRead(FAST_SYNC_READ, FAST_HEAD_BYTES, FAST_EACH_BYTES, split_fast),
+    byte_gap_ns=BYTE_GAP_NS,
     # Model and firmware; the patience is that of the maker's SDK.
     ping_data=3,
     ping_slot_ns=3_000_000,

@@ -52,6 +52,15 @@ adapter with its latency timer at 1 ms. Assumed."""
 DEFAULT_TURNAROUND_NS: Final = 40_000
 """What an emulated servo needs beside its return delay. Assumed."""
 
+LONGEST_PACKET: Final = 1024
+"""Bytes of the longest packet that a servo waits for. Assumed: the maker says no more than that its servos take "way
+larger" ones than 255 bytes (ROBOTIS-GIT/DynamixelSDK issue 458); its library for devices takes so many by default
+(Dynamixel2Arduino, `DEFAULT_DXL_BUF_LENGTH`)."""
+
+BYTE_GAP_NS: Final = 1_500_000
+"""The silence within a packet after which a servo waits for a header again (e-manual, Protocol 2.0, "Byte to Byte
+Time")."""
+
 V_MAX_DEG_S: Final = 1000.0
 """The fastest a shaft is believed to turn, deg/s: one and a half times the fastest of these models (XL330-M288, 103 rpm
 = 618 deg/s), because a leg can also be pushed. Assumed."""

@@ -12,6 +12,8 @@ from __future__ import annotations
 from typing import Final
 
 from drivers.errors import FrameError
+from drivers.feetech.table import LONGEST_PACKET
+from drivers.framed.listener import Listener
 from drivers.framed.packet import BROADCAST, PING, READ, REBOOT, SYNC_READ, SYNC_WRITE, WRITE, Packet
 
 MAX_ID: Final = 253
@@ -60,7 +62,7 @@ class FeetechParser:
     """Finds packets in bytes that come in any pieces (a `drivers.framed.packet.PacketParser`).
 
     A packet whose checksum is wrong is counted, and what is inside it is searched again, since its length may be what
-    is wrong. A host takes packets found there. A servo does not: what it finds so was said long ago.
+    is wrong.
     """
 
     __slots__ = ("_buffer", "_status", "_suspect", "bad_checksums", "stray_bytes")
@@ -103,8 +105,7 @@ class FeetechParser:
                 self._suspect = max(self._suspect, end)
                 at = start + 1
                 continue
-            if self._status or end >= self._suspect:
-                packets.append((max(end, self._suspect) - before - 1, self._packet(buffer[start + 2 : end - 1])))
+            packets.append((max(end, self._suspect) - before - 1, self._packet(buffer[start + 2 : end - 1])))
             at = end
         if start < 0:
             # The last byte may be the first of a header.
@@ -134,6 +135,26 @@ class FeetechParser:
         return Packet(body[0], body[2], body[3:])
 
 
+class FeetechListener(Listener):
+    """A servo's ear."""
+
+    header = _HEADER
+    head = 4
+
+    __slots__ = ()
+
+    def size(self, head: bytes) -> int:
+        """Return how many bytes the packet has; an id of 255 is a header begun too early."""
+        bus_id, length = head[2], head[3]
+        return self.head + length if bus_id != 0xFF and 2 <= length <= LONGEST_PACKET - self.head else 0
+
+    def packet(self, frame: bytes) -> Packet | None:
+        """Return the instruction, None where the checksum is wrong."""
+        if checksum(frame[2:-1]) != frame[-1]:
+            return None
+        return Packet(frame[2], frame[4], frame[5:-1])
+
+
 class FeetechDialect:
     """Feetech's packets (a `drivers.framed.packet.Dialect`)."""
 
@@ -156,6 +177,10 @@ class FeetechDialect:
     def parser(self, *, status: bool) -> FeetechParser:
         """Return an ear for status packets or for instructions."""
         return FeetechParser(status=status)
+
+    def listener(self) -> FeetechListener:
+        """Return a servo's ear."""
+        return FeetechListener()
 
     def status_bytes(self, data: int) -> int:
         """Return how long a status with `data` bytes of data is."""

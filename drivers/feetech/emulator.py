@@ -24,6 +24,7 @@ from typing import Final
 from drivers.feetech.codec import BACKUP, CALIBRATE, MAX_PARAMS, RECOVER, RESET
 from drivers.feetech.table import (
     BAUD_CODES,
+    BYTE_GAP_NS,
     COARSE_SPEED_DEG_S,
     CURRENT_A,
     FULL_DRIVE,
@@ -96,7 +97,7 @@ class FeetechServo(FramedServo):
             self._write_one(change, now_ns)
         return self.error()
 
-    def obey(self, instruction: int, params: bytes, now_ns: int) -> Answer | None:
+    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> Answer | None:
         """Restart, calibrate, keep settings or go back to them; nothing for what is no instruction."""
         if instruction == REBOOT:
             self.power_up()
@@ -214,5 +215,7 @@ class FeetechServo(FramedServo):
         self.steer()
 
 
-EMULATION: Final = Emulation(FeetechServo, Manners(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False))
+EMULATION: Final = Emulation(
+    FeetechServo, Manners(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False, byte_gap_ns=BYTE_GAP_NS)
+)
 """What emulated servos of the family are made of."""

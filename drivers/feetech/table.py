@@ -59,6 +59,15 @@ DEFAULT_TIMEOUT_NS: Final = 4_000_000
 DEFAULT_TURNAROUND_NS: Final = 40_000
 """What an emulated servo needs from the end of a request to its answer. Assumed."""
 
+LONGEST_PACKET: Final = 259
+"""Bytes of the longest packet that a servo waits for: all that its length byte can announce. Assumed: how much a servo
+really takes is not printed."""
+
+BYTE_GAP_NS: Final = 100_000_000
+"""The silence within a packet after which a servo waits for a header again. Assumed: the maker does not say whether
+there is such a time; this is that of Dynamixel's Protocol 1.0, whose packets look the same (e-manual, "Byte to Byte
+Time")."""
+
 V_MAX_DEG_S: Final = 600.0
 """The fastest a shaft is believed to turn, deg/s: nearly twice the no-load speed at 7.4 V (312 deg/s), because a leg
 can also be pushed. Assumed."""
@@ -82,8 +91,9 @@ STS3215: Final = RegisterTable(
         _setting("baud_rate", 6, 0, 0, 7, "code"),
         _setting("return_delay", 7, 0, 0, 254, "2 us; older tables, reserved in the present one"),
         _setting("status_level", 8, 1, 0, 1, "0 ping and read, 1 all"),
+        # The maker's range of the highest position begins at 1, and its remark says 0: both are 0 for several turns.
         Register("min_position", 9, 2, "eeprom", 0, 0, 4094, unit="tick"),
-        Register("max_position", 11, 2, "eeprom", 4095, 1, 4095, unit="tick"),
+        Register("max_position", 11, 2, "eeprom", 4095, 0, 4095, unit="tick"),
         _setting("max_temperature", 13, 70, 0, 100, "deg C"),
         _setting("max_voltage", 14, 140, unit="0.1 V"),
         _setting("min_voltage", 15, 40, unit="0.1 V"),

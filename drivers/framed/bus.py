@@ -74,8 +74,9 @@ class FramedBus:
     ) -> None:
         """Speak to `servos` through `port`.
 
-        A reply may be `timeout_ns` later than its wire time. A `watchdog_ns` of None is as long as the line needs, 0 is
-        none. Raises `BusUrlError` for servos the family does not have.
+        A reply may be `timeout_ns` later than its wire time, and the layout's `byte_gap_ns` where that is more. A
+        `watchdog_ns` of None is as long as the line needs, 0 is none. Raises `BusUrlError` for servos the family does
+        not have.
         """
         self._slots = make_slots(servos, layout)
         self._positions = [slot.kind.model.positions for slot in self._slots]
@@ -98,7 +99,8 @@ class FramedBus:
             watchdog_ns=watchdog_ns,
         )
         self._port = port
-        self._talk = Talk(port, layout.dialect, baud=baud, timeout_ns=timeout_ns)
+        timeout_ns = max(timeout_ns, layout.byte_gap_ns)
+        self._talk = Talk(port, layout.dialect, baud=baud, timeout_ns=timeout_ns, padding=layout.padding)
 
     @property
     def wake_ns(self) -> int:

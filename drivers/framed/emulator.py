@@ -36,9 +36,6 @@ from drivers.servo import ServoPlant
 DEFAULT_TURNAROUND_NS: Final = 40_000
 """What a servo needs beside the return delay it is set to, before it answers. Assumed."""
 
-FORGET_NS: Final = 100_000_000
-"""A gap in a packet after which servos wait for a new header, as the maker's own library for Dynamixel servos does."""
-
 LONGEST_DELAY_NS: Final = 508_000
 """The longest return delay a servo can be set to: 254 times 2 us."""
 
@@ -57,11 +54,13 @@ class Manners:
     """How a family's servos behave on the line.
 
     `groups` are the instructions for several that they know. To a ping for all they answer in slots, in the order of
-    their ids, where `ping_slots`, otherwise all at once.
+    their ids, where `ping_slots`, otherwise all at once. After a silence of more than `byte_gap_ns` within a packet
+    they wait for a header again.
     """
 
     groups: frozenset[int]
     ping_slots: bool
+    byte_gap_ns: int
     fast_status: FastStatus | None = None
 
 
@@ -107,7 +106,7 @@ class FramedEmulator:
         self._dialect, self._manners, self._plant = dialect, manners, plant
         self.baud = baud
         self._wire = ServosWire(baud, turnaround_ns, jitter_ns, rng, faults)
-        self._parser = dialect.parser(status=False)
+        self._parser = dialect.listener()
         self._powered = True
         self._babbling: set[int] = set()
         self._by_id: dict[int, tuple[FramedServo, ...]] | None = None
@@ -129,7 +128,7 @@ class FramedEmulator:
         """Take bytes whose first bit starts at `now_ns`, or when the line is free. Raises `PlantFault`."""
         wire, baud = self._wire, self.baud
         start_ns = max(now_ns, self._rx_free_ns)
-        if start_ns - self._rx_free_ns > FORGET_NS:
+        if start_ns - self._rx_free_ns > self._manners.byte_gap_ns:
             self._parser.forget()
         self._rx_free_ns = end_ns = start_ns + wire_ns(len(data), baud)
         if not self._powered:
@@ -317,7 +316,7 @@ class FramedEmulator:
             return Answer(servo.reg_write(address, rest) if later else servo.write(address, rest, now_ns))
         if instruction == ACTION and not params:
             return Answer(servo.action(now_ns))
-        return servo.obey(instruction, params, now_ns)
+        return servo.obey(instruction, params, now_ns, everybody=packet.bus_id == BROADCAST)
 
     def _obey_group(self, packet: Packet, now_ns: int) -> None:
         parts = group_parts(packet, self._dialect.address_bytes)

@@ -165,8 +165,8 @@ class FramedServo(ABC):
         self.write(address, data, now_ns)
 
     @abstractmethod
-    def obey(self, instruction: int, params: bytes, now_ns: int) -> Answer | None:
-        """Do something else; None where the servo says nothing to it."""
+    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> Answer | None:
+        """Do something else; None where the servo says nothing to it. `everybody` is whether all are told."""
         ...
 
     def reg_write(self, address: int, data: bytes) -> int:

@@ -63,10 +63,14 @@ class Dialect(Protocol):
         ...
 
     def parser(self, *, status: bool) -> PacketParser:
-        """Return an ear for status packets (the host's) or for instructions (a servo's).
+        """Return an ear for status packets (the host's), or one for all that hosts say (a byte log's).
 
         On a line that echoes, the host's ear is behind a port that takes the echo out.
         """
+        ...
+
+    def listener(self) -> PacketParser:
+        """Return an ear for instructions that hears what a servo does: a damaged length keeps it waiting."""
         ...
 
     def status_bytes(self, data: int) -> int:

@@ -27,6 +27,8 @@ class Line:
     def __init__(self, port: Port, pace: Pace, layout: Layout) -> None:
         """Speak through `port` to servos of the family."""
         self._port, self._pace, self._layout = port, pace, layout
+        # What goes before the next request: servos that did not answer may still wait for the rest of the last one.
+        self._lead = b""
 
     def expect(self, bus_id: int) -> Kind:
         """Return what the servo is. Raises `BusError` for nobody, and for a model that is not known."""
@@ -122,7 +124,8 @@ class Line:
         port, pace = self._port, self._pace
         parser = self._layout.dialect.parser(status=True)
         port.flush_input(pace.now_ns)
-        port.write(request, pace.now_ns)
+        port.write(self._lead + request, pace.now_ns)
+        self._lead = b""
         deadline_ns = pace.now_ns + PATIENCE_NS
         while True:
             for _, packet in parser.feed(port.read(pace.now_ns)):
@@ -135,6 +138,7 @@ class Line:
         while pace.now_ns < deadline_ns + PATIENCE_NS:
             pace.wait(deadline_ns + PATIENCE_NS, ())
         port.flush_input(pace.now_ns)
+        self._lead = self._layout.padding
         return None
 
 

@@ -11,6 +11,12 @@ A status does not say which register it is about. One that comes later than its 
 with the same servo is taken for that one's, if it is as long: in a cycle it is then older than it seems by at most that
 time-out. Exchanges for which that would not do are `wary`: they wait until the late status has come, or has had as long
 again.
+
+Where nobody answers, servos may have heard a wrong length and wait for the rest of a packet, which would be whatever is
+said next: a write would end in another register. So that begins with the layout's padding. All of it goes behind the
+first exchange of a script, and behind all that tell servos something; behind other questions as much as would complete
+one that was torn, so that the silent ones cost little more than their time-outs. A layout without padding has no
+time-out shorter than the silence that ends the wait.
 """
 
 from __future__ import annotations
@@ -55,19 +61,26 @@ class Talk:
     """Runs one script at a time. `wake_ns` is when `proceed` next has something to do, `NEVER` between scripts."""
 
     __slots__ = (
-        "_answers", "_baud", "_deadline_ns", "_dialect", "_done_ns", "_earliest_ns", "_exchange", "_free_ns", "_held",
-        "_late_ns", "_next", "_open", "_owed_ns", "_parser", "_port", "_reply_bytes", "_script", "_shortest_ns",
-        "_stray", "_timeout_ns", "wake_ns",
+        "_answers", "_baud", "_deadline_ns", "_dialect", "_done_ns", "_earliest_ns", "_exchange", "_first", "_free_ns",
+        "_held", "_late_ns", "_lead", "_next", "_open", "_owed_ns", "_padding", "_parser", "_port", "_reply_bytes",
+        "_script", "_shortest_ns", "_stray", "_timeout_ns", "wake_ns",
     )  # fmt: skip
 
-    def __init__(self, port: Port, dialect: Dialect, *, baud: int, timeout_ns: int) -> None:
-        """Speak through `port`; a status may be `timeout_ns` later than its wire time."""
+    def __init__(self, port: Port, dialect: Dialect, *, baud: int, timeout_ns: int, padding: bytes = b"") -> None:
+        """Speak through `port`; a status may be `timeout_ns` later than its wire time.
+
+        `padding` is for servos that wait for the rest of a packet, see above.
+        """
         self.wake_ns = NEVER
         self._port, self._dialect = port, dialect
         self._baud, self._timeout_ns = baud, timeout_ns
         self._shortest_ns = wire_ns(dialect.status_bytes(0), baud)
         self._parser = dialect.parser(status=True)
         self._stray = 0
+        self._padding = padding
+        # What goes before the next thing that is sent; whether the script under way has asked nobody yet.
+        self._lead = b""
+        self._first = True
         self._script: Script | None = None
         self._next: Script | None = None
         self._exchange = _NOTHING
@@ -101,6 +114,7 @@ class Talk:
         # A caller that let a script run ahead of its own clock may begin the next one in the past of the wire.
         now_ns = max(now_ns, self._done_ns)
         self._script = script
+        self._first = True
         self.wake_ns = now_ns
         self._go_on(None, now_ns)
 
@@ -136,6 +150,8 @@ class Talk:
         elif self._over or at_ns >= self._deadline_ns:
             if not self._over:
                 self._owed_ns |= dict.fromkeys(self._open, at_ns + self._late_ns)
+                self._lead = self._padding if self._stuck else self._padding[: len(self._exchange.request)]
+            self._first = False
             self._go_on(self._answers, now_ns)
         else:
             self._plan_wake()
@@ -146,12 +162,19 @@ class Talk:
         # They answer in order: after the last one nobody does.
         return not self._open or self._exchange.ids[-1] not in self._open
 
+    @property
+    def _stuck(self) -> bool:
+        """Whether servos may be left waiting for the rest of what they were told, and not asked only."""
+        told = bool(self._exchange.before) or not self._exchange.length
+        return not self._answers and (self._first or told)
+
     def _go_on(self, answers: Answers | None, now_ns: int) -> None:
         """Let the script say what is next, and send it; `answers` is None for a script that has not begun."""
         while (script := self._script) is not None:
             if self._next is not None:
                 script.close()
                 self._script, self._next = self._next, None
+                self._first = True
                 answers = None
                 continue
             try:
@@ -200,7 +223,8 @@ class Talk:
         self._open = dict.fromkeys(exchange.ids)
         self._answers = {}
         begin_ns = max(now_ns, self._free_ns)
-        request = exchange.before + exchange.request
+        request = self._lead + exchange.before + exchange.request
+        self._lead = b""
         self._free_ns = sent_ns = begin_ns + wire_ns(len(request), self._baud)
         # Should the write fail, the exchange can still time out and give way to another script.
         self._deadline_ns = self.wake_ns = now_ns

@@ -104,15 +104,18 @@ def volley_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[bytes, in
     is what a cycle takes with its replies, since it is not heard while servos answer.
     """
     said = _said_for_release(spec, servos)
-    begin, off = 0, list[bytes]()
+    begin, off, length = 0, list[bytes](), 0
     for last, heard in find_family(spec.family).ear().feed(said):
-        if heard.releases:
-            off.append(said[begin : last + 1])
+        # Without the zeros that free servos which wait for the rest of a packet: what is repeated does that itself.
+        packet = said[begin : last + 1].lstrip(b"\0")
         begin = last + 1
-    if not off or sum(map(len, off)) == len(said):
+        length += len(packet)
+        if heard.releases:
+            off.append(packet)
+    if not off or sum(map(len, off)) == length:
         return said, 0
     volley, again = b"", cycle(off)
-    while len(volley) < len(said):
+    while len(volley) < length:
         volley += next(again)
     return volley, wire_ns(_REQUEST_BYTES + _SERVO_BYTES * len(servos), spec.baud)
 

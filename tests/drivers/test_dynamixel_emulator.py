@@ -125,13 +125,6 @@ def test_error_numbers_are_the_protocols():
     assert (INSTRUCTION, RANGE, LENGTH, LIMIT, ACCESS, ALERT) == (2, 4, 5, 6, 7, 0x80)
 
 
-def test_an_instruction_nobody_knows_is_said_to_be_one():
-    (status,) = dynamixel(1).ask(1, 0x77)
-    assert status.error == INSTRUCTION
-    (status,) = dynamixel(1).ask(1, READ, b"\x84\x00")
-    assert status.error == INSTRUCTION
-
-
 @pytest.mark.parametrize(("level", "answered"), [(0, (1, 0, 0)), (1, (1, 1, 0)), (2, (1, 1, 1))])
 def test_status_level(level, answered):
     host = dynamixel(1)
@@ -211,6 +204,9 @@ def test_readings_are_what_the_shaft_does():
     assert host.read(1, reg("present_pwm")) == round(-11 * 800 / 128)
     assert host.read(1, reg("present_voltage")) == 120
     assert host.read(1, reg("present_temperature")) == 25
+    # It moves where it is faster than the threshold.
+    assert host.read(1, reg("moving")) == 0
+    host.plant.put(0, ticks=1021, deg_s=-15.2)
     assert host.read(1, reg("moving")) == 1
     tick = host.read(1, reg("realtime_tick"))
     assert tick == (host.now_ns - 20 * MS) // MS
@@ -282,11 +278,15 @@ def test_indirect_addresses_bring_registers_together(model, data):
     assert status.params == host.number(data, data + 1)
 
 
-def test_an_indirect_address_outside_the_table_can_not_be_read():
-    host = dynamixel(1)
-    assert host.write_bytes(1, 168, host.number(5000)) == 0
-    (status,) = host.ask(1, READ, host.number(224, 1))
-    assert status.error == ACCESS
+@pytest.mark.parametrize(("model", "highest"), [("XL330-M288", 227), ("XL430-W250", 661), (XM, 661)])
+def test_an_indirect_address_is_no_setting_and_not_behind_the_table(model, highest):
+    host = dynamixel(1, model=model)
+    for place, error in ((0, RANGE), (63, RANGE), (64, 0), (highest, 0), (highest + 1, RANGE), (5000, RANGE)):
+        before = host.ask(1, READ, host.number(168, 4))[0].params
+        # All of a write is done, or nothing.
+        assert host.write_bytes(1, 168, host.number(65, place)) == error
+        (status,) = host.ask(1, READ, host.number(168, 4))
+        assert status.params == (host.number(65, place) if not error else before)
 
 
 def test_each_model_has_its_rates():

@@ -1,12 +1,10 @@
 """Emulated X servos: what stops them, and what is left of their registers after a restart."""
 
-import pytest
 from dynamixel_rig import STALL_A, driven, reg
 from framed_servos import MS, dynamixel
 
-from drivers.dynamixel.codec import DIALECT
-from drivers.dynamixel.emulator import ACCESS, ALERT, FACTORY_RESET, INSTRUCTION, OVERLOAD_NS, RANGE
-from drivers.framed.packet import READ, REBOOT
+from drivers.dynamixel.emulator import ACCESS, ALERT, OVERLOAD_NS, RANGE
+from drivers.framed.packet import REBOOT
 
 # --- the bus watchdog ---
 
@@ -136,22 +134,3 @@ def test_settings_outlast_the_supply_and_the_rest_does_not():
     assert host.read(1, reg("current_limit")) == host.read(1, reg("goal_current")) == 700
     assert host.read(1, reg("position_p_gain")) == 800
     assert host.read(1, reg("status_level")) == 2
-
-
-@pytest.mark.parametrize(("what", "bus_id", "rate"), [(0x02, 4, 3), (0x01, 4, 1), (0xFF, 1, 1)])
-def test_factory_reset(what, bus_id, rate):
-    host = dynamixel(4)
-    host.write(4, reg("return_delay"), 3)
-    host.write(4, reg("current_limit"), 700)
-    assert len(host.ask(4, FACTORY_RESET, bytes((what,)))) == 1
-    host.emulator.baud = 1_000_000 if rate == 3 else 57_600
-    replies = host.send(DIALECT.instruction(bus_id, READ, host.number(0, 40)), 100 * MS)
-    ((_, status),) = DIALECT.parser(status=True).feed(replies)
-    assert (status.params[7], status.params[8], status.params[9]) == (bus_id, rate, 250)
-    assert int.from_bytes(status.params[38:40], "little") == 1193
-
-
-def test_a_factory_reset_of_what_is_no_instruction():
-    host = dynamixel(4)
-    (status,) = host.ask(4, FACTORY_RESET, b"\x05")
-    assert status.error == INSTRUCTION

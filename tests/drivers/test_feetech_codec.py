@@ -178,23 +178,6 @@ def test_a_host_finds_what_a_wrong_length_has_swallowed():
     assert parser.stray_bytes == 0
 
 
-def test_a_servo_does_not_obey_what_it_only_finds_later():
-    one = DIALECT.instruction(1, PING)
-    swallowing = longer(one, 3 * len(one) - 2)
-    found, parser = feed_all(swallowing + one * 4, status=False)
-    # Two are inside, one is begun inside and complete after it, one follows.
-    assert [index for index, _ in found] == [len(one) * 4 - 1, len(one) * 5 - 1]
-    assert parser.idle
-    assert parser.bad_checksums == 1
-
-
-def test_a_servo_obeys_what_begins_in_a_torn_request_and_ends_after_it():
-    torn, whole = DIALECT.instruction(1, WRITE, b"\x2a\x00\x08")[:-4], DIALECT.instruction(2, PING)
-    found, parser = feed_all(torn + whole, status=False)
-    assert [packet.bus_id for _, packet in found] == [2]
-    assert parser.bad_checksums == 1
-
-
 @FUZZ
 @given(st.binary(max_size=300), st.booleans())
 def test_any_bytes_are_survived(data, status):
@@ -246,13 +229,6 @@ def test_garbage_costs_no_more_than_a_packets_length(garbage, good):
     assert [packet for _, packet in found][-len(good) :] == [
         packet for frame in good for _, packet in feed_all(frame, status=True)[0]
     ]
-
-
-def test_a_servo_obeys_what_ends_with_the_length_that_was_wrong():
-    first, second = DIALECT.instruction(1, WRITE, b"\x2a\x00\x08"), DIALECT.instruction(2, PING)
-    data = longer(first, len(second)) + second
-    found, _ = feed_all(data, status=False)
-    assert found == [(len(data) - 1, Packet(2, PING))]
 
 
 def test_strays_are_counted_anew_behind_what_was_forgotten():

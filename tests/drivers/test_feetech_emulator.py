@@ -174,7 +174,9 @@ def test_goals_end_at_the_limits():
     assert host.plant.goals()[-1] == ("drive", 0, -300)
     # Equal ones leave one place, but for 0 and 0, which are none.
     for limit, gone_to in ((2500, 2500), (0, 700)):
-        host.emulator.servos[0].memory.restore({"min_position": limit, "max_position": limit})
+        host.write(1, reg("min_position"), limit)
+        host.write(1, reg("max_position"), limit)
+        assert (host.read(1, reg("min_position")), host.read(1, reg("max_position"))) == (limit, limit)
         host.write(1, reg("goal_position"), 700)
         assert host.plant.goals()[-1] == ("drive", 0, gone_to)
 

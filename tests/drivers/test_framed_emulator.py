@@ -10,8 +10,8 @@ from drivers.errors import BusError
 from drivers.faults import LineFaults
 from drivers.feetech.codec import DIALECT
 from drivers.feetech.table import STS3215, TICK_DEG
-from drivers.framed.emulator import DEFAULT_TURNAROUND_NS, FORGET_NS
-from drivers.framed.packet import BROADCAST, PING, READ, WRITE
+from drivers.framed.emulator import DEFAULT_TURNAROUND_NS
+from drivers.framed.packet import BROADCAST, PING, READ
 from drivers.port import wire_ns
 from drivers.servo import Motion
 
@@ -164,17 +164,6 @@ def test_a_request_as_soon_as_the_answer_is_over_is_heard():
     host.port.write(DIALECT.instruction(2, PING), over)
     assert host.port.read(20 * MS) == DIALECT.status(1, 0) + DIALECT.status(2, 0)
     assert host.emulator.collisions == 0
-
-
-def test_a_torn_request_is_forgotten_after_a_while():
-    torn = DIALECT.instruction(1, WRITE, bytes(30))[:5]
-    host = feetech(1)
-    host.send(torn, FORGET_NS // 2)
-    assert host.ping(1) == []
-    host = feetech(1)
-    host.send(torn, FORGET_NS + MS)
-    assert len(host.ping(1)) == 1
-    assert host.emulator.counts()["stray_bytes"] == 5
 
 
 def test_servos_at_another_rate_hear_nothing():

@@ -33,7 +33,7 @@ class Slow(FeetechServo):
 
 def others(**changes):
     figures = {"baud": 1_000_000, "timeout_ns": 5_000_000, "turnaround_ns": 100_000, "v_max_deg_s": 400.0}
-    manners = Manners(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False)
+    manners = Manners(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False, byte_gap_ns=10**8)
     return FramedFamily(LAYOUT_OF_OTHERS, INSTRUCTIONS, **figures | changes, emulation=lambda: Emulation(Slow, manners))
 
 
