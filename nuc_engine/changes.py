@@ -62,13 +62,17 @@ class Changeset:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of one write: when it was really made, in which cycle, and why not when it was refused."""
+    """What became of one write: when it was really made, in which cycle, and why not when it was refused.
+
+    `replaced` says that nothing of it is left, since a later entry of its changeset wrote the same elements.
+    """
 
     time_ns: int
     cycle: int
     write: Write
     refused: str = ""
     origin: int = 0
+    replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

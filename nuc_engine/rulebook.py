@@ -7,6 +7,7 @@ rules may reach into one another is bounded (`sccils_schemas.nesting`), and with
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from nuc_engine.plan import HdsoPlan, Plan, Slot
@@ -63,8 +64,7 @@ class Rulebook:
         return reasons
 
     def _tree(self, index: int, code: Sequence[int]) -> Rule:
-        width = self.plan.hdsos[index].dims[1]
-        return decode_rule(code[:width], code[width:])
+        return _decoded(tuple(code), self.plan.hdsos[index].dims[1])
 
     def _parts_of(self, index: int, code: Sequence[int]) -> Parts:
         def number(ref: Ref) -> int | None:
@@ -108,6 +108,12 @@ class Rulebook:
             return lambda: index in book and book[index]()
         view, at = self._store.locate(Slot(hdso.index))
         return lambda: view[at] != 0
+
+
+@functools.lru_cache(maxsize=1024)
+def _decoded(code: tuple[int, ...], width: int) -> Rule:
+    """Return the tree of a rule's code, which is looked at several times on its way into force."""
+    return decode_rule(code[:width], code[width:])
 
 
 def _all(terms: list[Predicate]) -> Predicate:
