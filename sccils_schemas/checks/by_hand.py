@@ -8,7 +8,9 @@ from itertools import pairwise
 
 from sccils_schemas.by_hand import DisconnectEntry, KickEntry, LoadEntry, PlantEntry, ReconnectEntry
 from sccils_schemas.documents import Gradual, HdsoMod, HdsoScript, JointList, Ref
+from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import did_you_mean, shorten
+from sccils_schemas.numbers import nanoseconds
 from sccils_schemas.problems import Problems
 
 MAX_STEPS = 1000
@@ -26,14 +28,18 @@ def check_gradual(gradual: Gradual, file: str, problems: Problems) -> None:
     """Report times and steps that make no sense, and what has no values in between."""
     if gradual.duration_s <= 0:
         hint = "an hdsoMod of its own takes effect at once"
-        problems.error(file, gradual.line, f"duration='{gradual.duration_s}'", "more than 0 seconds", hint)
+        line = attribute_line(gradual.line, "duration")
+        problems.error(file, line, f"duration='{gradual.duration_s}'", "more than 0 seconds", hint)
     if not 1 <= gradual.steps <= MAX_STEPS:
-        problems.error(file, gradual.line, f"steps='{gradual.steps}'", f"1 to {MAX_STEPS}")
+        problems.error(file, attribute_line(gradual.line, "steps"), f"steps='{gradual.steps}'", f"1 to {MAX_STEPS}")
+    elif nanoseconds(gradual.duration_s) < gradual.steps:
+        what = f"{gradual.steps} steps in {nanoseconds(gradual.duration_s)} ns"
+        problems.error(file, attribute_line(gradual.line, "steps"), what, "at most one for each nanosecond")
     for mod in gradual.mods:
         if isinstance(mod.data, str) and mod.data:
             what = f"'{shorten(mod.data, 30)}' inside <gradual> is text"
             problems.error(
-                file, mod.line, what, "numbers", "a rule or a text changes at once, by an hdsoMod of its own"
+                file, data_line(mod.line), what, "numbers", "a rule or a text changes at once, by an hdsoMod of its own"
             )
 
 
@@ -61,27 +67,29 @@ def check_alone(script: HdsoScript, file: str, problems: Problems) -> None:
 def check_by_hand(script: HdsoScript, jointlist: JointList | None, file: str, problems: Problems) -> None:
     """Report what can not be done to a leg by hand; without a joint list any joint may be named."""
     entries = [entry for entry in script.entries if isinstance(entry, PlantEntry)]
-    joints = None if jointlist is None else [joint.name for joint in jointlist.joints if not joint.endpoint]
+    joints = None if jointlist is None else {joint.name: None for joint in jointlist.joints if not joint.endpoint}
     for entry in entries:
         _check_sizes(entry, file, problems)
         if isinstance(entry, DisconnectEntry) and joints is not None and entry.joint not in joints:
             what = f"there is no joint '{shorten(entry.joint)}'"
-            expected = f"one of {', '.join(joints)}"
-            problems.error(file, entry.line, what, expected, did_you_mean(entry.joint, joints))
+            expected = shorten(f"one of {', '.join(joints)}", 200)
+            hint = did_you_mean(entry.joint, joints) if problems.guessing else ""
+            problems.error(file, attribute_line(entry.line, "joint"), what, expected, hint)
     _check_hands(sorted(entries, key=lambda entry: entry.time_s), file, problems)
 
 
 def _check_sizes(entry: PlantEntry, file: str, problems: Problems) -> None:
     duration = getattr(entry, "duration_s", None)
     if duration is not None and not 0 <= duration <= LONGEST_S:
-        problems.error(file, entry.line, f"duration='{duration}'", f"0 to {LONGEST_S} seconds")
+        problems.error(file, attribute_line(entry.line, "duration"), f"duration='{duration}'", f"0 to {LONGEST_S} seconds")
     forces: tuple[float, ...] = ()
     if isinstance(entry, KickEntry):
         forces = entry.force_n or ()
     elif isinstance(entry, LoadEntry):
         forces = (entry.newton,)
     if any(abs(force) > STRONGEST_N for force in forces):
-        problems.error(file, entry.line, f"a force of {max(forces, key=abs):g} N", f"at most {STRONGEST_N} N in size")
+        line = attribute_line(entry.line, "force" if isinstance(entry, KickEntry) else "newton")
+        problems.error(file, line, f"a force of {max(forces, key=abs):g} N", f"at most {STRONGEST_N} N in size")
 
 
 def _check_hands(entries: Sequence[PlantEntry], file: str, problems: Problems) -> None:

@@ -3,38 +3,52 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Place
 from sccils_schemas.documents import JointList, Ref
 from sccils_schemas.names import shorten
-from sccils_schemas.nesting import Parts, parts_of
+from sccils_schemas.nesting import Parts, parts_of, terms_of
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
 from sccils_schemas.rules import Comparison, Rule, RuleError, Token, Variable, operands, parse_tokens, tokenise
 
 
-def check_rule(text: str, holder: Entry | None, table: HdsoTable, place: Place, problems: Problems) -> None:
+Where = Callable[[int], Place]
+"""Tells where a character of a rule's text stands."""
+
+
+def check_rule(text: str, holder: Entry | None, table: HdsoTable, where: Where, problems: Problems) -> None:
     """Report everything wrong with a rule's text. `holder` is the boolstring HDSO that is to hold it."""
     try:
         tokens = tokenise(text)
         tree = parse_tokens(tokens)
     except RuleError as error:
+        place = where(max(error.column - 1, 0))
         column = f", column {error.column}" if error.column else ""
         problems.error(place.file, place.line, f"rule '{shorten(text)}'{column}: {error.what}", hint=error.hint)
         return
     if holder is not None and holder.kind == "boolstring" and len(holder.hdso.dims) == 2:
-        _check_length(tokens, holder, place, problems)
-    for ref in operands(tree):
-        entry = table.find(ref, place, problems)
+        _check_length(tokens, holder, where, problems)
+    columns: dict[Ref, int] = {}
+    for token in tokens:
+        if token.ref is not None:
+            columns.setdefault(token.ref, token.column - 1)
+    for ref, at in columns.items():
+        entry = table.find(ref, where(at), problems)
         if entry is not None:
-            _check_operand(entry, table, place, problems)
-    _check_comparisons(tree, table, place, problems)
+            _check_operand(entry, table, where(at), problems)
+    for side in _compared(tree):
+        entry = table.get(side.ref)
+        if entry is not None and entry.kind == "boolstring":
+            place, hint = where(columns[side.ref]), "join rules with & or |"
+            problems.error(place.file, place.line, f"{entry} is a rule and stands in a comparison", "a number", hint)
 
 
-def _check_length(tokens: Sequence[Token], holder: Entry, place: Place, problems: Problems) -> None:
+def _check_length(tokens: Sequence[Token], holder: Entry, where: Where, problems: Problems) -> None:
     width = holder.hdso.dims[1]
     if len(tokens) > width:
+        place = where(tokens[width].column - 1)
         hint = "each id and each of < > & | ( ) counts; leave out parentheses that are not needed"
         what = f"the rule has {len(tokens)} tokens"
         problems.error(place.file, place.line, what, f"at most {width}, what {holder} holds", hint)
@@ -50,18 +64,10 @@ def _check_operand(entry: Entry, table: HdsoTable, place: Place, problems: Probl
         problems.error(place.file, place.line, what, "angle or current of a motor", hint)
 
 
-def _check_comparisons(tree: Rule, table: HdsoTable, place: Place, problems: Problems) -> None:
-    if isinstance(tree, Variable):
-        return
-    if not isinstance(tree, Comparison):
-        for term in tree.terms:
-            _check_comparisons(term, table, place, problems)
-        return
-    for side in (tree.left, tree.right):
-        entry = table.get(side.ref)
-        if entry is not None and entry.kind == "boolstring":
-            hint = "join rules with & or |"
-            problems.error(place.file, place.line, f"{entry} is a rule and stands in a comparison", "a number", hint)
+def _compared(tree: Rule) -> Iterator[Variable]:
+    for term in terms_of(tree):
+        if isinstance(term, Comparison):
+            yield from (term.left, term.right)
 
 
 @functools.lru_cache(maxsize=1024)

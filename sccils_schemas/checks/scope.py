@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Kind, Place
 from sccils_schemas.checks.writes import check_write
 from sccils_schemas.documents import HdsoMod, Ref
+from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import counted
 from sccils_schemas.problems import Problems
 
@@ -38,6 +40,16 @@ class Scope:
         """Return the HDSO with this id or name, or None, reported."""
         return self.table.find(ref, Place(self.file, line), self.problems)
 
+    def value_line(self, mods: Sequence[HdsoMod], at: int, otherwise: int) -> int:
+        """Return where one of the numbers stands that HDSOs hold one after another, as far as these hdsoMods give it."""
+        for mod in mods:
+            entry = self.table.get(mod.ref)
+            count = 1 if entry is None else entry.count
+            if at < count:
+                return data_line(mod.line, at) if at < len(mod.data) else otherwise
+            at -= count
+        return otherwise
+
     def want_kind(self, entry: Entry, kinds: tuple[Kind, ...], line: int, use: str) -> bool:
         """Report an HDSO of the wrong kind for its use; return whether it is right."""
         if entry.kind not in kinds:
@@ -63,7 +75,8 @@ class Scope:
     def check_initialiser(self, mod: HdsoMod, entry: Entry) -> None:
         """Report an hdsoMod of a joint list whose write can not be done; a mere reference writes nothing."""
         if mod.time_s:
-            self.warning(mod.line, f"time='{mod.time_s}' has no meaning in a joint list", hint="it writes at the start")
+            line = attribute_line(mod.line, "time")
+            self.warning(line, f"time='{mod.time_s}' has no meaning in a joint list", hint="it writes at the start")
         if not mod.data:
             return
         if entry.kind == "constant":
