@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from decimal import Decimal
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from sccils_schemas.by_hand import DisconnectEntry, KickEntry, LoadEntry, PlantEntry, ReconnectEntry
+from sccils_schemas.checks.hdso_table import HdsoTable
 from sccils_schemas.documents import Gradual, HdsoMod, HdsoScript, JointList, Ref
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import did_you_mean, shorten
@@ -43,25 +45,38 @@ def check_gradual(gradual: Gradual, file: str, problems: Problems) -> None:
             )
 
 
-def check_alone(script: HdsoScript, file: str, problems: Problems) -> None:
+def check_alone(script: HdsoScript, table: HdsoTable | None, file: str, problems: Problems) -> None:
     """Report writes, and other gradual changes, of an HDSO while it is being changed gradually."""
+
+    def meant(mod: HdsoMod) -> Ref:
+        entry = None if table is None else table.get(mod.ref)
+        return mod.ref if entry is None else entry.hdso.id_num
+
     spans: dict[Ref, list[Span]] = {}
     for entry in script.entries:
         if isinstance(entry, Gradual):
             for mod in entry.mods:
                 span = (entry.time_s, entry.time_s + entry.duration_s, mod.line)
-                spans.setdefault(mod.ref, []).append(span)
+                spans.setdefault(meant(mod), []).append(span)
     for ref, found in spans.items():
-        ordered = sorted(found)
-        for (_, end, _), (begin, _, line) in pairwise(ordered):
+        found.sort()
+        for (_, end, _), (begin, _, line) in pairwise(found):
             if begin < end:
                 what = f"HDSO {ref} is changed gradually from {begin} s on, and is still being so until {end} s"
                 problems.error(file, line, what, "one after the other")
-    writes = [entry for entry in script.entries if isinstance(entry, HdsoMod) and entry.data and entry.ref in spans]
-    for mod in writes:
-        if any(begin < mod.time_s < end for begin, end, _ in spans[mod.ref]):
-            what = f"HDSO {mod.ref} is written at {mod.time_s} s while it is changed gradually"
-            problems.error(file, mod.line, what, "a time before or after that")
+    ends = {ref: list(accumulate((end for _, end, _ in found), max)) for ref, found in spans.items()}
+    for mod in script.entries:
+        if not isinstance(mod, HdsoMod) or not mod.data or (ref := meant(mod)) not in spans:
+            continue
+        # Of the changes that began before it, the one that ends last.
+        at = bisect_left(spans[ref], mod.time_s, key=_begin) - 1
+        if at >= 0 and mod.time_s < ends[ref][at]:
+            what = f"HDSO {ref} is written at {mod.time_s} s while it is changed gradually"
+            problems.error(file, attribute_line(mod.line, "time"), what, "a time before or after that")
+
+
+def _begin(span: Span) -> Decimal:
+    return span[0]
 
 
 def check_by_hand(script: HdsoScript, jointlist: JointList | None, file: str, problems: Problems) -> None:
@@ -81,7 +96,9 @@ def check_by_hand(script: HdsoScript, jointlist: JointList | None, file: str, pr
 def _check_sizes(entry: PlantEntry, file: str, problems: Problems) -> None:
     duration = getattr(entry, "duration_s", None)
     if duration is not None and not 0 <= duration <= LONGEST_S:
-        problems.error(file, attribute_line(entry.line, "duration"), f"duration='{duration}'", f"0 to {LONGEST_S} seconds")
+        problems.error(
+            file, attribute_line(entry.line, "duration"), f"duration='{duration}'", f"0 to {LONGEST_S} seconds"
+        )
     forces: tuple[float, ...] = ()
     if isinstance(entry, KickEntry):
         forces = entry.force_n or ()

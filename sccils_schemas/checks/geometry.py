@@ -28,7 +28,12 @@ def check_geometry(joint: Joint, scope: Scope) -> None:
         line = _values(geometry.dh_line, 4, f"the DH line of {label}", scope)
         if line is not None and line[3] == 0:
             hint = "pi/180 = 0.017453292519943 for angles in degrees"
-            scope.error(data_line(geometry.dh_line.line, 3), f"the DH line of {label} scales its angle by 0", "a fourth number", hint)
+            scope.error(
+                data_line(geometry.dh_line.line, 3),
+                f"the DH line of {label} scales its angle by 0",
+                "a fourth number",
+                hint,
+            )
     elif joint.servos and not joint.endpoint:
         scope.warning(joint.line, f"{label} has a motor but no DHline", hint="its link has no length")
 

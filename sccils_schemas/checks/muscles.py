@@ -22,7 +22,11 @@ def check_muscle(muscle: Muscle, scope: Scope) -> None:
     """Report everything wrong with one muscle."""
     label = f"muscle {muscle.id_num} ({muscle.name})"
     if muscle.l_naught <= 0:
-        scope.error(attribute_line(muscle.line, "Lnaught"), f"Lnaught='{muscle.l_naught:g}' of {label}", "a length of more than 0")
+        scope.error(
+            attribute_line(muscle.line, "Lnaught"),
+            f"Lnaught='{muscle.l_naught:g}' of {label}",
+            "a length of more than 0",
+        )
     if muscle.fmax < 0:
         what = f"fmax='{muscle.fmax:g}' of {label} is negative"
         scope.warning(attribute_line(muscle.line, "fmax"), what, hint="the muscle would push")
@@ -60,4 +64,6 @@ def _check_function(spec: FunctionSpec, label: str, scope: Scope) -> None:
     values = scope.table.elements([mod.ref for mod in spec.mods])
     if spec.type == "parabolic" and values and values[0] == 0:
         what = f"the {spec.use} function of {label} is parabolic with a first parameter of 0"
-        scope.error(scope.value_line(spec.mods, 0, spec.line), what, "a number that is not 0", "the function divides by it")
+        scope.error(
+            scope.value_line(spec.mods, 0, spec.line), what, "a number that is not 0", "the function divides by it"
+        )

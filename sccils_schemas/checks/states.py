@@ -117,9 +117,7 @@ def _check_agreement(activation: MuscleActivation, label: str, scope: Scope) -> 
         last = max(last, at) if entry.kind != "sensor" else last
 
 
-def _check_span(
-    activation: MuscleActivation, values: Sequence[int | float] | None, label: str, scope: Scope
-) -> None:
+def _check_span(activation: MuscleActivation, values: Sequence[int | float] | None, label: str, scope: Scope) -> None:
     if activation.function == "constant" or values is None:
         return
     mods = [mod for mod in activation.mods if scope.table.kind(mod.ref) != "sensor"]
@@ -205,7 +203,7 @@ def check_rule_holders(jointlist: JointList, scope: Scope) -> None:
         place = Place(scope.file, holders[number][1].rule.line) if number in holders else entry.place
         hint = "write out what the inner rules say, or make them shorter"
         scope.problems.error(place.file, place.line, f"{entry} {what}", expected, hint)
-    for circle in find_circles(rules):
+    for circle, _ in find_circles(rules, rules):
         lines = [holders[number][1].rule.line for number in circle if number in holders]
         what = f"rules go round in a circle: {describe_circle(circle, scope.table)}"
         scope.error(min(lines, default=0), what, "rules that do not need their own result")

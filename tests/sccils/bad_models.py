@@ -77,7 +77,9 @@ KINDS = {
     "rule in a parameter": bad(J, 'idNum="161"', 'idNum="104"', 'idNum="104"', "(gap) is a parameter", "a boolstring"),
     "sensor in a function": bad(J, REF_190, REF_190.replace("190", "304"), 'idNum="304"', "is a sensor", "parameter"),
     "rule in a function": bad(J, REF_190, REF_190.replace("190", "163"), 'idNum="163"', "is a boolstring"),
-    "parameter for a sensor": bad(J, '"301" activ', '"101" activ', '"101" activ', "is a parameter", "expected a sensor"),
+    "parameter for a sensor": bad(
+        J, '"301" activ', '"101" activ', '"101" activ', "is a parameter", "expected a sensor"
+    ),
     "parameter in an organ": bad(J, 'idNum="302"', 'idNum="104"', 'idNum="104"', "sense organ Coxa_CS", "a sensor"),
     "constant is written": bad(
         J, REF_190, '<hdsoMod idNum="190" NumElts="1">0</hdsoMod>', ">0</", "190", "is a constant", "NumElts='0'"
@@ -127,7 +129,9 @@ COUNTS_AND_TYPES = {
     ),
     "initial_data count": bad(P, "0 128 255", "0 128", "0 128<", "initial_data has 2 values", "expected 3"),
     "dimension missing": bad(P, '"label" numdims="1"', '"label" numdims="2"', '"label"', "from 1 to 2", "given for 1"),
-    "dimension zero": bad(P, '<dimsize dimNr="1">8<', '<dimsize dimNr="1">0<', '"1">0<', "a dimension of size 0", "1 or more"),
+    "dimension zero": bad(
+        P, '<dimsize dimNr="1">8<', '<dimsize dimNr="1">0<', '"1">0<', "a dimension of size 0", "1 or more"
+    ),
     "dimension not whole": bad(P, 'dimNr="1">8<', 'dimNr="1">8.5<', "8.5", "<dimsize> holds '8.5'", "whole number"),
     "dimNr from zero": bad(P, 'dimNr="1">8<', 'dimNr="0">8<', '"label"', "given for 0", "from 1 to 1"),
     "no dimensions": bad(P, '"label" numdims="1"', '"label" numdims="0"', '"label"', "numdims='0'", "1 to 8"),
@@ -340,9 +344,7 @@ MUSCLES = {
         J, 'type="linear"', 'type="hyperbolic"', 'type="hyperbolic"', "2 parameters", "expected 3"
     ),
     "other": bad(J, 'type="linear"', 'type="other"', 'type="other"', "of type 'other'", "constant, linear, parabolic"),
-    "parabolic with zero": bad(
-        J, PARABOLIC, PARABOLIC.replace("-0.5", "0"), ">0 1 1<", "of 0", "divides by it"
-    ),
+    "parabolic with zero": bad(J, PARABOLIC, PARABOLIC.replace("-0.5", "0"), ">0 1 1<", "of 0", "divides by it"),
     "no fmax": bad(J, ' fmax="15"', "", '"Promotor"', "<muscle> lacks the attribute fmax", "a finite number"),
 }
 ACTIVATIONS = {
