@@ -70,7 +70,8 @@ def _dims(node: Node, reader: Reader) -> tuple[tuple[int, ...], bool]:
     sizes = [child for child in reader.children(node, "dimsize") if "dimNr" in child.attributes]
     numbered = {read_whole(child.attributes["dimNr"]): read_whole(child.text or "1") for child in sizes}
     wanted = read_whole(node.attributes.get("numdims") or str(len(sizes)))
-    sound = all([_check_size(child, reader) for child in sizes])
+    checked = [_check_size(child, reader) for child in sizes]
+    sound = all(checked)
     if not 1 <= wanted <= MAX_DIMENSIONS:
         what = f"numdims='{shorten(node.attributes['numdims'].strip(), 30)}'"
         reader.attribute_error(node, "numdims", what, f"1 to {MAX_DIMENSIONS}", "a single value has numdims='1'")

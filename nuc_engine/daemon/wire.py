@@ -30,7 +30,7 @@ class Kind(IntEnum):
     SENSORS = 1  # sensors are converted: fixed format
     STATES = 2  # states and activations are set: fixed format
     MUSCLES = 3  # forces and lengths are computed: fixed format
-    # [time_ns, cycle, hdso index, values, replaced by a later one, refused, request]: a changeset's writes, then its DONE
+    # [time_ns, cycle, hdso index, values, replaced by a later one, refused, request]: the writes, then DONE
     APPLIED = 4
     ANSWER = 5  # [time_ns, cycle, hdso index, values, request]
     EVENT = 6  # [time_ns, name, text]

@@ -106,7 +106,7 @@ def _check_parents(jointlist: JointList, scope: Scope) -> None:
             known = (number for number in parents if number > STAND_IN)
             hint = f"joints are {id_ranges(known)}" if scope.problems.guessing else ""
             what = f"parent='{joint.parent}' of joint {joint.id_num} ({joint.name}) is no joint"
-            scope.error(attribute_line(joint.line, "parent"), what, "a joint's idNum, or 0 for the body", hint)
+            scope.error_at(joint.line, "parent", what, "a joint's idNum, or 0 for the body", hint)
 
 
 def _check_ancestors(joints: Mapping[int, Joint], parents: Mapping[int, int], scope: Scope) -> None:
@@ -125,7 +125,7 @@ def _check_ancestors(joints: Mapping[int, Joint], parents: Mapping[int, int], sc
             joint = joints[ring[0]]
             shown = [*map(str, ring[:12]), *(["..."] if len(ring) > 12 else []), str(ring[0])]
             what = f"joint {joint.id_num} ({joint.name}) is its own ancestor: {' -> '.join(shown)}"
-            scope.error(attribute_line(joint.line, "parent"), what, "a chain that starts at the body, parent='0'")
+            scope.error_at(joint.line, "parent", what, "a chain that starts at the body, parent='0'")
         settled.update(way)
 
 

@@ -46,7 +46,7 @@ def check_motors(jointlist: JointList, scope: Scope) -> None:
             where = f" on bus {servo.bus!r}" if servo.bus else ""
             what = f"serialID {servo.serial_id} of motor {servo.id_num} ({servo.name}) is used twice{where}"
             hint = f"motor {first.id_num} ({first.name}) in line {first.line} has it"
-            scope.error(attribute_line(servo.line, "serialID"), what, "a bus id of its own", hint)
+            scope.error_at(servo.line, "serialID", what, "a bus id of its own", hint)
         for mod in (servo.force_command, servo.position_command):
             entry = None if mod is None else scope.table.get(mod.ref)
             if mod is not None and entry is not None:
@@ -97,18 +97,17 @@ def _said(what: str, value: int | str | None) -> str:
 def _check_servo(servo: Servo, joint: Joint, scope: Scope) -> None:
     label = f"motor {servo.id_num} ({servo.name})"
     if servo.bus is not None and not _BUS_NAME.fullmatch(servo.bus):
-        scope.error(
-            attribute_line(servo.line, "bus"), f"bus {servo.bus!r} of {label}", "a name of letters, digits, _ and -"
-        )
+        scope.error_at(servo.line, "bus", f"bus {servo.bus!r} of {label}", "a name of letters, digits, _ and -")
     highest = MAX_AIMOTOR_ID if isinstance(servo, AiMotor) else MAX_ID
     if servo.serial_id > STAND_IN and not 0 <= servo.serial_id <= highest:
-        scope.error(attribute_line(servo.line, "serialID"), f"serialID {servo.serial_id} of {label}", f"0 to {highest}")
+        scope.error_at(servo.line, "serialID", f"serialID {servo.serial_id} of {label}", f"0 to {highest}")
     if servo.angle_cal2 == 0:
         hint = "an AI motor has 1.529 raw units per degree"
         if isinstance(servo, Motor):
             hint = "its model's ticks per degree, negative where it is mounted the other way round"
-        scope.error(
-            attribute_line(servo.line, "angleCal2"),
+        scope.error_at(
+            servo.line,
+            "angleCal2",
             f"angleCal2 of {label} is 0",
             "the slope of raw position over degrees",
             hint,
@@ -127,8 +126,9 @@ def _check_servo(servo: Servo, joint: Joint, scope: Scope) -> None:
 
 def _check_quantities(motor: Motor, label: str, scope: Scope) -> None:
     if not motor.model:
-        scope.error(
-            attribute_line(motor.line, "model"),
+        scope.error_at(
+            motor.line,
+            "model",
             f"the model of {label} is empty",
             "a model of servo, such as XM430-W350",
         )
@@ -143,26 +143,26 @@ def _check_quantities(motor: Motor, label: str, scope: Scope) -> None:
             scope.error(line, f"{name}='{value:g}' of {label}", f"more than 0 {unit}")
     if motor.current_scale == 0:
         hint = "negative where the servo counts its load the other way round"
-        scope.error(
-            attribute_line(motor.line, "currentScale"),
+        scope.error_at(
+            motor.line,
+            "currentScale",
             f"currentScale of {label} is 0",
             "units of the current sensor per count",
             hint,
         )
     if motor.current_dead is not None and motor.current_dead < 0:
-        scope.error(
-            attribute_line(motor.line, "currentDead"),
+        scope.error_at(
+            motor.line,
+            "currentDead",
             f"currentDead='{motor.current_dead:g}' of {label}",
             "0 or more units of the sensor",
         )
     if motor.cycle_min_ms is not None and not 0 <= motor.cycle_min_ms <= MAX_CYCLE_MS:
         expected = f"0 to {MAX_CYCLE_MS:g} ms that a round of exchanges takes at least"
-        scope.error(attribute_line(motor.line, "cycleMin"), f"cycleMin='{motor.cycle_min_ms:g}' of {label}", expected)
+        scope.error_at(motor.line, "cycleMin", f"cycleMin='{motor.cycle_min_ms:g}' of {label}", expected)
     if motor.position_min is not None and motor.position_max is not None and motor.position_min >= motor.position_max:
         what = f"positionMin='{motor.position_min}' and positionMax='{motor.position_max}' of {label}"
-        scope.error(
-            attribute_line(motor.line, "positionMax"), what, "the lowest and the highest raw position it is sent to"
-        )
+        scope.error_at(motor.line, "positionMax", what, "the lowest and the highest raw position it is sent to")
     table = motor.torque_table
     if table is not None and (not _TABLE_NAME.fullmatch(table) or len(table) > MAX_TABLE_NAME):
         what = f"torqueTable='{table[:MAX_TABLE_NAME]}' of {label}"

@@ -22,8 +22,9 @@ def check_muscle(muscle: Muscle, scope: Scope) -> None:
     """Report everything wrong with one muscle."""
     label = f"muscle {muscle.id_num} ({muscle.name})"
     if muscle.l_naught <= 0:
-        scope.error(
-            attribute_line(muscle.line, "Lnaught"),
+        scope.error_at(
+            muscle.line,
+            "Lnaught",
             f"Lnaught='{muscle.l_naught:g}' of {label}",
             "a length of more than 0",
         )
@@ -39,7 +40,7 @@ def check_muscle(muscle: Muscle, scope: Scope) -> None:
         if spec.use in uses:
             uses.remove(spec.use)
         else:
-            scope.error(attribute_line(spec.line, "use"), f"{label} has a second function for {spec.use}", "one")
+            scope.error_at(spec.line, "use", f"{label} has a second function for {spec.use}", "one")
         _check_function(spec, label, scope)
 
 
@@ -48,7 +49,7 @@ def _check_function(spec: FunctionSpec, label: str, scope: Scope) -> None:
     if needed is None:
         expected = "one of " + ", ".join(FUNCTION_PARAMETERS)
         what = f"the {spec.use} function of {label} is of type '{spec.type}'"
-        scope.error(attribute_line(spec.line, "type"), what, expected)
+        scope.error_at(spec.line, "type", what, expected)
         return
     entries = [scope.table.get(mod.ref) for mod in spec.mods]
     known: list[Entry] = []

@@ -28,6 +28,10 @@ class Scope:
         """Note an error."""
         self.problems.error(self.file, line, what, expected, hint)
 
+    def error_at(self, line: int, attribute: str, what: str, expected: str = "", hint: str = "") -> None:
+        """Note an error at the value of an attribute of the element on a line."""
+        self.problems.error(self.file, attribute_line(line, attribute), what, expected, hint)
+
     def warning(self, line: int, what: str, expected: str = "", hint: str = "") -> None:
         """Note a warning."""
         self.problems.warning(self.file, line, what, expected, hint)
@@ -41,7 +45,7 @@ class Scope:
         return self.table.find(ref, Place(self.file, line), self.problems)
 
     def value_line(self, mods: Sequence[HdsoMod], at: int, otherwise: int) -> int:
-        """Return where one of the numbers stands that HDSOs hold one after another, as far as these hdsoMods give it."""
+        """Return where one of the numbers stands that these hdsoMods give their HDSOs one after another."""
         for mod in mods:
             entry = self.table.get(mod.ref)
             count = 1 if entry is None else entry.count

@@ -75,7 +75,7 @@ def check_values(values: Sequence[int | float], entry: Entry, place: Place, prob
 def _refused_by_ranges(value: int | float, entry: Entry) -> str:
     """Return why the ranges of an HDSO refuse a value, as what is expected instead; empty when they do not.
 
-    Bounds are inclusive (reading B15). `suggested` and `normal` refuse nothing, and what is inverted is reported itself.
+    Bounds are inclusive (reading B15). `suggested` and `normal` refuse nothing; what is inverted is an error itself.
     """
     for span in entry.ranges:
         low = span.lower is None or value >= span.lower
