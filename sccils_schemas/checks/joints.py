@@ -101,10 +101,9 @@ def _check_parents(jointlist: JointList, scope: Scope) -> None:
         first.setdefault(joint.id_num, joint)
     parents = {number: joint.parent for number, joint in first.items()}
     _check_ancestors(first, parents, scope)
+    hint = f"joints are {id_ranges(number for number in parents if number > STAND_IN)}"
     for joint in jointlist.joints:
         if joint.parent != BODY and joint.parent not in parents:
-            known = (number for number in parents if number > STAND_IN)
-            hint = f"joints are {id_ranges(known)}" if scope.problems.guessing else ""
             what = f"parent='{joint.parent}' of joint {joint.id_num} ({joint.name}) is no joint"
             scope.error_at(joint.line, "parent", what, "a joint's idNum, or 0 for the body", hint)
 

@@ -198,12 +198,18 @@ def check_rule_holders(jointlist: JointList, scope: Scope) -> None:
             hint = f"{first.name} in line {first.line} has it"
             scope.error(state.rule.line, f"{entry} holds two rules", "an HDSO of its own for each rule", hint)
     rules = all_rule_parts(scope.table)
+
+    def where(number: int) -> Place:
+        state = holders.get(number)
+        if state is None:
+            return scope.table.entries[number].place.data()
+        return Place(scope.file, state[1].rule.line).attribute("boolstring")
+
     for number, (what, expected) in first_faults(rules).items():
-        entry = scope.table.entries[number]
-        place = Place(scope.file, holders[number][1].rule.line) if number in holders else entry.place
-        hint = "write out what the inner rules say, or make them shorter"
-        scope.problems.error(place.file, place.line, f"{entry} {what}", expected, hint)
+        place, hint = where(number), "write out what the inner rules say, or make them shorter"
+        scope.problems.error(place.file, place.line, f"{scope.table.entries[number]} {what}", expected, hint)
     for circle, _ in find_circles(rules, rules):
-        lines = [holders[number][1].rule.line for number in circle if number in holders]
+        # Where a state's rule is part of it, it stands in this document.
+        place = where(next((number for number in circle if number in holders), circle[0]))
         what = f"rules go round in a circle: {describe_circle(circle, scope.table)}"
-        scope.error(min(lines, default=0), what, "rules that do not need their own result")
+        scope.problems.error(place.file, place.line, what, "rules that do not need their own result")
