@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.planning import stored_values
@@ -62,13 +63,17 @@ class Changeset:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of one write: when it was really made, in which cycle, and why not when it was refused."""
+    """What became of one write: when it was really made, in which cycle, and why not when it was refused.
+
+    `replaced` says that nothing of it is left, since a later entry of its changeset wrote the same elements.
+    """
 
     time_ns: int
     cycle: int
     write: Write
     refused: str = ""
     origin: int = 0
+    replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +97,27 @@ def prepare(
     out. Raises ScriptRefused, naming every entry, when the store would refuse one.
     """
     preparation = _Preparation(script, plan, ids)
-    for place, entry in enumerate(script.entries):
-        preparation.take(place, entry)
-    graduals = [(place, entry) for place, entry in enumerate(script.entries) if isinstance(entry, Gradual)]
-    if graduals and not preparation.reasons:
-        preparation.expand(graduals, initial_values(plan) if values is None else values)
+    for entry in script.entries:
+        preparation.take(entry)
+    if not preparation.reasons:
+        preparation.expand(initial_values(plan) if values is None else values)
     if preparation.reasons:
         raise ScriptRefused(tuple(preparation.reasons))
     return preparation.changesets()
+
+
+_Part = tuple[int, int, "Write | Request | None"]
+"""What is done at a time, in ns, by what stands at a place in the document."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A gradual change of one HDSO: its place in the document, the entry it is of, and the write it ends with."""
+
+    place: int
+    entry: Gradual
+    line: int
+    goal: Write
 
 
 class _Preparation:
@@ -107,11 +125,14 @@ class _Preparation:
 
     def __init__(self, script: HdsoScript, plan: Plan, ids: Mapping[str, int]) -> None:
         self._source, self._plan, self._ids = script.source, plan, ids
-        self._parts: list[tuple[int, int, Write | Request | None]] = []
+        self._places = count()
+        self._parts: list[_Part] = []
+        self._changes: dict[int, list[_Change]] = {}
         self.reasons: list[str] = []
 
-    def take(self, place: int, entry: ScriptEntry) -> None:
-        """Take one entry; gradual changes are for `expand`."""
+    def take(self, entry: ScriptEntry) -> None:
+        """Take one entry; the steps of gradual changes are for `expand`."""
+        place = next(self._places)
         if isinstance(entry, HdsoMod):
             # One without data only names an HDSO (reading B17); checking has warned of it.
             write = self._write(entry) if entry.data else None
@@ -120,6 +141,18 @@ class _Preparation:
             index = -1 if entry.ref == HDSO_ALL else self._plan.hdso(entry.ref).index
             request = Request(index) if index < 0 else Request(index, entry.num_elts)
             self._parts.append((nanoseconds(entry.time_s), place, request))
+        elif isinstance(entry, Gradual):
+            for mod in entry.mods:
+                self._take_change(next(self._places), entry, mod)
+
+    def _take_change(self, place: int, entry: Gradual, mod: HdsoMod) -> None:
+        hdso = self._plan.hdso(mod.ref)
+        if isinstance(mod.data, str) or hdso.kind == "boolstring" or hdso.datatype == "char":
+            self._refuse(hdso, mod.line, "what is not a number changes at once, not gradually")
+        elif not mod.data:
+            self._refuse(hdso, mod.line, "nothing to reach")
+        elif (goal := self._write(mod)) is not None:
+            self._changes.setdefault(hdso.index, []).append(_Change(place, entry, mod.line, goal))
 
     def _write(self, mod: HdsoMod) -> Write | None:
         hdso = self._plan.hdso(mod.ref)
@@ -135,51 +168,58 @@ class _Preparation:
     def _refuse(self, hdso: HdsoPlan, line: int, reason: str) -> None:
         self.reasons.append(f"{self._source}:{line}: HDSO {hdso.id_num} ({hdso.name}): {reason}")
 
-    def expand(self, graduals: Sequence[tuple[int, Gradual]], before: Sequence[Values | None]) -> None:
-        """Add the steps of gradual changes, each from what is in force when it begins."""
-        for place, gradual in sorted(graduals, key=lambda item: item[1].time_s):
-            begin_ns = nanoseconds(gradual.time_s)
-            held = self._in_force(begin_ns, before)
-            for mod in gradual.mods:
-                hdso = self._plan.hdso(mod.ref)
-                self._expand_one(place, gradual, mod, hdso, held[hdso.index])
+    def expand(self, before: Sequence[Values | None]) -> None:
+        """Add the steps of gradual changes, each from what is in force when it begins; each HDSO by itself."""
+        writes: dict[int, list[tuple[int, int, Write]]] = {}
+        for time_ns, place, part in self._parts:
+            if isinstance(part, Write) and part.hdso in self._changes:
+                writes.setdefault(part.hdso, []).append((time_ns, place, part))
+        for index, changes in self._changes.items():
+            ends = [(_step_ns(change.entry, change.entry.steps), change.place, change.goal) for change in changes]
+            made = sorted([*writes.get(index, ()), *ends], key=_moment)
+            self._expand_one(self._plan.hdsos[index], changes, made, before[index])
 
-    def _in_force(self, now_ns: int, before: Sequence[Values | None]) -> list[Values | None]:
-        held = list(before)
-        for time_ns, _, part in sorted(self._parts, key=lambda item: item[:2]):
-            if time_ns <= now_ns and isinstance(part, Write):
-                held[part.hdso] = part.values + (held[part.hdso] or ())[len(part.values) :]
-        return held
+    def _expand_one(
+        self, hdso: HdsoPlan, changes: Sequence[_Change], made: Sequence[tuple[int, int, Write]], before: Values | None
+    ) -> None:
+        held, at = list(before or ()), 0
+        for change in sorted(changes, key=lambda change: change.entry.time_s):
+            begin_ns = nanoseconds(change.entry.time_s)
+            while at < len(made) and made[at][0] <= begin_ns:
+                values = made[at][2].values
+                held[: len(values)] = values
+                at += 1
+            if not held:
+                self._refuse(hdso, change.line, "has no value that it could change from")
+                continue
+            self._add_steps(hdso, change, tuple(held[: len(change.goal.values)]))
 
-    def _expand_one(self, place: int, gradual: Gradual, mod: HdsoMod, hdso: HdsoPlan, held: Values | None) -> None:
-        if isinstance(mod.data, str) or hdso.kind == "boolstring" or hdso.datatype == "char":
-            self._refuse(hdso, mod.line, "what is not a number changes at once, not gradually")
-            return
-        if held is None or not mod.data:
-            self._refuse(
-                hdso, mod.line, "has no value that it could change from" if held is None else "nothing to reach"
-            )
-            return
-        goal = stored_values(hdso, mod.data, self._ids)
-        if not self._fits(hdso, goal, mod.line):
-            return
-        for step in range(1, gradual.steps + 1):
-            time_ns = nanoseconds(gradual.time_s + gradual.duration_s * step / gradual.steps)
-            values = goal if step == gradual.steps else _between(hdso, held, goal, step / gradual.steps)
-            if not self._fits(hdso, values, mod.line):
+    def _add_steps(self, hdso: HdsoPlan, change: _Change, held: Values) -> None:
+        goal, steps = change.goal.values, change.entry.steps
+        for step in range(1, steps + 1):
+            values = goal if step == steps else _between(hdso, held, goal, step / steps)
+            if not self._fits(hdso, values, change.line):
                 return
-            self._parts.append((time_ns, place, Write(hdso.index, values)))
+            self._parts.append((_step_ns(change.entry, step), change.place, Write(hdso.index, values)))
 
     def changesets(self) -> tuple[Changeset, ...]:
         """Return everything by its time."""
         by_time: dict[int, tuple[list[Write], list[Request]]] = {}
-        for time_ns, _, part in sorted(self._parts, key=lambda item: item[:2]):
+        for time_ns, _, part in sorted(self._parts, key=_moment):
             writes, requests = by_time.setdefault(time_ns, ([], []))
             if isinstance(part, Write):
                 writes.append(part)
             elif part is not None:
                 requests.append(part)
         return tuple(Changeset(time, tuple(w), tuple(r)) for time, (w, r) in by_time.items())
+
+
+def _moment(part: tuple[int, int, object]) -> tuple[int, int]:
+    return part[:2]
+
+
+def _step_ns(gradual: Gradual, step: int) -> int:
+    return nanoseconds(gradual.time_s + gradual.duration_s * step / gradual.steps)
 
 
 def _between(hdso: HdsoPlan, held: Values, goal: Values, part: float) -> Values:

@@ -49,25 +49,22 @@ def describe_changes(plan: Plan, changesets: Sequence[Changeset], by_hand: Seque
     """
     names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
     values = list(initial_values(plan))
-    moments: list[Data] = []
+    moments: dict[float, Data] = {}
     for changeset in changesets:
-        before = list(values)
-        touched: dict[int, None] = {}
+        before: dict[int, Values | None] = {}
         for write in changeset.writes:
-            old = values[write.hdso] or ()
-            values[write.hdso] = write.values + old[len(write.values) :]
-            touched[write.hdso] = None
-        changes = [_change(plan.hdsos[index], before[index], values[index], names) for index in touched]
+            old = values[write.hdso]
+            before.setdefault(write.hdso, old)
+            values[write.hdso] = write.values + (old or ())[len(write.values) :]
+        changes = [_change(plan.hdsos[index], old, values[index], names) for index, old in before.items()]
         requests = [plan.hdsos[r.hdso].name if r.hdso >= 0 else "every HDSO" for r in changeset.requests]
-        moments.append({"time_s": changeset.time_ns / 1e9, "changes": changes, "requests": requests, "by_hand": []})
+        time_s = changeset.time_ns / 1e9
+        moments[time_s] = {"time_s": time_s, "changes": changes, "requests": requests, "by_hand": []}
     for entry in by_hand:
         time_s = float(entry.time_s)
-        moment = next((found for found in moments if found["time_s"] == time_s), None)
-        if moment is None:
-            moment = Data(time_s=time_s, changes=[], requests=[], by_hand=[])
-            moments.append(moment)
+        moment = moments.setdefault(time_s, {"time_s": time_s, "changes": [], "requests": [], "by_hand": []})
         moment["by_hand"].append(write_entry(entry))
-    return sorted(moments, key=lambda moment: moment["time_s"])
+    return [moments[time_s] for time_s in sorted(moments)]
 
 
 def _change(hdso: HdsoPlan, before: Values | None, after: Values | None, names: Mapping[int, str]) -> Data:

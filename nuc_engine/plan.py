@@ -7,7 +7,8 @@ is one element of one HDSO.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal["parameter", "sensor", "constant", "boolstring"]
@@ -224,6 +225,12 @@ class Plan:
     engine_stop_time: int
     sensor_columns: tuple[int, ...]
     gravity: GravityPlan | None = None
+    _by_ref: Mapping[int | str, HdsoPlan] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Index the HDSOs by id and by name."""
+        by_name = {hdso.name: hdso for hdso in reversed(self.hdsos)}
+        object.__setattr__(self, "_by_ref", by_name | {hdso.id_num: hdso for hdso in reversed(self.hdsos)})
 
     @property
     def cycle_min_ns(self) -> int:
@@ -232,7 +239,4 @@ class Plan:
 
     def hdso(self, ref: int | str) -> HdsoPlan:
         """Return the HDSO with this id or name. Raises KeyError when there is none."""
-        for hdso in self.hdsos:
-            if ref in (hdso.id_num, hdso.name):
-                return hdso
-        raise KeyError(ref)
+        return self._by_ref[ref]

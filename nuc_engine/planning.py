@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from drivers.factory import DEFAULT_FAMILY
 from nuc_engine.motors import check_wiring, motor_units, pick_motor
@@ -24,11 +25,12 @@ from nuc_engine.plan import (
 from nuc_engine.store import TYPES, unfit
 from nuc_engine.torque_table import TorqueTable, read_table
 from sccils_schemas import rules
-from sccils_schemas.checks.hdso_table import joint_mods, parameter_refs
+from sccils_schemas.checks.hdso_table import force_commands, joint_mods, parameter_refs
 from sccils_schemas.checks.writes import ENGINE_BOUNDS
 from sccils_schemas.documents import Hdso, HdsoMod, Joint, Muscle, MuscleActivation, Ref, State
 from sccils_schemas.model import Model
 from sccils_schemas.numbers import INTEGER_RANGE
+from sccils_schemas.ranges import both_ways
 
 __all__ = ["PlanError", "build_plan", "stored_values", "table_names"]
 
@@ -75,19 +77,22 @@ class _Planner:
         states = [(k, state) for k, joint in enumerate(joints) for state in joint.states]
         self.states = states
         self.state_index = {state.id_num: k for k, (_, state) in enumerate(states)}
+        self.muscles_of = _places(owner for owner, _ in muscles)
+        self.states_of = _places(owner for owner, _ in states)
         self.initial = self._initial()
-        self.start: dict[int, tuple[int | float, ...]] = {}
+        self.start: dict[int, list[int | float]] = {}
         for write in self.initial:
-            self.start[write.hdso] = write.values + self.start.get(write.hdso, ())[len(write.values) :]
+            self.start.setdefault(write.hdso, [])[: len(write.values)] = write.values
 
     def plan(self) -> Plan:
         last = max(self.hdsos, key=lambda hdso: hdso.offset)
         size = last.offset + TYPES[last.datatype][1] * last.count
         motors = self._motors()
+        driven = {motor.joint: motor.index for motor in reversed(motors)}
         return Plan(
             name=self.model.name,
             hdsos=self.hdsos,
-            joints=tuple(self._joint(k, joint, motors) for k, joint in enumerate(self.joints)),
+            joints=tuple(self._joint(k, joint, driven.get(k, -1)) for k, joint in enumerate(self.joints)),
             motors=motors,
             muscles=tuple(self._muscle(k, joint, muscle) for k, (joint, muscle) in enumerate(self.muscles)),
             states=tuple(self._state(k, joint, state) for k, (joint, state) in enumerate(self.states)),
@@ -154,8 +159,8 @@ class _Planner:
     def _command(self, mod: HdsoMod | None) -> int:
         return -1 if mod is None else self.index[mod.ref]
 
-    def _joint(self, k: int, joint: Joint, motors: Sequence[MotorPlan]) -> JointPlan:
-        states = tuple(i for i, (owner, _) in enumerate(self.states) if owner == k)
+    def _joint(self, k: int, joint: Joint, motor: int) -> JointPlan:
+        states = self.states_of.get(k, ())
         start = self.state_index.get(joint.start_state, -1)
         amatrix, dh_line = self._geometry(joint.geometry.amatrix), self._geometry(joint.geometry.dh_line)
         return JointPlan(
@@ -164,8 +169,8 @@ class _Planner:
             name=joint.name,
             parent=self.joint_index.get(joint.parent, -1),
             control_mode=joint.control_mode,
-            motor=next((motor.index for motor in motors if motor.joint == k), -1),
-            muscles=tuple(i for i, (owner, _) in enumerate(self.muscles) if owner == k),
+            motor=motor,
+            muscles=self.muscles_of.get(k, ()),
             states=states,
             # NeuRoMod lets a joint without states name another joint's as its start (reading B9).
             start_state=start if start in states or not states else states[0],
@@ -258,14 +263,24 @@ def stored_values(hdso: HdsoPlan, data: Sequence[int | float] | str, ids: Mappin
     return tuple(data)
 
 
+def _places(owners: Iterable[int]) -> dict[int, tuple[int, ...]]:
+    """Return by owner the places at which it stands."""
+    found: dict[int, list[int]] = {}
+    for place, owner in enumerate(owners):
+        found.setdefault(owner, []).append(place)
+    return {owner: tuple(places) for owner, places in found.items()}
+
+
 def _lay_out(model: Model) -> tuple[HdsoPlan, ...]:
     plans: list[HdsoPlan] = []
     offset = 0
+    pushing = {model.hdso(ref).id_num for ref in force_commands(model.jointlist)}
     for hdso in model.hdsos:
         count = math.prod(hdso.dims)
         width = TYPES[hdso.datatype][1]
         offset = (offset + width - 1) // width * width
-        plans.append(_hdso(len(plans), hdso, model.kind(hdso), offset, count))
+        ranges = tuple(map(both_ways, hdso.ranges)) if hdso.id_num in pushing else hdso.ranges
+        plans.append(_hdso(len(plans), replace(hdso, ranges=ranges), model.kind(hdso), offset, count))
         offset += width * count
     return tuple(plans)
 

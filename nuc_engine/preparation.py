@@ -104,7 +104,7 @@ def prepare_spec(spec: BoutSpec, *, scripted: bool = True) -> Prepared:
 def refusal_lines(problems: Problems, values: Sequence[str] = ()) -> str:
     """Return errors one per line; those in lines below 0 are of the values the bout is given."""
     return "\n".join(
-        str(problem).replace(f"{problem.file}:1:", f"value {values[-problem.line - 1]}:", 1)
+        str(problem).replace(f"{problem.file}:1: error:", f"value {values[-problem.line - 1]}:", 1)
         if problem.line < 0
         else str(problem)
         for problem in problems.errors

@@ -7,12 +7,13 @@ rules may reach into one another is bounded (`sccils_schemas.nesting`), and with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from nuc_engine.plan import HdsoPlan, Plan, Slot
 from nuc_engine.store import Store, View
 from sccils_schemas.documents import Ref
-from sccils_schemas.nesting import Parts, first_faults, parts_of
+from sccils_schemas.nesting import Parts, first_faults, knots, parts_of
 from sccils_schemas.rules import And, Comparison, Rule, RuleError, Variable, decode_rule, operands
 
 Predicate = Callable[[], bool]
@@ -53,18 +54,22 @@ class Rulebook:
 
         A rule must not depend on itself, directly or not, and no rule may reach too far by it.
         """
-        rules = self._parts | {index: self._parts_of(index, code) for index, code in codes.items()}
-        reasons = {index: "the rule would depend on itself" for index in codes if index in _inside(rules, index)}
+        new = {index: self._parts_of(index, code) for index, code in codes.items()}
+        if all(self._parts.get(index) == parts for index, parts in new.items()):
+            return {}
+        rules = self._parts | new
+        knotted = {index for knot in knots(rules, codes) for index in knot}
+        reasons = {index: "the rule would depend on itself" for index in codes if index in knotted}
+        seen: set[int] = set()
         for index, (what, allowed) in first_faults(rules).items():
             hdso = self.plan.hdsos[index]
-            guilty = _inside(rules, index) | {index}
-            for other in guilty.intersection(codes):
-                reasons.setdefault(other, f"HDSO {hdso.id_num} ({hdso.name}) then {what}, {allowed}")
+            for other in _inside(rules, index, seen):
+                if other in codes:
+                    reasons.setdefault(other, f"HDSO {hdso.id_num} ({hdso.name}) then {what}, {allowed}")
         return reasons
 
     def _tree(self, index: int, code: Sequence[int]) -> Rule:
-        width = self.plan.hdsos[index].dims[1]
-        return decode_rule(code[:width], code[width:])
+        return _decoded(tuple(code), self.plan.hdsos[index].dims[1])
 
     def _parts_of(self, index: int, code: Sequence[int]) -> Parts:
         def number(ref: Ref) -> int | None:
@@ -110,6 +115,12 @@ class Rulebook:
         return lambda: view[at] != 0
 
 
+@functools.lru_cache(maxsize=1024)
+def _decoded(code: tuple[int, ...], width: int) -> Rule:
+    """Return the tree of a rule's code, which is looked at several times on its way into force."""
+    return decode_rule(code[:width], code[width:])
+
+
 def _all(terms: list[Predicate]) -> Predicate:
     if len(terms) == 2:
         first, second = terms
@@ -124,13 +135,12 @@ def _any(terms: list[Predicate]) -> Predicate:
     return lambda: any(term() for term in terms)
 
 
-def _inside(rules: Mapping[int, Parts], start: int) -> set[int]:
-    """Return every rule inside a rule; itself only where it is in a circle."""
-    seen: set[int] = set()
-    ahead = list(rules[start].rules)
+def _inside(rules: Mapping[int, Parts], start: int, seen: set[int]) -> Iterator[int]:
+    """Yield a rule and every rule inside it, but for those that have been seen."""
+    ahead = [start]
     while ahead:
         index = ahead.pop()
         if index not in seen:
             seen.add(index)
             ahead.extend(rules[index].rules if index in rules else ())
-    return seen
+            yield index

@@ -13,7 +13,7 @@ from drivers.errors import BusUrlError
 from drivers.factory import family_names, find_family
 from nuc_engine.changes import ScriptRefused, prepare
 from nuc_engine.motors import serves
-from nuc_engine.plan import HdsoPlan, Plan
+from nuc_engine.plan import Plan
 from nuc_engine.planning import PlanError, build_plan
 from nuc_engine.plants.mjcf import overridden
 from nuc_engine.plants.spec import PlantSpecError, load_spec
@@ -21,6 +21,7 @@ from nuc_engine.rulecheck import find_dead_rules
 from sccils_schemas.documents import CommandScript, Document, HdsoList, HdsoMod, HdsoScript, JointList
 from sccils_schemas.model import Model, load_any, load_model
 from sccils_schemas.names import did_you_mean
+from sccils_schemas.numbers import nanoseconds
 from sccils_schemas.problems import Problem, Problems
 
 PLANT_FILE = "plant.toml"
@@ -151,17 +152,22 @@ def _check_script(document: HdsoScript, path: Path, model: Model, problems: Prob
             problems.error(str(path), int(line) if line.isdecimal() else 0, what)
         return
     known = {dead.hdso for dead in find_dead_rules(plan)}
+    causes = _causes(document, plan)
     for dead in find_dead_rules(plan, changesets):
         if dead.time_ns or dead.hdso not in known:
-            line = _cause_line(document, plan.hdsos[dead.hdso], dead.time_ns)
+            line = causes.get((dead.time_ns, dead.hdso)) or causes.get((dead.time_ns, -1), 0)
             problems.warning(str(path), line, f"from {dead.time_ns / 1e9:g} s on, {dead.text}")
 
 
-def _cause_line(document: HdsoScript, rule: HdsoPlan, time_ns: int) -> int:
-    """Return the line of the entry that writes a rule at this time, else of the first entry of this time."""
-    entries = [entry for entry in document.entries if int(entry.time_s * 1_000_000_000) == time_ns]
-    writing = [e.line for e in entries if isinstance(e, HdsoMod) and e.ref in (rule.id_num, rule.name)]
-    return next(iter([*writing, *(entry.line for entry in entries)]), 0)
+def _causes(document: HdsoScript, plan: Plan) -> dict[tuple[int, int], int]:
+    """Return the lines of what writes an HDSO at a time (ns, index), and of the first entry of each time (index -1)."""
+    found: dict[tuple[int, int], int] = {}
+    for entry in document.entries:
+        time_ns = nanoseconds(entry.time_s)
+        found.setdefault((time_ns, -1), entry.line)
+        if isinstance(entry, HdsoMod):
+            found[time_ns, plan.hdso(entry.ref).index] = entry.line
+    return found
 
 
 def _rule_lines(model: Model, plan: Plan) -> dict[int, int]:

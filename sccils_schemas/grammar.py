@@ -25,6 +25,7 @@ from sccils_schemas.content import (
     optional_end,
     repeat,
 )
+from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import MAX_NAME_BYTES, NAME, did_you_mean, shorten
 from sccils_schemas.problems import Problems, SccilsError
 from sccils_schemas.xmlread import MAX_ATTRIBUTE_BYTES, Node, read_xml
@@ -241,15 +242,16 @@ class _Checker:
             known = rule.attributes.get(name)
             if known is None:
                 hint = self._guess(name, rule.attributes) or "known are " + ", ".join(rule.attributes)
-                self._error(node, f"<{node.tag}> has no attribute '{shorten(name)}'", hint=hint)
+                self._report(node, name, f"<{node.tag}> has no attribute '{shorten(name)}'", hint=hint)
                 del node.attributes[name]
             elif not known.value.allows(value):
                 hint = self._guess(value, known.value.values)
                 what = f"{name}='{shorten(value)}' of <{node.tag}> is not allowed"
-                self._error(node, what, known.value.describe(), hint)
+                self._report(node, name, what, known.value.describe(), hint)
                 del node.attributes[name]
             elif name == "name" and len(value.encode()) > MAX_NAME_BYTES:
-                self._error(node, f"name '{shorten(value, 24)}' is too long", f"at most {MAX_NAME_BYTES} bytes")
+                what = f"name '{shorten(value, 24)}' is too long"
+                self._report(node, name, what, f"at most {MAX_NAME_BYTES} bytes")
         for name, known in rule.attributes.items():
             if known.required and name not in given:
                 self._error(node, f"<{node.tag}> lacks the attribute {name}", known.value.describe())
@@ -258,11 +260,11 @@ class _Checker:
         text = node.text.strip(SPACE)
         if rule.text is None and text:
             what = f"text '{shorten(text, 30)}' has no place in <{node.tag}>"
-            self._error(node, what, hint="only elements stand here")
+            self._problems.error(self._file, node.text_line, what, hint="only elements stand here")
         elif rule.text is not None and not rule.text.allows(text):
             what = f"<{node.tag}> holds '{shorten(text, 30)}'" if text else f"<{node.tag}> is empty"
-            self._error(node, what, rule.text.describe())
-            node.pieces = []
+            self._problems.error(self._file, node.text_line, what, rule.text.describe())
+            node.pieces, node.piece_lines = [], []
 
     def _children(self, node: Node, rule: ElementRule) -> None:
         pattern = rule.content
@@ -304,6 +306,9 @@ class _Checker:
 
     def _guess(self, word: str, known: Iterable[str]) -> str:
         return did_you_mean(word, known) if self._problems.guessing else ""
+
+    def _report(self, node: Node, attribute: str, what: str, expected: str = "", hint: str = "") -> None:
+        self._problems.error(self._file, attribute_line(node.line, attribute), what, expected, hint)
 
     def _error(self, node: Node, what: str, expected: str = "", hint: str = "") -> None:
         self._problems.error(self._file, node.line, what, expected, hint)

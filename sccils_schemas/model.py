@@ -16,7 +16,7 @@ from sccils_schemas.checks.hdsos import check_engine_hdsos, check_hdsolist, chec
 from sccils_schemas.checks.joints import check_jointlist, check_sensor_mapping
 from sccils_schemas.checks.rules import check_start
 from sccils_schemas.checks.scope import Scope
-from sccils_schemas.checks.scripts import check_commands, check_entries
+from sccils_schemas.checks.scripts import check_budget, check_commands, check_entries
 from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoMod, HdsoScript, JointList, Ref
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
@@ -156,8 +156,16 @@ def check_unscripted(model: Model) -> Problems:
 def check_script(script: HdsoScript, model: Model) -> Problems:
     """Return all problems of a script on a model. A script with errors must not be started (reading C6)."""
     problems = Problems()
-    check_entries(script, _table(model), model.jointlist, problems)
+    _check_script(script, model, problems)
     return problems
+
+
+def _check_script(script: HdsoScript, model: Model | None, problems: Problems) -> None:
+    check_budget([script], script.source or "script", problems)
+    if model is None:
+        check_entries(script, None, None, problems)
+    else:
+        check_entries(script, _table(model), model.jointlist, problems)
 
 
 def check_commandscript(script: CommandScript, model: Model | None) -> Problems:
@@ -214,10 +222,8 @@ def _load(
     match document:
         case None:
             pass
-        case HdsoScript() if model is not None:
-            check_entries(document, _table(model), model.jointlist, problems)
         case HdsoScript():
-            check_entries(document, None, None, problems)
+            _check_script(document, model, problems)
         case CommandScript():
             problems.extend(check_commandscript(document, model))
         case JointList():

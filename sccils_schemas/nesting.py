@@ -6,7 +6,7 @@ computer can look at: eight rules of fifteen operands each, one inside the other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sccils_schemas.documents import Ref
@@ -80,6 +80,42 @@ def reaches(rules: Mapping[int, Parts]) -> dict[int, Reach]:
             waiting[user] -= 1
             if not waiting[user]:
                 ready.append(user)
+    return found
+
+
+def knots(rules: Mapping[int, Parts], starts: Iterable[int]) -> list[tuple[int, ...]]:
+    """Return the knots that can be reached from some rules: rules that need one another's result, or their own.
+
+    Every circle of rules lies within one knot. Each rule is walked over once (Tarjan 1972).
+    """
+    order: dict[int, int] = {}
+    low: dict[int, int] = {}
+    way: list[int] = []
+    closed: set[int] = set()
+    found: list[tuple[int, ...]] = []
+    for start in starts:
+        ahead = [start]
+        while ahead:
+            number = ahead[-1]
+            used = rules[number].rules if number in rules else ()
+            if number not in order:
+                order[number] = low[number] = len(order)
+                way.append(number)
+                ahead += [other for other in used if other not in order]
+                continue
+            ahead.pop()
+            if number in closed:
+                continue
+            low[number] = min([low[number], *(low[other] for other in used if other not in closed)])
+            if low[number] == order[number]:
+                at = len(way) - 1
+                while way[at] != number:
+                    at -= 1
+                knot = way[at:]
+                del way[at:]
+                closed.update(knot)
+                if len(knot) > 1 or number in used:
+                    found.append(tuple(sorted(knot)))
     return found
 
 

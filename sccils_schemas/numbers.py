@@ -41,10 +41,25 @@ class NumberError(ValueError):
         self.what, self.expected, self.hint = what, expected, hint
 
 
+def read_whole(text: str) -> int:
+    """Return a whole number whose form has been checked; of 20 digits or more, 10**19 with its sign."""
+    text = text.strip()
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    size = int(digits) if len(digits) < 20 else 10**19
+    return -size if text.startswith("-") else size
+
+
 def split_words(text: str) -> list[str]:
     """Cut a list at white space or commas (reading B17); two commas in a row leave an empty word between them."""
     text = text.strip(" \t\r\n")
     return _SEPARATOR.split(text) if text else []
+
+
+def word_starts(text: str) -> list[int]:
+    """Return where the words of `split_words` begin in a text."""
+    inner = text.strip(" \t\r\n")
+    begin = len(text) - len(text.lstrip(" \t\r\n"))
+    return [begin, *(begin + found.end() for found in _SEPARATOR.finditer(inner))] if inner else []
 
 
 def read_number(word: str, datatype: DataType) -> int | float:
@@ -93,19 +108,22 @@ def exact_as_float(value: float) -> bool:
     return fits_float(value) and struct.unpack("<f", struct.pack("<f", value))[0] == value
 
 
-def misfit(values: Sequence[int | float], sent: DataType, held: DataType) -> tuple[int | float, str] | None:
-    """Return the first value of type `sent` that an HDSO of type `held` can not take, and what it can (reading C9)."""
-    for value in values:
+def misfit(values: Sequence[int | float], sent: DataType, held: DataType) -> tuple[int, str] | None:
+    """Return the place of the first value of type `sent` that an HDSO of type `held` can not take, and what it can.
+
+    Reading C9.
+    """
+    for at, value in enumerate(values):
         if held in INTEGER_RANGE:
             low, high = INTEGER_RANGE[held]
             if value != math.floor(value) or not low <= value <= high:
-                return value, f"a whole number from {low} to {high}"
+                return at, f"a whole number from {low} to {high}"
             if sent == "float" and not exact_as_float(value):
-                return value, "datatype='llint', since a float holds whole numbers exactly only up to 16777216"
+                return at, "datatype='llint', since a float holds whole numbers exactly only up to 16777216"
         elif sent in INTEGER_RANGE and not (exact_as_float(value) if held == "float" else float(value) == value):
-            return value, f"a number that type {held} holds exactly"
+            return at, f"a number that type {held} holds exactly"
         elif held == "float" and not fits_float(value):
-            return value, f"at most {FLOAT_MAX:.7g} in size"
+            return at, f"at most {FLOAT_MAX:.7g} in size"
     return None
 
 

@@ -24,7 +24,7 @@ from sccils_schemas.documents import (
     TransitionRule,
 )
 from sccils_schemas.grammar import SPACE
-from sccils_schemas.names import did_you_mean, shorten
+from sccils_schemas.names import shorten
 from sccils_schemas.reader import Reader
 from sccils_schemas.xmlread import Node
 
@@ -109,7 +109,7 @@ def _use(node: Node, reader: Reader) -> FunctionUse | None:
     if given in known:
         return known[given]
     what = f"use='{shorten(given, 30)}' of <function_spec>" if given else "<function_spec> without a use"
-    reader.error(node, what, "one of " + ", ".join(USES), did_you_mean(given, USES))
+    reader.attribute_error(node, "use", what, "one of " + ", ".join(USES), reader.guess(given, USES))
     return None
 
 

@@ -12,6 +12,7 @@ from sccils_schemas.by_hand import (
     ReconnectEntry,
 )
 from sccils_schemas.documents import Gradual, HdsoScript, ScriptEntry
+from sccils_schemas.lines import attribute_line
 from sccils_schemas.numbers import split_words
 from sccils_schemas.reader import Reader
 from sccils_schemas.xmlread import Node
@@ -46,7 +47,7 @@ def _gradual(node: Node, reader: Reader) -> Gradual:
     for child in node.children:
         if child.attributes.pop("time", None) is not None:
             hint = "the times of its steps follow from time, duration and steps"
-            reader.error(child, "an hdsoMod inside <gradual> has a time", "no time", hint)
+            reader.attribute_error(child, "time", "an hdsoMod inside <gradual> has a time", "no time", hint)
     return Gradual(
         time_s=reader.seconds(node, "time"),
         duration_s=reader.seconds(node, "duration"),
@@ -80,5 +81,6 @@ def _force(node: Node, reader: Reader) -> tuple[float, float, float] | None:
     words = split_words(node.attributes.get("force", ""))
     if len(words) != 3:
         return None
-    x, y, z = (reader.finite(node, word, "force") for word in words)
+    line = attribute_line(node.line, "force")
+    x, y, z = (reader.finite(line, word, "force") for word in words)
     return x, y, z

@@ -26,12 +26,11 @@ class Problem:
     hint: str = ""
 
     def __str__(self) -> str:
-        """Return `file:line: what, expected ... (hint)`; warnings say so. What concerns the whole file is on line 1."""
+        """Return `file:line: error: what, expected ... (hint)`. What concerns the whole file is on line 1."""
         place = f"{self.file}:{max(self.line, 1)}"
-        warning = "warning: " if self.severity == "warning" else ""
         expected = f", expected {self.expected}" if self.expected else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{place}: {warning}{self.what}{expected}{hint}"
+        return f"{place}: {self.severity}: {' '.join(f'{self.what}{expected}{hint}'.splitlines())}"
 
 
 class Problems:
@@ -63,11 +62,11 @@ class Problems:
 
     def error(self, file: str, line: int, what: str, expected: str = "", hint: str = "") -> None:
         """Note an error: the document must not be used."""
-        self.add(Problem(file, line, "error", what, expected, hint))
+        self.add(Problem(file, int(line), "error", what, expected, hint))
 
     def warning(self, file: str, line: int, what: str, expected: str = "", hint: str = "") -> None:
         """Note a warning: the document can be used."""
-        self.add(Problem(file, line, "warning", what, expected, hint))
+        self.add(Problem(file, int(line), "warning", what, expected, hint))
 
     @property
     def ok(self) -> bool:
@@ -106,7 +105,8 @@ class Problems:
         """Return one line per problem, and a last one when some were not kept."""
         lines = [str(problem) for problem in self]
         if self.dropped:
-            lines.append(f"... and {self.dropped} more")
+            worst = "warning" if self.ok else "error"
+            lines.append(f"{worst}: ... and {self.dropped} more")
         return "\n".join(lines)
 
 

@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from sccils_schemas.documents import DataType, HdsoMod, HdsoSpec, PlotStyle, Ref
 from sccils_schemas.grammar import SPACE, Grammar
-from sccils_schemas.names import NAME, counted, shorten
-from sccils_schemas.numbers import NumberError, read_number, split_words
+from sccils_schemas.lines import Spread, attribute_line, line_at, picked, shifted, with_data
+from sccils_schemas.names import NAME, counted, did_you_mean, shorten
+from sccils_schemas.numbers import NumberError, read_number, read_whole, split_words, word_starts
 from sccils_schemas.problems import Problems
 from sccils_schemas.xmlread import Node
 
@@ -45,9 +46,21 @@ class Reader:
         """Note an error at an element."""
         self._problems.error(self._file, node.line, what, expected, hint)
 
+    def attribute_error(self, node: Node, name: str, what: str, expected: str = "", hint: str = "") -> None:
+        """Note an error at the value of an attribute."""
+        self._problems.error(self._file, attribute_line(node.line, name), what, expected, hint)
+
+    def text_error(self, node: Node, what: str, expected: str = "", hint: str = "") -> None:
+        """Note an error at an element's text."""
+        self._problems.error(self._file, node.text_line, what, expected, hint)
+
     def warning(self, node: Node, what: str, expected: str = "", hint: str = "") -> None:
         """Note a warning at an element."""
         self._problems.warning(self._file, node.line, what, expected, hint)
+
+    def guess(self, word: str, known: Sequence[str]) -> str:
+        """Return what was probably meant, as long as guessing is worth its time."""
+        return did_you_mean(word, known) if self._problems.guessing else ""
 
     def optional(self, node: Node, name: str) -> str | None:
         """Return an attribute as it stands, or None."""
@@ -61,11 +74,13 @@ class Reader:
 
     def integer(self, node: Node, name: str, stand_in: int = 0) -> int:
         """Return a whole number attribute, or its default; `stand_in` where the grammar has refused it."""
-        default = self._grammar.elements[node.tag].attributes[name].default
-        text = node.attributes.get(name) or default
-        value = stand_in if text is None else int(text)
+        rule = self._grammar.elements[node.tag].attributes[name]
+        text = node.attributes.get(name) or rule.default
+        value = stand_in if text is None else read_whole(text)
         if abs(value) > MAX_ID or (value <= STAND_IN and text is not None):
-            self.error(node, f"{name}='{value}' is out of range", f"{STAND_IN + 1} to {MAX_ID}")
+            least = STAND_IN + 1 if rule.value.allows("-1") else 0
+            what = f"{name}='{shorten((text or '').strip(SPACE), 30)}' is out of range"
+            self.attribute_error(node, name, what, f"{least} to {MAX_ID}")
             return stand_in
         return value
 
@@ -80,20 +95,21 @@ class Reader:
             return self.stand_in()
         value = self.integer(node, "idNum", self.stand_in())
         if STAND_IN < value < least:
-            self.error(node, f"idNum {value} of <{node.tag}> is too small", f"{least} or more")
+            self.attribute_error(node, "idNum", f"idNum {value} of <{node.tag}> is too small", f"{least} or more")
             return self.stand_in()
         return value
 
     def number(self, node: Node, name: str, stand_in: float = 1.0) -> float:
         """Return a finite number attribute."""
         text = node.attributes.get(name)
-        return stand_in if text is None else self.finite(node, text, name, stand_in)
+        return stand_in if text is None else self.finite(attribute_line(node.line, name), text, name, stand_in)
 
-    def finite(self, node: Node, text: str, what: str, stand_in: float = 1.0) -> float:
-        """Return a finite number whose form the grammar has checked."""
+    def finite(self, line: int, text: str, what: str, stand_in: float = 1.0) -> float:
+        """Return a finite number whose form the grammar has checked; it stands on this line."""
         value = float(text)
         if not math.isfinite(value):
-            self.error(node, f"{what} {shorten(text.strip(SPACE), 30)} is too large", "a finite number")
+            what = f"{what} {shorten(text.strip(SPACE), 30)} is too large"
+            self._problems.error(self._file, line, what, "a finite number")
             return stand_in
         return value
 
@@ -102,10 +118,13 @@ class Reader:
         default = self._grammar.elements[node.tag].attributes[name].default
         value = Decimal((node.attributes.get(name, default) or "0").strip(SPACE))
         if abs(value) > MAX_SECONDS:
-            self.error(node, f"{name}='{value}' is too large", f"at most {MAX_SECONDS} seconds")
+            what = f"{name}='{shorten(str(value), 30)}' is too large"
+            self.attribute_error(node, name, what, f"at most {MAX_SECONDS} seconds")
             return Decimal(0)
         if value % FINEST_SECOND:
-            self.warning(node, f"{name}='{value}' is finer than a nanosecond", hint="what is finer is cut off")
+            what = f"{name}='{value}' is finer than a nanosecond"
+            line = attribute_line(node.line, name)
+            self._problems.warning(self._file, line, what, hint="what is finer is cut off")
         return value
 
     def text(self, node: Node) -> str:
@@ -128,32 +147,48 @@ class Reader:
     def refs(self, node: Node, name: str) -> tuple[Ref, ...]:
         """Return a list of HDSO ids or names, separated by white space or commas."""
         found: list[Ref] = []
-        words = split_words(node.attributes.get(name, ""))
+        text = node.attributes.get(name, "")
+        words, starts = split_words(text), word_starts(text)
         if len(words) > MAX_REFS:
-            self.error(node, f"{name} names {len(words)} HDSOs", f"at most {MAX_REFS}")
-        for word in words[:MAX_REFS]:
+            self.attribute_error(node, name, f"{name} names {len(words)} HDSOs", f"at most {MAX_REFS}")
+        for word, start in zip(words[:MAX_REFS], starts, strict=False):
             if word.isascii() and word.isdigit() and len(word) <= 10:
                 found.append(int(word))
             elif NAME.fullmatch(word):
                 found.append(word)
             else:
                 hint = "ids are separated by white space or commas"
-                self.error(node, f"{name} holds '{shorten(word, 30)}'", "an HDSO id or name", hint)
+                line = attribute_line(node.line, name, start)
+                what = f"{name} holds '{shorten(word, 30)}'"
+                self._problems.error(self._file, line, what, "an HDSO id or name", hint)
         return tuple(found)
 
     def numbers(self, node: Node, datatype: DataType, what: str) -> tuple[int | float, ...] | None:
         """Return an element's text as numbers of a data type, or None when any can not be read."""
         words = split_words(node.words)
         if len(words) > MAX_HDSO_ELEMENTS:
-            self.error(node, f"{what} has {counted(len(words), 'number')}", f"at most {MAX_HDSO_ELEMENTS}")
+            self.text_error(node, f"{what} has {counted(len(words), 'number')}", f"at most {MAX_HDSO_ELEMENTS}")
             return None
         values: list[int | float] = []
-        for word in words:
+        bad: list[tuple[int, NumberError]] = []
+        for at, word in enumerate(words):
             try:
                 values.append(read_number(word, datatype))
             except NumberError as error:
-                self.error(node, f"{what}: {error.what}", error.expected, error.hint)
-        return tuple(values) if len(values) == len(words) else None
+                bad.append((at, error))
+        spread = self.number_spread(node) if bad else ()
+        for at, error in bad:
+            line = line_at(spread, at, node.line)
+            self._problems.error(self._file, line, f"{what}: {error.what}", error.expected, error.hint)
+        return None if bad else tuple(values)
+
+    def number_spread(self, node: Node) -> Spread:
+        """Return where the numbers of an element's text stand."""
+        return picked(node.spread(apart=True), word_starts(node.words))
+
+    def character_spread(self, node: Node, data: str) -> Spread:
+        """Return where the characters of an element's text stand, as far as they are data."""
+        return shifted(node.spread(), max(node.text.find(data), 0))
 
     def mods(self, node: Node) -> tuple[HdsoMod, ...]:
         """Return the hdsoMod children."""
@@ -172,8 +207,10 @@ class Reader:
         data: tuple[int | float, ...] | str
         if datatype == "char" and count != 0:
             data = self._characters(node, count)
+            spread = self.character_spread(node, data)
         else:
             data = self._values(node, datatype, count)
+            spread = self.number_spread(node) if data else ()
         by_name = self._by_name(node)
         return HdsoMod(
             id_num=self._referenced(node),
@@ -183,7 +220,7 @@ class Reader:
             id_by_name=by_name,
             datatype=datatype,
             time_s=self.seconds(node, "time"),
-            line=node.line,
+            line=with_data(node.line, spread),
         )
 
     def spec(self, node: Node) -> HdsoSpec:
@@ -202,7 +239,8 @@ class Reader:
     def _by_name(self, node: Node) -> bool:
         by_name = self.word(node, "idByName", ("n", "y")) == "y"
         if by_name and not node.attributes.get("name"):
-            self.error(node, f"idByName='y' of <{node.tag}> without a name", "the HDSO's name in the attribute name")
+            what = f"idByName='y' of <{node.tag}> without a name"
+            self.attribute_error(node, "idByName", what, "the HDSO's name in the attribute name")
             node.attributes.pop("idNum", None)
         return by_name
 
@@ -215,18 +253,19 @@ class Reader:
         if count >= 0 and len(text) != count:
             hint = "NumElts of char data is the number of characters"
             what = f"hdsoMod has {counted(len(text), 'character')} but NumElts='{count}'"
-            self.error(node, what, counted(count, "character"), hint)
+            self.attribute_error(node, "NumElts", what, counted(count, "character"), hint)
         return text
 
     def _values(self, node: Node, datatype: DataType, count: int) -> tuple[int | float, ...]:
         if count == 0 and node.text.strip(SPACE):
             hint = "NumElts='0' only names an HDSO; set it to the number of values to write them"
-            self.error(node, f"hdsoMod has data '{shorten(self.text(node), 30)}' but NumElts='0'", "no data", hint)
+            what = f"hdsoMod has data '{shorten(self.text(node), 30)}' but NumElts='0'"
+            self.text_error(node, what, "no data", hint)
             return ()
         values = self.numbers(node, datatype, "hdsoMod")
         if values is not None and count >= 0 and len(values) != count:
             what = f"hdsoMod has {counted(len(values), 'value')} but NumElts='{count}'"
-            self.error(node, what, counted(count, "value"))
+            self.attribute_error(node, "NumElts", what, counted(count, "value"))
         return (values or ())[: count if count >= 0 else None]
 
     def plotstyle(self, node: Node) -> PlotStyle | None:
@@ -243,8 +282,10 @@ class Reader:
         try:
             red, green, blue = (float(read_number(word, "double")) for word in split_words(text))
         except ValueError:
-            self.error(node, f"colorspec '{shorten(text, 30)}' is not a colour", "three numbers from 0 to 1")
+            what = f"colorspec '{shorten(text, 30)}' is not a colour"
+            self.attribute_error(node, "colorspec", what, "three numbers from 0 to 1")
             return None
         if not all(0 <= part <= 1 for part in (red, green, blue)):
-            self.error(node, f"colorspec '{shorten(text, 30)}' is out of range", "three numbers from 0 to 1")
+            what = f"colorspec '{shorten(text, 30)}' is out of range"
+            self.attribute_error(node, "colorspec", what, "three numbers from 0 to 1")
         return red, green, blue

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
+from sccils_schemas.lines import Line, Spread, attribute_spread, line_at, text_spread
 from sccils_schemas.names import did_you_mean, shorten
 from sccils_schemas.problems import Problems
 
@@ -46,6 +47,8 @@ DTD_OF_ROOT = {
 
 _HISTORICAL = re.compile(r"(?:/usr/local/src/romod_dtds/|http://roach\.biol\.cwru\.edu/romod[-_]dtds/)?([a-z_]+\.dtd)")
 _DECLARED_ENCODING = re.compile(rb"""<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
+_START_TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*""")
+_ATTRIBUTE = re.compile(rb"""\s([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
 
 
@@ -53,7 +56,8 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
 class Node:
     """One element: its tag, attributes, the line it starts on, its children, and its text.
 
-    `pieces` is the text cut wherever a comment, a processing instruction or a child stands between.
+    `pieces` is the text cut wherever a comment, a processing instruction or a child stands between; each begins on its
+    line of `piece_lines`.
     """
 
     tag: str
@@ -61,6 +65,7 @@ class Node:
     line: int
     children: list[Node] = field(default_factory=list["Node"])
     pieces: list[str] = field(default_factory=lambda: [""])
+    piece_lines: list[int] = field(default_factory=lambda: [0])
 
     @property
     def text(self) -> str:
@@ -71,6 +76,16 @@ class Node:
     def words(self) -> str:
         """The element's own text for number lists: a comment separates numbers as white space does (reading B17)."""
         return " ".join(self.pieces)
+
+    def spread(self, *, apart: bool = False) -> Spread:
+        """Return where the characters of `text` stand, or (apart) those of `words`."""
+        return text_spread(zip(self.pieces, self.piece_lines, strict=True), int(apart))
+
+    @property
+    def text_line(self) -> int:
+        """The line of the first character of the text that is no white space; that of the element without any."""
+        text = self.text
+        return line_at(self.spread(), len(text) - len(text.lstrip()), int(self.line)) if text.strip() else self.line
 
 
 def read_file(path: Path, problems: Problems) -> bytes | None:
@@ -131,12 +146,15 @@ class _Reader:
         self._root: Node | None = None
         self._elements = 0
         self._declared: tuple[str, str | None, int] | None = None
+        self._source = b""
 
     def read(self, data: bytes) -> Node | None:
         if len(data) > MAX_BYTES:
             limit = f"at most {MAX_BYTES // 2**20} MiB"
             raise _RefusedError(0, "the document is too large", limit, "nothing of it was parsed")
-        text = self._without_doctype(_decode(data))
+        # XML takes every kind of line end for one line feed; so do the lines that are counted here.
+        text = self._without_doctype(_decode(data).replace("\r\n", "\n").replace("\r", "\n"))
+        self._source = text.encode()
         parser = self._parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.buffer_size = 2**20
@@ -227,7 +245,7 @@ class _Reader:
             if max(len(name.encode()), len(value.encode())) > MAX_ATTRIBUTE_BYTES:
                 what = f"attribute {shorten(name)} of <{shorten(tag)}> is too long"
                 raise _RefusedError(line, what, f"at most {MAX_ATTRIBUTE_BYTES} bytes")
-        node = Node(tag, attributes, line)
+        node = Node(tag, attributes, self._with_attributes(line) if attributes else line)
         if self._open:
             self._open[-1].children.append(node)
             self._cut()
@@ -235,16 +253,34 @@ class _Reader:
             self._root = node
         self._open.append(node)
 
+    def _with_attributes(self, line: int) -> int:
+        """Return the line of the tag that begins here; where it goes over several, with those of its attributes."""
+        begin = self._parser.CurrentByteIndex
+        tag = _START_TAG.match(self._source, begin)
+        if tag is None or b"\n" not in tag.group():
+            return line
+        places: dict[str, Spread] = {}
+        for found in _ATTRIBUTE.finditer(self._source, begin, tag.end()):
+            value = 2 if found.group(2) is not None else 3
+            at = line + self._source.count(b"\n", begin, found.start(value))
+            places[found.group(1).decode()] = attribute_spread(found.group(value).decode(), at)
+        return Line(line, places)
+
     def _end(self, _tag: str) -> None:
         self._open.pop()
 
     def _characters(self, text: str) -> None:
         if self._open:
-            self._open[-1].pieces[-1] += text
+            node = self._open[-1]
+            if not node.pieces[-1]:
+                # Text comes when what follows it begins; a line feed given as a reference would lead too far back.
+                node.piece_lines[-1] = max(self._parser.CurrentLineNumber - text.count("\n"), node.line)
+            node.pieces[-1] += text
 
     def _cut(self, *_: object) -> None:
         if self._open and self._open[-1].pieces[-1]:
             self._open[-1].pieces.append("")
+            self._open[-1].piece_lines.append(0)
 
 
 class _PrologDone(Exception):

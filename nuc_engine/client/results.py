@@ -199,8 +199,9 @@ class Reading:
 class Acknowledgement:
     """What became of an edit. `pending` is a request number while it waits for its time, 0 once it is in effect.
 
-    `cycle` and `time_s` are when it took effect. `refused` says what was not written, and why. A script of several
-    times is as many requests; what of it is not yet due is in `requests`.
+    `cycle` and `time_s` are when it took effect. `refused` says what was not written, and why; `replaced` what a later
+    entry of the same time wrote again. A script of several times is as many requests; what of it is not yet due is in
+    `requests`.
     """
 
     cycle: int
@@ -209,6 +210,7 @@ class Acknowledgement:
     refused: tuple[str, ...] = ()
     pending: int = 0
     requests: tuple[int, ...] = ()
+    replaced: tuple[Any, ...] = ()
 
     @classmethod
     def read(cls, data: object) -> Acknowledgement:
@@ -222,6 +224,7 @@ class Acknowledgement:
             refused=tuple(_sentence(item) for item in f.list("refused", ())),
             pending=pending if isinstance(pending, int) else 0,
             requests=f.list("requests", (pending,) if isinstance(pending, int) else ()),
+            replaced=f.list("replaced", ()),
         )
 
 

@@ -75,8 +75,8 @@ class RingRecorder:
     def applied(self, applied: Applied) -> None:
         """A write was made or refused."""
         write = applied.write
-        content = pack(applied.time_ns, applied.cycle, write.hdso, write.values, applied.refused, applied.origin)
-        self.put(Kind.APPLIED, content, applied.time_ns)
+        what = (applied.cycle, write.hdso, write.values, applied.replaced, applied.refused, applied.origin)
+        self.put(Kind.APPLIED, pack(applied.time_ns, *what), applied.time_ns)
 
     def controlled(self, controlled: Controlled) -> None:
         """A control was made or refused."""

@@ -26,7 +26,8 @@ class Kind(IntEnum):
     SENSORS = 1  # sensors are converted: fixed format
     STATES = 2  # states and activations are set: fixed format
     MUSCLES = 3  # forces and lengths are computed: fixed format
-    APPLIED = 4  # [time_ns, cycle, hdso index, values, refused, request]: the writes of a changeset, then its DONE
+    # [time_ns, cycle, hdso index, values, replaced by a later one, refused, request]: the writes, then DONE
+    APPLIED = 4
     ANSWER = 5  # [time_ns, cycle, hdso index, values, request]
     EVENT = 6  # [time_ns, name, text]
     CONTROL = 7  # [time_ns, cycle, what, joint index, value, refused, request]: see nuc_engine.controls

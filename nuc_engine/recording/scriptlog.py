@@ -1,7 +1,8 @@
 """Scriptlog.xml and HDSOlog.xml: SCCILS scripts of what was really done and answered (appendix 10.4, 3.1).
 
-Both stay well-formed SCCILS when read back: a write that was refused stands as a comment with its reason, and a
-comment before the entries of one moment gives the cycle. Times are seconds since engine start.
+Both stay well-formed SCCILS when read back: a write that was refused stands as a comment with its reason, one that a
+later entry of the same moment replaced as a comment that says so, and a comment before the entries of one moment gives
+the cycle. Times are seconds since engine start.
 """
 
 from __future__ import annotations
@@ -62,11 +63,13 @@ class HdsoScriptLog:
         return self._log.missing
 
     def applied(self, applied: Applied, author: str = "") -> None:
-        """Log a write that was made, or, as a comment, one that was refused; and whose it was, where that is known."""
+        """Log a write that was made, or, as a comment, one that was refused or replaced; whose it was, where known."""
         hdso = self._plan.hdsos[applied.write.hdso]
         element = hdso_mod(hdso, applied.write.values, applied.time_ns)
         if applied.refused:
             element = f"<!-- refused: {_comment(applied.refused)}: {_comment(element)} -->"
+        elif applied.replaced:
+            element = f"<!-- replaced by a later entry: {_comment(element)} -->"
         self._entry(applied.time_ns, applied.cycle, element, author)
 
     def happened(self, event: PlantEvent, cycle: int) -> None:

@@ -126,8 +126,8 @@ class BoutLog:
             return
         begin = self.state.begin_ns
         match kind, record:
-            case Kind.APPLIED, [time_ns, cycle, hdso, values, refused, request]:
-                applied = Applied(time_ns - begin, cycle, Write(hdso, tuple(values)), refused, request)
+            case Kind.APPLIED, [time_ns, cycle, hdso, values, replaced, refused, request]:
+                applied = Applied(time_ns - begin, cycle, Write(hdso, tuple(values)), refused, request, replaced)
                 self._recorder.applied(applied, author)
                 self.state.refused += bool(refused)
             case Kind.CONTROL, [time_ns, cycle, what, joint, value, refused, request]:

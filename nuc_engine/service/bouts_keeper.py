@@ -189,7 +189,8 @@ class BoutKeeper:
 
     def _tell_edit(self, kind: int, record: list[Any], author: str) -> None:
         time_ns, cycle, *what, refused, request = record
-        event = "edit_refused" if refused else "edit"
+        replaced = kind == Kind.APPLIED and what.pop()
+        event = "edit_refused" if refused else "edit_replaced" if replaced else "edit"
         edit = what if kind == Kind.CONTROL else ["hdso", *what]
         self._tell(event, time_ns, refused, cycle=cycle, edit=edit, author=author or None, request=request)
 

@@ -39,12 +39,13 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one write, control or request of an edit."""
+    """What became of one write, control or request of an edit; a write may be `replaced` by a later one of it."""
 
     what: str
     index: int
     values: tuple[Any, ...]
     refused: str = ""
+    replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +194,8 @@ class CoreLink:
         match kind, fields:
             case Kind.ACK, [request, ok, time_ns, cycle, detail]:
                 self._acknowledge(Ack(request, time_ns, cycle, detail), bool(ok))
-            case Kind.APPLIED, [_, _, index, values, refused, request]:
-                self._note(request, Outcome("write", index, tuple(values), refused))
+            case Kind.APPLIED, [_, _, index, values, replaced, refused, request]:
+                self._note(request, Outcome("write", index, tuple(values), refused, bool(replaced)))
             case Kind.CONTROL, [_, _, what, joint, value, refused, request]:
                 self._note(request, Outcome(what, joint, (value,), refused))
             case Kind.ANSWER, [_, _, index, values, request]:

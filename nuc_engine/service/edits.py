@@ -124,7 +124,7 @@ class EditBook:
     def take(self, kind: int, fields: Sequence[Any]) -> None:
         """Follow one record of the core."""
         match kind, fields:
-            case Kind.APPLIED, [time_ns, _, index, values, "", request]:
+            case Kind.APPLIED, [time_ns, _, index, values, _, "", request]:
                 self._written(time_ns, index, tuple(values), request)
             case Kind.CONTROL, [_, _, what, joint, value, "", request]:
                 self._controlled(what, joint, value, request)

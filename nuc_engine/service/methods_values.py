@@ -134,6 +134,8 @@ def _add(answer: dict[str, Any], plan: Plan, done: Done) -> None:
             answer["refused"].append({"name": name, "reason": part.refused})
         elif part.what == "answer":
             answer.setdefault("answers", []).append({"name": name, "value": value})
+        elif part.replaced:
+            answer.setdefault("replaced", []).append({"name": name, "value": value})
         else:
             answer["applied"].append({"name": name, "value": value})
 

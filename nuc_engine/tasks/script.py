@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import heapq
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 
 from drivers.port import NEVER
 from nuc_engine.changes import Applied, Changeset, Control, Controlled, Request, Write
@@ -14,13 +16,28 @@ from nuc_engine.store import Store, refusal
 from nuc_engine.tasks.board import Board
 from sccils_schemas.rules import RuleError
 
+Decoded = Mapping[int, "Predicate | str"]
+"""The rules of a changeset by their place in it; text is why one can not be read."""
+
+
+@dataclass(order=True, slots=True)
+class _Due:
+    """One changeset that is still to come; of equal times, the one that was loaded first comes first."""
+
+    time_ns: int
+    number: int
+    changeset: Changeset = field(compare=False)
+    decoded: Decoded = field(compare=False)
+
 
 class Script:
     """Holds the changesets that are still to come and applies each when it is due.
 
-    Rules are decoded when a changeset arrives (`load`) and swapped when it is due. A write that can not be made then
-    is refused: the others of its changeset stand, and `on_applied` is told either way. `control` makes a control, or
-    returns why it can not; `on_controlled` is told. `on_done` follows each changeset, with how many were refused.
+    Rules are decoded when a changeset arrives (`load`) and swapped when it is due. Of several writes of one HDSO the
+    last one counts, for rules as for numbers. A write that can not be made then is refused: the others of its changeset
+    stand, also an earlier one of the same HDSO, and `on_applied` is told of each in the order of the changeset.
+    `control` makes a control, or returns why it can not; `on_controlled` is told. `on_done` follows each changeset,
+    with how many were refused; what a later write has replaced was not.
     Requests are handed on through `requests` (origin, request) to whoever answers them.
     """
 
@@ -38,7 +55,8 @@ class Script:
         self._plan, self._store, self._board, self._rulebook = plan, store, board, rulebook
         self._control = control
         self._on_applied, self._on_controlled, self._on_done = on_applied, on_controlled, on_done
-        self._ahead: deque[tuple[Changeset, dict[Write, Predicate | str]]] = deque()
+        self._ahead: list[_Due] = []
+        self._numbers = count()
         self.requests: deque[tuple[int, Request]] = deque()
         self.touched: set[int] = set()
 
@@ -49,27 +67,29 @@ class Script:
     @property
     def due_ns(self) -> int:
         """When the next changeset is due, or NEVER."""
-        return self._ahead[0][0].time_ns if self._ahead else NEVER
+        return self._ahead[0].time_ns if self._ahead else NEVER
 
     def load(self, changesets: Sequence[Changeset]) -> None:
         """Add changesets to those that are still to come; of equal times, those loaded first come first."""
         for changeset in changesets:
-            decoded = {write: self._decode(write) for write in changeset.writes if self._is_rule(write)}
-            place = bisect_right(self._ahead, changeset.time_ns, key=_time_ns)
-            self._ahead.insert(place, (changeset, decoded))
+            rules = ((place, write) for place, write in enumerate(changeset.writes) if self._is_rule(write))
+            decoded = {place: self._decode(write) for place, write in rules}
+            heapq.heappush(self._ahead, _Due(changeset.time_ns, next(self._numbers), changeset, decoded))
 
     def forget(self, origin: int) -> int:
         """Drop the changesets of one request, or all (-1), that are still to come; return how many those were."""
         before = len(self._ahead)
-        self._ahead = deque(item for item in self._ahead if origin not in (-1, item[0].origin))
+        self._ahead = [due for due in self._ahead if origin not in (-1, due.changeset.origin)]
+        heapq.heapify(self._ahead)
         return before - len(self._ahead)
 
     def run(self, now_ns: int) -> None:
         """Apply everything that is due. `touched` then holds the HDSOs written."""
         self.touched.clear()
-        while self._ahead and self._ahead[0][0].time_ns <= now_ns:
-            changeset, decoded = self._ahead.popleft()
-            refused = self._apply(changeset, decoded, now_ns) + self._make_controls(changeset, now_ns)
+        while self._ahead and self._ahead[0].time_ns <= now_ns:
+            due = heapq.heappop(self._ahead)
+            changeset = due.changeset
+            refused = self._apply(changeset, due.decoded, now_ns) + self._make_controls(changeset, now_ns)
             self.requests.extend((changeset.origin, request) for request in changeset.requests)
             self._on_done(now_ns, changeset, refused)
 
@@ -88,44 +108,56 @@ class Script:
         except RuleError as error:
             return str(error)
 
-    def _apply(self, changeset: Changeset, decoded: dict[Write, Predicate | str], now_ns: int) -> int:
-        refused: dict[Write, str] = {}
-        for write in changeset.writes:
-            reason = refusal(self._plan.hdsos[write.hdso], write.values)
-            if reason is not None:
-                refused[write] = reason
-            elif write not in decoded:
+    def _apply(self, changeset: Changeset, decoded: Decoded, now_ns: int) -> int:
+        writes = changeset.writes
+        reasons = [refusal(self._plan.hdsos[write.hdso], write.values) or "" for write in writes]
+        for place, write in enumerate(writes):
+            if place not in decoded and not reasons[place]:
                 self._store.write(write.hdso, write.values)
         # Rules come after the numbers they use: within one changeset document order must not matter to them.
         if decoded:
-            self._apply_rules({w: p for w, p in decoded.items() if w not in refused}, refused)
-        for write in changeset.writes:
-            reason = refused.get(write, "")
-            self._on_applied(Applied(now_ns, self._board.cycle, write, reason, changeset.origin))
+            self._apply_rules(writes, decoded, reasons)
+        replaced = _replaced(writes, reasons)
+        for place, (write, reason) in enumerate(zip(writes, reasons, strict=True)):
+            told = Applied(now_ns, self._board.cycle, write, reason, changeset.origin, replaced=place in replaced)
+            self._on_applied(told)
             if not reason:
                 self.touched.add(write.hdso)
-        return len(refused)
+        return sum(map(bool, reasons))
 
-    def _apply_rules(self, decoded: dict[Write, Predicate | str], refused: dict[Write, str]) -> None:
-        sound: dict[int, tuple[Write, Predicate]] = {}
-        for write, predicate in decoded.items():
-            if isinstance(predicate, str):
-                refused[write] = predicate
-            elif (unset := self._rulebook.unset_operand(write.hdso, _code(write))) is not None:
-                refused[write] = f"the rule uses HDSO {unset.id_num} ({unset.name}), which has no value"
-            else:
-                if write.hdso in sound:
-                    refused[sound[write.hdso][0]] = "a later entry of the same time writes this rule again"
-                sound[write.hdso] = (write, predicate)
-        for index, reason in self._rulebook.refusals({i: _code(write) for i, (write, _) in sound.items()}).items():
-            refused[sound.pop(index)[0]] = reason
-        for index, (write, predicate) in sound.items():
-            self._store.write(index, write.values)
-            self._rulebook.swap(index, _code(write), predicate)
+    def _apply_rules(self, writes: Sequence[Write], decoded: Decoded, reasons: list[str]) -> None:
+        for place, predicate in decoded.items():
+            reasons[place] = reasons[place] or (predicate if isinstance(predicate, str) else self._lack(writes[place]))
+        while last := {writes[place].hdso: place for place in decoded if not reasons[place]}:
+            found = self._rulebook.refusals({hdso: _code(writes[place]) for hdso, place in last.items()})
+            if not found:
+                break
+            # What can not be in force replaces nothing: an earlier write of that rule counts.
+            for hdso, reason in found.items():
+                reasons[last[hdso]] = reason
+        for hdso, place in last.items():
+            write, predicate = writes[place], decoded[place]
+            if not isinstance(predicate, str):
+                self._store.write(hdso, write.values)
+                self._rulebook.swap(hdso, _code(write), predicate)
+
+    def _lack(self, write: Write) -> str:
+        unset = self._rulebook.unset_operand(write.hdso, _code(write))
+        return "" if unset is None else f"the rule uses HDSO {unset.id_num} ({unset.name}), which has no value"
 
 
-def _time_ns(item: tuple[Changeset, object]) -> int:
-    return item[0].time_ns
+def _replaced(writes: Sequence[Write], reasons: Sequence[str]) -> set[int]:
+    """Return the places of writes of which nothing is left, since a later one that was made wrote as many elements."""
+    found: set[int] = set()
+    covered: dict[int, int] = {}
+    for place in reversed(range(len(writes))):
+        write = writes[place]
+        if reasons[place]:
+            continue
+        if len(write.values) <= covered.get(write.hdso, 0):
+            found.add(place)
+        covered[write.hdso] = max(len(write.values), covered.get(write.hdso, 0))
+    return found
 
 
 def _code(write: Write) -> list[int]:

@@ -10,13 +10,14 @@ from sccils_schemas.checks.hdso_table import Entry, HdsoTable, parameter_refs
 from sccils_schemas.checks.rules import (
     all_rule_parts,
     check_start,
-    circle_through,
     describe_circle,
-    rule_graph,
+    find_circles,
     rule_parts,
     unset_operands,
 )
 from sccils_schemas.documents import HdsoMod, JointList, Ref
+from sccils_schemas.lines import data_line
+from sccils_schemas.names import counted
 from sccils_schemas.nesting import Parts, first_faults
 from sccils_schemas.numbers import nanoseconds, write_number
 from sccils_schemas.problems import Problems
@@ -63,21 +64,33 @@ def check_course(
             started = True
             check_start(jointlist, now, "", problems, file)
         # Of several writes to one HDSO at one time the last one stays.
-        lines: dict[int, int] = {}
+        last: dict[int, HdsoMod] = {}
         for mod, entry in group:
+            if before := last.get(entry.hdso.id_num):
+                _tell_replaced(before, mod, entry, file, problems)
             now.write(mod)
-            lines[entry.hdso.id_num] = mod.line
-        rules.check(lines)
-        touched = dict.fromkeys(watch for number in lines for watch in watches.get(number, ()))
+            last[entry.hdso.id_num] = mod
+        rules.check({number: mod.line for number, mod in last.items()})
+        touched = dict.fromkeys(watch for number in last for watch in watches.get(number, ()))
         for watch in touched:
             values = now.elements(watch.refs)
             what, expected = watch.fault(values) if values else ("", "")
             if what:
-                written = [now.get(ref) for ref in watch.refs]
-                line = max(lines.get(entry.hdso.id_num, 0) for entry in written if entry is not None)
+                written = [last.get(entry.hdso.id_num) for entry in map(now.get, watch.refs) if entry is not None]
+                line = max(data_line(mod.line) for mod in written if mod is not None)
                 problems.error(file, line, what, expected)
     if not started:
         check_start(jointlist, now, "", problems, file)
+
+
+def _tell_replaced(before: HdsoMod, mod: HdsoMod, entry: Entry, file: str, problems: Problems) -> None:
+    """Warn of a value that is written twice at one time: the first of them is never in force."""
+    of_before = f"the entry in line {before.line}" if before.line > 0 else "the value given with the bout"
+    kept = 0 if isinstance(mod.data, str) or entry.kind == "boolstring" else len(before.data) - len(mod.data)
+    if kept > 0:
+        of_before = f"{counted(len(mod.data), 'value')} of the {len(before.data)} of {of_before}"
+    what = f"{entry} is written twice at {mod.time_s} s: this replaces {of_before}"
+    problems.warning(file, mod.line, what, hint="within one time the last entry counts")
 
 
 class _Rules:
@@ -86,7 +99,6 @@ class _Rules:
     def __init__(self, table: HdsoTable, file: str, problems: Problems) -> None:
         self._table, self._file, self._problems = table, file, problems
         self._parts = all_rule_parts(table)
-        self._graph = rule_graph(self._parts)
         self._looked_at = 0
 
     def check(self, lines: Mapping[int, int]) -> None:
@@ -100,7 +112,7 @@ class _Rules:
         for number in changed:
             parts = rule_parts(self._table.values.get(number), self._table)
             nested = nested or self._parts.get(number, Parts(0)) != parts
-            self._set(number, parts)
+            self._parts[number] = parts
         self._check_circles(changed, lines)
         for number in changed:
             for entry in unset_operands(number, self._table):
@@ -109,21 +121,12 @@ class _Rules:
         if nested and self._looked_at <= MAX_LOOKS:
             self._check_reach(changed, lines)
 
-    def _set(self, number: int, parts: Parts) -> None:
-        self._parts[number] = parts
-        self._graph[number] = sorted(set(parts.rules))
-
     def _check_circles(self, changed: Sequence[int], lines: Mapping[int, int]) -> None:
-        told: set[frozenset[int]] = set()
-        for number in changed:
-            circle = circle_through(self._graph, number)
-            if circle and frozenset(circle) not in told:
-                told.add(frozenset(circle))
-                what = f"rules go round in a circle: {describe_circle(circle, self._table)}"
-                line = max(lines.get(member, 0) for member in circle)
-                self._problems.error(self._file, line, what, "rules that do not need their own result")
-        for number in set().union(*told).intersection(changed):
-            self._set(number, Parts(0))
+        for circle, knot in find_circles(self._parts, changed):
+            what = f"rules go round in a circle: {describe_circle(circle, self._table)}"
+            line = max(lines.get(member, 0) for member in knot)
+            self._problems.error(self._file, line, what, "rules that do not need their own result")
+            self._parts.update(dict.fromkeys(set(knot).intersection(changed), Parts(0)))
 
     def _check_reach(self, changed: Sequence[int], lines: Mapping[int, int]) -> None:
         line = max(lines[number] for number in changed)
@@ -134,7 +137,7 @@ class _Rules:
         for number, (what, expected) in first_faults(self._parts).items():
             entry = self._table.entries[number]
             self._problems.error(self._file, lines.get(number, line), f"{entry} {what}", expected)
-            self._set(number, Parts(0))
+            self._parts[number] = Parts(0)
 
 
 def _watches(jointlist: JointList, table: HdsoTable) -> Iterator[_Watch]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sccils_schemas.checks.hdso_table import Entry
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import HdsoMod, Joint
+from sccils_schemas.lines import data_line
 from sccils_schemas.names import counted
 from sccils_schemas.reader import STAND_IN
 
@@ -27,7 +28,12 @@ def check_geometry(joint: Joint, scope: Scope) -> None:
         line = _values(geometry.dh_line, 4, f"the DH line of {label}", scope)
         if line is not None and line[3] == 0:
             hint = "pi/180 = 0.017453292519943 for angles in degrees"
-            scope.error(geometry.dh_line.line, f"the DH line of {label} scales its angle by 0", "a fourth number", hint)
+            scope.error(
+                data_line(geometry.dh_line.line, 3),
+                f"the DH line of {label} scales its angle by 0",
+                "a fourth number",
+                hint,
+            )
     elif joint.servos and not joint.endpoint:
         scope.warning(joint.line, f"{label} has a motor but no DHline", hint="its link has no length")
 
@@ -72,7 +78,7 @@ def _check_rigid(matrix: Sequence[int | float], line: int, use: str, scope: Scop
     if any(abs(value - wanted) > RIGID_TOLERANCE for value, wanted in zip(rows[3], bottom, strict=True)):
         shown = " ".join(f"{value:g}" for value in rows[3])
         hint = "the translation stands in the last column"
-        scope.error(line, f"the last row of {use} is {shown}", "0 0 0 1", hint)
+        scope.error(data_line(line, 12), f"the last row of {use} is {shown}", "0 0 0 1", hint)
     axes = [[rows[row][column] for row in range(3)] for column in range(3)]
     for first in range(3):
         for second in range(first, 3):

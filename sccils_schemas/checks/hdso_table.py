@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sccils_schemas.documents import Hdso, HdsoList, HdsoMod, HdsoSpec, Joint, JointList, MuscleActivation, Ref, Servo
+from sccils_schemas.documents import (
+    Hdso,
+    HdsoList,
+    HdsoMod,
+    HdsoSpec,
+    Joint,
+    JointList,
+    MuscleActivation,
+    Range,
+    Ref,
+    Servo,
+)
+from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import did_you_mean, id_ranges, shorten
 from sccils_schemas.problems import Problems
+from sccils_schemas.ranges import both_ways
 from sccils_schemas.reader import STAND_IN
 
 Kind = Literal["parameter", "sensor", "constant", "boolstring"]
@@ -20,7 +33,7 @@ LIST_KINDS: Mapping[str, Kind] = {"parameterList": "parameter", "sensorList": "s
 ENGINE_TIMES = ("engine_start_time", "engine_stop_time")
 """Sensors the engine itself writes, in nanoseconds."""
 
-Data = tuple[int | float, ...] | str
+Data = Sequence[int | float] | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +47,28 @@ class Place:
         """Return `file:line`."""
         return f"{self.file}:{self.line}"
 
+    def attribute(self, name: str, at: int = 0) -> Place:
+        """Return where a character of an attribute stands."""
+        return Place(self.file, attribute_line(self.line, name, at))
+
+    def data(self, at: int = 0) -> Place:
+        """Return where a number, or a character, of the data stands."""
+        return Place(self.file, data_line(self.line, at))
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One HDSO with its kind and the place of its declaration."""
+    """One HDSO with its kind and the place of its declaration. `pushes`: it is the force command of a motor."""
 
     hdso: Hdso
     kind: Kind
     place: Place
+    pushes: bool = False
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """Its ranges, as they are read for its use."""
+        return tuple(map(both_ways, self.hdso.ranges)) if self.pushes else self.hdso.ranges
 
     @property
     def count(self) -> int:
@@ -118,10 +145,12 @@ class HdsoTable:
     def find_mod(self, mod: HdsoMod | HdsoSpec, file: str, problems: Problems) -> Entry | None:
         """Return the HDSO an hdsoMod or hdsoSpec means; report one not declared, warn of a name that differs."""
         place = Place(file, mod.line)
-        entry = self.find(mod.ref, place, problems, mod.name)
+        by = "name" if isinstance(mod.ref, str) else "idNum"
+        entry = self.find(mod.ref, place.attribute(by), problems, mod.name)
         if entry is not None and not mod.id_by_name and mod.name and mod.name != entry.hdso.name:
             what = f"name '{shorten(mod.name)}' differs from '{entry.hdso.name}', the name of HDSO {mod.id_num}"
-            problems.warning(file, mod.line, what, hint="idNum decides; with idByName='y' the name does")
+            line = place.attribute("name").line
+            problems.warning(file, line, what, hint="idNum decides; with idByName='y' the name does")
         return entry
 
     def write(self, mod: HdsoMod) -> None:
@@ -131,15 +160,18 @@ class HdsoTable:
             return
         number = entry.hdso.id_num
         before = self.values.get(number, ())
-        # A write shorter than the HDSO leaves the rest as it was (reading B17).
-        if isinstance(mod.data, str) or isinstance(before, str):
+        if isinstance(mod.data, str) or isinstance(before, str) or len(mod.data) >= len(before):
             self.values[number] = mod.data
-        else:
-            self.values[number] = (*mod.data, *before[len(mod.data) :])
+            return
+        # A write shorter than the HDSO leaves the rest as it was (reading B17), and costs no more than itself.
+        held = before if isinstance(before, list) else list(before)
+        held[: len(mod.data)] = mod.data
+        self.values[number] = held
 
     def copy(self) -> HdsoTable:
         """Return a table whose values can change on their own."""
-        return HdsoTable(self.entries, self.ids, dict(self.values), self.complete, self.fed)
+        values = {number: tuple(data) if isinstance(data, list) else data for number, data in self.values.items()}
+        return HdsoTable(self.entries, self.ids, values, self.complete, self.fed)
 
     def feed(self, sensors: HdsoList, jointlist: JointList) -> None:
         """Note which sensors get values: two for each motor (reading B12), and the engine's own times."""
@@ -189,8 +221,16 @@ def joint_mods(joint: Joint, servos: Sequence[Servo] | None = None) -> list[Hdso
     return [mod for mod in mods if mod is not None]
 
 
+def force_commands(jointlist: JointList) -> list[Ref]:
+    """Return the HDSOs that motors take forces from."""
+    servos = [servo for joint in jointlist.joints for servo in joint.servos]
+    return [servo.force_command.ref for servo in servos if servo.force_command is not None]
+
+
 def initialise(table: HdsoTable, jointlist: JointList) -> None:
-    """Note what the joint list writes at the start: later writes win (reading B13)."""
+    """Note what the joint list uses as a force, and what it writes at the start: later writes win (reading B13)."""
+    for entry in filter(None, map(table.get, force_commands(jointlist))):
+        table.entries[entry.hdso.id_num] = replace(entry, pushes=True)
     for joint in jointlist.joints:
         for state in joint.states:
             if state.rule.boolstring is not None and state.rule.mods:

@@ -8,6 +8,7 @@ from sccils_schemas.checks.writes import ENGINE_BOUNDS, check_characters, check_
 from sccils_schemas.documents import HdsoList
 from sccils_schemas.names import counted, did_you_mean, shorten
 from sccils_schemas.problems import Problems
+from sccils_schemas.ranges import inverted
 from sccils_schemas.reader import STAND_IN
 
 MAX_STORE_ELEMENTS = 2**20
@@ -30,7 +31,8 @@ def check_hdsolist(hdsos: HdsoList, file: str, kind: Kind | None, table: HdsoTab
             _check_boolstring(entry, problems)
         elif hdso.xmltype == "char" and hdso.datatype not in ("char", "uchar"):
             what = f"{entry} of type {hdso.datatype} has xmltype='char'"
-            problems.error(file, hdso.line, what, f"xmltype='{hdso.datatype}', or leave it out")
+            line = entry.place.attribute("xmltype").line
+            problems.error(file, line, what, f"xmltype='{hdso.datatype}', or leave it out")
         _check_initial(entry, table, problems)
 
 
@@ -48,7 +50,8 @@ def _check_kind(entry: Entry, kind: Kind | None, problems: Problems) -> None:
     given, place = entry.hdso.abstract_type, entry.place
     if given is not None and given not in KINDS:
         what = f"abstractType='{shorten(given, 30)}' of {entry}"
-        problems.error(place.file, place.line, what, "one of " + ", ".join(KINDS), did_you_mean(given, KINDS))
+        hint = did_you_mean(given, KINDS) if problems.guessing else ""
+        problems.error(place.file, place.attribute("abstractType").line, what, "one of " + ", ".join(KINDS), hint)
     elif kind is not None and (entry.kind == "sensor") != (kind == "sensor"):
         problems.warning(place.file, place.line, f"{entry} is a {entry.kind} in a list of {kind}s")
 
@@ -59,6 +62,9 @@ def _check_ranges(entry: Entry, problems: Problems) -> None:
         if span.type in seen and span.type != "invalid":
             problems.error(entry.place.file, span.line, f"a second range of type {span.type} for {entry}", "one")
         seen.add(span.type)
+        if inverted(span):
+            what = f"lower bound {span.lower:g} is above upper bound {span.upper:g} in the {span.type} range of {entry}"
+            problems.error(entry.place.file, span.line, what, "lower <= upper", "it would let nothing pass")
         if span.type == "invalid" and not span.bounded:
             what = f"the invalid range of {entry} has no bounds"
             problems.warning(entry.place.file, span.line, what, "a lower or an upper bound", "it excludes nothing")
@@ -77,7 +83,8 @@ def _check_boolstring(entry: Entry, problems: Problems) -> None:
         size = " x ".join(str(size) for size in hdso.dims)
         problems.error(place.file, place.line, f"boolstring {entry} has size {size}", "2 x n, usually 2 x 30")
     if hdso.datatype not in _WHOLE:
-        problems.error(place.file, place.line, f"boolstring {entry} is of type {hdso.datatype}", "datatype='int'")
+        what = f"boolstring {entry} is of type {hdso.datatype}"
+        problems.error(place.file, place.attribute("datatype").line, what, "datatype='int'")
 
 
 def _check_initial(entry: Entry, table: HdsoTable, problems: Problems) -> None:
@@ -87,7 +94,7 @@ def _check_initial(entry: Entry, table: HdsoTable, problems: Problems) -> None:
             problems.error(place.file, place.line, f"constant {entry} has no value", "initial_data")
     elif entry.kind == "boolstring":
         if isinstance(data, str):
-            check_rule(data, entry, table, place, problems)
+            check_rule(data, entry, table, place.data, problems)
     elif isinstance(data, str):
         check_characters(data, entry, place, problems)
     else:
@@ -101,14 +108,16 @@ def check_together(lists: list[tuple[HdsoList, str]], table: HdsoTable, problems
     for hdsos, file in lists:
         for hdso in hdsos.hdsos:
             place = Place(file, hdso.line)
+            at = place.attribute("idNum")
             first = ids.setdefault(hdso.id_num, place)
             if first is not place and hdso.id_num > STAND_IN:
                 what = f"HDSO id {hdso.id_num} is used twice"
-                problems.error(file, hdso.line, what, "an id of its own", f"first in {first}")
+                problems.error(file, at.line, what, "an id of its own", f"first in {first}")
+            at = place.attribute("name")
             first = names.setdefault(hdso.name, place)
             if first is not place and hdso.name:
                 what = f"HDSO name '{hdso.name}' is used twice"
-                problems.error(file, hdso.line, what, "a name of its own", f"first in {first}")
+                problems.error(file, at.line, what, "a name of its own", f"first in {first}")
     total = sum(entry.count for entry in table.entries.values())
     if total > MAX_STORE_ELEMENTS:
         problems.error(lists[0][1], 0, f"all HDSOs together have {total} elements", f"at most {MAX_STORE_ELEMENTS}")

@@ -11,6 +11,7 @@ from sccils_schemas.checks.muscles import check_muscle
 from sccils_schemas.checks.scope import Scope
 from sccils_schemas.checks.states import check_rule_holders, check_states
 from sccils_schemas.documents import HdsoList, HdsoMod, Joint, JointList, Muscle, SenseOrgan, Servo, State
+from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.reader import STAND_IN
 from sccils_schemas.servos import tag_of
@@ -84,12 +85,14 @@ def _check_labels(jointlist: JointList, scope: Scope) -> None:
         key = (word, element.id_num)
         if key in ids and element.id_num > STAND_IN:
             what = f"{word} id {element.id_num} is used twice"
-            scope.error(element.line, what, "an id of its own", f"first in line {ids[key]}")
+            line = attribute_line(element.line, "idNum")
+            scope.error(line, what, "an id of its own", f"first in line {ids[key]}")
         ids.setdefault(key, element.line)
         first = names.setdefault(element.name, element)
         if first is not element and element.name:
             hint = f"first for a {_word(first)} in line {first.line}"
-            scope.error(element.line, f"name '{element.name}' is used twice", "a name of its own", hint)
+            line = attribute_line(element.line, "name")
+            scope.error(line, f"name '{element.name}' is used twice", "a name of its own", hint)
 
 
 def _check_parents(jointlist: JointList, scope: Scope) -> None:
@@ -98,11 +101,11 @@ def _check_parents(jointlist: JointList, scope: Scope) -> None:
         first.setdefault(joint.id_num, joint)
     parents = {number: joint.parent for number, joint in first.items()}
     _check_ancestors(first, parents, scope)
+    hint = f"joints are {id_ranges(number for number in parents if number > STAND_IN)}"
     for joint in jointlist.joints:
         if joint.parent != BODY and joint.parent not in parents:
-            hint = f"joints are {id_ranges(number for number in parents if number > STAND_IN)}"
             what = f"parent='{joint.parent}' of joint {joint.id_num} ({joint.name}) is no joint"
-            scope.error(joint.line, what, "a joint's idNum, or 0 for the body", hint)
+            scope.error_at(joint.line, "parent", what, "a joint's idNum, or 0 for the body", hint)
 
 
 def _check_ancestors(joints: Mapping[int, Joint], parents: Mapping[int, int], scope: Scope) -> None:
@@ -121,7 +124,7 @@ def _check_ancestors(joints: Mapping[int, Joint], parents: Mapping[int, int], sc
             joint = joints[ring[0]]
             shown = [*map(str, ring[:12]), *(["..."] if len(ring) > 12 else []), str(ring[0])]
             what = f"joint {joint.id_num} ({joint.name}) is its own ancestor: {' -> '.join(shown)}"
-            scope.error(joint.line, what, "a chain that starts at the body, parent='0'")
+            scope.error_at(joint.line, "parent", what, "a chain that starts at the body, parent='0'")
         settled.update(way)
 
 
@@ -160,10 +163,11 @@ def _check_start_state(joint: Joint, owners: Mapping[int, Joint], label: str, sc
     other = owners.get(joint.start_state)
     what = f"start_state_idNum='{joint.start_state}' of {label} is "
     what += f"a state of joint {other.id_num} ({other.name})" if other is not None else "no state"
+    line = attribute_line(joint.line, "start_state_idNum")
     if needed:
-        scope.error(joint.line, what, expected)
+        scope.error(line, what, expected)
     else:
-        scope.warning(joint.line, what, hint="the joint has no states, so it is of no consequence")
+        scope.warning(line, what, hint="the joint has no states, so it is of no consequence")
 
 
 def check_sensor_mapping(jointlist: JointList, sensors: HdsoList, sensor_file: str, scope: Scope) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sccils_schemas.checks.scope import Scope
 from sccils_schemas.documents import AiMotor, HdsoMod, Joint, JointList, Motor, Servo
+from sccils_schemas.lines import attribute_line
 from sccils_schemas.reader import STAND_IN
 from sccils_schemas.servos import label_of, model_of
 
@@ -45,7 +46,7 @@ def check_motors(jointlist: JointList, scope: Scope) -> None:
             where = f" on bus {servo.bus!r}" if servo.bus else ""
             what = f"serialID {servo.serial_id} of motor {servo.id_num} ({servo.name}) is used twice{where}"
             hint = f"motor {first.id_num} ({first.name}) in line {first.line} has it"
-            scope.error(servo.line, what, "a bus id of its own", hint)
+            scope.error_at(servo.line, "serialID", what, "a bus id of its own", hint)
         for mod in (servo.force_command, servo.position_command):
             entry = None if mod is None else scope.table.get(mod.ref)
             if mod is not None and entry is not None:
@@ -96,18 +97,25 @@ def _said(what: str, value: int | str | None) -> str:
 def _check_servo(servo: Servo, joint: Joint, scope: Scope) -> None:
     label = f"motor {servo.id_num} ({servo.name})"
     if servo.bus is not None and not _BUS_NAME.fullmatch(servo.bus):
-        scope.error(servo.line, f"bus {servo.bus!r} of {label}", "a name of letters, digits, _ and -")
+        scope.error_at(servo.line, "bus", f"bus {servo.bus!r} of {label}", "a name of letters, digits, _ and -")
     highest = MAX_AIMOTOR_ID if isinstance(servo, AiMotor) else MAX_ID
     if servo.serial_id > STAND_IN and not 0 <= servo.serial_id <= highest:
-        scope.error(servo.line, f"serialID {servo.serial_id} of {label}", f"0 to {highest}")
+        scope.error_at(servo.line, "serialID", f"serialID {servo.serial_id} of {label}", f"0 to {highest}")
     if servo.angle_cal2 == 0:
         hint = "an AI motor has 1.529 raw units per degree"
         if isinstance(servo, Motor):
             hint = "its model's ticks per degree, negative where it is mounted the other way round"
-        scope.error(servo.line, f"angleCal2 of {label} is 0", "the slope of raw position over degrees", hint)
+        scope.error_at(
+            servo.line,
+            "angleCal2",
+            f"angleCal2 of {label} is 0",
+            "the slope of raw position over degrees",
+            hint,
+        )
     elif math.copysign(1, servo.angle_cal2) != servo.dir:
         what = f"dir='{servo.dir}' of {label} and angleCal2='{servo.angle_cal2:g}' have different signs"
-        scope.warning(servo.line, what, hint="torque would push against the angle; in all known legs the signs agree")
+        line = attribute_line(servo.line, "dir")
+        scope.warning(line, what, hint="torque would push against the angle; in all known legs the signs agree")
     for spec in servo.sensorspecs:
         hint = "leave it out: the first two sensors in sensors.xml belong to the first motor, and so on"
         scope.error(spec.line, f"the sensorspec of {label} is not supported", hint=hint)
@@ -118,7 +126,12 @@ def _check_servo(servo: Servo, joint: Joint, scope: Scope) -> None:
 
 def _check_quantities(motor: Motor, label: str, scope: Scope) -> None:
     if not motor.model:
-        scope.error(motor.line, f"the model of {label} is empty", "a model of servo, such as XM430-W350")
+        scope.error_at(
+            motor.line,
+            "model",
+            f"the model of {label} is empty",
+            "a model of servo, such as XM430-W350",
+        )
     positive = (
         ("deltaTorque", motor.delta_torque_n_m, "N m per unit of muscle output"),
         ("stiffness", motor.stiffness_n_m_deg, "N m per degree"),
@@ -126,22 +139,35 @@ def _check_quantities(motor: Motor, label: str, scope: Scope) -> None:
     )
     for name, value, unit in positive:
         if value is not None and value <= 0:
-            scope.error(motor.line, f"{name}='{value:g}' of {label}", f"more than 0 {unit}")
+            line = attribute_line(motor.line, name)
+            scope.error(line, f"{name}='{value:g}' of {label}", f"more than 0 {unit}")
     if motor.current_scale == 0:
         hint = "negative where the servo counts its load the other way round"
-        scope.error(motor.line, f"currentScale of {label} is 0", "units of the current sensor per count", hint)
+        scope.error_at(
+            motor.line,
+            "currentScale",
+            f"currentScale of {label} is 0",
+            "units of the current sensor per count",
+            hint,
+        )
     if motor.current_dead is not None and motor.current_dead < 0:
-        scope.error(motor.line, f"currentDead='{motor.current_dead:g}' of {label}", "0 or more units of the sensor")
+        scope.error_at(
+            motor.line,
+            "currentDead",
+            f"currentDead='{motor.current_dead:g}' of {label}",
+            "0 or more units of the sensor",
+        )
     if motor.cycle_min_ms is not None and not 0 <= motor.cycle_min_ms <= MAX_CYCLE_MS:
         expected = f"0 to {MAX_CYCLE_MS:g} ms that a round of exchanges takes at least"
-        scope.error(motor.line, f"cycleMin='{motor.cycle_min_ms:g}' of {label}", expected)
+        scope.error_at(motor.line, "cycleMin", f"cycleMin='{motor.cycle_min_ms:g}' of {label}", expected)
     if motor.position_min is not None and motor.position_max is not None and motor.position_min >= motor.position_max:
         what = f"positionMin='{motor.position_min}' and positionMax='{motor.position_max}' of {label}"
-        scope.error(motor.line, what, "the lowest and the highest raw position it is sent to")
+        scope.error_at(motor.line, "positionMax", what, "the lowest and the highest raw position it is sent to")
     table = motor.torque_table
     if table is not None and (not _TABLE_NAME.fullmatch(table) or len(table) > MAX_TABLE_NAME):
         what = f"torqueTable='{table[:MAX_TABLE_NAME]}' of {label}"
-        scope.error(motor.line, what, "the name of a .json file beside this one, without a folder")
+        line = attribute_line(motor.line, "torqueTable")
+        scope.error(line, what, "the name of a .json file beside this one, without a folder")
 
 
 def _check_commands(servo: Servo, joint: Joint, label: str, scope: Scope) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sccils_schemas.checks.hdso_table import Entry
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import FunctionSpec, Muscle
+from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import counted
 from sccils_schemas.parse_joints import USES
 
@@ -21,17 +22,25 @@ def check_muscle(muscle: Muscle, scope: Scope) -> None:
     """Report everything wrong with one muscle."""
     label = f"muscle {muscle.id_num} ({muscle.name})"
     if muscle.l_naught <= 0:
-        scope.error(muscle.line, f"Lnaught='{muscle.l_naught:g}' of {label}", "a length of more than 0")
+        scope.error_at(
+            muscle.line,
+            "Lnaught",
+            f"Lnaught='{muscle.l_naught:g}' of {label}",
+            "a length of more than 0",
+        )
     if muscle.fmax < 0:
-        scope.warning(muscle.line, f"fmax='{muscle.fmax:g}' of {label} is negative", hint="the muscle would push")
-    uses = [spec.use for spec in muscle.functions]
+        what = f"fmax='{muscle.fmax:g}' of {label} is negative"
+        scope.warning(attribute_line(muscle.line, "fmax"), what, hint="the muscle would push")
+    uses = {spec.use for spec in muscle.functions}
     for use in USES:
         if use not in uses:
             expected = "one function_spec for each of its three uses"
             scope.error(muscle.line, f"{label} has no function for {use}", expected)
-    for at, spec in enumerate(muscle.functions):
-        if spec.use in uses[:at]:
-            scope.error(spec.line, f"{label} has a second function for {spec.use}", "one")
+    for spec in muscle.functions:
+        if spec.use in uses:
+            uses.remove(spec.use)
+        else:
+            scope.error_at(spec.line, "use", f"{label} has a second function for {spec.use}", "one")
         _check_function(spec, label, scope)
 
 
@@ -39,7 +48,8 @@ def _check_function(spec: FunctionSpec, label: str, scope: Scope) -> None:
     needed = FUNCTION_PARAMETERS.get(spec.type)
     if needed is None:
         expected = "one of " + ", ".join(FUNCTION_PARAMETERS)
-        scope.error(spec.line, f"the {spec.use} function of {label} is of type '{spec.type}'", expected)
+        what = f"the {spec.use} function of {label} is of type '{spec.type}'"
+        scope.error_at(spec.line, "type", what, expected)
         return
     entries = [scope.table.get(mod.ref) for mod in spec.mods]
     known: list[Entry] = []
@@ -55,4 +65,6 @@ def _check_function(spec: FunctionSpec, label: str, scope: Scope) -> None:
     values = scope.table.elements([mod.ref for mod in spec.mods])
     if spec.type == "parabolic" and values and values[0] == 0:
         what = f"the {spec.use} function of {label} is parabolic with a first parameter of 0"
-        scope.error(spec.line, what, "a number that is not 0", "the function divides by it")
+        scope.error(
+            scope.value_line(spec.mods, 0, spec.line), what, "a number that is not 0", "the function divides by it"
+        )

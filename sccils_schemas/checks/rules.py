@@ -3,38 +3,51 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Place
 from sccils_schemas.documents import JointList, Ref
 from sccils_schemas.names import shorten
-from sccils_schemas.nesting import Parts, parts_of
+from sccils_schemas.nesting import MAX_RULE_TERMS, Parts, knots, parts_of, terms_of
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
 from sccils_schemas.rules import Comparison, Rule, RuleError, Token, Variable, operands, parse_tokens, tokenise
 
+Where = Callable[[int], Place]
+"""Tells where a character of a rule's text stands."""
 
-def check_rule(text: str, holder: Entry | None, table: HdsoTable, place: Place, problems: Problems) -> None:
+
+def check_rule(text: str, holder: Entry | None, table: HdsoTable, where: Where, problems: Problems) -> None:
     """Report everything wrong with a rule's text. `holder` is the boolstring HDSO that is to hold it."""
     try:
         tokens = tokenise(text)
         tree = parse_tokens(tokens)
     except RuleError as error:
+        place = where(max(error.column - 1, 0))
         column = f", column {error.column}" if error.column else ""
         problems.error(place.file, place.line, f"rule '{shorten(text)}'{column}: {error.what}", hint=error.hint)
         return
     if holder is not None and holder.kind == "boolstring" and len(holder.hdso.dims) == 2:
-        _check_length(tokens, holder, place, problems)
-    for ref in operands(tree):
-        entry = table.find(ref, place, problems)
+        _check_length(tokens, holder, where, problems)
+    columns: dict[Ref, int] = {}
+    for token in tokens:
+        if token.ref is not None:
+            columns.setdefault(token.ref, token.column - 1)
+    for ref, at in columns.items():
+        entry = table.find(ref, where(at), problems)
         if entry is not None:
-            _check_operand(entry, table, place, problems)
-    _check_comparisons(tree, table, place, problems)
+            _check_operand(entry, table, where(at), problems)
+    for side in _compared(tree):
+        entry = table.get(side.ref)
+        if entry is not None and entry.kind == "boolstring":
+            place, hint = where(columns[side.ref]), "join rules with & or |"
+            problems.error(place.file, place.line, f"{entry} is a rule and stands in a comparison", "a number", hint)
 
 
-def _check_length(tokens: Sequence[Token], holder: Entry, place: Place, problems: Problems) -> None:
+def _check_length(tokens: Sequence[Token], holder: Entry, where: Where, problems: Problems) -> None:
     width = holder.hdso.dims[1]
     if len(tokens) > width:
+        place = where(tokens[width].column - 1)
         hint = "each id and each of < > & | ( ) counts; leave out parentheses that are not needed"
         what = f"the rule has {len(tokens)} tokens"
         problems.error(place.file, place.line, what, f"at most {width}, what {holder} holds", hint)
@@ -50,18 +63,10 @@ def _check_operand(entry: Entry, table: HdsoTable, place: Place, problems: Probl
         problems.error(place.file, place.line, what, "angle or current of a motor", hint)
 
 
-def _check_comparisons(tree: Rule, table: HdsoTable, place: Place, problems: Problems) -> None:
-    if isinstance(tree, Variable):
-        return
-    if not isinstance(tree, Comparison):
-        for term in tree.terms:
-            _check_comparisons(term, table, place, problems)
-        return
-    for side in (tree.left, tree.right):
-        entry = table.get(side.ref)
-        if entry is not None and entry.kind == "boolstring":
-            hint = "join rules with & or |"
-            problems.error(place.file, place.line, f"{entry} is a rule and stands in a comparison", "a number", hint)
+def _compared(tree: Rule) -> Iterator[Variable]:
+    for term in terms_of(tree):
+        if isinstance(term, Comparison):
+            yield from (term.left, term.right)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -94,11 +99,14 @@ def all_rule_parts(table: HdsoTable) -> dict[int, Parts]:
 
 
 def unset_operands(number: int, table: HdsoTable) -> list[Entry]:
-    """Return what a rule, or a rule inside it, reads although it has no value; sensors get theirs by measuring."""
+    """Return what a rule, or a rule inside it, reads although it has no value; sensors get theirs by measuring.
+
+    A rule with more rules inside it than any may have is not looked at to its end.
+    """
     found: dict[int, Entry] = {}
     seen = {number}
     ahead = [number]
-    while ahead:
+    while ahead and len(seen) <= MAX_RULE_TERMS:
         tree = read_rule(table.values.get(ahead.pop()))
         for entry in filter(None, map(table.get, () if tree is None else operands(tree))):
             inner = entry.hdso.id_num
@@ -128,61 +136,31 @@ def check_start(
                 problems.error(*place, what, "initial_data for it, or a write by a script at time 0")
 
 
-def rule_graph(rules: Mapping[int, Parts]) -> dict[int, Sequence[int]]:
-    """Return which rules each rule uses, each once."""
-    return {number: sorted(set(parts.rules)) for number, parts in rules.items()}
+def find_circles(rules: Mapping[int, Parts], starts: Iterable[int]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return circles of rules that use one another, the shortest of each knot that can be reached from `starts`.
+
+    With each comes the whole knot.
+    """
+    found = [(_circle(rules, knot), knot) for knot in knots(rules, starts)]
+    return sorted(found)
 
 
-def find_circles(rules: Mapping[int, Parts]) -> list[tuple[int, ...]]:
-    """Return circles of rules that use one another; every rule on a circle is in one of them."""
-    graph = _trimmed(_reversed(_trimmed(_reversed(rule_graph(rules)))))
-    circles: list[tuple[int, ...]] = []
-    told: set[int] = set()
-    for start in sorted(graph):
-        circle = () if start in told else circle_through(graph, start)
-        if circle:
-            circles.append(circle)
-            told.update(circle)
-    return circles
-
-
-def _reversed(graph: Mapping[int, Sequence[int]]) -> dict[int, Sequence[int]]:
-    users: dict[int, list[int]] = {number: [] for number in graph}
-    for number, used in graph.items():
-        for other in used:
-            users.setdefault(other, []).append(number)
-    return dict(users)
-
-
-def _trimmed(graph: Mapping[int, Sequence[int]]) -> dict[int, Sequence[int]]:
-    """Return the graph without all that does not lead into a circle."""
-    users = _reversed(graph)
-    open_ends = {number: len(graph.get(number, ())) for number in users}
-    ahead = [number for number, count in open_ends.items() if not count]
-    for number in ahead:
-        for user in users[number]:
-            open_ends[user] -= 1
-            if not open_ends[user]:
-                ahead.append(user)
-    left = set(open_ends).difference(ahead)
-    return {number: [other for other in graph[number] if other in left] for number in left}
-
-
-def circle_through(graph: Mapping[int, Sequence[int]], start: int) -> tuple[int, ...]:
-    """Return the shortest way from a rule back to itself, or nothing."""
+def _circle(rules: Mapping[int, Parts], knot: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shortest way from the first rule of a knot back to itself."""
+    start, members = knot[0], frozenset(knot)
     came_from = {start: start}
     ahead = [start]
     for number in ahead:
-        for follower in graph.get(number, ()):
+        for follower in rules[number].rules:
             if follower == start:
                 way = [number]
                 while way[-1] != start:
                     way.append(came_from[way[-1]])
                 return tuple(reversed(way))
-            if follower not in came_from:
+            if follower in members and follower not in came_from:
                 came_from[follower] = number
                 ahead.append(follower)
-    return ()
+    return knot
 
 
 def describe_circle(circle: Sequence[int], table: HdsoTable) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Kind, Place
 from sccils_schemas.checks.writes import check_write
 from sccils_schemas.documents import HdsoMod, Ref
+from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import counted
 from sccils_schemas.problems import Problems
 
@@ -26,6 +28,10 @@ class Scope:
         """Note an error."""
         self.problems.error(self.file, line, what, expected, hint)
 
+    def error_at(self, line: int, attribute: str, what: str, expected: str = "", hint: str = "") -> None:
+        """Note an error at the value of an attribute of the element on a line."""
+        self.problems.error(self.file, attribute_line(line, attribute), what, expected, hint)
+
     def warning(self, line: int, what: str, expected: str = "", hint: str = "") -> None:
         """Note a warning."""
         self.problems.warning(self.file, line, what, expected, hint)
@@ -37,6 +43,16 @@ class Scope:
     def find_ref(self, ref: Ref, line: int) -> Entry | None:
         """Return the HDSO with this id or name, or None, reported."""
         return self.table.find(ref, Place(self.file, line), self.problems)
+
+    def value_line(self, mods: Sequence[HdsoMod], at: int, otherwise: int) -> int:
+        """Return where one of the numbers stands that these hdsoMods give their HDSOs one after another."""
+        for mod in mods:
+            entry = self.table.get(mod.ref)
+            count = 1 if entry is None else entry.count
+            if at < count:
+                return data_line(mod.line, at) if at < len(mod.data) else otherwise
+            at -= count
+        return otherwise
 
     def want_kind(self, entry: Entry, kinds: tuple[Kind, ...], line: int, use: str) -> bool:
         """Report an HDSO of the wrong kind for its use; return whether it is right."""
@@ -63,7 +79,8 @@ class Scope:
     def check_initialiser(self, mod: HdsoMod, entry: Entry) -> None:
         """Report an hdsoMod of a joint list whose write can not be done; a mere reference writes nothing."""
         if mod.time_s:
-            self.warning(mod.line, f"time='{mod.time_s}' has no meaning in a joint list", hint="it writes at the start")
+            line = attribute_line(mod.line, "time")
+            self.warning(line, f"time='{mod.time_s}' has no meaning in a joint list", hint="it writes at the start")
         if not mod.data:
             return
         if entry.kind == "constant":

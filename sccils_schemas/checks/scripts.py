@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from sccils_schemas.checks.by_hand import check_alone, check_by_hand, check_gradual
@@ -21,12 +21,18 @@ from sccils_schemas.documents import (
     HdsoScript,
     HdsoSpec,
     JointList,
+    ScriptEntry,
 )
+from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import counted, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
 
 MAX_PORT = 65535
+MAX_WRITES = 100_000
+"""Most numbers a document writes, gradual changes step by step; a rule or a text counts as one."""
+MAX_COMMANDS = 1000
+"""Most entries of a command script."""
 
 
 def check_times(script: HdsoScript, file: str, problems: Problems) -> None:
@@ -34,12 +40,35 @@ def check_times(script: HdsoScript, file: str, problems: Problems) -> None:
     latest, warned = None, False
     for entry in script.entries:
         if entry.time_s < 0:
-            problems.error(file, entry.line, f"time='{entry.time_s}' is before the start", "0 or more seconds")
+            line = attribute_line(entry.line, "time")
+            problems.error(file, line, f"time='{entry.time_s}' is before the start", "0 or more seconds")
         elif latest is not None and entry.time_s < latest and not warned:
             warned = True
             what = f"time='{entry.time_s}' follows '{latest}'"
-            problems.warning(file, entry.line, what, hint="entries take effect in the order of their times")
+            line = attribute_line(entry.line, "time")
+            problems.warning(file, line, what, hint="entries take effect in the order of their times")
         latest = max(latest, entry.time_s) if latest is not None else entry.time_s
+
+
+def writes_of(entry: ScriptEntry) -> int:
+    """Return how many numbers an entry of a script writes, a gradual change with all its steps."""
+    if isinstance(entry, Gradual):
+        return entry.steps * sum(map(writes_of, entry.mods))
+    if not isinstance(entry, HdsoMod):
+        return 0
+    return 1 if isinstance(entry.data, str) and entry.data else len(entry.data)
+
+
+def check_budget(scripts: Iterable[HdsoScript], file: str, problems: Problems) -> None:
+    """Report a document that writes more than can be followed, at the entry with which it does."""
+    total, line = 0, 0
+    for entry in (entry for script in scripts for entry in script.entries):
+        total += writes_of(entry)
+        if total > MAX_WRITES and not line:
+            line = entry.line
+    if total > MAX_WRITES:
+        what = f"the document makes {total} writes, gradual changes counted step by step and lists number by number"
+        problems.error(file, line, what, f"at most {MAX_WRITES}")
 
 
 def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointList | None, problems: Problems) -> None:
@@ -47,7 +76,7 @@ def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointL
     file = script.source or "script"
     check_times(script, file, problems)
     check_by_hand(script, jointlist, file, problems)
-    check_alone(script, file, problems)
+    check_alone(script, table, file, problems)
     forbidden = {} if table is None or jointlist is None else _out_of_reach(jointlist, table)
     writes: list[tuple[HdsoMod, Entry]] = []
     for entry in script.entries:
@@ -107,7 +136,8 @@ def _special(mod: HdsoMod, file: str, problems: Problems) -> bool:
     hint = "only an hdsoSpec may ask for all HDSOs" if mod.id_num == HDSO_ALL else ""
     if mod.id_num == HDSO_INVALID:
         hint = "-4 goes with idByName='y' and a name"
-    problems.error(file, mod.line, f"idNum='{mod.id_num}' of an hdsoMod means no HDSO", "an HDSO's id", hint)
+    line = attribute_line(mod.line, "idNum")
+    problems.error(file, line, f"idNum='{mod.id_num}' of an hdsoMod means no HDSO", "an HDSO's id", hint)
     return True
 
 
@@ -137,12 +167,13 @@ def _check_request(spec: HdsoSpec, table: HdsoTable | None, file: str, problems:
         return
     if spec.id_num < 0 and spec.id_num > STAND_IN and not spec.id_by_name:
         hint = "-1 asks for every HDSO"
-        problems.error(file, spec.line, f"idNum='{spec.id_num}' of an hdsoSpec means no HDSO", "an HDSO's id", hint)
+        line = attribute_line(spec.line, "idNum")
+        problems.error(file, line, f"idNum='{spec.id_num}' of an hdsoSpec means no HDSO", "an HDSO's id", hint)
         return
     found = None if table is None else table.find_mod(spec, file, problems)
     if found is not None and spec.num_elts > found.count:
         what = f"{counted(spec.num_elts, 'element')} of {found} asked for"
-        problems.error(file, spec.line, what, f"at most {found.count}, or 0 for all")
+        problems.error(file, attribute_line(spec.line, "NumElts"), what, f"at most {found.count}, or 0 for all")
 
 
 def check_commands(
@@ -150,6 +181,12 @@ def check_commands(
 ) -> None:
     """Report everything wrong with a command script; `table` and `jointlist` are those of the model, if any."""
     file = script.source or "commands"
+    if len(script.entries) > MAX_COMMANDS:
+        what = f"{len(script.entries)} commands in one document"
+        problems.error(file, script.entries[MAX_COMMANDS].line, what, f"at most {MAX_COMMANDS}")
+        return
+    commands = (entry for entry in script.entries if isinstance(entry, Command) and not _is_poll(entry))
+    check_budget((entry.script for entry in commands if entry.script is not None), file, problems)
     for entry in script.entries:
         if isinstance(entry, ConfigCommand):
             _check_config(entry, file, problems)
@@ -189,7 +226,8 @@ def _check_command(command: Command, file: str, problems: Problems) -> None:
         what = f"extendedcommand='{shorten(command.extended_command, 30)}' goes with commandtype='{kind}'"
         problems.error(file, command.line, what, "commandtype='extended' or 'log'")
     if command.start_time_s < 0:
-        problems.error(file, command.line, f"starttime='{command.start_time_s}'", "0 or more seconds")
+        line = attribute_line(command.line, "starttime")
+        problems.error(file, line, f"starttime='{command.start_time_s}'", "0 or more seconds")
     if kind == "log" and 0 <= command.stop_time_s <= command.start_time_s:
         what = f"logging stops at {command.stop_time_s} s and starts at {command.start_time_s} s"
         problems.error(file, command.line, what, "a stop after the start", "both count from the start of the engine")

@@ -15,6 +15,7 @@ from sccils_schemas.checks.rules import (
 )
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, State
+from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.nesting import first_faults
 from sccils_schemas.numbers import write_number
@@ -42,19 +43,19 @@ def _check_coverage(state: State, joint: Joint, muscles: Muscles, scope: Scope) 
     seen: set[int] = set()
     own = {muscle.id_num for muscle in joint.muscles}
     for activation in state.activations:
-        number = activation.muscle
+        number, line = activation.muscle, attribute_line(activation.line, "muscle")
         if number <= STAND_IN:
             continue
         if number not in muscles:
-            known = id_ranges(muscle for muscle in own if muscle > STAND_IN)
+            known = id_ranges(muscle for muscle in own if muscle > STAND_IN) if scope.problems.guessing else ""
             hint = f"the muscles of {joint.name} are {known}" if known else f"{joint.name} has no muscles"
-            scope.error(activation.line, f"muscle {number} is not declared", "a muscle of its joint", hint)
+            scope.error(line, f"muscle {number} is not declared", "a muscle of its joint", hint)
         elif number not in own:
             other = muscles[number][1]
             what = f"muscle {number} ({muscles[number][0].name}) belongs to joint {other.id_num} ({other.name})"
-            scope.error(activation.line, what, f"a muscle of joint {joint.id_num} ({joint.name})")
+            scope.error(line, what, f"a muscle of joint {joint.id_num} ({joint.name})")
         if number in seen:
-            scope.error(activation.line, f"state {state.name} activates muscle {number} twice", "once")
+            scope.error(line, f"state {state.name} activates muscle {number} twice", "once")
         seen.add(number)
     if any(number <= STAND_IN for number in seen | own | {a.muscle for a in state.activations}):
         return
@@ -67,7 +68,7 @@ def _check_coverage(state: State, joint: Joint, muscles: Muscles, scope: Scope) 
 def _check_activation(activation: MuscleActivation, state: State, scope: Scope) -> None:
     label = f"{activation.function} activation of muscle {activation.muscle} in {state.name}"
     need_sensors, need_numbers = ACTIVATION_NEEDS[activation.function]
-    line = activation.line
+    line = attribute_line(activation.line, "activation_sensors")
     for ref in activation.sensors:
         entry = scope.find_ref(ref, line)
         if entry is not None and scope.want_kind(entry, ("sensor",), line, f"a sensor of the {label}"):
@@ -79,6 +80,7 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
         expected = f"{need_sensors} in activation_sensors" if need_sensors else "none"
         scope.error(line, f"the {label} has {counted(len(activation.sensors), 'sensor')}", expected)
     parameters = parameter_refs(activation, scope.table.kind)
+    line = attribute_line(activation.line, "activation_parameters")
     entries = [scope.find_ref(ref, line) for ref in parameters]
     known: list[Entry] = []
     for entry in entries:
@@ -90,7 +92,7 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
         what = f"the {label} has {counted(count, 'parameter')}"
         scope.error(line, what, f"{need_numbers}, counting the elements of its HDSOs in activation_parameters")
     _check_agreement(activation, label, scope)
-    _check_span(activation.function, scope.table.elements(parameters), line, label, scope)
+    _check_span(activation, scope.table.elements(parameters) if count == need_numbers else None, label, scope)
 
 
 def _check_agreement(activation: MuscleActivation, label: str, scope: Scope) -> None:
@@ -115,12 +117,14 @@ def _check_agreement(activation: MuscleActivation, label: str, scope: Scope) -> 
         last = max(last, at) if entry.kind != "sensor" else last
 
 
-def _check_span(function: str, values: Sequence[int | float] | None, line: int, label: str, scope: Scope) -> None:
-    if function == "constant" or values is None or len(values) != ACTIVATION_NEEDS[function][1]:
+def _check_span(activation: MuscleActivation, values: Sequence[int | float] | None, label: str, scope: Scope) -> None:
+    if activation.function == "constant" or values is None:
         return
+    mods = [mod for mod in activation.mods if scope.table.kind(mod.ref) != "sensor"]
     for at in range(0, len(values), 5):
         if values[at + 3] == values[at + 4]:
             what = f"wmin and wmax of the {label} are both {values[at + 3]:g}"
+            line = scope.value_line(mods, at + 4, attribute_line(activation.line, "activation_parameters"))
             scope.error(line, what, "two different numbers", "the function divides by their difference")
 
 
@@ -135,7 +139,7 @@ def _check_dwell(mod: HdsoMod, state: State, scope: Scope) -> None:
     scope.want_value(entry, mod.line, use)
     values = scope.table.values.get(entry.hdso.id_num)
     if values and not isinstance(values, str) and values[0] < 0:
-        scope.error(mod.line, f"{use} is {write_number(values[0])} ns", "0 or more", f"{entry} holds it")
+        scope.error(data_line(mod.line), f"{use} is {write_number(values[0])} ns", "0 or more", f"{entry} holds it")
 
 
 def _check_rule(state: State, scope: Scope) -> None:
@@ -163,7 +167,8 @@ def _check_rule(state: State, scope: Scope) -> None:
         expected = f"its text as data of the first hdsoMod, or as initial_data of {holder}"
         scope.error(rule.line, f"the rule of {state.name} has no text", expected)
     if text is not None:
-        check_rule(text, holder, scope.table, Place(scope.file, rule.line), scope.problems)
+        place = Place(scope.file, rule.line)
+        check_rule(text, holder, scope.table, lambda at: place.attribute("boolstring", at), scope.problems)
         _check_initialisers(text, state, scope)
     for entry in () if holder is None else unset_operands(holder.hdso.id_num, scope.table):
         scope.want_value(entry, rule.line, f"used by the rule of {state.name}")
@@ -193,12 +198,18 @@ def check_rule_holders(jointlist: JointList, scope: Scope) -> None:
             hint = f"{first.name} in line {first.line} has it"
             scope.error(state.rule.line, f"{entry} holds two rules", "an HDSO of its own for each rule", hint)
     rules = all_rule_parts(scope.table)
+
+    def where(number: int) -> Place:
+        state = holders.get(number)
+        if state is None:
+            return scope.table.entries[number].place.data()
+        return Place(scope.file, state[1].rule.line).attribute("boolstring")
+
     for number, (what, expected) in first_faults(rules).items():
-        entry = scope.table.entries[number]
-        place = Place(scope.file, holders[number][1].rule.line) if number in holders else entry.place
-        hint = "write out what the inner rules say, or make them shorter"
-        scope.problems.error(place.file, place.line, f"{entry} {what}", expected, hint)
-    for circle in find_circles(rules):
-        lines = [holders[number][1].rule.line for number in circle if number in holders]
+        place, hint = where(number), "write out what the inner rules say, or make them shorter"
+        scope.problems.error(place.file, place.line, f"{scope.table.entries[number]} {what}", expected, hint)
+    for circle, _ in find_circles(rules, rules):
+        # Where a state's rule is part of it, it stands in this document.
+        place = where(next((number for number in circle if number in holders), circle[0]))
         what = f"rules go round in a circle: {describe_circle(circle, scope.table)}"
-        scope.error(min(lines, default=0), what, "rules that do not need their own result")
+        scope.problems.error(place.file, place.line, what, "rules that do not need their own result")

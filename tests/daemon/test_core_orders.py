@@ -24,7 +24,7 @@ def test_an_edit_takes_effect_at_once_and_is_told_with_cycle_and_time():
     told = bench.records()
     at = {kind: content for kind, content in told if kind in (Kind.ACK, Kind.APPLIED, Kind.DONE, Kind.ANSWER)}
     assert at[Kind.ACK][:2] == [request, True]
-    time, cycle, hdso, values, refused, origin = at[Kind.APPLIED]
+    time, cycle, hdso, values, _, refused, origin = at[Kind.APPLIED]
     assert (hdso, values, refused, origin) == (index, [17.5], "", request)
     assert 0 <= time - before <= 6 * MS
     assert cycle > 0

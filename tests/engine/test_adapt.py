@@ -186,5 +186,5 @@ def test_a_configuration_that_is_wrong_is_refused_with_its_reasons(tmp_path):
     shutil.copytree("configs/lin_roach", tmp_path / "bad")
     path = tmp_path / "bad" / "joints.xml"
     path.write_text(path.read_text().replace('angleCal2="1.529"', 'angleCal2="0"', 1))
-    with pytest.raises(AdaptError, match=r"joints\.xml:\d+: angleCal2"):
+    with pytest.raises(AdaptError, match=r"joints\.xml:\d+: error: angleCal2"):
         adapt(str(tmp_path / "bad"), "XL430-W250")

@@ -367,15 +367,6 @@ def test_changesets_that_arrive_later_keep_the_order_of_time():
     ]
 
 
-def test_of_two_writes_of_one_rule_the_last_stands_and_the_first_is_told():
-    plan = one_joint()
-    executive, _, trace = engine(plan)
-    executive.load([Changeset(10 * MS, (write(plan, 161, "301 < 104"), write(plan, 161, "301 > 103")))])
-    executive.run_until(20 * MS)
-    assert [bool(applied.refused) for _, applied in trace.of("applied")] == [True, False]
-    assert executive.store.values(plan.hdso(161).index) == write(plan, 161, "301 > 103").values
-
-
 def test_a_rule_of_no_state_can_be_used_by_others():
     plan = one_joint(rules=("helper", "301 > 104"), helper="301 < 104")
     executive, _, trace = engine(plan)

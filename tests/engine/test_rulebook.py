@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from nuc_engine.plan import HdsoPlan, Plan
@@ -24,11 +26,7 @@ def with_helpers() -> Plan:
         offset = rule.offset + 240 * k
         more.append(HdsoPlan(rule.index + k, 900 + k, f"helper{k}", "boolstring", "int", (2, 30), offset, 60))
     hdsos = (*plan.hdsos, *more)
-    return Plan(
-        **{name: getattr(plan, name) for name in Plan.__slots__ if name not in ("hdsos", "store_size")},
-        hdsos=hdsos,
-        store_size=plan.store_size + 240 * HELPERS,
-    )
+    return replace(plan, hdsos=hdsos, store_size=plan.store_size + 240 * HELPERS)
 
 
 class Bench:

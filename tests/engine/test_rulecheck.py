@@ -30,7 +30,7 @@ def test_a_working_configuration_has_no_dead_rule():
         "(301 > 104) & (301 < 103)",  # above 40 and below 10
         "(301 > 104) & ((301 < 103) | 190)",
         "103 > 104",  # 10 > 40, both parameters
-        "190",
+        "190 & 191",
         "(302 > 103) & (301 > 104) & (302 < 103)",
     ],
 )
@@ -48,6 +48,7 @@ def test_contradictions_are_found(rule):
         "((301 > 104) & (301 < 103)) | 302 > 103",
         "301 > 302",
         "191",
+        "190",  # a constant by itself says that it is never true
         "162",
         "301",
     ],

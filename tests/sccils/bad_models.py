@@ -71,13 +71,15 @@ IDS_AND_NAMES = {
     "joint id zero": bad(J, 'name="Coxa" idNum="1"', 'name="Coxa" idNum="0"', 'name="Coxa"', "idNum 0", "1 or more"),
     "bad list": bad(J, 'parameters="121"', 'parameters="121;122"', "121;122", "'121;122'", "an HDSO id or name"),
     "unknown in a list": bad(J, 'parameters="121"', 'parameters="125"', '"125"', "HDSO 125 is not declared"),
-    "unknown name in a list": bad(J, '"Coxa_angle, ', '"Coxa_angel, ', '="bilinear"', "did you mean 'Coxa_angle'?"),
+    "unknown name in a list": bad(J, '"Coxa_angle, ', '"Coxa_angel, ', "Coxa_angel", "did you mean 'Coxa_angle'?"),
 }
 KINDS = {
     "rule in a parameter": bad(J, 'idNum="161"', 'idNum="104"', 'idNum="104"', "(gap) is a parameter", "a boolstring"),
     "sensor in a function": bad(J, REF_190, REF_190.replace("190", "304"), 'idNum="304"', "is a sensor", "parameter"),
     "rule in a function": bad(J, REF_190, REF_190.replace("190", "163"), 'idNum="163"', "is a boolstring"),
-    "parameter for a sensor": bad(J, '"301" activ', '"101" activ', LINEAR_AT, "is a parameter", "expected a sensor"),
+    "parameter for a sensor": bad(
+        J, '"301" activ', '"101" activ', '"101" activ', "is a parameter", "expected a sensor"
+    ),
     "parameter in an organ": bad(J, 'idNum="302"', 'idNum="104"', 'idNum="104"', "sense organ Coxa_CS", "a sensor"),
     "constant is written": bad(
         J, REF_190, '<hdsoMod idNum="190" NumElts="1">0</hdsoMod>', ">0</", "190", "is a constant", "NumElts='0'"
@@ -127,11 +129,13 @@ COUNTS_AND_TYPES = {
     ),
     "initial_data count": bad(P, "0 128 255", "0 128", "0 128<", "initial_data has 2 values", "expected 3"),
     "dimension missing": bad(P, '"label" numdims="1"', '"label" numdims="2"', '"label"', "from 1 to 2", "given for 1"),
-    "dimension zero": bad(P, '<dimsize dimNr="1">8<', '<dimsize dimNr="1">0<', '"label"', "size 0", "1 or more"),
+    "dimension zero": bad(
+        P, '<dimsize dimNr="1">8<', '<dimsize dimNr="1">0<', '"1">0<', "a dimension of size 0", "1 or more"
+    ),
     "dimension not whole": bad(P, 'dimNr="1">8<', 'dimNr="1">8.5<', "8.5", "<dimsize> holds '8.5'", "whole number"),
     "dimNr from zero": bad(P, 'dimNr="1">8<', 'dimNr="0">8<', '"label"', "given for 0", "from 1 to 1"),
     "no dimensions": bad(P, '"label" numdims="1"', '"label" numdims="0"', '"label"', "numdims='0'", "1 to 8"),
-    "text too long": bad(P, ">abc<", ">abcdefghi<", 'name="label"', "9 bytes", "at most 8"),
+    "text too long": bad(P, ">abc<", ">abcdefghi<", ">abcdefghi<", "9 bytes", "at most 8"),
     "text for numbers": bad(P, '"gap" numdims="1"', '"gap" numdims="1" xmltype="char"', '"gap"', "xmltype='char'"),
     "text sent to numbers": bad(
         J,
@@ -162,14 +166,14 @@ RANGES = {
         P,
         "<initial_data>abc<",
         '<range type="valid"><bound type="upper">98</bound></range><initial_data>abc<',
-        '"label"',
+        ">abc<",
         "99 is no value",
         "at most 98",
     ),
     "negative character": bad(
         P, ">0 128 255<", ">-1 128 255<", "-1 128", "-1", "0 to 255", also=((P, "uchar", "char"),)
     ),
-    "initial_data outside": bad(P, "<initial_data>3<", "<initial_data>5<", '"motor_speed"', "5 is no value", "0 to 4"),
+    "initial_data outside": bad(P, "<initial_data>3<", "<initial_data>5<", ">5<", "5 is no value", "0 to 4"),
     "inside invalid": bad(J, '101" NumElts="1">-0.5', '104" NumElts="1">0.5', 'idNum="104"', "0.5", "outside -1 to 1"),
     "at the edge of invalid": bad(J, '101" NumElts="1">-0.5', '104" NumElts="1">1', '"104"', "1", "outside -1 to 1"),
     "bounds crossed": bad(P, 'upper">4<', 'upper">-4<', 'type="valid"', "lower bound 0 is above upper bound -4"),
@@ -233,7 +237,7 @@ RULES = {
         P,
         '<dimsize dimNr="2">30</dimsize>',
         '<dimsize dimNr="2">30</dimsize><initial_data>302 ></initial_data>',
-        "Enter_Protraction",
+        "302 ><",
         "column 5",
         "ends after",
     ),
@@ -340,9 +344,7 @@ MUSCLES = {
         J, 'type="linear"', 'type="hyperbolic"', 'type="hyperbolic"', "2 parameters", "expected 3"
     ),
     "other": bad(J, 'type="linear"', 'type="other"', 'type="other"', "of type 'other'", "constant, linear, parabolic"),
-    "parabolic with zero": bad(
-        J, PARABOLIC, PARABOLIC.replace("-0.5", "0"), 'type="parabolic"', "of 0", "divides by it"
-    ),
+    "parabolic with zero": bad(J, PARABOLIC, PARABOLIC.replace("-0.5", "0"), ">0 1 1<", "of 0", "divides by it"),
     "no fmax": bad(J, ' fmax="15"', "", '"Promotor"', "<muscle> lacks the attribute fmax", "a finite number"),
 }
 ACTIVATIONS = {
@@ -367,7 +369,7 @@ ACTIVATIONS = {
     "muscle left out": bad(J, 'muscle="402"', 'muscle="401"', 'name="Protraction"', "does not say", "402 (Remotor)"),
     "constant with two": bad(J, '"121"', '"121 122"', "121 122", "has 2 parameters", "expected 1"),
     "two sensors": bad(
-        J, LISTS, LISTS.replace("301", "301 303"), LINEAR_AT, "has 2 sensors", "1 in activation_sensors"
+        J, LISTS, LISTS.replace("301", "301 303"), "301 303", "has 2 sensors", "1 in activation_sensors"
     ),
     "no sensor": bad(J, LISTS, LISTS.split()[1], LINEAR_AT, "has 0 sensors", "1 in activation_sensors"),
     "sensor for a constant": bad(
@@ -380,13 +382,13 @@ ACTIVATIONS = {
     ),
     "four numbers": elsewhere(
         J,
-        LINEAR_AT,
+        LISTS,
         "has 4 parameters",
         "expected 5",
         edits=((P, DIM_141 + "5", DIM_141 + "4"), (J, LINEAR, LINEAR.replace('"5">0 ', '"4">'))),
     ),
-    "wmin is wmax": bad(J, LINEAR, LINEAR.replace("61 100", "61 61"), LINEAR_AT, "both 61", "divides"),
-    "wmin is wmax in K3": bad(J, "-40 80", "80 80", 'activation_function="bilinear"', "both 80"),
+    "wmin is wmax": bad(J, LINEAR, LINEAR.replace("61 100", "61 61"), "61 61", "both 61", "divides"),
+    "wmin is wmax in K3": bad(J, "-40 80", "80 80", "80 80", "both 80"),
     "lists disagree": bad(
         J, '<hdsoMod idNum="121" NumElts="1">0.05', '<hdsoMod idNum="122" NumElts="1">0.05', ">0.05<", "must agree"
     ),
@@ -414,7 +416,7 @@ GEOMETRY = {
         also=((J, "0 1 0 10.5", "0 0.8 0 10.5"),),
     ),
     "mirror": bad(J, "0 0 -1 0", "0 0 1 0", 'idNum="180"', "mirrors"),
-    "last row": bad(J, "0 0 0 1\n", "0 0 1 1\n", 'idNum="180"', "last row", "0 0 0 1", "last column"),
+    "last row": bad(J, "0 0 0 1\n", "0 0 1 1\n", "0 0 1 1\n", "last row", "0 0 0 1", "last column"),
     "HDSO too small": bad(J, '"180" NumElts', '"182" NumElts', '"182" NumElts="16"', "4 elements", "expected 16"),
     "DH line of three": bad(J, DH_2, 'idNum="189" NumElts="3">9.7 0 0', 'idNum="189"', "3 numbers", "expected 4"),
     "no numbers": bad(J, DH_2 + "</hdsoMod>", 'idNum="182" NumElts="0"/>', 'idNum="182"', "0 numbers", "expected 4"),
@@ -432,8 +434,8 @@ REST = {
     "colour": bad(J, '"0 0.5 1"', '"0 0.5"', '"0 0.5"', "colorspec", "three numbers from 0 to 1"),
     "colour out of range": bad(J, '"0 0.5 1"', '"0 0.5 256"', "256", "colorspec", "out of range"),
     "global missing": bad(P, "motor_speed", "motor_sped", "<?xml", "'motor_speed' is missing", "did you mean"),
-    "period zero": bad(P, ">25000000<", ">0<", "statetrans_period_ns", "0 is no value", "at least 100000"),
-    "period too short": bad(P, ">25000000<", ">99999<", "statetrans_period_ns", "99999 is no value", "at least 100000"),
+    "period zero": bad(P, ">25000000<", ">000<", ">000<", "0 is no value", "at least 100000"),
+    "period too short": bad(P, ">25000000<", ">99999<", ">99999<", "99999 is no value", "at least 100000"),
     "global as text": bad(
         P,
         'motor_speed" numdims="1" datatype="int"',

@@ -135,10 +135,12 @@ def test_a_leg_can_be_taken_apart_and_put_together_again_and_again() -> None:
 
 
 def test_what_hands_can_not_do() -> None:
-    assert "s.xml:3: the leg is apart already at 2 s" in apart(("disconnect", 1, 0), ("disconnect", 2, 0))
-    assert "s.xml:3: the leg is still being taken apart at 2 s" in apart(("disconnect", 1, 2), ("reconnect", 2, 0))
+    assert "s.xml:3: error: the leg is apart already at 2 s" in apart(("disconnect", 1, 0), ("disconnect", 2, 0))
+    assert "s.xml:3: error: the leg is still being taken apart at 2 s" in apart(
+        ("disconnect", 1, 2), ("reconnect", 2, 0)
+    )
     again = apart(("disconnect", 1, 0), ("reconnect", 2, 2), ("disconnect", 3, 0))
-    assert "s.xml:4: the leg is apart already at 3 s" in again
+    assert "s.xml:4: error: the leg is apart already at 3 s" in again
 
 
 def gradual(at: float, seconds: float) -> str:

@@ -177,8 +177,8 @@ def test_a_missing_element_is_named_where_it_is_missing() -> None:
     assert root is not None
     check(root, load_grammar("jointlist"), "a.xml", problems)
     assert [str(problem) for problem in problems] == [
-        "a.xml:3: <geometry> is missing before <state> in <joint>",
-        "a.xml:3: <state> lacks an element, expected <transition_rule>",
+        "a.xml:3: error: <geometry> is missing before <state> in <joint>",
+        "a.xml:3: error: <state> lacks an element, expected <transition_rule>",
     ]
 
 

@@ -11,7 +11,7 @@ from tests.sccils.bad_models import (
     BAD_MODELS,
     DH_LINE_2,
     LINEAR,
-    LINEAR_AT,
+    LISTS,
     REF_190,
     RULE,
     Bad,
@@ -86,7 +86,7 @@ WARNINGS = {
     "unset in a rule": bad(
         J, 'idNum="101" NumElts="1">-0.5</hdsoMod>', 'idNum="101" NumElts="0"/>', RULE, "pro_load", "used by the rule"
     ),
-    "partly set": bad(J, LINEAR, LINEAR.replace('"5">0 ', '"4">'), LINEAR_AT, "HDSO 141", "no value at the start"),
+    "partly set": bad(J, LINEAR, LINEAR.replace('"5">0 ', '"4">'), LISTS, "HDSO 141", "no value at the start"),
     "unset command": bad(
         J,
         'idNum="204" NumElts="1">128</hdsoMod>',
@@ -170,7 +170,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     model, problems = load_model(folder)
     assert model is None
     (problem,) = problems.errors
-    assert str(problem) == f"{folder}/joints.xml:1: there is no such file (did you mean 'jointlist.xml'?)"
+    assert str(problem) == f"{folder}/joints.xml:1: error: there is no such file (did you mean 'jointlist.xml'?)"
     assert load_model(tmp_path / "nowhere")[1].error_count == 1
     assert load_model(folder / P)[1].error_count == 1
 

@@ -66,7 +66,7 @@ def test_levels_at_load(tmp_path: Path, levels: int, fits: bool) -> None:
     assert (model is not None) == fits, str(problems)
     if not fits:
         (problem,) = problems.errors
-        assert (problem.file, problem.line) == (str(folder / P), line_of(folder / P, 'name="helper900"'))
+        assert (problem.file, problem.line) == (str(folder / P), line_of(folder / P, ">901<"))
         assert "HDSO 900 (helper900) has 9 levels of rules inside it, expected at most 8" in str(problem)
 
 
@@ -111,12 +111,12 @@ def run(folder: Path, model: Model, *lines: str) -> list[str]:
 def test_a_script_may_not_nest_too_deep(tmp_path: Path, deep: Model) -> None:
     assert run(tmp_path, deep, mod(163, "901", "char", "1")) == []
     (error,) = run(tmp_path, deep, mod(101, "1"), mod(163, "900", "char", "1"))
-    assert error == "3: HDSO 163 (Spare_Rule) has 9 levels of rules inside it, expected at most 8"
+    assert error == "3: error: HDSO 163 (Spare_Rule) has 9 levels of rules inside it, expected at most 8"
 
 
 def test_a_change_far_inside_is_felt_by_the_rules_around_it(tmp_path: Path, deep: Model) -> None:
     (error,) = run(tmp_path, deep, mod(908, "162", "char", "1"))
-    assert error.startswith("2: HDSO 900 (helper900) has 9 levels")
+    assert error.startswith("2: error: HDSO 900 (helper900) has 9 levels")
     assert run(tmp_path, deep, mod(904, "191", "char", "1"), mod(908, "162", "char", "2")) == []
     assert len(run(tmp_path, deep, mod(904, "191", "char", "2"), mod(908, "162", "char", "1"))) == 1
 
@@ -124,7 +124,7 @@ def test_a_change_far_inside_is_felt_by_the_rules_around_it(tmp_path: Path, deep
 def test_what_is_reported_is_not_reported_again(tmp_path: Path, deep: Model) -> None:
     later = [mod(162, "302|302", "char", "2"), mod(162, "302", "char", "3")]
     (error,) = run(tmp_path, deep, mod(163, "900", "char", "1"), *later)
-    assert error.startswith("2: HDSO 163")
+    assert error.startswith("2: error: HDSO 163")
 
 
 def test_a_script_may_not_build_a_bomb(tmp_path: Path, deep: Model) -> None:

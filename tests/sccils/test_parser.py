@@ -293,12 +293,12 @@ def test_problems_read_as_one_line_and_sort_by_place() -> None:
     problems.error("a.xml", 0, "the whole file")
     problems.error("b.xml", 2, "late")
     assert str(problems).splitlines() == [
-        "a.xml:1: the whole file",
+        "a.xml:1: error: the whole file",
         "a.xml:9: warning: odd, expected even (turn it)",
-        "b.xml:2: late",
+        "b.xml:2: error: late",
     ]
     assert (len(problems), problems.error_count, problems.warning_count, problems.ok) == (3, 2, 1, False)
     error = SccilsError(problems=problems)
     assert error.problems == tuple(problems)
-    assert "b.xml:2: late" in str(error)
+    assert "b.xml:2: error: late" in str(error)
     assert Problems([Problem("a", 1, "warning", "x")]).ok

@@ -236,10 +236,10 @@ def test_command_error(line: str, words: str) -> None:
 
 def test_at_most_one_script_and_one_command() -> None:
     _, problems = commands('<sccils_command commandtype="stop"><hdsoscript/>\n<hdsoscript/></sccils_command>')
-    assert "3: a second <hdsoscript> in one command, expected at most one" in str(problems)
+    assert "3: error: a second <hdsoscript> in one command, expected at most one" in str(problems)
     inner = '<sccils_command commandtype="stop"/>'
     _, problems = commands(f'<sccils_command_response responsestatus="fail">{inner}\n{inner}</sccils_command_response>')
-    assert "3: a second <sccils_command> in one response" in str(problems)
+    assert "3: error: a second <sccils_command> in one response" in str(problems)
 
 
 def test_a_message_is_valid_without_a_model_whatever_its_ids() -> None:

@@ -49,7 +49,7 @@ def test_a_script_gives_the_value_at_time_0_or_not_at_all(unset: Model, tmp_path
     assert run(tmp_path, unset, mod(102, "1", time="1"), mod(101, "1", time="0")) == []
     for lines in ((mod(101, "1", time="0.001"),), (mod(102, "1"),), (mod(102, "1", time="3"),), ()):
         (error,) = run(tmp_path, unset, *lines)
-        assert error.startswith("1: HDSO 101 (pro_load), used by the rule of Protraction, has no value"), lines
+        assert error.startswith("1: error: HDSO 101 (pro_load), used by the rule of Protraction, has no value"), lines
 
 
 def test_a_rule_that_does_without_it_may_come_at_time_0(unset: Model, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_rule_from_a_script_needs_its_operands_by_its_own_time(tmp_path: Path)
     model = small_model()
     rule = mod(163, "302 > gap", "char", "5")
     (error,) = run(tmp_path, model, rule, mod(104, "3", time="6"))
-    assert error.startswith("2: HDSO 104 (gap), used by this rule, has no value at that time")
+    assert error.startswith("2: error: HDSO 104 (gap), used by this rule, has no value at that time")
     assert run(tmp_path, model, rule, mod(104, "3", time="5")) == []
     assert run(tmp_path, model, rule, mod(104, "3", time="4")) == []
 
@@ -102,7 +102,7 @@ def test_a_sensor_no_motor_feeds_stands_in_no_rule(tmp_path: Path, where: str) -
     if where == "a state's rule":
         edit, file, marker = (J, "(303 &gt; 102)", "(hair &gt; 102)"), J, "hair &gt;"
     else:
-        edit, file, marker = (P, '  <hdso idNum="171"', helper(900, "305") + '  <hdso idNum="171"'), P, "helper900"
+        edit, file, marker = (P, '  <hdso idNum="171"', helper(900, "305") + '  <hdso idNum="171"'), P, ">305<"
     folder = changed(tmp_path, EXTRA_SENSOR, edit)
     model, problems = load_model(folder)
     assert model is None
@@ -115,7 +115,7 @@ def test_nor_in_a_rule_that_a_script_brings(tmp_path: Path) -> None:
     model, _ = load_model(changed(tmp_path, EXTRA_SENSOR))
     assert model is not None
     (error,) = run(tmp_path, model, mod(163, "305 > 101", "char", "5"))
-    assert error.startswith("2: HDSO 305 (hair) is a sensor that no motor feeds")
+    assert error.startswith("2: error: HDSO 305 (hair) is a sensor that no motor feeds")
 
 
 def test_the_engines_times_and_given_values_do(tmp_path: Path) -> None:

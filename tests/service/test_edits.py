@@ -32,7 +32,7 @@ class Paper:
         self.request += 1
         number = self.request if request is None else request
         for index, values in writes:
-            self.book.take(Kind.APPLIED, [self.now, 3, index, list(values), "", number])
+            self.book.take(Kind.APPLIED, [self.now, 3, index, list(values), False, "", number])
             self.values[index] = tuple(values) + self.values[index][len(values) :]
         for what, joint, value in controls:
             self.book.take(Kind.CONTROL, [self.now, 3, what, joint, value, "", number])
@@ -117,7 +117,7 @@ def test_an_undo_that_was_not_made_leaves_the_edit_to_be_undone():
     leg = Paper()
     leg.edit([(ANGLE, (1.0,))])
     leg.book.sent_back(99, undo=True)
-    leg.book.take(Kind.APPLIED, [0, 3, ANGLE, [10.0], "the mode forbids it", 99])
+    leg.book.take(Kind.APPLIED, [0, 3, ANGLE, [10.0], False, "the mode forbids it", 99])
     leg.book.take(Kind.DONE, [99, 0, 3, 1])
     leg.undo()
     assert leg.values[ANGLE] == (10.0,)
@@ -125,7 +125,7 @@ def test_an_undo_that_was_not_made_leaves_the_edit_to_be_undone():
 
 def test_refused_writes_and_those_of_the_core_itself_are_no_edits():
     leg = Paper()
-    leg.book.take(Kind.APPLIED, [0, 3, ANGLE, [5.0], "no", 1])
+    leg.book.take(Kind.APPLIED, [0, 3, ANGLE, [5.0], False, "no", 1])
     leg.book.take(Kind.DONE, [1, 0, 3, 1])
     leg.edit([(LOAD, (3.0,))], request=0)
     assert leg.book.depth == (0, 0)

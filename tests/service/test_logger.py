@@ -164,7 +164,7 @@ def test_the_manifest_says_whether_a_script_had_any_effect(
 def test_what_a_script_wrote_before_the_bout_counts(bench: Bench) -> None:
     name = bench.documents.keep(Documents("turn", {"scriptfile.xml": b"<one/>"}))
     bench.tell("script", name, 30, 30)
-    bench.put((Kind.APPLIED, pack(START - MS, 3, 103, [60.0], "", 30)), *bout())
+    bench.put((Kind.APPLIED, pack(START - MS, 3, 103, [60.0], False, "", 30)), *bout())
     bench.run(bench.writer())
     assert read_manifest(bench.folders[0])["script_writes"] == 1
 

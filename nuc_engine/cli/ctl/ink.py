@@ -52,6 +52,9 @@ def edit_text(what: str, result: Acknowledgement) -> str:
     """Return what became of an edit: refused, waiting, or in effect since when."""
     if result.refused:
         return f"refused: {'; '.join(result.refused)}"
+    if result.replaced:
+        names = ", ".join(str(item["name"]) for item in result.replaced)
+        what = f"{what} (replaced by a later entry of the same time: {names})"
     at = "" if result.time_s is None else f", {result.time_s:.3f} s"
     since = f"in effect since cycle {result.cycle}{at}"
     if not result.pending:
