@@ -20,7 +20,7 @@ from nuc_engine.analysis.canvas import house_style, mark_times, new_figure, say_
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.lanes import draw_lanes
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.analysis.palette import joint_color, joint_dashes
+from nuc_engine.analysis.palette import joint_color, joint_pens
 from nuc_engine.analysis.path_state import draw_path, fitted_legend
 from nuc_engine.analysis.phases import minima
 from nuc_engine.bout import prepare_bout
@@ -53,8 +53,6 @@ WIDE_IN = 8.0
 LONGEST_S = 120.0
 """A longer bout is shown by its last `PART_S` seconds."""
 PART_S = 20.0
-_DASHED_S = 60.0
-"""Of a longer span, dashes are shorter than what they draw."""
 CYCLES = 3.0
 MOST_PATHS = 6
 _SIDEWAYS = 0.5
@@ -187,7 +185,7 @@ def comparison_figure(shown: Sequence[Shown]) -> Drawing:
 def path_figure(shown: Sequence[Shown]) -> Drawing:
     """Return the last cycles of each window, of each bout's last one where there are several bouts (as figure 7-23).
 
-    Above the foot's path with the joints' actions, below the joint angles with the foot's contact shaded.
+    Above the foot's path with the joints' actions, below the joint angles with stance shaded.
     """
     several = len(shown) > 1
     parts = [(each, window) for each in shown for window in (each.plan.windows[-1:] if several else each.plan.windows)]
@@ -204,7 +202,7 @@ def path_figure(shown: Sequence[Shown]) -> Drawing:
         below.set_axis_on()
         _path(above, each, window, each.plan.label if several else window.name)
         span = last_cycles(each.bout, window)
-        shade(below, each.bout.contact_spans(*span))
+        shade(below, each.bout.stance_spans(*span))
         _angles(below, each.bout, span)
         below.set_xlim(*span)
         below.set_xlabel("time since engine start (s)")
@@ -258,8 +256,7 @@ def path_caption(shown: Sequence[Shown]) -> str:
     return (
         f"The foot's path in the last {CYCLES:g} cycles of {what}, with one line per joint in the colour of the action"
         " in force, from the circle to the triangle, seen from above, or from the front (z, up) where it moves"
-        " sideways; below it the joint angles of the same time, with the time in which"
-        " the foot touched the ground shaded."
+        " sideways; below it the joint angles of the same time, with stance shaded."
     )
 
 
@@ -270,13 +267,15 @@ def _span(shown: Shown) -> Span:
 
 def _angles(axes: Axes, bout: Bout, span: Span) -> None:
     part = bout.sensors.between(*span).parted()
+    pens = joint_pens(bout.joints)
     for joint in bout.joints:
         if joint.angle is not None and joint.states:
+            color, dashes = pens[joint.name]
             axes.plot(
                 part.t_s,
                 part.column(joint.angle),
-                color=joint_color(joint),
-                linestyle=joint_dashes(joint) if span[1] - span[0] <= _DASHED_S else "-",
+                color=color,
+                linestyle=dashes,
                 linewidth=1.1,
                 label=_short(joint),
             )
@@ -306,7 +305,7 @@ def _marks(axes: Axes, shown: Shown, span: Span, *, top: bool = True) -> None:
         begin, end = max(window.begin_s, span[0]), min(window.end_s, span[1])
         if begin < end:
             axes.axvspan(begin, end, color="0.955", linewidth=0, zorder=-1)
-    mark_times(axes, _few([t for t in shown.bout.changesets_s if span[0] < t < span[1]], span))
+    mark_times(axes, shown.bout.changesets_s, span)
     for time_s, _ in shown.events_s:
         if span[0] <= time_s <= span[1]:
             axes.axvline(time_s, color=_HAND, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=1)
@@ -322,16 +321,6 @@ def _marks(axes: Axes, shown: Shown, span: Span, *, top: bool = True) -> None:
                 transform=axes.get_xaxis_transform(),
                 zorder=4,
             )
-
-
-def _few(times_s: list[float], span: Span) -> list[float]:
-    """Leave out changes that follow each other closely, as the steps of a gradual one: its first and last remain."""
-    near = (span[1] - span[0]) / 40
-    return [
-        time
-        for k, time in enumerate(times_s)
-        if k in (0, len(times_s) - 1) or time - times_s[k - 1] > near or times_s[k + 1] - time > near
-    ]
 
 
 def _name_windows(axes: Axes, shown: Shown, span: Span) -> None:
