@@ -137,14 +137,13 @@ def _sensor_label(bout: Bout, name: str) -> str:
 
 def _draw_terms(axes: Axes, bout: Bout, firing: Firing, sensor: str, part: Span) -> None:
     """Draw the thresholds a sensor is held against, and where one of them let an action begin."""
-    first, last = (int(k) for k in np.searchsorted(firing.t_s, part))
-    shown = slice(max(first - 1, 0), last)
     for term, limit in firing.limits.items():
-        if term.sensor == sensor and np.isfinite(limit[shown]).any():
+        log = Series(firing.t_s, limit[:, None], (term.limit,), ("",)).between(*part).parted()
+        if term.sensor == sensor and np.isfinite(log.values).any():
             state = bout.states_of[term.action]
             axes.plot(
-                np.clip(firing.t_s[shown], part[0], None),
-                limit[shown],
+                log.t_s,
+                log.values[:, 0],
                 color=state_color(bout, state),
                 linestyle=state_dashes(bout, state),
                 linewidth=1.0,

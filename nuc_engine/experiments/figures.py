@@ -50,8 +50,9 @@ if TYPE_CHECKING:
 _NS = 1_000_000_000
 WIDE_IN = 8.0
 """Width of a figure: on a page of 17 cm letters are 5.8 points and more."""
-LONGEST_S = 120.0
-"""A longer bout is shown by its last `PART_S` seconds."""
+LONGEST_S, LONGEST_TOGETHER_S = 120.0, 60.0
+"""A longer bout is shown by its last `PART_S` seconds; the second where all joints are in one panel, told apart by
+dashes, which must not be longer than what they draw."""
 PART_S = 20.0
 CYCLES = 3.0
 MOST_PATHS = 6
@@ -137,7 +138,7 @@ def draw_picture(row: Row, trials: Sequence[Trial], folder: Path) -> tuple[Figur
 
 def angle_figure(shown: Shown) -> Drawing:
     """Return one bout over time: each joint's angle, and which thorax-coxa action is in force (as figure 7-22)."""
-    bout, span = shown.bout, _span(shown)
+    bout, span = shown.bout, _span(shown, LONGEST_S)
     joints = [joint for joint in bout.joints if joint.angle is not None and joint.states]
     lanes = [joint for joint in joints if len(joint.states) > 1][:1]
     heights = [1.0] * len(joints) + [0.3 + 0.22 * len(joint.states) for joint in lanes]
@@ -170,7 +171,7 @@ def comparison_figure(shown: Sequence[Shown]) -> Drawing:
     figure = new_figure(WIDE_IN, 0.7 + 1.3 * len(shown))
     panels: list[Axes] = list(figure.subplots(len(shown), 1, squeeze=False)[:, 0])
     for axes, each in zip(panels, shown, strict=True):
-        span = _span(each)
+        span = _span(each, LONGEST_TOGETHER_S)
         _angles(axes, each.bout, span)
         _marks(axes, each, span)
         axes.set_xlim(*span)
@@ -239,7 +240,8 @@ def angle_caption(row: Row, trial: Trial, shown: Sequence[Shown]) -> str:
     kicks = {0: "not kicked", 1: "kicked once because it was needed"}.get(
         trial.kicks, f"kicked {trial.kicks} times because it was needed"
     )
-    part = f" Of a long bout the last {PART_S:g} s are shown." if any(s.bout.end_s > LONGEST_S for s in shown) else ""
+    longest_s = LONGEST_TOGETHER_S if len(shown) > 1 else LONGEST_S
+    part = f" Of a long bout the last {PART_S:g} s are shown." if any(s.bout.end_s > longest_s for s in shown) else ""
     return (
         f"Joint angles of {row.name}, seed {trial.seed} ({trial.state}; {kicks}). {windows}. Dashed lines:"
         f" changesets, of gradual ones the first and the last step; dotted lines with a triangle: what was done to the"
@@ -260,9 +262,9 @@ def path_caption(shown: Sequence[Shown]) -> str:
     )
 
 
-def _span(shown: Shown) -> Span:
+def _span(shown: Shown, longest_s: float) -> Span:
     end = shown.bout.end_s or 1.0
-    return (0.0, end) if end <= LONGEST_S else (end - PART_S, end)
+    return (0.0, end) if end <= longest_s else (end - PART_S, end)
 
 
 def _angles(axes: Axes, bout: Bout, span: Span) -> None:
