@@ -14,14 +14,11 @@ import numpy as np
 
 from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
-from nuc_engine.analysis.layout import model_of
-from nuc_engine.analysis.scriptlog import read_script_log
 from nuc_engine.analysis.tracks import BoolArray, FloatArray
-from nuc_engine.changes import ScriptRefused, prepare
+from nuc_engine.analysis.windows import course_of
+from nuc_engine.changes import Changeset
 from nuc_engine.plan import HdsoPlan, Plan
-from nuc_engine.planning import build_plan
 from nuc_engine.values import Values, initial_values, rule_tokens
-from sccils_schemas.model import Model
 from sccils_schemas.rules import And, Comparison, Rule, Variable, parse_tokens
 
 NS = 1e-9
@@ -89,11 +86,10 @@ def firing_of(bout: Bout, joint: JointInfo) -> Firing:
 
     Raises BoutError when the data directory's copy of the configuration can not be used.
     """
-    model = model_of(bout.folder)
-    plan = build_plan(model)
+    plan, changesets = course_of(bout.folder)
     count = len(bout.states)
     tracks: dict[Term, _Track] = {}
-    for part, values in _epochs(bout, model, plan):
+    for part, values in _epochs(bout, plan, changesets):
         epoch = _Epoch(bout, plan, values, part)
         for code in joint.states:
             for node, bore in _borne(epoch.rule(plan.hdsos[plan.states[code].rule], code)):
@@ -112,13 +108,8 @@ def firing_of(bout: Bout, joint: JointInfo) -> Firing:
     )
 
 
-def _epochs(bout: Bout, model: Model, plan: Plan) -> Iterator[tuple[slice, Sequence[Values | None]]]:
+def _epochs(bout: Bout, plan: Plan, changesets: Sequence[Changeset]) -> Iterator[tuple[slice, Sequence[Values | None]]]:
     """Yield stretches of state records between changesets, each with the values in force."""
-    script = read_script_log(bout.folder, model).script
-    try:
-        changesets = () if script is None else prepare(script, plan, model.ids)
-    except ScriptRefused:
-        changesets = ()
     values = list(initial_values(plan))
     times = [changeset.time_ns * NS + bout.shifted_s for changeset in changesets]
     edges = [0, *np.searchsorted(bout.states.t_s, times, side="left").tolist(), len(bout.states)]

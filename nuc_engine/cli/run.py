@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import signal
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import count as counting
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli import wallclock
+from nuc_engine.cli.ending import ended_as_by_ctrl_c
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import count, counts_text, note, note_warnings, say, say_json
 from nuc_engine.cli.params import Command, Pair, as_json, configuration, gravity_compensation, limits, script
@@ -127,7 +126,7 @@ def command(
         gravity_compensation=gravity,
         labels=_labels(labels, remark),
     )
-    with _termination_is_an_interrupt(), Progress(_title(spec)) as progress:
+    with ended_as_by_ctrl_c(), Progress(_title(spec)) as progress:
         result = run_bout(spec, progress)
     note_warnings(config, result.warnings)
     return _report(result, progress.wall_s, plot=plot, as_json=as_json)
@@ -206,20 +205,6 @@ def _whole(option: str, pairs: Sequence[tuple[str, str]], unit: str) -> dict[str
         if not text.isdecimal() or len(text) > 18:
             raise click.UsageError(f"{option} {name}={text}: expected a whole number of {unit}")
     return {name: int(text) for name, text in pairs}
-
-
-@contextmanager
-def _termination_is_an_interrupt() -> Generator[None]:
-    """Let SIGTERM end the bout as Ctrl-C does: what was recorded is kept, and the manifest says why it stopped."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _labels(pairs: Sequence[tuple[str, str]], remark: str | None) -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nuc_engine.analysis.bout import Bout, JointInfo, Span
+from nuc_engine.analysis.by_hand import event_text
 from nuc_engine.analysis.canvas import house_style, mark_times, new_figure, say_empty, shade
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.lanes import draw_lanes
@@ -30,17 +31,7 @@ from nuc_engine.experiments.few_colors import save_small
 from nuc_engine.experiments.protocol import BoutPlan, Row, Trial, Window
 from nuc_engine.experiments.trials import run_again
 from nuc_engine.experiments.verdict import Figure
-from nuc_engine.plants.events import (
-    BaseHeight,
-    Disconnect,
-    Ground,
-    Kick,
-    Load,
-    PlantEvent,
-    Reconnect,
-    in_order,
-    kind_of,
-)
+from nuc_engine.plants.events import Kick, in_order
 from nuc_engine.plants.scripted import events_of
 
 if TYPE_CHECKING:
@@ -119,7 +110,7 @@ def events_of_plan(plan: BoutPlan, kicks_s: Sequence[float]) -> tuple[tuple[floa
     """Return when something was done to the leg, and what: by the bout's script, and kicks that were needed."""
     script = prepare_bout(plan.config, plan.script, values=plan.values).script
     events = [*([] if script is None else events_of(script)), *(Kick(round(time_s * _NS)) for time_s in kicks_s)]
-    return tuple((event.at_ns / _NS, _named(event)) for event in in_order(events))
+    return tuple((event.at_ns / _NS, event_text(event)) for event in in_order(events))
 
 
 def draw_picture(row: Row, trials: Sequence[Trial], folder: Path) -> tuple[Figure, ...]:
@@ -283,18 +274,6 @@ def _angles(axes: Axes, bout: Bout, span: Span) -> None:
             )
     if not len(part):
         say_empty(axes)
-
-
-def _named(event: PlantEvent) -> str:
-    match event:
-        case Ground():
-            return "ground back" if event.present else "no ground"
-        case BaseHeight():
-            return f"{event.height_cm:g} cm high"
-        case Load():
-            return f"{event.down_n:+g} N on the foot"
-        case Kick() | Disconnect() | Reconnect():
-            return kind_of(event)
 
 
 def _short(joint: JointInfo) -> str:
