@@ -19,7 +19,7 @@ from nuc_engine.plants.events import PlantEvent
 from nuc_engine.values import value_text
 
 NS = 1e-9
-LONGEST = 110
+LONGEST = 96
 """Most characters of an event."""
 
 
@@ -92,10 +92,11 @@ def _changes(bout: Bout) -> Iterator[tuple[float, str]]:
 
 def _change_text(plan: Plan, changeset: Changeset, names: dict[int, str]) -> str:
     """Return what a changeset writes, as much of it as there is room for."""
+    text = more = ""
     parts = [f"{plan.hdsos[w.hdso].name} = {value_text(plan.hdsos[w.hdso], w.values, names)}" for w in changeset.writes]
     for count in range(len(parts), 0, -1):
         more = f", and {len(parts) - count} more" if count < len(parts) else ""
-        text = f"script: {', '.join(parts[:count])}{more}"
-        if len(text) <= LONGEST:
-            return text
-    return f"script: {len(parts)} changes"
+        text = f"script: {', '.join(parts[:count])}"
+        if len(text) + len(more) <= LONGEST:
+            return text + more
+    return f"{text[: LONGEST - len(more) - 3]}...{more}"

@@ -126,7 +126,7 @@ class _Words:
             _write(axes, 1.0, 0.25, "foot from joint angles", ha="right")
         self._time = _write(axes, 0.33, 0.75, "", fontsize=13, family="DejaVu Sans Mono", animated=True)
         self._behaviour = _write(axes, 0.47, 0.75, "", fontsize=12, fontweight="bold", animated=True)
-        self._event = _write(axes, 0.0, 0.25, "", fontsize=10.5, animated=True)
+        self._event = _write(axes, 0.0, 0.25, "", fontsize=9.5, animated=True)
 
     def draw(self, frame: int) -> None:
         """Write what is so in this frame."""
