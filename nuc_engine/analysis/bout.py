@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,7 @@ from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.grid import grid_times, interpolate, unify
 from nuc_engine.analysis.kinematic import foot_path, joint_paths
-from nuc_engine.analysis.phases import runs
+from nuc_engine.analysis.phases import find_swings, runs
 from nuc_engine.analysis.printing import bout_lines, series_lines
 from nuc_engine.analysis.tracks import FloatArray, IntArray, LegTracks, ModuleTrack, Role, find_stance_action
 
@@ -283,13 +284,36 @@ class Bout:
         )
 
     def contact_spans(self, begin_s: float, end_s: float) -> list[Span]:
-        """Return when the foot touched the ground within [begin_s, end_s]; nothing where contact was not recorded."""
+        """Return when the foot touched the ground within [begin_s, end_s], bounce by bounce, as it was recorded.
+
+        Nothing where contact was not recorded.
+        """
         plant = None if self.plant is None else self.plant.between(begin_s, end_s).parted()
         if plant is None or not len(plant):
             return []
         edges = np.append(plant.t_s, plant.t_s[-1])
         touching = plant.values[:, 3] > DEFAULT_CRITERIA.contact_n
         return [(float(edges[a]), float(edges[b])) for a, b in runs(touching)]
+
+    def stance_spans(self, begin_s: float, end_s: float) -> list[Span]:
+        """Return when the foot stood within [begin_s, end_s], as steps are judged (docs/stepping.md).
+
+        From the first to the last contact between two swings: bounces are bridged, and touches in a swing left out.
+        None is in a gap of the record, and nothing where contact was not recorded.
+        """
+        if self.plant is None or not len(self.plant):
+            return []
+        plant, length_cm = self.plant, self.leg_length_cm()
+        swings = find_swings(plant.t_s, plant.values[:, 2], plant.values[:, 3], length_cm, DEFAULT_CRITERIA)
+        lift_offs = [swing.lift_off_s for swing in swings]
+        starts = [float(part.t_s[0]) for part in plant.stretches()]
+        stances: dict[tuple[int, int], Span] = {}
+        for begin, end in self.contact_spans(-math.inf, math.inf):
+            k = bisect_right(lift_offs, begin)
+            if k == 0 or begin >= swings[k - 1].touch_down_s:
+                place = k, bisect_right(starts, begin)
+                stances[place] = stances.get(place, (begin, end))[0], end
+        return [(max(a, begin_s), min(b, end_s)) for a, b in stances.values() if a < end_s and b > begin_s]
 
     def action_spans(self, joint: JointInfo, code: int, begin_s: float, end_s: float) -> list[Span]:
         """Return when an action of a joint was in force within [begin_s, end_s].

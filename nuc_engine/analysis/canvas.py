@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nuc_engine.analysis.bout import Span
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.palette import FAINT, INK, STANCE
+from nuc_engine.analysis.palette import FAINT, INK, STANCE, Color
 
 try:
     import matplotlib
@@ -20,6 +20,7 @@ except ImportError as error:
     raise AnalysisError("figures need matplotlib: pip install nuc-engine[plot]") from error
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 TITLE_POINTS = 14.0
@@ -31,6 +32,8 @@ Window = tuple[str, float, float]
 WIDE_IN = 9.0
 """Width of a figure: on a page of 17 cm its letters are still three quarters of their size, 5.9 points and more."""
 DPI = 150
+_PANEL_IN, _LETTER_POINTS = 6.0, 7.5
+"""Least width of the panels of a figure, and width of a bold letter, for names above windows."""
 _STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
@@ -100,29 +103,53 @@ def save_figure(figure: Figure, path: Path) -> Path:
     return path
 
 
+def beside(axes: Axes, handles: Sequence[Artist], labels: Sequence[str], **style: Any) -> None:
+    """Name curves or marks at the right of the axes."""
+    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0, **style)
+
+
 def shade(axes: Axes, spans: Sequence[Span]) -> None:
     """Shade time spans (begin, end in s) over the full height, behind the curves."""
+    _bars(axes, spans, (0.0, 1.0), STANCE, 0)
+
+
+def mark_contact(axes: Axes, spans: Sequence[Span]) -> None:
+    """Draw when the foot touched the ground as a row of ticks along the upper edge."""
+    _bars(axes, spans, (0.965, 0.035), INK, 3)
+
+
+def _bars(axes: Axes, spans: Sequence[Span], heights: tuple[float, float], color: Color, zorder: int) -> None:
+    """Fill time spans (begin, end in s) between two heights, as shares of the axes."""
     axes.broken_barh(
         [(begin, end - begin) for begin, end in spans],
-        (0.0, 1.0),
+        heights,
         transform=axes.get_xaxis_transform(),
-        facecolors=STANCE,
+        facecolors=color,
         linewidth=0,
-        zorder=0,
+        zorder=zorder,
     )
 
 
-def mark_times(axes: Axes, times_s: Sequence[float]) -> None:
-    """Draw a dashed line at each time (changesets)."""
-    for time in times_s:
-        axes.axvline(time, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
+def mark_times(axes: Axes, times_s: Sequence[float], span: Span) -> None:
+    """Draw a dashed line at each time within a span (changesets), of a row of close ones at the first and the last."""
+    near = (span[1] - span[0]) / 40
+    times = [time for time in times_s if span[0] < time < span[1]]
+    for k, time in enumerate(times):
+        if k in (0, len(times) - 1) or max(time - times[k - 1], times[k + 1] - time) > near:
+            axes.axvline(time, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
 
 
-def name_windows(axes: Axes, windows: Sequence[Window], span: Span, above_points: float = 0.0) -> None:
-    """Write each behaviour's name above its part of a time axis, so far above the axes."""
+def name_windows(
+    axes: Axes, windows: Sequence[Window], span: Span, share: float = 1.0, above_points: float = 0.0
+) -> None:
+    """Write each behaviour's name above its part of a time axis, so far above the axes.
+
+    `share` is how much of the figure's panels the axes take; a name for which there is no room is left out.
+    """
+    room = share * _PANEL_IN * 72
     for name, begin, end in windows:
         left, right = max(begin, span[0]), min(end, span[1])
-        if right > left:
+        if (right - left) / (span[1] - span[0]) * room > _LETTER_POINTS * len(name):
             axes.annotate(
                 name,
                 ((left + right) / 2, 1.0),

@@ -17,10 +17,15 @@ from nuc_engine.analysis.canvas import house_style
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.movie_camera import Camera, Film, open_camera
 from nuc_engine.analysis.movie_file import ENDINGS, Picture, write_movie
+from nuc_engine.analysis.movie_panel import VIEWS
 from nuc_engine.analysis.movie_scene import scene_of
-from nuc_engine.analysis.movie_stage import VIEWS, Stage
+from nuc_engine.analysis.movie_stage import Stage
 
 SHORTEST_S = 0.01
+REAL_TIME_S, FITTED_S = 10.0, 20.0
+"""Up to so many seconds of a bout are shown in real time; more of it as a movie of so many seconds."""
+_BLURRED_S = 0.15
+"""Time between two frames above which a leg's steps are no more than a few pictures each."""
 MAX_FRAMES = 200_000
 HEIGHTS = {"gif": 480, "mp4": 720, "mkv": 720, "avi": 720, "mov": 720}
 """Height of the picture in pixels, by the file's ending: a gif of full size would be very large."""
@@ -30,13 +35,14 @@ HEIGHTS = {"gif": 480, "mp4": 720, "mkv": 720, "avi": 720, "mov": 720}
 class MovieSpec:
     """What is shown: the bout from `begin_s` to `end_s` (None: to its end), `speed` times as fast as it was.
 
-    `views` are up to four of `VIEWS`. At the bout's time t the camera's film is shown at t + `offset_s` from its own
-    beginning; a folder of frames has `camera_fps`. The foot's path of the last `trail_s` is drawn.
+    Without a speed, `REAL_TIME_S` and `FITTED_S` say how fast. `views` are up to four of `VIEWS`. At the bout's time t
+    the camera's film is shown at t + `offset_s` from its own beginning; a folder of frames has `camera_fps`. The foot's
+    path of the last `trail_s` is drawn.
     """
 
     begin_s: float = 0.0
     end_s: float | None = None
-    speed: float = 0.25
+    speed: float | None = None
     fps: float = 25.0
     views: tuple[str, ...] = ("side", "front", "top", "3d")
     camera: Path | None = None
@@ -64,20 +70,26 @@ def make_movie(
     read, a missing library), OSError as open does.
     """
     end_s = _check(bout, spec, out)
-    count = frame_count(spec, end_s)
-    times = [spec.begin_s + k * spec.speed / spec.fps for k in range(count)]
+    speed, count = speed_of(spec, end_s), frame_count(spec, end_s)
+    times = [spec.begin_s + k * speed / spec.fps for k in range(count)]
     kind = out.suffix.removeprefix(".").lower()
-    first, rate = spec.begin_s + spec.offset_s, spec.fps / spec.speed
+    first, rate = spec.begin_s + spec.offset_s, spec.fps / speed
     camera = None if spec.camera is None else open_camera(spec.camera, first, rate, spec.camera_fps)
     try:
-        scene = scene_of(bout, times, spec.trail_s)
+        # Where frames are farther apart than the trail is long, it shows all that was between them.
+        scene = scene_of(bout, times, max(spec.trail_s, 1.0 / rate))
         with house_style():
-            stage = Stage(scene, spec.views, spec.speed, HEIGHTS[kind], with_camera=camera is not None)
+            stage = Stage(scene, spec.views, speed, HEIGHTS[kind], with_camera=camera is not None)
             watched = None if camera is None else _Watched(camera)
             write_movie(out, _pictures(stage, watched, times, spec.offset_s, progress), stage.size, spec.fps)
     finally:
         if camera is not None:
             camera.close()
+    if spec.speed is None and 1.0 / rate > _BLURRED_S and tell is not None:
+        tell(
+            f"{speed:.3g} x real time, so steps can not be followed; --begin and --end choose a part of the bout,"
+            " --speed another speed"
+        )
     if watched is not None and not watched.seen and tell is not None:
         tell(
             f"{spec.camera}: has no pictures from {first:g} to {times[-1] + spec.offset_s:g} s after its beginning,"
@@ -86,9 +98,15 @@ def make_movie(
     return count
 
 
+def speed_of(spec: MovieSpec, end_s: float) -> float:
+    """Return how many times as fast as it was a bout up to `end_s` is shown."""
+    length_s = end_s - spec.begin_s
+    return spec.speed or (1.0 if length_s <= REAL_TIME_S else length_s / FITTED_S)
+
+
 def frame_count(spec: MovieSpec, end_s: float) -> int:
     """Return how many frames a movie up to `end_s` has."""
-    return max(1, math.floor((end_s - spec.begin_s) / spec.speed * spec.fps + 1e-6))
+    return max(1, math.floor((end_s - spec.begin_s) / speed_of(spec, end_s) * spec.fps + 1e-6))
 
 
 class _Watched:
@@ -121,9 +139,9 @@ def _check(bout: Bout, spec: MovieSpec, out: Path) -> float:
     unknown = [name for name in spec.views if name not in VIEWS]
     if unknown or not 1 <= len(spec.views) <= 4:
         raise AnalysisError(f"views {', '.join(spec.views) or 'none'}: expected one to four of {', '.join(VIEWS)}")
-    if not 0 < spec.speed < math.inf or not 0 < spec.fps <= 240:
+    if not (spec.speed is None or 0 < spec.speed < math.inf) or not 0 < spec.fps <= 240:
         raise AnalysisError(
-            f"speed {spec.speed:g} at {spec.fps:g} frames/s: expected a speed above 0, up to 240 frames/s"
+            f"speed {spec.speed} at {spec.fps:g} frames/s: expected a speed above 0, up to 240 frames/s"
         )
     end_s = min(bout.end_s, math.inf if spec.end_s is None else spec.end_s)
     part = bout.sensors.between(spec.begin_s, end_s)

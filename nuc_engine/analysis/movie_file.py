@@ -8,8 +8,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
@@ -20,7 +20,7 @@ from PIL import Image
 from nuc_engine.analysis.errors import AnalysisError
 
 Picture = NDArray[np.uint8]
-"""One frame, shape (height, width, 3)."""
+"""One frame, shape (height, width, 3), or 4 with an opacity that is not looked at."""
 
 ENDINGS = ("mp4", "mkv", "mov", "avi", "gif")
 _QUALITY = ("-c:v", "libx264", "-crf", "19", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-movflags", "+faststart")
@@ -67,7 +67,9 @@ def write_movie(out: Path, pictures: Iterator[Picture], size: tuple[int, int], f
 def _write_video(path: Path, pictures: Iterator[Picture], size: tuple[int, int], fps: float) -> None:
     program = ffmpeg_program()
     path.touch()  # Says at once, and in plain words, when the folder is not there or may not be written to.
-    raw = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:.6f}", "-i", "-")
+    first = next(pictures)
+    form = "rgb0" if first.shape[2] == 4 else "rgb24"
+    raw = ("-f", "rawvideo", "-pix_fmt", form, "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:.6f}", "-i", "-")
     # An avi has no times of its own: frames that depend on later ones would be shown late.
     ordered = ("-bf", "0") if path.suffix == ".avi" else ()
     words = [program, "-v", "error", "-y", *raw, *_QUALITY, *ordered, str(path)]
@@ -75,7 +77,7 @@ def _write_video(path: Path, pictures: Iterator[Picture], size: tuple[int, int],
         # In a session of its own: Ctrl-C reaches this program alone, which then ends the other.
         with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=errors, start_new_session=True) as encoder:
             try:
-                _feed(encoder, pictures)
+                _feed(encoder, chain([first], pictures))
             except BaseException:
                 encoder.kill()
                 raise
@@ -83,7 +85,7 @@ def _write_video(path: Path, pictures: Iterator[Picture], size: tuple[int, int],
             raise AnalysisError(f"{path.name}: the encoder gave up: {last_words(errors)}")
 
 
-def _feed(encoder: subprocess.Popen[bytes], pictures: Iterator[Picture]) -> None:
+def _feed(encoder: subprocess.Popen[bytes], pictures: Iterable[Picture]) -> None:
     """Give an encoder all pictures, and the end; one that has given up takes no more."""
     if encoder.stdin is None:
         return
@@ -97,8 +99,9 @@ def _feed(encoder: subprocess.Popen[bytes], pictures: Iterator[Picture]) -> None
 
 def _write_gif(path: Path, pictures: Iterator[Picture], fps: float) -> None:
     """Write a gif; its times are whole hundredths of a second, so frames take turns in being a hundredth longer."""
-    first = Image.fromarray(next(pictures)).quantize(255, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    rest = (Image.fromarray(picture).quantize(palette=first, dither=Image.Dither.NONE) for picture in pictures)
+    images = (Image.fromarray(picture[:, :, :3]) for picture in pictures)
+    first = next(images).quantize(255, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    rest = (image.quantize(palette=first, dither=Image.Dither.NONE) for image in images)
     frames = [first, *rest]
     edges = [round(100.0 * k / fps) for k in range(len(frames) + 1)]
     durations = [max(2, b - a) * 10 for a, b in zip(edges, islice(edges, 1, None), strict=False)]

@@ -6,6 +6,8 @@ Actions have the colours of the configuration, whatever these are; so their line
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from nuc_engine.analysis.bout import Bout, JointInfo, StateInfo
 from nuc_engine.analysis.tracks import Role
 
@@ -38,6 +40,8 @@ _BOUTS: tuple[tuple[Color, Dashes], ...] = (
     ((0.0, 0.62, 0.45), (0.0, (8.0, 2.0))),
     ((0.90, 0.62, 0.0), (0.0, (2.0, 2.0))),
 )
+_SPARE_DASHES = ((0.0, (8.0, 2.0)), (0.0, (2.0, 2.0)), (0.0, (8.0, 1.5, 1.0, 1.5, 1.0, 1.5)))
+"""For joints whose names tell no role."""
 _ACTION_DASHES = (SOLID, DASHED, DOTTED)
 _LINESPECS = (("--", DASHED), ("-.", DASH_DOT), (":", DOTTED), ("-", SOLID))
 """What MATLAB's line specifications mean; longer ones first."""
@@ -54,9 +58,14 @@ def joint_color(joint: JointInfo) -> Color:
     return _LINES[joint.role]
 
 
-def joint_dashes(joint: JointInfo) -> Dashes:
-    """Return the line style of a joint's curves where few cycles are shown; in grey it alone tells them apart."""
-    return _JOINT_DASHES[joint.role]
+def joint_pens(joints: Sequence[JointInfo]) -> Mapping[str, tuple[Color, Dashes]]:
+    """Return colour and line style of each joint's curves, by its name; in grey, the style alone tells them apart."""
+    pens: dict[str, tuple[Color, Dashes]] = {}
+    for joint in joints:
+        used = [dashes for _, dashes in pens.values()]
+        styles = (_JOINT_DASHES[joint.role], *_SPARE_DASHES)
+        pens[joint.name] = joint_color(joint), next((dashes for dashes in styles if dashes not in used), SOLID)
+    return pens
 
 
 def bout_pen(number: int) -> tuple[Color, Dashes]:

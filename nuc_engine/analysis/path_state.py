@@ -19,20 +19,19 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from nuc_engine.analysis.bout import Bout, JointInfo, Span
-from nuc_engine.analysis.canvas import WIDE_IN, Window, new_figure, say_empty, shade
-from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
+from nuc_engine.analysis.canvas import WIDE_IN, Window, mark_contact, new_figure, say_empty, shade
 from nuc_engine.analysis.lanes import draw_lanes
 from nuc_engine.analysis.palette import (
     FAINT,
     INK,
     STANCE,
     Dashes,
-    joint_color,
-    joint_dashes,
+    joint_pens,
     state_color,
     state_dashes,
 )
-from nuc_engine.analysis.phases import minima, runs
+from nuc_engine.analysis.phases import runs
+from nuc_engine.analysis.timeline import MOST_CYCLES, WITHOUT_CYCLES_S, cycle_s, parts_of
 from nuc_engine.analysis.tracks import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -54,8 +53,10 @@ SMOOTHING_S = 0.08
 """What the path beside which the coloured lines run is averaged over."""
 CYCLES = 4.0
 """How many cycles of the leg the plot of a behaviour shows: the last ones of its window."""
-MANY_S = 10.0
-"""From this duration on lines are thin, since loops lie over each other."""
+_THICK, _THIN, _INK = 1.6, 0.5, 12.0
+"""Widest and thinnest line beside the path in points, and points times cycles of those between: loops lie over each
+other. A path of so many cycles that the lines could not be told apart is drawn alone, the paler the longer it is."""
+_PALEST, _PIECE = 0.03, 50
 LEAST_CM = 2.0
 """A smaller path is drawn as small as it is on axes of this length: a foot that rests shows no more than that."""
 _HANDLE = 3.0
@@ -96,15 +97,17 @@ def behaviour_figure(bout: Bout, window: Window, views: Sequence[View] = (), *, 
         axes = figure.add_subplot(paths[row, 0])
         draw_path(axes, bout, span, view)
         axes.set_title(f"foot path {_VIEW_NAMES[view]}", loc="left")
+    shown_span = parts_of(bout, span)[-1]
     angles = figure.add_subplot(grid[0, 0])
-    _angle_traces(angles, bout, span)
+    _angle_traces(angles, bout, shown_span)
     lanes = figure.add_subplot(grid[1, 0], sharex=angles)
-    draw_lanes(lanes, bout, [joint for joint in bout.joints if joint.states], span)
+    draw_lanes(lanes, bout, [joint for joint in bout.joints if joint.states], shown_span)
     lanes.set_xlabel("time since engine start (s)")
-    contact = bout.contact_spans(*span)
+    stances = bout.stance_spans(*shown_span)
     for axes in (angles, lanes):
-        shade(axes, contact)
-    note = "; shaded: foot in contact" if contact else ""
+        shade(axes, stances)
+    mark_contact(lanes, bout.contact_spans(*shown_span))
+    note = "; shaded: stance, ticks: contact" if stances else ""
     figure.suptitle(f"{bout.label}: {name}, {begin:.1f} to {end:.1f} s{note}", x=0.01, ha="left", fontsize=11)
     fitted_legend(figure, [bout])
     return figure
@@ -121,12 +124,15 @@ def draw_path(axes: Axes, bout: Bout, span: Span, view: View) -> None:
         return
     path = part.foot_from_angles()[:, list(view)]
     apart = OFFSET_SHARE * float(np.ptp(path, axis=0).max())
+    cycles = (times[-1] - times[0]) / (cycle_s(bout, span) or WITHOUT_CYCLES_S)
     for stretch in part.sensors.stretches():
-        if len(stretch) > 1:
-            one = replace(part, sensors=stretch)
-            _draw_stretch(axes, bout, one, view, apart, thin=times[-1] - times[0] > MANY_S)
+        one = replace(part, sensors=stretch)
+        if cycles > MOST_CYCLES:
+            _draw_alone(axes, one.foot_from_angles()[:, list(view)], cycles)
+        elif len(stretch) > 1:
+            _draw_stretch(axes, bout, one, view, apart, float(np.clip(_INK / max(cycles, 1.0), _THIN, _THICK)))
     axes.plot(*path[0], marker="o", markersize=8, markerfacecolor="white", markeredgecolor=INK, zorder=5)
-    axes.plot(*path[-1], marker="^", markersize=8, markerfacecolor=INK, markeredgecolor=INK, zorder=5)
+    axes.plot(*path[-1], marker="^", markersize=8, markerfacecolor=INK, markeredgecolor="white", zorder=5)
     axes.set_aspect("equal", adjustable="datalim")
     low, high = path.min(axis=0), path.max(axis=0)
     if float((high - low).max()) < LEAST_CM:
@@ -134,17 +140,25 @@ def draw_path(axes: Axes, bout: Bout, span: Span, view: View) -> None:
     axes.autoscale_view()
 
 
-def _draw_stretch(axes: Axes, bout: Bout, part: Bout, view: View, apart: float, *, thin: bool) -> None:
+def _draw_stretch(axes: Axes, bout: Bout, part: Bout, view: View, apart: float, points: float) -> None:
     """Draw the path of a part without gaps, and the lines beside it, so far `apart`."""
     times = part.sensors.t_s
     path = part.foot_from_angles()[:, list(view)]
     smooth = moving_average(path, max(1, round(SMOOTHING_S / max(float(np.median(np.diff(times))), 1e-9))))
     beside = apart * outward_normals(smooth)
-    axes.plot(path[:, 0], path[:, 1], color=FAINT, linewidth=0.4 if thin else 0.7, zorder=2)
-    _contact_band(axes, part, path, 5.0 if thin else 9.0)
+    axes.plot(path[:, 0], path[:, 1], color=FAINT, linewidth=0.45 * points, zorder=2)
+    stances = bout.stance_spans(float(times[0]), float(times[-1]))
+    _stance_band(axes, times, stances, path, 5.6 * points)
     for k, joint in enumerate(joint for joint in bout.joints if joint.states):
         codes = bout.actions_at(joint, times)
-        _state_line(axes, bout, joint, codes, smooth + (k + 1) * beside, 0.6 if thin else 1.6)
+        _state_line(axes, bout, joint, codes, smooth + (k + 1) * beside, points)
+
+
+def _draw_alone(axes: Axes, path: FloatArray, cycles: float) -> None:
+    """Draw a long path in pieces, of which those that lie over each other are darker."""
+    pieces = [path[k : k + _PIECE + 1] for k in range(0, len(path), _PIECE)]
+    pen = {"colors": [INK], "linewidths": _THIN, "alpha": max(_INK / cycles, _PALEST)}
+    axes.add_collection(LineCollection(pieces, zorder=2, **pen))
 
 
 def outward_normals(path: FloatArray) -> FloatArray:
@@ -206,7 +220,7 @@ def _legend_columns(*bouts: Bout) -> list[list[Line2D]]:
     begin = Line2D([], [], color=INK, marker="o", markerfacecolor="white", linestyle="", label="begin")
     marks = [path, begin, Line2D([], [], color=INK, marker="^", linestyle="", label="end")]
     if any(bout.plant is not None for bout in bouts):
-        marks.append(Line2D([], [], color=STANCE, linewidth=7, label="foot in contact"))
+        marks.append(Line2D([], [], color=STANCE, linewidth=7, label="stance"))
     rows = max([2, *(len(column) for column in columns)])
     return columns + [marks[k : k + rows] for k in range(0, len(marks), rows)]
 
@@ -243,38 +257,19 @@ def _state_line(axes: Axes, bout: Bout, joint: JointInfo, codes: IntArray, line:
     )
 
 
-def _contact_band(axes: Axes, bout: Bout, path: FloatArray, width: float) -> None:
-    """A broad pale band under the path where the foot touches the ground."""
-    if bout.plant is None or not len(bout.plant):
-        return
-    times = bout.sensors.t_s
-    plant = bout.plant.parted_within(float(times[0]), float(times[-1]))
-    force = np.interp(times, plant.t_s, plant.values[:, 3])
-    pieces = [path[begin:end] for begin, end in runs(force > DEFAULT_CRITERIA.contact_n) if end - begin > 1]
-    axes.add_collection(LineCollection(pieces, colors=[STANCE], linewidths=width, zorder=1, capstyle="round"))
+def _stance_band(axes: Axes, times: FloatArray, stances: Sequence[Span], path: FloatArray, width: float) -> None:
+    """A broad pale band under the path where the foot stood."""
+    edges = [np.searchsorted(times, span) for span in stances]
+    pieces = [path[begin:end] for begin, end in edges if end - begin > 1]
+    if pieces:
+        axes.add_collection(LineCollection(pieces, colors=[STANCE], linewidths=width, zorder=1, capstyle="round"))
 
 
 def _last_cycles(bout: Bout, window: Window) -> Window:
     """Return the window's last `CYCLES` thorax-coxa cycles; a window without cycles is shown from its last 6 s on."""
-    name, begin, end = window
-    end = min(end, bout.end_s)
-    joint = _pacing_joint(bout)
-    part = bout.sensors.between(begin, end)
-    if joint is None or joint.angle is None or len(part) < 2:
-        return name, begin, end
-    angle = part.column(joint.angle)
-    lows = minima(part.t_s, angle, max(DEFAULT_CRITERIA.min_rise_deg, 0.25 * float(np.ptp(angle))))
-    if len(lows) < 2:
-        return name, max(begin, end - 6.0), end
-    period = float(np.median(np.diff(lows)))
-    return name, max(begin, end - CYCLES * period), end
-
-
-def _pacing_joint(bout: Bout) -> JointInfo | None:
-    """Return the joint whose cycles are counted: thorax-coxa, and where that is only held, femur-tibia."""
-    moved = [joint for joint in bout.joints if joint.angle and len(joint.states) > 1]
-    found = {joint.role: joint for joint in reversed(moved)}
-    return found.get("ThC") or found.get("FTi")
+    name, begin, end = window[0], window[1], min(window[2], bout.end_s)
+    period = cycle_s(bout, (begin, end))
+    return name, max(begin, end - (6.0 if period is None else CYCLES * period)), end
 
 
 def _better_side(bout: Bout, span: Span) -> View:
@@ -285,13 +280,15 @@ def _better_side(bout: Bout, span: Span) -> View:
 
 def _angle_traces(axes: Axes, bout: Bout, span: Span) -> None:
     part = bout.sensors.between(*span).parted()
+    pens = joint_pens(bout.joints)
     for joint in bout.joints:
         if joint.angle is not None and joint.states:
+            color, dashes = pens[joint.name]
             axes.plot(
                 part.t_s,
                 part.column(joint.angle),
-                color=joint_color(joint),
-                linestyle=joint_dashes(joint),
+                color=color,
+                linestyle=dashes,
                 linewidth=1.4,
                 label=joint.role or joint.name,
             )

@@ -56,7 +56,7 @@ def find_swings(
 
 def mean_load(t_s: FloatArray, contact_n: FloatArray, begin_s: float, end_s: float, criteria: Criteria) -> float:
     """Return the mean normal force in N over the samples in contact from `begin_s` to `end_s`; 0 without any."""
-    part = contact_n[(t_s >= begin_s) & (t_s < end_s)]
+    part = contact_n[slice(*np.searchsorted(t_s, (begin_s, end_s)))]
     loaded = part[part > criteria.contact_n]
     return float(loaded.mean()) if loaded.size else 0.0
 

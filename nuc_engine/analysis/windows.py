@@ -49,14 +49,21 @@ def windows_of_bout(folder: Path, end_s: float) -> tuple[BehaviourWindow, ...]:
 
     Raises BoutError when the copy of the configuration can not be used. Without a readable Scriptlog.xml there is one.
     """
+    return behaviour_windows(*course_of(folder), end_s)
+
+
+def course_of(folder: Path) -> tuple[Plan, tuple[Changeset, ...]]:
+    """Return the plan of a data directory's bout, and what was written while it ran, by its script log.
+
+    Raises BoutError when the copy of the configuration can not be used; nothing was written where the log can not.
+    """
     model = model_of(folder)
     plan = build_plan(model)
     script = read_script_log(folder, model).script
     try:
-        changesets = () if script is None else prepare(script, plan, model.ids)
+        return plan, () if script is None else prepare(script, plan, model.ids)
     except ScriptRefused:
-        changesets = ()
-    return behaviour_windows(plan, changesets, end_s)
+        return plan, ()
 
 
 def behaviour_windows(plan: Plan, changesets: Sequence[Changeset], end_s: float) -> tuple[BehaviourWindow, ...]:

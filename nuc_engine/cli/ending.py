@@ -22,6 +22,13 @@ def leave(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
 
 
+def interrupt(*_: object) -> None:
+    """End what runs as Ctrl-C does: what was begun is tidied up, or kept and said to be incomplete. The first counts."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 @contextmanager
 def when_ended(handler: Callable[[int, object], object] = leave) -> Generator[None]:
     """Call the handler when the process is ended from outside. What was ignored before (nohup) stays so."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from nuc_engine.cli.ending import interrupt, when_ended
 from nuc_engine.cli.output import note, say, say_json
 from nuc_engine.cli.params import Command, as_json
 
@@ -28,8 +29,9 @@ class _Views(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 @click.command(
     cls=Command,
     examples=(
-        ("nuc movie data/mine --begin 15 --end 25", "ten seconds of the bout at a quarter of its speed: 40 s of movie"),
-        ("nuc movie data/mine --speed 1 --views side,3d --out leg.gif", "in real time, two views, as a gif"),
+        ("nuc movie data/mine", "the whole bout: in real time, or in 20 s if it is longer than 10 s"),
+        ("nuc movie data/mine --begin 15 --end 25 --speed 0.25", "ten seconds at a quarter of their speed"),
+        ("nuc movie data/mine --end 5 --views side,3d --out leg.gif", "two views, as a gif"),
         (
             "nuc movie data/mine --camera film.mp4 --offset 3.2",
             "beside the film of a camera started 3.2 s earlier",
@@ -49,9 +51,7 @@ class _Views(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     "--speed",
     metavar="X",
     type=click.FloatRange(0, min_open=True),
-    default=0.25,
-    show_default=True,
-    help="1 is real time.",
+    help="1 is real time.  [default: real time up to 10 s of the bout, of a longer one what makes 20 s of movie]",
 )
 @click.option(
     "--fps", metavar="N", type=click.FloatRange(1, 240), default=25.0, show_default=True, help="Frames a second."
@@ -89,7 +89,7 @@ def command(
     folder: Path,
     begin: float,
     end: float | None,
-    speed: float,
+    speed: float | None,
     fps: float,
     views: tuple[str, ...],
     camera: Path | None,
@@ -100,8 +100,9 @@ def command(
 ) -> int:
     """Make a movie of the leg of the bout in DIR.
 
-    Each segment has the colour of its joint's action, as has the foot's path; what the foot does on the ground is shown
-    where it was recorded. A camera's film runs beside it in sync.
+    Each segment has the colour of its joint's action, as has the foot's path; the foot stands on the ground where that
+    was recorded. What the leg was seen to do, and what the script changed, is written in it. A camera's film runs
+    beside it in sync.
     """
     from nuc_engine.analysis.load import load_bout
     from nuc_engine.analysis.movie import MovieSpec, make_movie
@@ -110,7 +111,7 @@ def command(
     spec = MovieSpec(begin, end, speed, fps, views, camera, offset, camera_fps)
     bout = load_bout(folder)
     remarks: list[str] = []
-    with _Bar() as bar:
+    with when_ended(interrupt), _Bar() as bar:
         frames = make_movie(bout, spec, target, bar, remarks.append)
     for remark in remarks:
         note(f"note: {remark}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli import wallclock
-from nuc_engine.cli.ending import when_ended
+from nuc_engine.cli.ending import interrupt, when_ended
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import count, counts_text, note, note_warnings, say, say_json
 from nuc_engine.cli.params import Command, Pair, as_json, configuration, gravity_compensation, limits, script
@@ -126,7 +126,7 @@ def command(
         gravity_compensation=gravity,
         labels=_labels(labels, remark),
     )
-    with when_ended(_interrupt), Progress(_title(spec)) as progress:
+    with when_ended(interrupt), Progress(_title(spec)) as progress:
         result = run_bout(spec, progress)
     note_warnings(config, result.warnings)
     return _report(result, progress.wall_s, plot=plot, as_json=as_json)
@@ -205,11 +205,6 @@ def _whole(option: str, pairs: Sequence[tuple[str, str]], unit: str) -> dict[str
         if not text.isdecimal() or len(text) > 18:
             raise click.UsageError(f"{option} {name}={text}: expected a whole number of {unit}")
     return {name: int(text) for name, text in pairs}
-
-
-def _interrupt(*_: object) -> None:
-    """End the bout as Ctrl-C does: what was recorded is kept, and the manifest says why it stopped."""
-    raise KeyboardInterrupt
 
 
 def _labels(pairs: Sequence[tuple[str, str]], remark: str | None) -> dict[str, str]:

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nuc_engine.analysis.bout import Bout, JointInfo, Span
+from nuc_engine.analysis.by_hand import event_text
 from nuc_engine.analysis.canvas import house_style, mark_times, new_figure, say_empty, shade
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.lanes import draw_lanes
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.analysis.palette import joint_color, joint_dashes
+from nuc_engine.analysis.palette import joint_color, joint_pens
 from nuc_engine.analysis.path_state import draw_path, fitted_legend
 from nuc_engine.analysis.phases import minima
 from nuc_engine.bout import prepare_bout
@@ -30,17 +31,7 @@ from nuc_engine.experiments.few_colors import save_small
 from nuc_engine.experiments.protocol import BoutPlan, Row, Trial, Window
 from nuc_engine.experiments.trials import run_again
 from nuc_engine.experiments.verdict import Figure
-from nuc_engine.plants.events import (
-    BaseHeight,
-    Disconnect,
-    Ground,
-    Kick,
-    Load,
-    PlantEvent,
-    Reconnect,
-    in_order,
-    kind_of,
-)
+from nuc_engine.plants.events import Kick, in_order
 from nuc_engine.plants.scripted import events_of
 
 if TYPE_CHECKING:
@@ -50,11 +41,10 @@ if TYPE_CHECKING:
 _NS = 1_000_000_000
 WIDE_IN = 8.0
 """Width of a figure: on a page of 17 cm letters are 5.8 points and more."""
-LONGEST_S = 120.0
-"""A longer bout is shown by its last `PART_S` seconds."""
+LONGEST_S, LONGEST_TOGETHER_S = 120.0, 60.0
+"""A longer bout is shown by its last `PART_S` seconds; the second where all joints are in one panel, told apart by
+dashes, which must not be longer than what they draw."""
 PART_S = 20.0
-_DASHED_S = 60.0
-"""Of a longer span, dashes are shorter than what they draw."""
 CYCLES = 3.0
 MOST_PATHS = 6
 _SIDEWAYS = 0.5
@@ -120,7 +110,7 @@ def events_of_plan(plan: BoutPlan, kicks_s: Sequence[float]) -> tuple[tuple[floa
     """Return when something was done to the leg, and what: by the bout's script, and kicks that were needed."""
     script = prepare_bout(plan.config, plan.script, values=plan.values).script
     events = [*([] if script is None else events_of(script)), *(Kick(round(time_s * _NS)) for time_s in kicks_s)]
-    return tuple((event.at_ns / _NS, _named(event)) for event in in_order(events))
+    return tuple((event.at_ns / _NS, event_text(event)) for event in in_order(events))
 
 
 def draw_picture(row: Row, trials: Sequence[Trial], folder: Path) -> tuple[Figure, ...]:
@@ -139,7 +129,7 @@ def draw_picture(row: Row, trials: Sequence[Trial], folder: Path) -> tuple[Figur
 
 def angle_figure(shown: Shown) -> Drawing:
     """Return one bout over time: each joint's angle, and which thorax-coxa action is in force (as figure 7-22)."""
-    bout, span = shown.bout, _span(shown)
+    bout, span = shown.bout, _span(shown, LONGEST_S)
     joints = [joint for joint in bout.joints if joint.angle is not None and joint.states]
     lanes = [joint for joint in joints if len(joint.states) > 1][:1]
     heights = [1.0] * len(joints) + [0.3 + 0.22 * len(joint.states) for joint in lanes]
@@ -172,7 +162,7 @@ def comparison_figure(shown: Sequence[Shown]) -> Drawing:
     figure = new_figure(WIDE_IN, 0.7 + 1.3 * len(shown))
     panels: list[Axes] = list(figure.subplots(len(shown), 1, squeeze=False)[:, 0])
     for axes, each in zip(panels, shown, strict=True):
-        span = _span(each)
+        span = _span(each, LONGEST_TOGETHER_S)
         _angles(axes, each.bout, span)
         _marks(axes, each, span)
         axes.set_xlim(*span)
@@ -187,7 +177,7 @@ def comparison_figure(shown: Sequence[Shown]) -> Drawing:
 def path_figure(shown: Sequence[Shown]) -> Drawing:
     """Return the last cycles of each window, of each bout's last one where there are several bouts (as figure 7-23).
 
-    Above the foot's path with the joints' actions, below the joint angles with the foot's contact shaded.
+    Above the foot's path with the joints' actions, below the joint angles with stance shaded.
     """
     several = len(shown) > 1
     parts = [(each, window) for each in shown for window in (each.plan.windows[-1:] if several else each.plan.windows)]
@@ -204,7 +194,7 @@ def path_figure(shown: Sequence[Shown]) -> Drawing:
         below.set_axis_on()
         _path(above, each, window, each.plan.label if several else window.name)
         span = last_cycles(each.bout, window)
-        shade(below, each.bout.contact_spans(*span))
+        shade(below, each.bout.stance_spans(*span))
         _angles(below, each.bout, span)
         below.set_xlim(*span)
         below.set_xlabel("time since engine start (s)")
@@ -241,7 +231,8 @@ def angle_caption(row: Row, trial: Trial, shown: Sequence[Shown]) -> str:
     kicks = {0: "not kicked", 1: "kicked once because it was needed"}.get(
         trial.kicks, f"kicked {trial.kicks} times because it was needed"
     )
-    part = f" Of a long bout the last {PART_S:g} s are shown." if any(s.bout.end_s > LONGEST_S for s in shown) else ""
+    longest_s = LONGEST_TOGETHER_S if len(shown) > 1 else LONGEST_S
+    part = f" Of a long bout the last {PART_S:g} s are shown." if any(s.bout.end_s > longest_s for s in shown) else ""
     return (
         f"Joint angles of {row.name}, seed {trial.seed} ({trial.state}; {kicks}). {windows}. Dashed lines:"
         f" changesets, of gradual ones the first and the last step; dotted lines with a triangle: what was done to the"
@@ -258,42 +249,31 @@ def path_caption(shown: Sequence[Shown]) -> str:
     return (
         f"The foot's path in the last {CYCLES:g} cycles of {what}, with one line per joint in the colour of the action"
         " in force, from the circle to the triangle, seen from above, or from the front (z, up) where it moves"
-        " sideways; below it the joint angles of the same time, with the time in which"
-        " the foot touched the ground shaded."
+        " sideways; below it the joint angles of the same time, with stance shaded."
     )
 
 
-def _span(shown: Shown) -> Span:
+def _span(shown: Shown, longest_s: float) -> Span:
     end = shown.bout.end_s or 1.0
-    return (0.0, end) if end <= LONGEST_S else (end - PART_S, end)
+    return (0.0, end) if end <= longest_s else (end - PART_S, end)
 
 
 def _angles(axes: Axes, bout: Bout, span: Span) -> None:
     part = bout.sensors.between(*span).parted()
+    pens = joint_pens(bout.joints)
     for joint in bout.joints:
         if joint.angle is not None and joint.states:
+            color, dashes = pens[joint.name]
             axes.plot(
                 part.t_s,
                 part.column(joint.angle),
-                color=joint_color(joint),
-                linestyle=joint_dashes(joint) if span[1] - span[0] <= _DASHED_S else "-",
+                color=color,
+                linestyle=dashes,
                 linewidth=1.1,
                 label=_short(joint),
             )
     if not len(part):
         say_empty(axes)
-
-
-def _named(event: PlantEvent) -> str:
-    match event:
-        case Ground():
-            return "ground back" if event.present else "no ground"
-        case BaseHeight():
-            return f"{event.height_cm:g} cm high"
-        case Load():
-            return f"{event.down_n:+g} N on the foot"
-        case Kick() | Disconnect() | Reconnect():
-            return kind_of(event)
 
 
 def _short(joint: JointInfo) -> str:
@@ -306,7 +286,7 @@ def _marks(axes: Axes, shown: Shown, span: Span, *, top: bool = True) -> None:
         begin, end = max(window.begin_s, span[0]), min(window.end_s, span[1])
         if begin < end:
             axes.axvspan(begin, end, color="0.955", linewidth=0, zorder=-1)
-    mark_times(axes, _few([t for t in shown.bout.changesets_s if span[0] < t < span[1]], span))
+    mark_times(axes, shown.bout.changesets_s, span)
     for time_s, _ in shown.events_s:
         if span[0] <= time_s <= span[1]:
             axes.axvline(time_s, color=_HAND, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=1)
@@ -322,16 +302,6 @@ def _marks(axes: Axes, shown: Shown, span: Span, *, top: bool = True) -> None:
                 transform=axes.get_xaxis_transform(),
                 zorder=4,
             )
-
-
-def _few(times_s: list[float], span: Span) -> list[float]:
-    """Leave out changes that follow each other closely, as the steps of a gradual one: its first and last remain."""
-    near = (span[1] - span[0]) / 40
-    return [
-        time
-        for k, time in enumerate(times_s)
-        if k in (0, len(times_s) - 1) or time - times_s[k - 1] > near or times_s[k + 1] - time > near
-    ]
 
 
 def _name_windows(axes: Axes, shown: Shown, span: Span) -> None:

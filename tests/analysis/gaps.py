@@ -34,13 +34,16 @@ def always_in_contact(one: Bout) -> Bout:
     return replace(one, plant=replace(one.plant, values=values))
 
 
-def curves_over_time(figure: Figure) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Every curve of a figure's panels over time: its panel, times and values; no lines for levels and moments."""
+def curves_over_time(figure: Figure, *, thresholds: bool = False) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """Every curve of a figure's panels over time: its panel, times and values; no lines for levels and moments.
+
+    Thresholds, whose names have two lines, only where asked for.
+    """
     found = []
     for axes in _over_time(figure):
         for line in axes.lines:
             times, values = (np.asarray(data, dtype=float) for data in line.get_data())
-            if len(times) > 2:
+            if len(times) > 2 and (thresholds or "\n" not in line.get_label()):
                 found.append((axes.get_ylabel(), times, values))
     return found
 
@@ -50,7 +53,7 @@ def drawn_across(figure: Figure, gap: Span) -> list[str]:
     begin_s, end_s = gap[0] + NEAR_S, gap[1] - NEAR_S
     found = [
         f"curve: {label}"
-        for label, times, values in curves_over_time(figure)
+        for label, times, values in curves_over_time(figure, thresholds=True)
         if (np.isfinite(values[:-1] + values[1:]) & (times[:-1] < end_s) & (times[1:] > begin_s)).any()
     ]
     bars = [(axes, path) for axes in _over_time(figure) for c in axes.collections for path in c.get_paths()]

@@ -17,7 +17,7 @@ def texts(figure: Figure) -> list[Text]:
     """Every text that is seen, ticks outside their axis left out."""
     found = []
     for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
+        for axis in (axes.xaxis, axes.yaxis) if axes.axison else ():
             low, high = sorted(axis.get_view_interval())
             shown = [t for t in axis.get_major_ticks() if low <= t.get_loc() <= high]
             found += [label for t in shown for label in (t.label1, t.label2)]

@@ -122,7 +122,7 @@ def bout(tracks: LegTracks | None = None, colors: bool = True, changesets: tuple
     ]
     raw = [a for m in modules for a in (np.abs(m.angle_deg) // 10, m.angle_deg // 0.65)]
     acting = [a for m in modules for a in (m.action, m.action == m.actions[0], m.action != m.actions[0])]
-    muscles = tuple(f"{j.name}.{k}.{what}" for j in joints for k in range(2) for what in ("force", "length"))
+    muscles = tuple(f"{muscle}.{what}" for j in joints for muscle in j.muscles for what in ("force", "length"))
     plant = None
     if tracks.contact_n is not None:
         plant = _series(

@@ -10,6 +10,7 @@ import pytest
 
 from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.steps import detect_steps
 from tests.analysis.gaps import LOGS, without
 from tests.analysis.synthetic import DEP, FWD, LEV, bout, leg
 
@@ -59,6 +60,46 @@ def test_contact_is_where_the_ground_presses(made_up: Bout) -> None:
     np.testing.assert_allclose(touching.contact_spans(0.0, 1.0), [(0.0, 0.01), (0.03, 0.05), (0.06, 0.07)])
     np.testing.assert_allclose(touching.contact_spans(0.035, 0.055), [(0.04, 0.05)])
     assert touching.contact_spans(2.0, 3.0) == []
+
+
+def of_contact(one: Bout, contacts: list[tuple[float, float, float]]) -> Bout:
+    """A bout of two seconds whose foot presses the ground at these times with these forces, and rises between them."""
+    times = np.arange(200) * 0.01
+    plant = Series(times, np.zeros((200, 4)), ("foot_x", "foot_y", "foot_z", "contact"), ("",) * 4)
+    for begin, end, force in contacts:
+        plant.values[(times > begin - 1e-6) & (times < end - 1e-6), 3] = force
+    down = times[plant.values[:, 3] > 0]
+    plant.values[:, 2] = [10.0 * np.abs(down - time).min(initial=2.0) for time in times]
+    return replace(one, plant=plant)
+
+
+@pytest.mark.parametrize(
+    ("contacts", "stances"),
+    [
+        ([(0.2, 0.5, 0.7), (0.8, 1.1, 0.7)], [(0.2, 0.5), (0.8, 1.1)]),
+        # A bounce, too short for a swing.
+        ([(0.2, 0.3, 0.7), (0.34, 0.5, 0.7), (0.8, 1.1, 0.7)], [(0.2, 0.5), (0.8, 1.1)]),
+        # Touches in a swing: one too short, one too light.
+        ([(0.2, 0.5, 0.7), (0.7, 0.72, 0.7), (0.9, 1.2, 0.7)], [(0.2, 0.5), (0.9, 1.2)]),
+        ([(0.2, 0.5, 0.7), (0.7, 0.8, 0.06), (1.0, 1.2, 0.7)], [(0.2, 0.5), (1.0, 1.2)]),
+        ([(0.0, 2.0, 0.7)], [(0.0, 1.99)]),
+        ([], []),
+    ],
+)
+def test_stance_is_what_the_steps_are_judged_by(made_up: Bout, contacts: list, stances: list) -> None:
+    one = of_contact(made_up, contacts)
+    np.testing.assert_allclose(one.stance_spans(0.0, 2.0), stances, atol=1e-6)
+    cut = [(max(begin, 0.4), min(end, 1.0)) for begin, end in stances if end > 0.4 and begin < 1.0]
+    np.testing.assert_allclose(one.stance_spans(0.4, 1.0), cut, atol=1e-6)
+
+
+def test_stance_ends_where_the_record_does(made_up: Bout) -> None:
+    one = without(of_contact(made_up, [(0.0, 2.0, 0.7)]), 0.6, 1.2)
+    np.testing.assert_allclose(one.stance_spans(0.0, 2.0), [(0.0, 0.6), (1.2, 1.99)], atol=1e-6)
+    assert replace(made_up, plant=None).stance_spans(0.0, 6.0) == []
+    steps, whole = detect_steps(made_up.tracks()), made_up.stance_spans(0.0, 6.0)
+    for touch_down, end in zip(steps.touch_down_s, steps.end_s, strict=True):
+        assert (pytest.approx(touch_down), pytest.approx(end)) in whole
 
 
 def test_an_action_is_in_force_until_the_next_record(made_up: Bout) -> None:

@@ -50,7 +50,9 @@ def test_every_axis_has_its_unit_and_no_text_lies_on_another(roach: Bout, kind: 
 def test_a_joint_shows_what_was_recorded(roach: Bout) -> None:
     joint = roach.joint("FTi")
     figure = joint_figure(roach, joint, SPAN)
-    _, angle, load, activation, force = figure.axes
+    _, angle, load, other, activation, force = figure.axes
+    # Its rules read the load of the thorax-coxa joint, too.
+    assert other.get_ylabel() == "ThC load\n(current ticks)"
     sensors, states, muscles = (log.between(*SPAN) for log in (roach.sensors, roach.states, roach.muscles))
     np.testing.assert_array_equal(angle.lines[0].get_ydata(), sensors.column(joint.angle))
     np.testing.assert_array_equal(load.lines[0].get_ydata(), sensors.column(joint.current))

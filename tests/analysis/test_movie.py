@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 from dataclasses import replace
@@ -9,17 +10,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from nuc_engine.analysis.canvas import house_style
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.movie import MovieSpec, frame_count, make_movie
+from nuc_engine.analysis.layout import model_of
+from nuc_engine.analysis.load import load_bout
+from nuc_engine.analysis.movie import MovieSpec, frame_count, make_movie, speed_of
 from nuc_engine.analysis.movie_camera import open_camera
+from nuc_engine.analysis.movie_captions import LONGEST, Captions, Shown, captions_of
 from nuc_engine.analysis.movie_file import ffmpeg_program, write_movie
-from nuc_engine.analysis.movie_scene import ground_height, scene_of
-from nuc_engine.analysis.movie_stage import CONTACT_COLOR, VIEWS, Stage
+from nuc_engine.analysis.movie_panel import CONTACT_COLOR, VIEWS, extent_of, view_of
+from nuc_engine.analysis.movie_scene import scene_of
+from nuc_engine.analysis.movie_stage import Stage
+from nuc_engine.bout import BoutSpec, run_bout
 from nuc_engine.cli.app import app
+from nuc_engine.planning import build_plan
+from nuc_engine.plants.events import BaseHeight, Ground
 from tests.analysis import synthetic
+from tests.analysis.gaps import without
+from tests.analysis.printed import texts
 
 SHORT = MovieSpec(1.0, 1.4, speed=0.5, fps=10.0, views=("side",))
 RED, GREEN, BLUE = (200, 0, 0), (0, 160, 0), (0, 0, 200)
@@ -32,7 +43,7 @@ def walking():
 
 def has_color(picture, color, within=6):
     wanted = np.array([round(255 * part) for part in color])
-    return int((np.abs(picture.astype(int) - wanted).max(axis=2) <= within).sum())
+    return int((np.abs(picture[:, :, :3].astype(int) - wanted).max(axis=2) <= within).sum())
 
 
 def frames_of(path, size=(1280, 720)):
@@ -50,14 +61,33 @@ def test_how_many_frames_a_movie_has(begin, end, speed, fps, frames):
     assert frame_count(MovieSpec(begin, end, speed, fps), end) == frames
 
 
+@pytest.mark.parametrize(
+    ("begin", "end", "asked", "speed", "seconds"),
+    [
+        (0.0, 5.0, None, 1.0, 5.0),
+        (0.0, 10.0, None, 1.0, 10.0),
+        (0.0, 60.0, None, 3.0, 20.0),
+        (0.0, 600.0, None, 30.0, 20.0),
+        (15.0, 25.0, None, 1.0, 10.0),
+        (0.0, 60.0, 0.25, 0.25, 240.0),
+        (0.0, 4.0, 2.0, 2.0, 2.0),
+    ],
+)
+def test_a_short_bout_is_shown_in_real_time_and_a_long_one_in_20_s(begin, end, asked, speed, seconds):
+    spec = MovieSpec(begin, end, speed=asked)
+    assert speed_of(spec, end) == speed
+    assert frame_count(spec, end) / spec.fps == pytest.approx(seconds)
+
+
 def test_segments_have_the_colour_of_their_joints_action(walking):
     times = [0.2, 1.0, 1.7]
     scene = scene_of(walking, times, 1.0)
     for lane, joint in zip(scene.lanes, walking.joints, strict=True):
         codes = walking.actions_at(joint, np.array(times))
-        assert lane.actions == tuple(walking.states_of[code].name.rpartition("_")[2] for code in codes)
-        assert np.allclose(lane.colors, [synthetic.COLORS[code] for code in codes])
-    assert np.allclose(scene.segments, np.stack([lane.colors for lane in scene.lanes], axis=1))
+        assert lane.actions == tuple(walking.states_of[code].name.rpartition("_")[2] for code in joint.states)
+        assert [joint.states[place] for place in lane.place] == codes.tolist()
+        assert np.allclose(lane.colors[lane.place], [synthetic.COLORS[code] for code in codes])
+    assert np.allclose(scene.segments, np.stack([lane.colors[lane.place] for lane in scene.lanes], axis=1))
 
 
 def test_a_joint_without_actions_wears_the_colour_of_the_one_before_it(walking):
@@ -84,26 +114,97 @@ def test_the_emulated_legs_own_geometry_leads_to_its_true_foot(roach):
     assert np.abs(scene.leg[:, -1] - scene.foot).max() < 0.6
     stiff = scene_of(replace(roach, folder=roach.folder / "nothing here"), times, 0.5)
     assert np.abs(stiff.leg[:, -1] - stiff.foot).max() > 1.0
-    # docs/plants.md: the foot of the cockroach stands one radius above the ground, at z = 3.6 cm.
-    assert scene.ground == pytest.approx(2.8, abs=0.15)
+
+
+def test_the_foot_stands_on_the_ground_it_touches(roach):
+    """Its lowest point, with the radius it is drawn with; where the ground presses harder it is a little soft."""
+    scene = scene_of(roach, np.arange(0.0, 1.9, 0.01), 0.5)
+    low = scene.foot[:, 2] - scene.radius_cm
+    # docs/plants.md: the first joint of the cockroach is 7.7 cm above the ground, and at z = 10.5 cm.
+    assert scene.ground == pytest.approx(2.8)
+    assert abs(float(np.median((low - scene.ground)[scene.contact]))) < 0.02
+    assert (low - scene.ground)[~scene.contact].min() > -0.2
+    with house_style():
+        shown = Stage(scene, tuple(VIEWS), 1.0, 360, with_camera=False)
+    k = int(np.flatnonzero(scene.contact)[20])
+    shown.picture(k, None)
+    for panel in shown._panels:
+        foot = panel._moving[-1]
+        assert (foot.width, foot.height) == (2 * scene.radius_cm, 2 * scene.radius_cm)
+    side = shown._panels[0]
+    ground = side._ground.get_xy()[:, 1].max()
+    # Within a pixel.
+    pixel_cm = np.ptp(side._axes.get_ylim()) / side._axes.get_window_extent().height
+    assert abs(side._moving[-1].center[1] - scene.radius_cm - ground) < max(pixel_cm, 0.05)
+
+
+def moved_ground(folder, events, **more):
+    spec = BoutSpec("lin_roach", folder / "data", duration_s=2.0, seed=3, events=events, **more)
+    return load_bout(run_bout(spec).folder)
+
+
+def test_the_ground_is_where_events_and_the_plants_own_numbers_have_it(tmp_path):
+    events = (BaseHeight(500_000_000, 9.0), Ground(1_000_000_000, False), Ground(1_200_000_000, True))
+    bout = moved_ground(tmp_path, events, plant={"world.base_height_cm": 8.0})
+    scene = scene_of(bout, np.arange(0.0, 1.99, 0.01), 0.5)
+    at = dict(zip(np.round(scene.times_s, 2), scene.ground, strict=True))
+    assert [at[t] for t in (0.0, 0.49, 0.5, 0.9)] == pytest.approx([2.5, 2.5, 1.5, 1.5])
+    assert np.isnan([at[t] for t in (1.0, 1.1, 1.19)]).all()
+    # It comes back from where the foot is, at 20 cm/s, and never stands inside the foot.
+    back = scene.ground[scene.times_s > 1.205]
+    assert back[-1] == pytest.approx(1.5)
+    assert (np.diff(back) >= 0).all()
+    low = scene.foot[:, 2] - scene.radius_cm
+    assert np.nanmin(low - scene.ground) > -0.7
+    assert np.nanmax(np.abs(low - scene.ground)[scene.contact]) < 0.7
+    assert [text for _, text in scene.captions.events] == [
+        "by hand: 9 cm high",
+        "by hand: no ground",
+        "by hand: ground back",
+    ]
+    between = scene.times_s[:-1] + 0.003
+    later = scene_of(bout.shifted(5.0), between + 5.0, 0.5)
+    np.testing.assert_allclose(later.ground, scene_of(bout, between, 0.5).ground, atol=0.02)
 
 
 def test_without_a_plant_the_foot_is_computed_and_nothing_is_said_of_contact(walking):
     scene = scene_of(replace(walking, plant=None), [1.0], 0.5)
-    assert not scene.true_foot
     assert scene.contact is None
     assert scene.ground is None
     assert np.allclose(scene.foot, scene.leg[:, -1])
 
 
-def test_the_ground_follows_a_body_that_is_raised():
-    t = np.arange(0, 10, 0.01)
-    touching = (t % 1.0) < 0.5
-    z = np.where(t < 5, 0.0, -4.0) + np.where(touching, 0.0, 2.0)
-    assert ground_height(t, z, touching, np.array([2.0, 8.0])).tolist() == [0.0, -4.0]
-    assert ground_height(t, z, np.zeros(len(t), dtype=bool), np.array([2.0])) is None
-    alone = ground_height(t, z, t < 0.5, np.array([0.2, 9.0]))
-    assert alone.tolist() == [0.0, 0.0]
+def test_what_was_not_recorded_is_not_drawn(walking):
+    gap = without(walking, 1.0, 2.0)
+    times = [0.9, 1.5, 2.1, 2.6]
+    scene = scene_of(gap, times, 1.0)
+    assert np.isfinite(scene.leg).all(axis=(1, 2)).tolist() == [True, False, True, True]
+    assert np.isfinite(scene.foot).all(axis=1).tolist() == [True, False, True, True]
+    assert not scene.contact[1]
+    assert all(lane.place[1] == len(lane.actions) for lane in scene.lanes)
+    shown = stage(gap, times)
+    nothing, after = shown.picture(1, None), shown.picture(3, None)
+    for color in synthetic.COLORS:
+        # The trail of what was recorded before remains; a leg would be much more.
+        assert has_color(nothing, color) < 200
+    assert sum(has_color(after, color) > 200 for color in synthetic.COLORS) >= 3
+    # The foot's path neither crosses the gap nor goes on in it.
+    trail = shown._panels[0]._trail
+    first, last = np.searchsorted(scene.path_s, [0.1, 2.6])
+    inside = (scene.path_s > 1.05) & (scene.path_s < 1.99)
+    assert np.isnan(trail._lines[:, inside]).all()
+    lines, colors = trail.pieces(int(first), int(last))
+    assert len(lines) == len(colors) > 6
+    assert all(np.isfinite(line).all() for line in lines)
+    longest = max(np.hypot(*np.diff(line, axis=0).T).max() for line in lines if len(line) > 1)
+    whole = stage(walking, times)._panels[0]._trail._lines[0]
+    assert longest < 3 * np.nanmax(np.hypot(*np.diff(whole, axis=0).T))
+
+
+def test_the_record_begins_with_its_first_record_and_not_before(walking):
+    late = without(walking, 0.0, 1.0)
+    scene = scene_of(late, [0.5, 0.99, 1.01], 1.0)
+    assert np.isfinite(scene.leg[:, -1, 0]).tolist() == [False, True, True]
 
 
 def stage(bout, times, views=("side",), **more):
@@ -115,19 +216,105 @@ def test_contact_is_marked_in_the_frames_that_have_it(walking):
     # At 0.25 s the foot swings (0.9 s a step, 55 % of it in the air), at 0.75 s it stands.
     shown = stage(walking, [0.25, 0.75])
     air, ground = shown.picture(0, None), shown.picture(1, None)
-    assert has_color(ground, CONTACT_COLOR) > 20
-    assert has_color(air, CONTACT_COLOR) == 0
+    assert has_color(ground, CONTACT_COLOR) - has_color(air, CONTACT_COLOR) > 100
 
 
-def test_a_frame_shows_the_colours_of_its_actions_and_of_no_others(walking):
+def test_a_frame_shows_the_colours_of_its_actions_and_nothing_of_other_frames(walking):
     shown = stage(walking, [0.25, 0.75], views=("side", "front", "top", "3d"))
-    swing = shown.picture(0, None)
+    swing, stance = shown.picture(0, None), shown.picture(1, None)
     for code in (synthetic.LEV, synthetic.PRO_CTR, synthetic.FLX):
-        assert has_color(swing, synthetic.COLORS[code]) > 50
-    again = shown.picture(0, None)
-    assert np.array_equal(swing, again)  # Nothing of other frames is left behind.
-    shown.picture(1, None)
+        assert has_color(swing, synthetic.COLORS[code]) > 2 * has_color(stance, synthetic.COLORS[code]) > 0
     assert np.array_equal(shown.picture(0, None), swing)
+
+
+def test_what_stands_still_is_drawn_once(walking, monkeypatch):
+    """And with it most of the time that a movie takes."""
+    shown, drawn = stage(walking, np.arange(0.5, 1.5, 0.1)), []
+    draw = FigureCanvasAgg.draw
+    monkeypatch.setattr(FigureCanvasAgg, "draw", lambda canvas: drawn.append(1) or draw(canvas))
+    for k in range(10):
+        shown.picture(k, None)
+    assert len(drawn) == 1
+
+
+@pytest.mark.parametrize("views", ["side", "side,top", "top,front", "side,front,top", "side,front,top,3d"])
+@pytest.mark.parametrize("kind", ["roach", "stick"])
+def test_views_fill_the_frame(kind, views, request):
+    """Each has its content as large as its place allows, and together they have the room between the words."""
+    bout = load_bout(request.getfixturevalue(f"finished_{kind}"))
+    shown = stage(bout, np.arange(0.1, 1.9, 0.05), views.split(","))
+    scales = []
+    for panel, name in zip(shown._panels, views.split(","), strict=True):
+        axes = panel._axes
+        limits = np.array([axes.get_xlim(), axes.get_ylim()])
+        low, high = extent_of(shown._scene, view_of(shown._scene, name))
+        assert (limits[:, 0] <= low + 1e-6).all()
+        assert (limits[:, 1] >= high - 1e-6).all()
+        assert ((high - low) / np.ptp(limits, axis=1)).max() == pytest.approx(1.0)
+        box = axes.get_window_extent()
+        scales.append(box.width / np.ptp(limits[0]))
+        assert scales[-1] == pytest.approx(box.height / np.ptp(limits[1]))
+    boxes = [panel._axes.get_window_extent() for panel in shown._panels]
+    area = sum(box.width * box.height for box in boxes)
+    assert area > 0.45 * shown._figure.bbox.width * shown._figure.bbox.height
+    assert max(scales) < 1.7 * min(scales)
+
+
+@pytest.mark.parametrize("height", [480, 720])
+@pytest.mark.parametrize("name", ["lin_roach", "restricted_null_stick"])
+def test_no_words_lie_on_others_or_outside(roach, height, name):
+    long = Captions((Shown(0.0, 2.0, "backward", "dragging cycle (meant: backward)"),), ((0.5, "x" * LONGEST),))
+    scene = replace(scene_of(roach, [0.5, 0.6], 1.0), label=name, captions=long)
+    with house_style():
+        shown = Stage(scene, tuple(VIEWS), 0.123, height, with_camera=False)
+    shown.picture(1, None)
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts(shown._figure)]
+    width, tall = shown.size
+    for text, box in boxes:
+        assert -1 <= box.x0 < box.x1 <= width + 1, text
+        assert -1 <= box.y0 < box.y1 <= tall + 1, text
+    for (one, a), (other, b) in itertools.combinations(boxes, 2):
+        assert min(a.x1, b.x1) - max(a.x0, b.x0) < 0.5 or min(a.y1, b.y1) - max(a.y0, b.y0) < 0.5, (one, other)
+
+
+def test_behaviour_and_changes_of_the_script_are_written(roach):
+    captions = scene_of(roach, [0.5], 1.0).captions
+    assert [(shown.begin_s, shown.name, shown.text) for shown in captions.behaviours] == [
+        (0.0, "FWD", "not judged (meant: FWD)"),
+        (1.0, "ITF", "not judged (meant: ITF)"),
+    ]
+    (first, text), (second, rules) = captions.events
+    assert (first, text) == (0.5, "script: TC1_retLEV_FTang = 61")
+    assert second == 1.0
+    assert rules.startswith("script: Enter_FT_Extension = (TC1_current < FT_flux_TC1_load) & (FT_angle > FT_")
+    assert rules.endswith("..., and 1 more")
+    assert len(rules) == LONGEST
+    assert [captions.behaviour_at(t) for t in (0.0, 0.99, 1.0)] == [
+        "not judged (meant: FWD)",
+        "not judged (meant: FWD)",
+        "not judged (meant: ITF)",
+    ]
+    assert [captions.event_at(t, 0.3) for t in (0.4, 0.5, 0.79, 0.81, 1.0)] == ["", text, text, "", rules]
+
+
+def test_the_outcome_is_what_docs_outcomes_says(tmp_path):
+    bout = load_bout(run_bout(BoutSpec("lin_roach", tmp_path / "data", duration_s=10.0, seed=3)).folder)
+    assert [shown.text for shown in scene_of(bout, [0.5], 1.0).captions.behaviours] == ["FWD"]
+    still = replace(bout, sensors=replace(bout.sensors, values=0 * bout.sensors.values))
+    assert [shown.text for shown in captions_of(still).behaviours] == ["chattering (meant: FWD)"]
+
+
+def test_of_many_changes_at_once_some_are_written_and_all_are_counted(folder):
+    mods = "".join(
+        f'<hdsoMod idNum="{k}" name="n" NumElts="1" datatype="float" time="1">0.{k}</hdsoMod>' for k in range(121, 129)
+    )
+    names = [hdso.name for hdso in build_plan(model_of(folder)).hdsos if 121 <= hdso.id_num < 129]
+    for k, name in zip(range(121, 129), names, strict=True):
+        mods = mods.replace(f'idNum="{k}" name="n"', f'idNum="{k}" name="{name}"')
+    (folder / "Scriptlog.xml").write_text(f'<hdsoscript ScriptType="Scriptlog" name="log">{mods}</hdsoscript>')
+    ((time, text),) = captions_of(load_bout(folder)).events
+    assert time == 1.0
+    assert text == f"script: {names[0]} = 0.121, and 7 more"
 
 
 def test_the_path_has_one_line_per_joint_in_runs_of_one_colour(walking):
@@ -137,7 +324,7 @@ def test_the_path_has_one_line_per_joint_in_runs_of_one_colour(walking):
     assert sum(len(line) for line in lines) >= 3 * 100
     assert len(lines) == len(colors)
     assert 3 <= len(lines) <= 3 + 6
-    assert trail.pieces(50, 50) == ([], [])
+    assert [len(part) for part in trail.pieces(50, 50)] == [0, 0]
 
 
 @pytest.mark.parametrize("name", sorted(VIEWS))

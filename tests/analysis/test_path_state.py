@@ -27,7 +27,7 @@ def test_every_action_has_its_line_beside_the_path(made_up: Bout) -> None:
     path_state.draw_path(axes, made_up, (1.0, 3.0), path_state.TOP)
     band, *lines = axes.collections
     np.testing.assert_allclose(band.get_colors()[0, :3], STANCE)
-    assert len(band.get_segments()) == len(made_up.contact_spans(1.0, 3.0)) > 1
+    assert len(band.get_segments()) == len(made_up.stance_spans(1.0, 3.0)) > 1
     assert len(lines) == len(made_up.joints)
     foot = made_up.between(1.0, 3.0).foot_from_angles()[:, :2]
     np.testing.assert_array_equal(np.column_stack(axes.lines[0].get_data()), foot)
@@ -106,9 +106,9 @@ def test_the_legend_has_one_column_for_each_joint(knee_actions: int) -> None:
         assert [label for label in labels if label.strip()] == [one.states_of[code].name for code in joint.states]
         drawn = [(entry.get_color(), entry._unscaled_dash_pattern) for entry in entries[k * rows + 1 : (k + 1) * rows]]
         assert len(set(map(str, drawn[: len(joint.states)]))) == len(joint.states)
-    assert "foot in contact" in [entry.get_label() for entry in entries]
+    assert "stance" in [entry.get_label() for entry in entries]
     bare, _ = legend_of(replace(one, plant=None))
-    assert "foot in contact" not in [entry.get_label() for entry in bare]
+    assert "stance" not in [entry.get_label() for entry in bare]
 
 
 def test_actions_without_a_colour_get_one_of_their_joint() -> None:

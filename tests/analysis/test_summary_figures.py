@@ -52,7 +52,7 @@ def test_foot_and_contact_are_shown_where_they_were_recorded(made_up: Bout) -> N
     *_, contact, height = figure.axes
     np.testing.assert_array_equal(contact.lines[0].get_ydata(), made_up.plant.values[:, 3])
     np.testing.assert_array_equal(height.lines[0].get_ydata(), made_up.plant.values[:, 2])
-    assert "shaded: foot in contact" in figure._suptitle.get_text()
+    assert "shaded: stance, ticks: contact" in figure._suptitle.get_text()
     without = figures.sensor_figure(replace(made_up, plant=None))
     assert len(without.axes) == 4
     assert "contact" not in without._suptitle.get_text()
@@ -137,7 +137,7 @@ def knee_muscle(one: Bout) -> Figure:
     [
         (figures.sensor_figure, 4 * 4 + 2),
         (figures.state_figure, 6),
-        (lambda one: joint_figure(one, one.joint("FTi"), WHOLE), 6),
+        (lambda one: joint_figure(one, one.joint("FTi"), WHOLE), 7),
         (knee_muscle, 3),
         (lambda one: motor_figure(one, one.joint("FTi"), WHOLE), 6),
         (lambda one: behaviour_figure(one, ("w", *WHOLE), whole=True), 3),
