@@ -23,7 +23,7 @@ def leave(number: int, _frame: object) -> None:
 
 
 def interrupt(*_: object) -> None:
-    """End what runs as Ctrl-C does: what was begun is tidied up, or kept and said to be incomplete. The first counts."""
+    """End what runs as Ctrl-C does: what was begun is tidied up, or kept and said to be incomplete."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
