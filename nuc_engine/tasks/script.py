@@ -90,8 +90,10 @@ class Script:
 
     def _apply(self, changeset: Changeset, decoded: dict[Write, Predicate | str], now_ns: int) -> int:
         refused: dict[Write, str] = {}
-        for write in changeset.writes:
-            reason = refusal(self._plan.hdsos[write.hdso], write.values)
+        writes: list[Write] = []
+        for asked in changeset.writes:
+            write, reason = self._whole(asked)
+            writes.append(write)
             if reason is not None:
                 refused[write] = reason
             elif write not in decoded:
@@ -99,12 +101,22 @@ class Script:
         # Rules come after the numbers they use: within one changeset document order must not matter to them.
         if decoded:
             self._apply_rules({w: p for w, p in decoded.items() if w not in refused}, refused)
-        for write in changeset.writes:
+        for write in writes:
             reason = refused.get(write, "")
             self._on_applied(Applied(now_ns, self._board.cycle, write, reason, changeset.origin))
             if not reason:
                 self.touched.add(write.hdso)
         return len(refused)
+
+    def _whole(self, write: Write) -> tuple[Write, str | None]:
+        """Return a write as one from the first element on, over what is in the store now, and why it can not be."""
+        reason = refusal(self._plan.hdsos[write.hdso], write.values, write.element)
+        if write.element is None or reason is not None:
+            return write, reason
+        held = self._store.values(write.hdso)
+        if held is None:
+            return write, f"element [{write.element}] of what has no value yet: write all of it first"
+        return write.from_first(held), None
 
     def _apply_rules(self, decoded: dict[Write, Predicate | str], refused: dict[Write, str]) -> None:
         sound: dict[int, tuple[Write, Predicate]] = {}
