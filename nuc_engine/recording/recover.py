@@ -38,7 +38,9 @@ NOTES = "Notes.jsonl"
 SCRIPT_LOGS = ("Scriptlog.xml", "HDSOlog.xml")
 _END = b"</hdsoscript>\n"
 _BY_HAND = rb"(?:kick|ground|height|load|disconnect|reconnect) [^\0]*/>"
-_ENTRY = re.compile(rb"^  <(?:hdsoMod [^\0]*</hdsoMod>|" + _BY_HAND + rb"|!-- refused: [^\0]* -->)$")
+_ENTRY = re.compile(
+    rb"^  <(?:hdsoMod [^\0]*</hdsoMod>|" + _BY_HAND + rb"|!-- (?:refused|answered|left out): [^\0]* -->)$"
+)
 _HEADS = (re.compile(rb"^<\?xml .*\?>$"), re.compile(rb"^<!DOCTYPE .*>$"), re.compile(rb"^<hdsoscript .*>$"))
 _MENDED = ("running", "torn")
 
