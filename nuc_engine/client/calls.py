@@ -1,7 +1,8 @@
 """Every request of the command channel as a value: what is sent, and how its answer is read.
 
 A function here makes a `Call`; `Client` and `AsyncClient` send it (`methods` gives each of them a method for each).
-Names of HDSOs may be given as ids wherever a name is asked for. Times and delays are seconds; angles are degrees.
+Names of HDSOs may be given as ids wherever a name is asked for; `NAME[k]` is one element of an HDSO, counted from 0 in
+row-major order. Times and delays are seconds; angles are degrees.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from nuc_engine.client.results import (
 T = TypeVar("T")
 Ref = int | str
 Change = tuple[Ref, Value | Sequence[int | float]]
-"""An HDSO, by id or name, and its new value, values, or rule text."""
+"""An HDSO, or one element of it, by id or name, and its new value, values, or rule text."""
 
 _SLOW_S = 20.0
 """Documents are checked whole and a new core is started: that takes seconds on a small machine."""
@@ -87,10 +88,15 @@ def run(
     stop_s: float | None = None,
     labels: Mapping[str, str] | None = None,
     notes: str | None = None,
+    out: str | None = None,
 ) -> Call[Started]:
-    """Begin a bout after `delay_s`; it stops by itself at engine time `stop_s`."""
+    """Begin a bout after `delay_s`; it stops by itself at engine time `stop_s`.
+
+    `out` names its directory in the daemon's data folder; one that exists is refused.
+    """
     stop = -1.0 if stop_s is None else stop_s
-    return Call("run", Started.read, _given(delay_s=delay_s, stop_s=stop, labels=labels or None, notes=notes), 5.0)
+    given = _given(delay_s=delay_s, stop_s=stop, labels=labels or None, notes=notes, out=out)
+    return Call("run", Started.read, given, 5.0)
 
 
 def stop(policy: Literal["off", "hold", "park"] | None = None) -> Call[Data]:
@@ -108,9 +114,9 @@ def off(why: str = "asked for") -> Call[Data]:
     return Call("off", read_map, {"why": why}, _EDIT_S)
 
 
-def log(start_s: float = 0.0, stop_s: float | None = None) -> Call[Data]:
-    """Log from engine time `start_s` to `stop_s` (None: until `stoplog`); answers with the folder."""
-    return Call("log", read_map, {"start_s": start_s, "stop_s": -1.0 if stop_s is None else stop_s})
+def log(start_s: float = 0.0, stop_s: float | None = None, out: str | None = None) -> Call[Data]:
+    """Log from engine time `start_s` to `stop_s` (None: until `stoplog`), to a directory named `out`."""
+    return Call("log", read_map, _given(start_s=start_s, stop_s=-1.0 if stop_s is None else stop_s, out=out))
 
 
 def stoplog(stop_s: float | None = None) -> Call[Data]:
@@ -119,7 +125,7 @@ def stoplog(stop_s: float | None = None) -> Call[Data]:
 
 
 def get(names: Sequence[Ref]) -> Call[Reading]:
-    """Ask for values by name, all of the same whole cycle."""
+    """Ask for values by name or id, all of the same whole cycle; the id -1 stands for every HDSO."""
     return Call("get", Reading.read, {"names": list(names)})
 
 

@@ -33,12 +33,13 @@ TEXT_LOGS = (
     "Infolog.txt",
     "Debuglog.txt",
     PLANT_FILE,
+    "dmesglog.txt",
 )
 NOTES = "Notes.jsonl"
 SCRIPT_LOGS = ("Scriptlog.xml", "HDSOlog.xml")
 _END = b"</hdsoscript>\n"
 _BY_HAND = rb"(?:kick|ground|height|load|disconnect|reconnect) [^\0]*/>"
-_COMMENT = rb"!-- (?:refused|replaced by a later entry): [^\0]* -->"
+_COMMENT = rb"!-- (?:refused|replaced by a later entry|answered|left out): [^\0]* -->"
 _ENTRY = re.compile(rb"^  <(?:hdsoMod [^\0]*</hdsoMod>|" + _BY_HAND + rb"|" + _COMMENT + rb")$")
 _HEADS = (re.compile(rb"^<\?xml .*\?>$"), re.compile(rb"^<!DOCTYPE .*>$"), re.compile(rb"^<hdsoscript .*>$"))
 _MENDED = ("running", "torn")

@@ -16,8 +16,10 @@ from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Kind, unpack
 from nuc_engine.faults import FAULTS, OFF
-from nuc_engine.service.bouts import BoutLog, BoutLogError, Context
+from nuc_engine.recording.directory import free_name, made_new
+from nuc_engine.service.bouts import BoutLog, BoutLogError
 from nuc_engine.service.bouts_documents import DocumentsMissing, DocumentStore
+from nuc_engine.service.bouts_manifest import Context
 from nuc_engine.service.commits import MOST_AUTHORS, Commit, OpenBout, Running
 from nuc_engine.service.events import EventLog
 
@@ -27,7 +29,8 @@ LOST_FOR_GOOD = (BoutLogError, DocumentsMissing, struct.error)
 _FIXED = frozenset({Kind.MOTOR, Kind.SENSORS, Kind.STATES, Kind.MUSCLES, Kind.START})
 _KIND_NAMES = {int(kind): kind.name.lower() for kind in Kind}
 _TIME = struct.Struct("=q")
-_WITH_AUTHOR = frozenset({Kind.APPLIED, Kind.CONTROL})
+_EDITS = frozenset({Kind.APPLIED, Kind.CONTROL})
+_WITH_AUTHOR = _EDITS | {Kind.ANSWER}
 _NOTES_AHEAD = 10
 _SCRIPTS_KNOWN = 16
 _NS = 1e-9
@@ -66,11 +69,13 @@ class BoutKeeper:
         request_dump: Callable[[], None],
     ) -> None:
         self._words, self._setting, self._context = block.words, setting, context
+        self._answers = block.rings["answers"]
         self._documents, self._events = documents, events
         self._commit, self._request_dump = commit, request_dump
         self.state = state
         self.bout: BoutLog | None = None
         self.urgent = False
+        self._now_ns = 0
 
     def flush(self) -> None:
         """Put everything on disk and bring `state` up to date."""
@@ -82,6 +87,12 @@ class BoutKeeper:
         if self.bout is not None:
             self.bout.abandon()
             self.bout = None
+
+    def look(self, now_ns: int) -> None:
+        """Take note of the time, and of what the kernel has said."""
+        self._now_ns = now_ns
+        if self.bout is not None:
+            self.bout.kernel.look(now_ns)
 
     def reopen(self) -> None:
         """Go on in the directory in which an earlier logger was."""
@@ -160,7 +171,7 @@ class BoutKeeper:
         author = self._author(record[-1]) if kind in _WITH_AUTHOR else ""
         if kind == Kind.DONE:
             self._done(record[0])
-        if kind in _WITH_AUTHOR:
+        if kind in _EDITS:
             self._tell_edit(kind, record, author)
         if kind == Kind.APPLIED:
             self._count_script(record[-2], record[-1])
@@ -252,23 +263,27 @@ class BoutKeeper:
         if not state.documents:
             raise DocumentsMissing("no documents were told of; configure the daemon again")
         documents = self._documents.load(state.documents)
-        if not state.planned:
-            state.planned = self._name(documents.name)
+        from_ns, until_ns, name = (0, -1, "") if self._setting.always or state.window is None else state.window
+        while not state.planned:
+            name = name or (state.named[1] if state.named[:1] == [running.number] else "")
+            state.planned = free_name(self._setting.data, name or self._stem(documents.name))
             self._commit()
-        window = [0, -1] if self._setting.always or state.window is None else state.window
+            if not made_new(self._setting.data / state.planned):
+                state.planned = ""  # Somebody else has made it since it was looked for.
         opened = OpenBout(
             folder=state.planned,
             number=running.number,
             documents=state.documents,
             begin_ns=running.start_ns,
-            from_ns=max(window[0], 0),
-            until_ns=window[1],
+            from_ns=max(from_ns, 0),
+            until_ns=until_ns,
             started=self._context.wall().isoformat(timespec="seconds"),
             labels={**state.labels, **state.once},
             script=state.script,
             script_writes=state.script_writes,
             taken_ns=time_ns,
             deaths=self._words[Word.CORE_DEATHS],
+            answers_lost=self._answers.lost,
         )
         script = self._documents.load(state.script) if state.script else None
         bout = BoutLog(self._setting.data, opened, documents, script, self._context, mcap=self._setting.mcap)
@@ -281,12 +296,8 @@ class BoutKeeper:
         self.urgent = True
         self._events.tell("logging_begun", opened.folder, bout=running.number)
 
-    def _name(self, configuration: str) -> str:
-        stem = f"{self._context.wall():%Y%m%d_%H%M%S}_{configuration}"
-        name, number = stem, 2
-        while (self._setting.data / name).exists():
-            name, number = f"{stem}_{number}", number + 1
-        return name
+    def _stem(self, configuration: str) -> str:
+        return f"{self._context.wall():%Y%m%d_%H%M%S}_{configuration}"
 
     def _end(self, time_ns: int, number: int, how: str, reason: str) -> None:
         running = self.state.running
@@ -301,7 +312,8 @@ class BoutKeeper:
         bout = self.bout
         if bout is None:
             return
-        bout.finish(time_ns, how, reason)
+        bout.answers.count_lost(self._answers.lost)
+        bout.finish(time_ns, how, reason, self._now_ns)
         self.bout = self.state.bout = None
         self.urgent = True
         self._events.tell("logging_ended", bout.state.folder, bout=bout.state.number)
@@ -328,6 +340,12 @@ class BoutKeeper:
             hint = FAULTS[name].hint
             self._end(last_ns, running.number, "fault", f"{name}: the core ended within the bout ({hint})")
 
+    def answered(self, what: str, time_ns: int, fields: list[Any]) -> None:
+        """Log what a client was answered, or that it is not logged."""
+        bout, running = self.bout, self.state.running
+        if bout is not None and running is not None and bout.takes(now_ns := max(0, time_ns - running.start_ns)):
+            bout.answers.take(now_ns, what, fields)
+
     def obey(self, what: str, time_ns: int, fields: list[Any]) -> None:
         """Do what the service tells."""
         state = self.state
@@ -347,12 +365,15 @@ class BoutKeeper:
                 self._keep_script(name)
             case "note", [kind, text, author, once]:
                 self._note(time_ns, kind, text, author, once)
-            case "window", [start_ns, stop_ns]:
-                state.window = [start_ns, stop_ns]
+            case "name", [number, name]:
+                state.named = [number, name]
+            case "window", [start_ns, stop_ns, name]:
+                state.window = [start_ns, stop_ns, name]
                 if state.bout is not None and not self._setting.always:
                     state.bout.until_ns = stop_ns
             case "window_end", [stop_ns]:
-                self._end_window(time_ns, stop_ns)
+                if not self._setting.always:
+                    state.end_window(time_ns, stop_ns)
             case _:
                 pass
 
@@ -376,16 +397,3 @@ class BoutKeeper:
         else:
             # The next bout's; what nobody started a bout for makes room.
             state.notes = [*state.notes[1 - _NOTES_AHEAD :], [kind, text, author, said]]
-
-    def _end_window(self, time_ns: int, stop_ns: int) -> None:
-        state, running = self.state, self.state.running
-        if stop_ns < 0:
-            stop_ns = 0 if running is None else max(0, time_ns - running.start_ns)
-        if state.window is None or self._setting.always:
-            return
-        if state.bout is None and (running is None or stop_ns <= state.window[0]):
-            state.window = None
-        else:
-            state.window[1] = stop_ns
-            if state.bout is not None:
-                state.bout.until_ns = stop_ns

@@ -36,7 +36,11 @@ class OpenBout:
     engine times `from_ns` to `until_ns` (-1: no end) belong here, until the bout has `ended`; the last came at
     `taken_ns`.
     `losses` are [count, first ns, last ns] by kind. `deaths` are those of cores, up to the start. `script_writes`
-    counts writes of scripts that took effect.
+    counts writes of scripts that took effect. `rations` are [left, at ns] of the answers logged for each author,
+    `left_out` [count, first ns, last ns] of the values that were not, until they are told of; `unlogged_answers` counts
+    all of those, `answers_lost` the answers that the ring had no room for, as far as they are told of.
+    `kernel_number` is that of the kernel's last message looked at (None: they are not read), `kernel_delay_ns` the
+    least time after its stamp at which one was, `kernel_left_out` how many were not written down.
     """
 
     folder: str
@@ -57,6 +61,13 @@ class OpenBout:
     deaths: int = 0
     events: dict[str, int] = field(default_factory=dict[str, int])
     losses: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    rations: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    left_out: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    unlogged_answers: int = 0
+    answers_lost: int = 0
+    kernel_number: int | None = None
+    kernel_delay_ns: int | None = None
+    kernel_left_out: int = 0
     pose_deg: dict[str, float] | None = None
     counts: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -76,8 +87,9 @@ class Running:
 class Commit:
     """Everything a new logger must know to go on where this one was.
 
-    `places` are cursors by ring; `planned` the name of a directory about to be made; `window` [start, stop] in engine
-    time (stop -1: until the end) when logging was asked for; `authors` are [name, changesets still to come (0: not
+    `places` are cursors by ring; `planned` the name of a directory about to be made; `window` [start, stop, name of its
+    directory or ""] in engine time (stop -1: until the end) when logging was asked for; `named` [number, name] of the
+    bout whose directory was given a name last; `authors` are [name, changesets still to come (0: not
     known)] by request number. `labels` stay, those in `once` and `notes` are for the next bout, and so are `script` and
     the `script_writes` that took effect before it; `script_requests` are [first, last] of the scripts sent last.
     """
@@ -91,7 +103,8 @@ class Commit:
     running: Running | None = None
     bout: OpenBout | None = None
     planned: str = ""
-    window: list[int] | None = None
+    window: list[Any] | None = None
+    named: list[Any] = field(default_factory=list[Any])
     labels: dict[str, str] = field(default_factory=dict[str, str])
     once: dict[str, str] = field(default_factory=dict[str, str])
     notes: list[list[Any]] = field(default_factory=list[list[Any]])
@@ -106,6 +119,19 @@ class Commit:
             del self.authors[request]
             return True
         return False
+
+    def end_window(self, time_ns: int, stop_ns: int) -> None:
+        """End the window that was asked for, at an engine time or (-1) at `time_ns`."""
+        if self.window is None:
+            return
+        if stop_ns < 0:
+            stop_ns = 0 if self.running is None else max(0, time_ns - self.running.start_ns)
+        if self.bout is None and (self.running is None or stop_ns <= self.window[0]):
+            self.window = None
+            return
+        self.window[1] = stop_ns
+        if self.bout is not None:
+            self.bout.until_ns = stop_ns
 
 
 def inbox(block: Block) -> Ring:

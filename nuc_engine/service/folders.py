@@ -23,7 +23,7 @@ def check_name(name: str) -> str:
     """Return a name that may become a file's or folder's. Raises Refused."""
     if not _NAME.fullmatch(name):
         expected = "letters, digits, _ and -, at most 64, beginning with a letter or digit"
-        raise Refused("bad_request", f"{shorten(name)!r} is no name for a file", f"expected {expected}")
+        raise Refused("bad_request", f"{shorten(name)!r} is no name for a file or folder", f"expected {expected}")
     return name
 
 
@@ -86,6 +86,12 @@ class Folders:
         path = self._target(self.scripts, f"{check_name(name)}.xml", overwrite=overwrite)
         replace_file(path, data)
         return path
+
+    def check_free(self, name: str) -> str:
+        """Return the name of a data directory that is not there yet. Raises Refused."""
+        if os.path.lexists(self.data / check_name(name)):
+            raise Refused("refused", f"{self.data / name} exists", "choose another name: data are never written over")
+        return name
 
     def read_poses(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return the saved poses: configuration -> name -> joint -> degrees. Raises Refused for a bad file."""

@@ -9,7 +9,7 @@ What is told takes effect before every record that the core writes afterwards: t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import cache
@@ -20,8 +20,8 @@ from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.wire import pack
 from nuc_engine.recording.manifest import versions
-from nuc_engine.service.bouts import Context
 from nuc_engine.service.bouts_documents import Documents, DocumentStore
+from nuc_engine.service.bouts_manifest import Context
 from nuc_engine.service.commits import inbox
 from nuc_engine.service.events import EventLog
 from nuc_engine.service.logwriter import LogWriter, Setting, read_documents
@@ -120,6 +120,21 @@ class Logger:
         """Tell whose a request is; `changesets` is how many times it will be DONE, 0 when that is not known."""
         self._tell("request", request, author[:LONGEST_LABEL], changesets)
 
+    def tell_answer(
+        self, author: str, time_ns: int, cycle: int, held: Mapping[int, Sequence[Any]], said: Mapping[str, Any]
+    ) -> None:
+        """Tell what a client was answered: HDSOs by index, and other names. What finds no room is counted, and told."""
+        if not self._tell_of(time_ns, "answer", cycle, author[:LONGEST_LABEL], held, said):
+            self.tell_left_out(author, time_ns, len(held) + len(said))
+
+    def tell_left_out(self, author: str, time_ns: int, count: int) -> None:
+        """Tell that a client was answered with so many values that are not to be logged."""
+        self._tell_of(time_ns, "left_out", author[:LONGEST_LABEL], count)
+
+    def _tell_of(self, time_ns: int, what: str, *fields: Any) -> bool:
+        rings = self._block.rings
+        return rings["answers"].put(0, pack(what, rings["records"].written, time_ns, *fields))
+
     def tell_label(self, key: str, value: str, author: str, *, once: bool = False) -> None:
         """Set a label of this bout and those that follow, or with `once` of this (or the next) one only."""
         if not key or len(key) > LONGEST_LABEL or len(value) > LONGEST_LABEL:
@@ -138,9 +153,16 @@ class Logger:
         """Keep a note with this bout, or the next one."""
         self._tell_text("note", text, author)
 
-    def tell_window(self, start_ns: int, stop_ns: int = -1) -> None:
-        """Log from one engine time to another (-1: the end of the bout). For logging on command only."""
-        self._tell("window", start_ns, stop_ns)
+    def tell_name(self, bout: int, name: str) -> None:
+        """Give the directory of a bout a name, before it begins; empty: it is called by time and configuration."""
+        self._tell("name", bout, name)
+
+    def tell_window(self, start_ns: int, stop_ns: int = -1, name: str = "") -> None:
+        """Log from one engine time to another (-1: the end of the bout), to a directory of that name, if one is given.
+
+        For logging on command only.
+        """
+        self._tell("window", start_ns, stop_ns, name)
 
     def tell_window_end(self, stop_ns: int = -1) -> None:
         """Stop logging at an engine time, -1: now."""

@@ -17,9 +17,9 @@ from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import RingError
 from nuc_engine.daemon.wire import Kind, unpack
 from nuc_engine.faults import FAULTS
-from nuc_engine.service.bouts import Context
 from nuc_engine.service.bouts_documents import Documents, DocumentsMissing, DocumentStore
 from nuc_engine.service.bouts_keeper import LOST_FOR_GOOD, BoutKeeper, Setting
+from nuc_engine.service.bouts_manifest import Context
 from nuc_engine.service.commits import Commit, CommitTooLarge, OpenBout, inbox, read_commit, write_commit
 from nuc_engine.service.events import EventLog
 
@@ -36,7 +36,7 @@ _RETRIED = (OSError, CommitTooLarge)
 
 
 class LogWriter:
-    """Reads `records`, `guardian`, `supervisor` and the inbox; writes, commits, gives back.
+    """Reads `records`, `guardian`, `supervisor`, `answers` and the inbox; writes, commits, gives back.
 
     `request_dump` asks the service for a STORE record: logging begins in the middle of a bout.
     """
@@ -52,7 +52,7 @@ class LogWriter:
     ) -> None:
         self._block, self._data = block, setting.data
         self._documents, self._events = documents, events
-        self._rings = {name: block.rings[name] for name in ("records", "guardian", "supervisor")}
+        self._rings = {name: block.rings[name] for name in ("records", "guardian", "supervisor", "answers")}
         self._rings["inbox"] = inbox(block)
         found = read_commit(block)
         self.state = found if found is not None else Commit(labels=dict(setting.labels))
@@ -68,8 +68,8 @@ class LogWriter:
             commit=self._put_away,
             request_dump=request_dump,
         )
-        self._told: deque[tuple[int, list[Any]]] = deque()
-        self._told_to = self.state.places["inbox"]
+        self._told: dict[str, deque[tuple[int, list[Any]]]] = {name: deque() for name in ("inbox", "answers")}
+        self._told_to = {name: self.state.places[name] for name in self._told}
         self._flushed_ns = self._retry_ns = 0
         self._reported_ns = -REPORT_NS
         self._unwritten = False
@@ -85,6 +85,7 @@ class LogWriter:
         try:
             self._documents.save()
             self._keeper.reopen()
+            self._keeper.look(now_ns)
             if self._unwritten:
                 self._commit(now_ns)
             more = self._read()
@@ -126,7 +127,8 @@ class LogWriter:
     @property
     def _crowded(self) -> bool:
         """Whether so much of the ring is taken up that what was read should be given back before its time."""
-        return self.backlog > self._rings["records"].capacity // 4
+        rings = [self._rings[name] for name in ("records", "answers")]
+        return any(ring.written - ring.kept > ring.capacity // 4 for ring in rings)
 
     def _fail(self, now_ns: int, error: Exception) -> None:
         self.failure = str(error)
@@ -175,11 +177,15 @@ class LogWriter:
         places, ring = self.state.places, self._rings["records"]
         begun = places["records"]
         most = min(MOST_BYTES, ring.capacity // 4)
+        until = ring.written
+        # What was told before a record was written has been heard before that record is taken.
         self._hear()
         try:
             for kind, after, content in ring.read(begun):
+                if after > until:
+                    break
                 self._answer_told()
-                self._take_one(kind, content)
+                self._safely(f"a record of kind {kind}", self._take, kind, content)
                 places["records"] = after
                 if after - begun > most:
                     return True
@@ -190,34 +196,42 @@ class LogWriter:
         for name in ("guardian", "supervisor"):
             for kind, after, content in self._rings[name].read(places[name]):
                 if kind == Kind.EVENT:
-                    self._take_one(kind, content)
+                    self._safely(f"a record of kind {kind}", self._take, kind, content)
                 places[name] = after
         if running is not None and running is self.state.running:
             self._keeper.end_if_gone(running, *gone)
         return False
 
-    def _take_one(self, kind: int, content: bytes) -> None:
+    def _take(self, kind: int, content: bytes) -> None:
         try:
             self._keeper.take(kind, content)
-        except _RETRIED:
-            raise
         except LOST_FOR_GOOD as error:
             self._keeper.lose(error)
-        except Exception as error:  # one record that can not be understood must not end the log of all others
+
+    def _safely(self, what: str, do: Callable[..., None], *arguments: Any) -> None:
+        """Do what a record, or the service, asks for; what can not be understood must not end the log of all others."""
+        try:
+            do(*arguments)
+        except _RETRIED:
+            raise
+        except Exception as error:
             told = " | ".join(traceback.format_exception(error)).replace("\n", " ")
-            self._events.tell("log_error", f"a record of kind {kind} was left out: {told}")
+            self._events.tell("log_error", f"{what} was left out: {told}")
 
     def _hear(self) -> None:
-        for _, after, content in self._rings["inbox"].read(self._told_to):
-            self._told.append((after, unpack(content)))
-            self._told_to = after
+        for name, told in self._told.items():
+            for _, after, content in self._rings[name].read(self._told_to[name]):
+                told.append((after, unpack(content)))
+                self._told_to[name] = after
 
     def _answer_told(self) -> None:
-        while self._told and self._told[0][1][1] <= self.state.places["records"]:
-            after, (what, _, time_ns, *fields) = self._told[0]
-            self._keeper.obey(what, time_ns, fields)
-            self.state.places["inbox"] = after
-            self._told.popleft()
+        for name, told in self._told.items():
+            obey = self._keeper.answered if name == "answers" else self._keeper.obey
+            while told and told[0][1][1] <= self.state.places["records"]:
+                after, (what, _, time_ns, *fields) = told[0]
+                self._safely(f"{what}, as the service told it,", obey, what, time_ns, fields)
+                self.state.places[name] = after
+                told.popleft()
 
 
 def read_documents(store: DocumentStore, block: Block) -> Documents | None:

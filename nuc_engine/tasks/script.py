@@ -109,10 +109,13 @@ class Script:
             return str(error)
 
     def _apply(self, changeset: Changeset, decoded: Decoded, now_ns: int) -> int:
-        writes = changeset.writes
-        reasons = [refusal(self._plan.hdsos[write.hdso], write.values) or "" for write in writes]
-        for place, write in enumerate(writes):
-            if place not in decoded and not reasons[place]:
+        writes: list[Write] = []
+        reasons: list[str] = []
+        for place, asked in enumerate(changeset.writes):
+            write, reason = self._whole(asked)
+            writes.append(write)
+            reasons.append(reason)
+            if place not in decoded and not reason:
                 self._store.write(write.hdso, write.values)
         # Rules come after the numbers they use: within one changeset document order must not matter to them.
         if decoded:
@@ -124,6 +127,16 @@ class Script:
             if not reason:
                 self.touched.add(write.hdso)
         return sum(map(bool, reasons))
+
+    def _whole(self, write: Write) -> tuple[Write, str]:
+        """Return a write as one from the first element on, over what is in the store now, and why it can not be."""
+        reason = refusal(self._plan.hdsos[write.hdso], write.values, write.element) or ""
+        if write.element is None or reason:
+            return write, reason
+        held = self._store.values(write.hdso)
+        if held is None:
+            return write, f"element [{write.element}] of what has no value yet: write all of it first"
+        return write.from_first(held), ""
 
     def _apply_rules(self, writes: Sequence[Write], decoded: Decoded, reasons: list[str]) -> None:
         for place, predicate in decoded.items():
@@ -147,16 +160,22 @@ class Script:
 
 
 def _replaced(writes: Sequence[Write], reasons: Sequence[str]) -> set[int]:
-    """Return the places of writes of which nothing is left, since a later one that was made wrote as many elements."""
+    """Return the places of writes that a later one that was made has overwritten, all of it and with something else."""
     found: set[int] = set()
-    covered: dict[int, int] = {}
+    later: dict[int, list[tuple[int, Write]]] = {}
     for place in reversed(range(len(writes))):
         write = writes[place]
         if reasons[place]:
             continue
-        if len(write.values) <= covered.get(write.hdso, 0):
-            found.add(place)
-        covered[write.hdso] = max(len(write.values), covered.get(write.hdso, 0))
+        behind = later.setdefault(write.hdso, [])
+        for at, other in reversed(behind):
+            if other.values == write.values:
+                found |= {place} if at in found else set()
+                break
+            if len(other.values) >= len(write.values) and other.values[: len(write.values)] != write.values:
+                found.add(place)
+                break
+        behind.append((place, write))
     return found
 
 
