@@ -43,16 +43,17 @@ def test_choices_are_named() -> None:
     assert f"`--projection {'|'.join(VIEWS)}`" in TEXT
 
 
-def test_the_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_programs_run_one_behind_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     run_bout(BoutSpec(str(ROOT / "configs" / "lin_roach"), tmp_path / "data" / "experiment_a", duration_s=4.0, seed=5))
     monkeypatch.chdir(tmp_path)
-    (program,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    program = "".join(re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL))
     # A short bout will do here: 2 s to 4 s instead of 20 s to 40 s.
     names: dict = {}
     exec(program.replace("subset(20, 40)", "subset(2, 4)"), names)
     assert names["table"].t_s[0] == 0.0
     assert names["points"].shape == (len(names["table"]), 5, 3)
     assert np.isfinite(names["points"][5:-5]).all()
+    assert (tmp_path / "knee.png").stat().st_size > 10_000
     out = capsys.readouterr().out
     assert "Joint Femur-Tibia (FTi)" in out
     assert out.splitlines()[-1].startswith("FWD ")

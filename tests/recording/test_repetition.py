@@ -241,7 +241,7 @@ class Beside:
             bout=3 if running else 0,
             logging={"folder": str(self.out)},
             engine_time_s=0.1,
-            mode="running" if running else "stopped",
+            mode="RUNNING" if running else "FAULT" if self.ended.get("latched") else "STOPPED",
             latched=self.ended.get("latched", False),
             latch_reason="motor_silent",
         )

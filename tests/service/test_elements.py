@@ -54,7 +54,7 @@ def test_the_core_is_told_of_the_element_and_tells_all_up_to_it(b, talk):
     index = b.core.plan.hdso(ROW).index
     assert [items[2] for kind, items in b.core.obeyed if kind == Command.CHANGESET][-1] == [[index, [7], 2]]
     # What the logs, undo and a repetition of the bout go by is a write like any other.
-    assert [fields[2:5] for fields in told] == [[index, [1.0, 2.0, 7.0], ""]]
+    assert [fields[2:6] for fields in told] == [[index, [1.0, 2.0, 7.0], False, ""]]
     talk.ask("undo")
     assert read(talk, ROW) == [[1.0, 2.0, 3.0, 4.0, 5.0]]
 
