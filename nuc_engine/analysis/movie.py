@@ -16,9 +16,10 @@ from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.canvas import house_style
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.movie_camera import Camera, Film, open_camera
-from nuc_engine.analysis.movie_file import ENDINGS, Picture, write_movie
+from nuc_engine.analysis.movie_file import Picture, write_movie
 from nuc_engine.analysis.movie_scene import scene_of
 from nuc_engine.analysis.movie_stage import VIEWS, Stage
+from nuc_engine.endings import MOVIES, ending
 
 SHORTEST_S = 0.01
 MAX_FRAMES = 200_000
@@ -61,12 +62,12 @@ def make_movie(
     `tell` is told when the camera's film shows nothing of all that. The file appears only when it is whole.
 
     Raises AnalysisError for what can not be shown (no angles in the span, unknown views, a camera file that can not be
-    read, a missing library), OSError as open does.
+    read), WrongEnding, Missing, and OSError as open does.
     """
     end_s = _check(bout, spec, out)
     count = frame_count(spec, end_s)
     times = [spec.begin_s + k * spec.speed / spec.fps for k in range(count)]
-    kind = out.suffix.removeprefix(".").lower()
+    kind = ending(out, MOVIES)
     first, rate = spec.begin_s + spec.offset_s, spec.fps / spec.speed
     camera = None if spec.camera is None else open_camera(spec.camera, first, rate, spec.camera_fps)
     try:
@@ -115,9 +116,7 @@ def _pictures(
 
 def _check(bout: Bout, spec: MovieSpec, out: Path) -> float:
     """Return where the movie ends, or say what can not be."""
-    kind = out.suffix.removeprefix(".").lower()
-    if kind not in ENDINGS:
-        raise AnalysisError(f"{out}: no kind of movie; expected a name that ends in .{' .'.join(ENDINGS)}")
+    ending(out, MOVIES)
     unknown = [name for name in spec.views if name not in VIEWS]
     if unknown or not 1 <= len(spec.views) <= 4:
         raise AnalysisError(f"views {', '.join(spec.views) or 'none'}: expected one to four of {', '.join(VIEWS)}")

@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
@@ -35,22 +35,19 @@ Done = Callable[[int, int], None]
 _LAST_CALL_S = 5.0
 NEW_OBJECTS = 50_000
 """So many new containers before a worker looks for cycles among them: bouts make few, and looking costs time."""
-_SHORT = 240
 
 
 class ItemFailed(Exception):
     """The function raised for one item, or its worker died; `index` says which item. What was raised is the cause."""
 
     def __init__(self, index: int, item: object, reason: str) -> None:
-        super().__init__(f"item {index} ({_short(item)}): {reason}")
+        super().__init__(f"item {index} ({_name(item)}): {reason}")
         self.index = index
 
 
 def cores() -> int:
     """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def run_all(
@@ -194,6 +191,9 @@ def _spawn() -> _Seat:
 @contextmanager
 def _without_interrupt() -> Generator[None]:
     """Hold Ctrl-C back while a process starts, which inherits that: it must not meet one before it is set up."""
+    if sys.platform == "win32":
+        yield  # Nothing is inherited there, and a worker ignores it as soon as it runs.
+        return
     # The tracker would let interrupts through again if it were started within.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -263,6 +263,10 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _short(item: object) -> str:
-    text = repr(item)
-    return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
+def _name(item: object) -> str:
+    """Return what people call an item: what it says of itself, else of what kind it is; never what it is made of."""
+    if isinstance(item, list | tuple) and item:
+        first, *more = cast(Sequence[object], item)
+        return f"{_name(first)} and {len(more)} more" if more and isinstance(item, list) else _name(first)
+    told = isinstance(item, int | float | str) or type(item).__str__ is not object.__str__
+    return str(item) if told else type(item).__name__

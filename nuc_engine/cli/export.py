@@ -12,6 +12,7 @@ import click
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import count, note, say, say_json, say_wrapped
 from nuc_engine.cli.params import Command, as_json
+from nuc_engine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.analysis.tidy import TidyBout
@@ -60,6 +61,8 @@ def command(folder: Path, form: str | None, grid: float | None, out: Path | None
         if grid is not None:
             raise click.UsageError("--grid is for tables; an MCAP file keeps every message at its own time")
         return _mcap(folder, out or _beside(folder, ".mcap"), as_json)
+    if form == "parquet":
+        need(pyarrow="--parquet")
     from nuc_engine.analysis.tidy import tidy_bout
 
     if grid is not None and not 0 < grid < float("inf"):

@@ -9,7 +9,9 @@ from typing import Any
 import click
 
 from nuc_engine.cli.output import note, say, say_json
-from nuc_engine.cli.params import Command, as_json
+from nuc_engine.cli.params import Command, OutFile, as_json
+from nuc_engine.endings import MOVIES
+from nuc_engine.needs import need
 
 VIEW_NAMES = ("side", "front", "top", "3d")
 
@@ -83,7 +85,7 @@ class _Views(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     show_default=True,
     help="Frames a second of a folder of frames.",
 )
-@click.option("--out", "-o", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Where to put it.")
+@click.option("--out", "-o", metavar="FILE", type=OutFile(MOVIES), help="Where to put it.")
 @as_json
 def command(
     folder: Path,
@@ -103,6 +105,7 @@ def command(
     Each segment has the colour of its joint's action, as has the foot's path; what the foot does on the ground is shown
     where it was recorded. A camera's film runs beside it in sync.
     """
+    need(matplotlib="a movie", PIL="a movie")
     from nuc_engine.analysis.load import load_bout
     from nuc_engine.analysis.movie import MovieSpec, make_movie
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from nuc_engine.cli.output import say, say_json
-from nuc_engine.cli.params import Command, as_json
+from nuc_engine.cli.params import Command, OutFolder, as_json
 from nuc_engine.cli.spans import Span
+from nuc_engine.endings import FIGURES
+from nuc_engine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.cli.seen import Seen
@@ -53,8 +55,8 @@ _PROJECTIONS = ("top", "side", "front")
     multiple=True,
     help="Where the foot's path is seen from; repeatable.  [default: top, with side or front for a behaviour]",
 )
-@click.option("--out", "-o", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Where to put them.")
-@click.option("--format", "form", type=click.Choice(("png", "svg", "pdf")), default="png", show_default=True)
+@click.option("--out", "-o", metavar="DIR", type=OutFolder(FIGURES), help="Where to put them.")
+@click.option("--format", "form", type=click.Choice(FIGURES), default="png", show_default=True)
 @as_json
 def command(
     folder: Path,
@@ -73,6 +75,7 @@ def command(
     and the action of every joint with the muscles' activations; path-state plots show the foot's path with the joints'
     actions in their colours.
     """
+    need(matplotlib="a figure")
     seen = _look(folder, begin, end, window)
     target = folder if out is None else out
     target.mkdir(parents=True, exist_ok=True)

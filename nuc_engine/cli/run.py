@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import signal
 from collections.abc import Generator, Sequence
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli import wallclock
-from nuc_engine.cli.errors import BAD, Refused
+from nuc_engine.cli.errors import BAD
 from nuc_engine.cli.output import count, counts_text, note, note_warnings, say, say_json
 from nuc_engine.cli.params import Command, Pair, as_json, configuration, gravity_compensation, limits, script
 from nuc_engine.cli.progress import Progress
+from nuc_engine.needs import need
 from nuc_engine.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 DATA = Path("data")
 LONGEST_S = 1e8
+_LEG = {"mujoco": "an emulated leg"}
 
 
 @click.command(
@@ -109,10 +110,9 @@ def command(
     """
     from nuc_engine.bout import DEFAULT_DURATION_S, BoutSpec, run_bout
 
-    if plot and importlib.util.find_spec("matplotlib") is None:
-        raise Refused("nuc run: --plot needs matplotlib: pip install nuc-engine[plot]")
     if not bus.startswith(("emulated:", "loopback:")):
         raise click.UsageError(f"--bus {bus}: expected emulated:... or loopback:, since time is simulated here")
+    need(**_LEG if bus.startswith("emulated:") else {}, **{"matplotlib": "--plot"} if plot else {})
     duration_s = DEFAULT_DURATION_S if duration is None else _duration(duration)
     spec = BoutSpec(
         config=config,

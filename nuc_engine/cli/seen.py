@@ -40,7 +40,7 @@ class Seen:
     ) -> tuple[Path, ...]:
         """Draw figures into a folder and return the files; `alone`: of the first window and nothing else.
 
-        `what` is of `figures.WHAT`, `projections` of `path_state.VIEWS`, `form` of `canvas.FORMATS`.
+        `what` is of `figures.WHAT`, `projections` of `path_state.VIEWS`, `form` of `endings.FIGURES`.
         """
         from nuc_engine.analysis.figures import WHAT, What, draw_figures, draw_window
         from nuc_engine.analysis.path_state import VIEWS

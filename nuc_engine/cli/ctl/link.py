@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import pwd
 import socket
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,11 +41,18 @@ class Target:
 
 def own_name() -> str:
     """Return USER@HOST."""
+    return f"{_user()}@{socket.gethostname()}"
+
+
+def _user() -> str:
+    if sys.platform == "win32":
+        return os.environ.get("USERNAME", "somebody")
+    import pwd
+
     try:
-        user = pwd.getpwuid(os.getuid()).pw_name
+        return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
-        user = str(os.getuid())
-    return f"{user}@{socket.gethostname()}"
+        return str(os.getuid())
 
 
 @contextmanager
