@@ -18,5 +18,7 @@ def ending(path: Path, known: Sequence[str]) -> str:
     """Return the format a file's name ends in, in small letters. Raises WrongEnding for any that is not known."""
     found = path.suffix.removeprefix(".").lower()
     if found not in known:
-        raise WrongEnding(f"{path}: expected a name that ends in {' or '.join(f'.{name}' for name in known)}")
+        *others, last = (f".{name}" for name in known)
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise WrongEnding(f"{path}: expected a name that ends in {listed}")
     return found

@@ -87,7 +87,7 @@ class Journal:
             found: Any = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             draft = path.with_suffix(".new")
-            draft.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8")
+            draft.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8", newline="\n")
             draft.replace(path)
             return
         except (OSError, ValueError) as error:

@@ -166,7 +166,7 @@ def _write(
     for place in (path for path in (out, figure) if path is not None):
         try:
             if place is out:
-                place.write_text(text, encoding="utf-8")
+                place.write_text(text, encoding="utf-8", newline="\n")
                 note(f"{out}: written; put it beside a configuration's documents and name it in a motor's torqueTable")
             else:
                 from nuc_engine.cli.bus_figure import draw_torque

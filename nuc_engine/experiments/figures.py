@@ -133,7 +133,7 @@ def draw_picture(row: Row, trials: Sequence[Trial], folder: Path) -> tuple[Figur
         row.picture(whole, path)
     text = path.read_text(encoding="utf-8")
     # The date is the only thing in it that changes from one drawing to the next.
-    path.write_text(re.sub(r"\s*<dc:date>[^<]*</dc:date>", "", text), encoding="utf-8")
+    path.write_text(re.sub(r"\s*<dc:date>[^<]*</dc:date>", "", text), encoding="utf-8", newline="\n")
     return (Figure(path.name, f"All {len(whole)} valid repetitions of {row.name}."),)
 
 
