@@ -71,15 +71,14 @@ def _source() -> Path | None:
     """Return the wheel or folder this was installed from, None where none is told or it is gone."""
     # Only whoever lacks something waits for these.
     import importlib.metadata
-    from urllib.parse import urlsplit
-    from urllib.request import url2pathname
+    from urllib.parse import unquote, urlsplit
 
     try:
         told = importlib.metadata.distribution(PACKAGE).read_text("direct_url.json")
     except importlib.metadata.PackageNotFoundError:
         return None
     url = urlsplit(json.loads(told)["url"] if told else "")
-    path = Path(url2pathname(url.path))
+    path = Path(unquote(url.path.removeprefix("/") if sys.platform == "win32" else url.path))
     return path if url.scheme == "file" and path.exists() else None
 
 

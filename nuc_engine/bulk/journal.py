@@ -77,7 +77,8 @@ class Journal:
                 yield json.loads(file.readline())
 
     def remove(self) -> None:
-        """Take the folder away."""
+        """Take the folder away; no row can be added any more."""
+        self._file.close()
         shutil.rmtree(self.folder)
 
     def _settle_plan(self, description: Mapping[str, Any]) -> None:

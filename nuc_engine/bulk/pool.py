@@ -21,10 +21,15 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType, TracebackType
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+if TYPE_CHECKING and sys.platform == "win32":
+    from multiprocessing.connection import PipeConnection as Connection
+elif TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -97,7 +102,7 @@ class Workers:
             for worker in self._workers:
                 worker.give(function, waiting)
             while busy := [worker for worker in self._workers if worker.busy]:
-                ready = cast(list[Connection], wait([worker.seat.pipe for worker in busy]))
+                ready = cast("list[Connection]", wait([worker.seat.pipe for worker in busy]))
                 for worker in [worker for worker in busy if worker.seat.pipe in ready]:
                     index, result = worker.take()
                     worker.give(function, waiting)

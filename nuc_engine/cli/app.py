@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -171,4 +172,7 @@ def app(ctx: click.Context) -> int:
 
 def main() -> None:
     """Entry point of the `nuc` command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A pipe on Windows knows 200 letters; for the others there is a way to write them, and no reason to end.
+        sys.stdout.reconfigure(errors="backslashreplace")
     app.main()

@@ -112,7 +112,7 @@ class OutFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or fail with the endings there are."""
-        path = super().convert(value, param, ctx)
+        path: Any = super().convert(value, param, ctx)
         try:
             ending(path, self.formats)
         except WrongEnding as error:
@@ -129,7 +129,7 @@ class OutFolder(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or fail."""
-        path = super().convert(value, param, ctx)
+        path: Any = super().convert(value, param, ctx)
         if path.suffix.removeprefix(".").lower() in self.formats and not path.is_dir():
             self.fail(f"{path}: expected a folder, which several files go into", param, ctx)
         return path

@@ -58,10 +58,10 @@ class GrowingFile:
 
     def sync(self) -> None:
         """Wait until everything written is on the disk itself."""
-        if sys.platform == "win32":
-            os.fsync(self._fd)
-        else:
+        if sys.platform == "linux":
             os.fdatasync(self._fd)
+        else:
+            os.fsync(self._fd)
 
     def close(self) -> None:
         """Close; may be called again."""

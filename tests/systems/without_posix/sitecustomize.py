@@ -43,6 +43,7 @@ NO_NAMES = {
     "time": "CLOCK_BOOTTIME CLOCK_MONOTONIC CLOCK_REALTIME clock_getres clock_gettime clock_gettime_ns",
 }
 O_BINARY = 0x8000
+_translated: set[object] = set()
 _FORBIDDEN = re.compile(r'[<>:"|?*]')
 
 
@@ -65,12 +66,28 @@ def _get(real: ModuleType, hidden: frozenset[str], name: str) -> object:
     return getattr(real, name)
 
 
-def _open_binary(path, flags, mode=0o777, **how):
-    if not flags & O_BINARY:
-        raise ValueError(f"{path}: os.open without os.O_BINARY translates what goes through it")
+def _open_descriptor(path, flags, mode=0o777):
     if os.path.isdir(path):
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
-    return os.open(path, flags & ~O_BINARY, mode, **how)
+    descriptor = os.open(path, flags & ~O_BINARY, mode)
+    (_translated.discard if flags & O_BINARY else _translated.add)(descriptor)
+    return descriptor
+
+
+def _untranslated(real):
+    """Return a function of a descriptor that fails where line ends would be translated: opened without O_BINARY."""
+
+    def act(descriptor, *what):
+        if descriptor in _translated:
+            raise ValueError("os.open without os.O_BINARY: line ends are translated, and Ctrl-Z ends the file")
+        return real(descriptor, *what)
+
+    return act
+
+
+def _stat_without_modes(descriptor):
+    found = os.fstat(descriptor)
+    return os.stat_result((stat.S_IFMT(found.st_mode) | 0o666, *found[1:]))
 
 
 def _select_sockets(reading, writing, failing, timeout=None):
@@ -96,7 +113,15 @@ def _module(name: str, **content: object) -> ModuleType:
 
 
 SEEN_BY_US = {
-    "os": Elsewhere(os, name="nt", open=_open_binary, O_BINARY=O_BINARY),
+    "os": Elsewhere(
+        os,
+        name="nt",
+        O_BINARY=O_BINARY,
+        open=_open_descriptor,
+        read=_untranslated(os.read),
+        write=_untranslated(os.write),
+        fstat=_stat_without_modes,
+    ),
     "select": Elsewhere(select, select=_select_sockets),
     "signal": Elsewhere(signal, SIGBREAK=21),
     "socket": Elsewhere(socket),
@@ -116,13 +141,14 @@ def _import(name, globals=None, locals=None, fromlist=(), level=0):  # noqa: A00
     return _real_import(name, globals, locals, fromlist, level)
 
 
-def _open(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *further):
+def _open(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *further, **how):
+    _translated.discard(file)  # Whatever a descriptor was, a file made of it takes bytes as they are.
     if "b" not in mode:
         encoding = "cp1252" if encoding in (None, "locale") else encoding
         newline = "\r\n" if newline is None and set(mode) & set("wxa+") else newline
     if set(mode) & set("wxa"):
         _check_name(file)
-    return _real_open(file, mode, buffering, encoding, errors, newline, *further)
+    return _real_open(file, mode, buffering, encoding, errors, newline, *further, **how)
 
 
 def _check_name(path: object) -> None:
