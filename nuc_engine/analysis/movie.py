@@ -2,7 +2,7 @@
 
 Source: appendix 10.3, section 5.3.3 (figure 5-4). The leg is computed from the joint angles, with the plant's own
 geometry where the data directory has one; the foot's path and its contact are the plant's where they were recorded.
-Needs matplotlib and, for anything but gif, imageio-ffmpeg (`pip install nuc-engine[lab]`).
+Needs matplotlib and, for anything but gif, imageio-ffmpeg (the extra `lab`).
 """
 
 from __future__ import annotations

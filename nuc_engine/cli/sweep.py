@@ -110,7 +110,9 @@ def command(
         raise click.UsageError("--jobs and --dask exclude each other: a cluster knows how many workers it has")
     if sum((grid, random_points is not None, latin_points is not None)) > 1:
         raise click.UsageError("--grid, --random and --latin exclude each other")
-    need(mujoco="an emulated leg", **({"pyarrow": "a Parquet file"} if ending(out, TABLES) == "parquet" else {}))
+    # On a cluster the workers have the leg.
+    uses = {"mujoco": "an emulated leg"} if cluster is None else {"distributed": "a cluster"}
+    need(**uses, **{"pyarrow": "a Parquet file"} if ending(out, TABLES) == "parquet" else {})
     try:
         request = _given(config, script, duration, vary, seeds, windows, settle)
         request = _sampled(request, grid, random_points, latin_points, draw)

@@ -1,7 +1,7 @@
 """Pictures of one representative repetition of a row, after the dissertation's figures 7-22 to 7-35.
 
 Two figures: the joint angles over time with the thorax-coxa action, windows, changesets and what was done to the leg;
-and the foot's path with the joints' actions in each window. Needs matplotlib (`pip install nuc-engine[plot]`).
+and the foot's path with the joints' actions in each window. Needs matplotlib (the extra `plot`).
 """
 # pyright: reportUnknownMemberType=false
 

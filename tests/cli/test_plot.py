@@ -55,11 +55,3 @@ def test_a_folder_without_data_is_a_line(nuc: Nuc, roach: Path) -> None:
     assert result.exit_code == 1
     assert "MotorData.txt" in result.stderr
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_without_matplotlib_nothing_is_run_first(nuc: Nuc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    result = nuc("run", "lin_roach", "--out", "d", "--plot")
-    assert result.exit_code == 1
-    assert "pip install nuc-engine[plot]" in result.stderr
-    assert not (tmp_path / "d").exists()

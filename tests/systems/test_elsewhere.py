@@ -175,6 +175,35 @@ def test_what_needs_no_linux_works_without_posix_and_leaves_the_same_bytes(tmp_p
     assert files[0] == files[1]
 
 
+def test_a_client_has_keys_where_files_have_no_modes(tmp_path: Path) -> None:
+    made = session(tmp_path, of("keys server --folder k\nkeys new ann --folder k"), environment(WITHOUT_POSIX))
+    assert [answer.status for answer in made] == [0, 0]
+    code = "from pathlib import Path; from nuc_engine.client import load_keys; load_keys(Path('k'), 'ann')"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(WITHOUT_POSIX), check=True)
+
+
+_LOCKS = """
+from pathlib import Path
+from nuc_engine.recording.lock import FolderLock, FolderLocked
+folder = Path("f")
+folder.mkdir()
+with FolderLock(folder):
+    assert list(folder.iterdir()) == []
+    try:
+        FolderLock(folder)
+    except FolderLocked:
+        print("locked")
+FolderLock(folder).release()
+"""
+
+
+def test_a_folder_is_locked_by_a_file_beside_it_where_folders_can_not_be_opened(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", _LOCKS]
+    done = subprocess.run(words, cwd=tmp_path, env=environment(WITHOUT_POSIX), capture_output=True, check=True)
+    assert done.stdout.strip() == b"locked"
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
 def test_what_needs_linux_says_so_in_one_line_and_touches_nothing(tmp_path: Path) -> None:
     for words, answer in zip(of(NO_WORK), session(tmp_path, of(NO_WORK), environment(WITHOUT_POSIX)), strict=True):
         assert answer.status == 1, (words, answer)
