@@ -44,7 +44,8 @@ def need(**uses: str) -> None:
 
 def missing(**uses: str) -> Missing:
     """Return what says that these libraries are missing: module -> what needs it."""
-    told = ", ".join(f"{use} needs {LIBRARIES[module][0]}" for module, use in uses.items())
+    names = {use: [LIBRARIES[module][0] for module in uses if uses[module] == use] for use in uses.values()}
+    told = ", ".join(f"{use} needs {' and '.join(wanted)}" for use, wanted in names.items())
     return Missing(f"{told}: {install_command(*uses)}")
 
 

@@ -25,14 +25,12 @@ if TYPE_CHECKING:
     from nuc_engine.experiments.protocol import Experiment, Row
     from nuc_engine.experiments.verdict import RowVerdict, Verdict
 
-OUT = Path("data/experiments")
-PAGES = Path("docs/experiments")
+OUT, PAGES = Path("data/experiments"), Path("docs/experiments")
 REPETITIONS = 20
 LIST, ALL = "list", "all"
 _ROOT = Path(__file__).resolve().parents[2]
 _TEXT_WIDTH = 80
-_NAMED = 3
-"""So many experiments are named in the progress bar."""
+_NAMED = 3  # So many experiments are named in the progress bar.
 
 
 class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
