@@ -6,17 +6,18 @@
 What the line itself may be like is the same for all: see `drivers.lineoptions`.
 
 An entry point names a `drivers.family.BusFamily`. Where one process opens the port and another builds the bus, the
-first takes `parse_line` and `drivers.serialport.open_port`, the second `bus_on_port`.
+first takes `parse_line` and `open_port`, the second `bus_on_port`.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from drivers.bus import Bus
-from drivers.errors import BusUrlError
+from drivers.errors import BusUrlError, PortError
 from drivers.family import BusFamily
 from drivers.lineoptions import host_port
 from drivers.port import Port
@@ -25,6 +26,8 @@ from drivers.url import LineSpec, split_url
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
+
+    from drivers.serialport import SerialPort
 
 ENTRY_POINT_GROUP: Final = "nuc_engine.buses"
 DEFAULT_FAMILY: Final = "aimotor"
@@ -44,8 +47,6 @@ def open_bus(url: str, servos: Sequence[ServoAddress], plant: ServoPlant | None,
         if plant is None:
             raise BusUrlError(f"{url!r}: an emulated bus needs a plant behind its servos")
         return find_family(split_url(url)[1] or DEFAULT_FAMILY).open_emulated(url, servos, plant, seed)
-    from drivers.serialport import open_port
-
     spec = parse_line(url)
     port = open_port(spec.path, spec.baud)
     try:
@@ -53,6 +54,15 @@ def open_bus(url: str, servos: Sequence[ServoAddress], plant: ServoPlant | None,
     except BusUrlError:
         port.close()
         raise
+
+
+def open_port(path: str, baud: int) -> SerialPort:
+    """Open a serial port, as `drivers.serialport` does. Raises `PortError`, on systems other than Linux always."""
+    if sys.platform != "linux":
+        raise PortError(f"{path}: a servo bus on a serial port needs Linux (its ttys, epoll and locks)")
+    from drivers import serialport
+
+    return serialport.open_port(path, baud)
 
 
 def parse_line(url: str) -> LineSpec:

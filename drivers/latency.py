@@ -87,14 +87,14 @@ def _set_flag(fd: int, ioctl: Ioctl) -> tuple[bool | None, str]:
 
 def _read(timer: Path) -> int | None:
     try:
-        return int(timer.read_text())
+        return int(timer.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
 
 
 def _write(timer: Path, value: int) -> bool:
     try:
-        timer.write_text(str(value))
+        timer.write_text(str(value), encoding="ascii")
     except OSError:
         return False
     return True

@@ -73,7 +73,7 @@ def run_again(
         plant = _find_plant(folder, record.configuration)
     with tempfile.TemporaryDirectory(prefix="nuc-again-") as scratch:
         config, script = Path(scratch) / "config", Path(scratch) / "again.xml"
-        script.write_text(text, encoding="utf-8")
+        script.write_text(text, encoding="utf-8", newline="\n")
         config.mkdir()
         for name in (*CONFIGURATION_FILES, *table_names(prepared.model)):
             shutil.copy(folder / name, config)

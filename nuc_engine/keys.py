@@ -15,6 +15,7 @@ import os
 import re
 import stat
 import struct
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -111,7 +112,8 @@ def load_secret(path: Path) -> KeyPair:
             text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error
-    if mode & 0o037:
+    # Windows has no modes; folders of a user are closed to others there.
+    if sys.platform != "win32" and mode & 0o037:
         # Its group may read: a daemon's keys can belong to root.
         raise KeysError(f"{path} has mode {mode:04o}, so that others can get at the secret: run `chmod 600 {path}`")
     found = _read(path, text)
@@ -249,12 +251,14 @@ def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> KeysError:
 
 
 def _write_new(path: Path, text: str, mode: int) -> None:
+    def closed(name: str, flags: int) -> int:
+        return os.open(name, flags, mode)
+
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with open(path, "x", encoding="utf-8", newline="\n", opener=closed) as file:
+            file.write(text)
     except OSError as error:
         raise KeysError(f"{path} can not be made: {error.strerror}") from error
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def _write_list(path: Path, allowed: Mapping[bytes, Client]) -> None:

@@ -8,16 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from nuc_engine.analysis.bout import Span
-from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.palette import FAINT, INK, STANCE, Color
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
-try:
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-except ImportError as error:
-    raise AnalysisError("figures need matplotlib: pip install nuc-engine[plot]") from error
+from nuc_engine.analysis.bout import Span
+from nuc_engine.analysis.palette import FAINT, INK, STANCE, Color
+from nuc_engine.endings import FIGURES, ending
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -85,17 +82,12 @@ def save_png(figure: Figure, path: Path) -> Path:
     return path
 
 
-FORMATS = ("png", "svg", "pdf")
-
-
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a figure in the format its file's name ends in (`FORMATS`), without date or version; return the path.
+    """Write a figure in the format its file's name ends in (`FIGURES`), without date or version; return the path.
 
-    Raises AnalysisError for another ending, and OSError as open does.
+    Raises WrongEnding, and OSError as open does.
     """
-    kind = path.suffix.removeprefix(".").lower()
-    if kind not in FORMATS:
-        raise AnalysisError(f"{path}: no format of figures; expected a name that ends in .{' .'.join(FORMATS)}")
+    kind = ending(path, FIGURES)
     if kind == "png":
         return save_png(figure, path)
     unsaid = ("Date", "Creator") if kind == "svg" else ("CreationDate", "Creator", "Producer")

@@ -1,6 +1,6 @@
 """The figures of a bout: summary, path-state plots, joints, muscles, motors (appendix 10.3, sections 5.1 and 5.3.2).
 
-Needs matplotlib (`pip install nuc-engine[plot]`); nothing else of this package imports this module.
+Needs matplotlib (the extra `plot`); nothing else of this package imports this module.
 """
 # pyright: reportUnknownMemberType=false
 

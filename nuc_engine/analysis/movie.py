@@ -2,7 +2,7 @@
 
 Source: appendix 10.3, section 5.3.3 (figure 5-4). The leg is computed from the joint angles, with the plant's own
 geometry where the data directory has one; the foot's path and its contact are the plant's where they were recorded.
-Needs matplotlib and, for anything but gif, imageio-ffmpeg (`pip install nuc-engine[lab]`).
+Needs matplotlib and, for anything but gif, imageio-ffmpeg (the extra `lab`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.canvas import house_style
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.movie_camera import Camera, Film, open_camera
-from nuc_engine.analysis.movie_file import ENDINGS, Picture, write_movie
+from nuc_engine.analysis.movie_file import Picture, write_movie
 from nuc_engine.analysis.movie_panel import VIEWS
 from nuc_engine.analysis.movie_scene import scene_of
 from nuc_engine.analysis.movie_stage import Stage
+from nuc_engine.endings import MOVIES, ending
 
 SHORTEST_S = 0.01
 REAL_TIME_S, FITTED_S = 10.0, 20.0
@@ -67,12 +68,12 @@ def make_movie(
     `tell` is told when the camera's film shows nothing of all that. The file appears only when it is whole.
 
     Raises AnalysisError for what can not be shown (no angles in the span, unknown views, a camera file that can not be
-    read, a missing library), OSError as open does.
+    read), WrongEnding, Missing, and OSError as open does.
     """
     end_s = _check(bout, spec, out)
     speed, count = speed_of(spec, end_s), frame_count(spec, end_s)
     times = [spec.begin_s + k * speed / spec.fps for k in range(count)]
-    kind = out.suffix.removeprefix(".").lower()
+    kind = ending(out, MOVIES)
     first, rate = spec.begin_s + spec.offset_s, spec.fps / speed
     camera = None if spec.camera is None else open_camera(spec.camera, first, rate, spec.camera_fps)
     try:
@@ -133,9 +134,7 @@ def _pictures(
 
 def _check(bout: Bout, spec: MovieSpec, out: Path) -> float:
     """Return where the movie ends, or say what can not be."""
-    kind = out.suffix.removeprefix(".").lower()
-    if kind not in ENDINGS:
-        raise AnalysisError(f"{out}: no kind of movie; expected a name that ends in .{' .'.join(ENDINGS)}")
+    ending(out, MOVIES)
     unknown = [name for name in spec.views if name not in VIEWS]
     if unknown or not 1 <= len(spec.views) <= 4:
         raise AnalysisError(f"views {', '.join(spec.views) or 'none'}: expected one to four of {', '.join(VIEWS)}")

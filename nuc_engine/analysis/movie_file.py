@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.needs import missing
 
 Picture = NDArray[np.uint8]
 """One frame, shape (height, width, 3), or 4 with an opacity that is not looked at."""
 
-ENDINGS = ("mp4", "mkv", "mov", "avi", "gif")
 _QUALITY = ("-c:v", "libx264", "-crf", "19", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-movflags", "+faststart")
 """Thin coloured lines have to stay readable; every player knows this pixel format."""
 
 
 def ffmpeg_program() -> str:
-    """Return the path of ffmpeg: the one of imageio-ffmpeg, else the system's. Raises AnalysisError."""
+    """Return the path of ffmpeg: the one of imageio-ffmpeg, else the system's. Raises Missing."""
     try:
         import imageio_ffmpeg
 
@@ -36,7 +36,7 @@ def ffmpeg_program() -> str:
     except (ImportError, RuntimeError) as error:
         found = shutil.which("ffmpeg")
         if found is None:
-            raise AnalysisError("films other than gif need ffmpeg: pip install nuc-engine[lab]") from error
+            raise missing(imageio_ffmpeg="a movie other than gif") from error
         return found
 
 
@@ -51,7 +51,7 @@ def write_movie(out: Path, pictures: Iterator[Picture], size: tuple[int, int], f
     """Write pictures of `size` (width, height, both even) as a movie, in the format its file's name ends in.
 
     Whatever interrupts it, an older file of this name stays what it was, and none is left half written. Raises
-    AnalysisError when ffmpeg is missing or gives up, OSError as open does.
+    Missing without ffmpeg, AnalysisError when it gives up, OSError as open does.
     """
     part = out.with_name(f".{out.stem}.part{out.suffix.lower()}")
     try:

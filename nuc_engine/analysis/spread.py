@@ -18,10 +18,10 @@ from typing import Any, Literal
 import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Criteria
-from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.phases import angle_minima
 from nuc_engine.analysis.runs_test import RunsTest, runs_test
 from nuc_engine.analysis.tracks import FloatArray, LegTracks
+from nuc_engine.needs import need
 
 Measure = Literal["mean deviation", "iqr", "sd"]
 """How the spread of a sample is measured, see `spread`."""
@@ -211,7 +211,5 @@ def compare(first: FloatArray, second: FloatArray, measure: Measure = "mean devi
 
 
 def _stats() -> Any:
-    try:
-        return importlib.import_module("scipy.stats")
-    except ImportError as error:
-        raise AnalysisError("these tests need scipy: pip install nuc-engine[lab]") from error
+    need(scipy="a test of two samples")
+    return importlib.import_module("scipy.stats")

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from drivers.factory import DEFAULT_FAMILY, find_family
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.errors import AnalysisError, BoutError
+from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.load import COLUMNS_FILE, PLANT_FILE, Log, Logs, load_bout, read_logs
 from nuc_engine.analysis.tables import read_integers
+from nuc_engine.needs import need
 from nuc_engine.plan import Plan
 from nuc_engine.recording.columns import describe_columns
 
@@ -130,13 +131,11 @@ def write_csv(bout: TidyBout, out: Path | str) -> list[Path]:
 def write_parquet(bout: TidyBout, out: Path | str) -> list[Path]:
     """Write one Parquet file for each table into a folder: units and meanings are metadata of the columns.
 
-    The metadata of a file (key `nuc`, JSON) say which bout it is, with the whole manifest. Raises AnalysisError where
-    pyarrow is missing, and OSError.
+    The metadata of a file (key `nuc`, JSON) say which bout it is, with the whole manifest. Raises Missing
+    without PyArrow, and OSError.
     """
-    try:
-        arrow, parquet = cast(Any, import_module("pyarrow")), cast(Any, import_module("pyarrow.parquet"))
-    except ImportError as error:
-        raise AnalysisError("Parquet files need pyarrow: pip install nuc-engine[lab]") from error
+    need(pyarrow="a Parquet file")
+    arrow, parquet = cast(Any, import_module("pyarrow")), cast(Any, import_module("pyarrow.parquet"))
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []

@@ -9,7 +9,7 @@
     axes        what is varied, over which values, and how points are drawn
     plan        a whole sweep, checked before its first bout
     journal     the rows so far, on disk, whatever happens
-    table       the rows as one Parquet file
+    table       the rows as one Parquet or CSV file
     sweep       all of this together
     criterion   what makes a bout a good one, and how good
     tune        values found by an optimiser

@@ -15,6 +15,7 @@ import numpy as np
 
 from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.task import Value
+from nuc_engine.needs import need
 
 PLANT = "plant."
 SEED = "seed"
@@ -173,9 +174,8 @@ def _random(dimensions: int, sampling: Sampling) -> list[list[float]]:
 
 
 def _latin(dimensions: int, sampling: Sampling) -> list[list[float]]:
-    try:
-        from scipy.stats import qmc
-    except ImportError as error:
-        raise BulkRefused("a Latin hypercube needs SciPy: pip install nuc-engine[lab]") from error
+    need(scipy="a Latin hypercube")
+    from scipy.stats import qmc
+
     generator = np.random.Generator(np.random.PCG64(sampling.seed))
     return qmc.LatinHypercube(dimensions, rng=generator).random(sampling.count).tolist()

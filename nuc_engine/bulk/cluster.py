@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.pool import Done, ItemFailed
+from nuc_engine.needs import need
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -69,8 +70,7 @@ def _client(distributed: Any, address: str) -> Any:
 
 
 def _library() -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise BulkRefused("a cluster needs Dask: pip install nuc-engine[dask]") from error
+    need(distributed="a cluster")
+    import distributed
+
     return distributed

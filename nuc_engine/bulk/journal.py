@@ -8,7 +8,6 @@ A line that was cut off by the end of the process is dropped when the sweep goes
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -19,6 +18,7 @@ from typing import Any, cast
 
 from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.task import Cell
+from nuc_engine.recording.lock import FolderLock, FolderLocked
 
 PLAN_FILE, ROWS_FILE = "plan.json", "rows.jsonl"
 RUN = "run"
@@ -36,9 +36,11 @@ class Journal:
         """
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            self._take_lock()
+            self._lock = FolderLock(folder)
+        except FolderLocked:
+            raise BulkRefused(f"{folder}: in use; the same is being run already") from None
+        try:
             if afresh:
                 for name in (PLAN_FILE, ROWS_FILE):
                     (folder / name).unlink(missing_ok=True)
@@ -46,7 +48,7 @@ class Journal:
             self.rows = _read_places(folder / ROWS_FILE)
             self._file = (folder / ROWS_FILE).open("ab")
         except BaseException:
-            os.close(self._lock)
+            self._lock.release()
             raise
 
     def __enter__(self) -> Journal:
@@ -58,7 +60,7 @@ class Journal:
     ) -> None:
         """Close the files; what is there stays."""
         self._file.close()
-        os.close(self._lock)
+        self._lock.release()
 
     def add(self, row: Mapping[str, Cell]) -> None:
         """Put a row on disk."""
@@ -75,14 +77,9 @@ class Journal:
                 yield json.loads(file.readline())
 
     def remove(self) -> None:
-        """Take the folder away."""
+        """Take the folder away; no row can be added any more."""
+        self._file.close()
         shutil.rmtree(self.folder)
-
-    def _take_lock(self) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise BulkRefused(f"{self.folder}: in use; the same is being run already") from None
 
     def _settle_plan(self, description: Mapping[str, Any]) -> None:
         path = self.folder / PLAN_FILE
@@ -91,7 +88,7 @@ class Journal:
             found: Any = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             draft = path.with_suffix(".new")
-            draft.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8")
+            draft.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8", newline="\n")
             draft.replace(path)
             return
         except (OSError, ValueError) as error:

@@ -17,14 +17,19 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType, TracebackType
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+if TYPE_CHECKING and sys.platform == "win32":
+    from multiprocessing.connection import PipeConnection as Connection
+elif TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -35,22 +40,19 @@ Done = Callable[[int, int], None]
 _LAST_CALL_S = 5.0
 NEW_OBJECTS = 50_000
 """So many new containers before a worker looks for cycles among them: bouts make few, and looking costs time."""
-_SHORT = 240
 
 
 class ItemFailed(Exception):
     """The function raised for one item, or its worker died; `index` says which item. What was raised is the cause."""
 
     def __init__(self, index: int, item: object, reason: str) -> None:
-        super().__init__(f"item {index} ({_short(item)}): {reason}")
+        super().__init__(f"item {index} ({_name(item)}): {reason}")
         self.index = index
 
 
 def cores() -> int:
     """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def run_all(
@@ -100,7 +102,7 @@ class Workers:
             for worker in self._workers:
                 worker.give(function, waiting)
             while busy := [worker for worker in self._workers if worker.busy]:
-                ready = cast(list[Connection], wait([worker.seat.pipe for worker in busy]))
+                ready = cast("list[Connection]", wait([worker.seat.pipe for worker in busy]))
                 for worker in [worker for worker in busy if worker.seat.pipe in ready]:
                     index, result = worker.take()
                     worker.give(function, waiting)
@@ -194,6 +196,9 @@ def _spawn() -> _Seat:
 @contextmanager
 def _without_interrupt() -> Generator[None]:
     """Hold Ctrl-C back while a process starts, which inherits that: it must not meet one before it is set up."""
+    if sys.platform == "win32":
+        yield  # Nothing is inherited there, and a worker ignores it as soon as it runs.
+        return
     # The tracker would let interrupts through again if it were started within.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -263,6 +268,10 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _short(item: object) -> str:
-    text = repr(item)
-    return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
+def _name(item: object) -> str:
+    """Return what people call an item: what it says of itself, else of what kind it is; never what it is made of."""
+    if isinstance(item, list | tuple) and item:
+        first, *more = cast(Sequence[object], item)
+        return f"{_name(first)} and {len(more)} more" if more and isinstance(item, list) else _name(first)
+    told = isinstance(item, int | float | str) or type(item).__str__ is not object.__str__
+    return str(item) if told else type(item).__name__

@@ -6,13 +6,16 @@ by the next that clears up.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
+import stat
+import sys
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+
+from nuc_engine.recording.lock import FolderLock, FolderLocked
 
 PREFIX = "nuc-bulk-"
 IN_MEMORY = Path("/dev/shm")  # noqa: S108  the system's place for files in memory; folders in it are made by mkdtemp
@@ -30,12 +33,12 @@ def scratch_root() -> Path:
 @contextmanager
 def scratch_folder(root: Path | None = None) -> Generator[Path]:
     """Make an empty folder, and take it away with everything in it at the end."""
-    folder, handle = _make(scratch_root() if root is None else root)
+    folder, lock = _make(scratch_root() if root is None else root)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(handle)
+        lock.release()
 
 
 def clear_left_over(root: Path | None = None) -> int:
@@ -43,35 +46,29 @@ def clear_left_over(root: Path | None = None) -> int:
     cleared = 0
     for folder in sorted((scratch_root() if root is None else root).glob(f"{PREFIX}*")):
         try:
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            if _is_own_folder(folder):
+                with FolderLock(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
+                    cleared += 1
         except OSError:
-            continue  # Somebody else's, or gone already.
-        try:
-            if os.fstat(handle).st_uid == os.getuid() and _lock(handle):
-                shutil.rmtree(folder, ignore_errors=True)
-                cleared += 1
-        finally:
-            os.close(handle)
+            continue  # In use, or gone already.
     return cleared
 
 
-def _make(root: Path) -> tuple[Path, int]:
-    """Return a new folder and a descriptor of it that holds its lock."""
+def _is_own_folder(path: Path) -> bool:
+    """Say whether this is a folder, no link to one, of the user who asks: temporary files of Windows all are."""
+    found = path.lstat()
+    return stat.S_ISDIR(found.st_mode) and (sys.platform == "win32" or found.st_uid == os.getuid())
+
+
+def _make(root: Path) -> tuple[Path, FolderLock]:
+    """Return a new folder and its lock."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
         try:
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        except FileNotFoundError:
-            continue  # Cleared before it was locked.
-        if _lock(handle) and folder.exists():
-            return folder, handle
-        os.close(handle)
-
-
-def _lock(handle: int) -> bool:
-    """Lock a folder for as long as this process keeps it open; say whether nobody else has."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+            lock = FolderLock(folder)
+        except (FileNotFoundError, NotADirectoryError, FolderLocked):
+            continue  # Cleared, or being cleared, before it was locked.
+        if folder.exists():
+            return folder, lock
+        lock.release()

@@ -1,4 +1,4 @@
-"""A sweep from its plan to one Parquet file: what is there already is not run again."""
+"""A sweep from its plan to one table: what is there already is not run again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nuc_engine.bulk.errors import BulkRefused
 from nuc_engine.bulk.journal import RUN, Journal
 from nuc_engine.bulk.plan import SweepPlan
 from nuc_engine.bulk.pool import Done, run_all
-from nuc_engine.bulk.table import check_arrow, read_description, write_table
+from nuc_engine.bulk.table import check_table, read_description, write_table
 from nuc_engine.bulk.task import WINDOW_COLUMNS, BoutTask, Cell, row_of
 from nuc_engine.recording.manifest import versions
 
@@ -57,7 +57,7 @@ def run_sweep(
     there. `done` is told rows that are there, those from before included. Raises BulkRefused when the file or its
     folder of rows belong to something else, ItemFailed when a worker died.
     """
-    check_arrow()
+    check_table(out)
     total = len(plan)
     description = plan.describe()
     if out.exists() and not force:

@@ -73,6 +73,10 @@ class BoutTask:
     keep: Path | None = None
     settle_s: float = 3.0
 
+    def __str__(self) -> str:
+        script = "" if self.kit.script is None else f" with {self.kit.script_name}"
+        return f"{self.kit.name}{script}, seed {self.seed}"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sight:

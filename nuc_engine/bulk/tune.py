@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import tomllib
 import warnings
 from collections import Counter
@@ -29,6 +30,7 @@ from nuc_engine.bulk.plan import SweepPlan, sort_out
 from nuc_engine.bulk.pool import Done, Workers
 from nuc_engine.bulk.shares import wilson
 from nuc_engine.bulk.task import Value
+from nuc_engine.needs import need
 from nuc_engine.values import initial_values
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.writer import write
@@ -227,7 +229,10 @@ def _open(optuna: Any, path: Path, description: dict[str, Any], draw: int, force
         path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
+    journal = optuna.storages.journal
+    # Its other lock is a symbolic link, which Windows lets administrators make.
+    lock = journal.JournalFileOpenLock(str(path)) if sys.platform == "win32" else None
+    storage = optuna.storages.JournalStorage(journal.JournalFileBackend(str(path), lock))
     study = optuna.create_study(storage=storage, study_name="nuc tune", direction="maximize", load_if_exists=True)
     wanted = json.dumps(description)
     there = study.user_attrs.get(_PLAN)
@@ -320,8 +325,7 @@ def _plant_value(plan: SweepPlan, key: str) -> float | None:
 
 
 def _library() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise BulkRefused("a search needs Optuna: pip install nuc-engine[lab]") from error
+    need(optuna="a search")
+    import optuna
+
     return optuna

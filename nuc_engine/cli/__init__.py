@@ -13,6 +13,7 @@ Exit status: 0 good, 1 what was asked about is bad, 2 the command line itself is
 
 from __future__ import annotations
 
+import io
 import sys
 
 
@@ -27,4 +28,7 @@ def main() -> None:
             sys.exit(status)
     from nuc_engine.cli.app import app
 
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A pipe on Windows knows 200 letters; for the others there is a way to write them, and no reason to end.
+        sys.stdout.reconfigure(errors="backslashreplace")
     app.main()

@@ -7,7 +7,6 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,8 @@ from nuc_engine.cli.bus_params import NS, Counter, config_option, let_go, model_
 from nuc_engine.cli.buslines import BenchLine, Stop, family_of, open_line, plan_for
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import heading, note, plain, say, say_json
-from nuc_engine.cli.params import Command, as_json
+from nuc_engine.cli.params import Command, OutFile, as_json
+from nuc_engine.needs import need
 
 if TYPE_CHECKING:
     from drivers.bench_fit import Fit
@@ -86,8 +86,8 @@ _BEYOND = 1.4
 @click.option(
     "--lever-cm", metavar="CM", type=click.FloatRange(0.5, 100), help="Ask for grams on scales under a lever."
 )
-@click.option("--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write the table here.")
-@click.option("--figure", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Draw it, as PNG.")
+@click.option("--out", metavar="FILE", type=OutFile(["json"]), help="Write the table here.")
+@click.option("--figure", metavar="FILE", type=OutFile(["png"]), help="Draw it, as PNG.")
 @click.option("--yes", is_flag=True, help="Do not wait for somebody to hold the horn, or to let it go.")
 @as_json
 def command(
@@ -166,7 +166,7 @@ def _write(
     for place in (path for path in (out, figure) if path is not None):
         try:
             if place is out:
-                place.write_text(text, encoding="utf-8")
+                place.write_text(text, encoding="utf-8", newline="\n")
                 note(f"{out}: written; put it beside a configuration's documents and name it in a motor's torqueTable")
             else:
                 from nuc_engine.cli.bus_figure import draw_torque
@@ -328,8 +328,8 @@ def _check_places(out: Path | None, figure: Path | None) -> None:
             raise Refused(f"{path}: there is no folder {path.parent}; make it first")
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             raise Refused(f"{path}: may not be written here; choose another place")
-    if figure is not None and find_spec("matplotlib") is None:
-        raise Refused("nuc bus characterise: --figure needs matplotlib: pip install nuc-engine[plot]")
+    if figure is not None:
+        need(matplotlib="--figure")
 
 
 def _report_stopped(

@@ -107,8 +107,7 @@ def _open(
     """
     from drivers.bench import Releasing
     from drivers.errors import PortError
-    from drivers.factory import bus_on_port, find_family, is_emulated, parse_line
-    from drivers.serialport import open_port
+    from drivers.factory import bus_on_port, find_family, is_emulated, open_port, parse_line
 
     lines: list[Releasing] = []
     failures: dict[str, str] = {}

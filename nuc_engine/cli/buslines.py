@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import select
 import signal
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -96,8 +97,8 @@ class BenchLine:
         self._port.close()
 
     def _open(self, baud: int) -> Port:
+        from drivers.factory import open_port
         from drivers.lineoptions import emulated_port, host_port
-        from drivers.serialport import open_port
 
         self.spec = replace(self.spec, baud=baud)
         if self._emulator is not None:
@@ -274,7 +275,7 @@ class Stop:
     can be taken off.
     """
 
-    _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK if sys.platform == "win32" else signal.SIGHUP)
 
     def __init__(self) -> None:
         self.asked = False

@@ -10,8 +10,10 @@ import click
 
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import count, heading, note, say, say_json
-from nuc_engine.cli.params import Command, as_json
+from nuc_engine.cli.params import Command, OutFile, as_json
 from nuc_engine.cli.spans import Span, settling
+from nuc_engine.endings import FIGURES
+from nuc_engine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.analysis.bout import Bout
@@ -47,7 +49,7 @@ _SHOWN = 12
     "--figure",
     "-f",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutFile(FIGURES),
     help="Draw the mean steps: .png, .svg or .pdf.",
 )
 @as_json
@@ -61,6 +63,8 @@ def command(
     """Compare the bouts in DIR... with the first of them: what was set otherwise, and what the leg did otherwise."""
     from nuc_engine.analysis.compare import compare_bouts
 
+    if figure is not None:
+        need(matplotlib="--figure")
     if len(folders) < 2:
         raise click.UsageError("expected two or more data directories")
     bouts, errors = _load(folders)

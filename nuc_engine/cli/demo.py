@@ -14,6 +14,7 @@ from nuc_engine.cli import wallclock
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import is_terminal, note, note_warnings, say
 from nuc_engine.cli.params import Command, configuration, script
+from nuc_engine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.cli.braille import Color, Painter
@@ -43,6 +44,7 @@ _LATE_S = 0.5
 @click.option("--seed", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="As in `nuc run`.")
 def command(config: str, script: str | None, seconds: float | None, seed: int) -> int:
     """Run the emulated leg CONFIG (lin_roach by default) at real speed and watch it step, until Ctrl-C."""
+    need(mujoco="an emulated leg")
     from nuc_engine.cli.legview import fits
     from nuc_engine.cli.live import LiveLeg
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli.output import note_warnings, say, say_json
-from nuc_engine.cli.params import CONFIGURATION, SCRIPT, Command, as_json
+from nuc_engine.cli.params import CONFIGURATION, SCRIPT, Command, OutFile, as_json
 
 if TYPE_CHECKING:
     from nuc_engine.diagrams.states import Window
@@ -60,7 +60,7 @@ class _Source:
 @click.option("--joint", metavar="NAME", help="regions: only this joint.  [default: all]")
 @click.option("--begin", metavar="T", type=click.FloatRange(0), help="A bout's states or tracks: only from here on.")
 @click.option("--end", metavar="T", type=click.FloatRange(0), help="A bout's states or tracks: only up to here.")
-@click.option("--out", "-o", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Where to put it.")
+@click.option("--out", "-o", metavar="FILE", type=OutFile(["svg"]), help="Where to put it.")
 @as_json
 def command(
     source: str,

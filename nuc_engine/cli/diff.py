@@ -11,7 +11,7 @@ import click
 
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.output import WIDTH, count, heading, note, say, say_json, wrapped
-from nuc_engine.cli.params import THING, Command, as_json
+from nuc_engine.cli.params import THING, Command, OutFile, as_json
 from nuc_engine.locations import NotFound, find_configuration, find_script
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class _Thing:
 @click.option(
     "--changeset",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutFile(["xml"]),
     help="Write the differences in values and rules as a script: A followed by it is B.",
 )
 @click.option("--force", is_flag=True, help="Let --changeset replace a FILE that exists.")

@@ -13,6 +13,7 @@ import click
 from nuc_engine.cli.errors import BAD
 from nuc_engine.cli.output import WIDTH, count, faint, say, say_json
 from nuc_engine.cli.params import Command, as_json
+from nuc_engine.needs import need_linux
 
 if TYPE_CHECKING:
     from nuc_engine.doctor import Check, Machine
@@ -48,6 +49,7 @@ _COLOURS: Mapping[str, str] = MappingProxyType({"ok": "green", "warn": "yellow",
 @click.pass_obj
 def command(machine: Machine | None, buses: Sequence[str], data: Path, as_json: bool) -> int:
     """Check whether this machine is fit to run a leg in real time, and say what to do about what is not."""
+    need_linux("nuc doctor", "it looks at what real time and serial ports need of the kernel")
     from nuc_engine.doctor import Level, Machine, examine
 
     asked = machine if machine is not None else Machine()

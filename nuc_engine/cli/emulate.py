@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from time import monotonic_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,12 +22,10 @@ from nuc_engine.cli.ending import when_ended
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import is_terminal, note, say
 from nuc_engine.cli.params import Command, Pair, configuration
-from nuc_engine.daemon.notify import Notifier, handed_over
-from nuc_engine.daemon.spawn import END_SIGNAL
-from nuc_engine.emulation.leg import Leg, LegSpec
-from nuc_engine.emulation.loop import LATE_NS
-from nuc_engine.emulation.process import EmulatorProcess, Places, Sight
-from nuc_engine.realtime import RealtimePolicy, acquire
+from nuc_engine.needs import need, need_linux
+
+if TYPE_CHECKING:
+    from nuc_engine.emulation.process import EmulatorProcess, Sight
 
 _PRIORITY = 60
 
@@ -158,6 +156,14 @@ def command(
     """Serve the emulated leg CONFIG on a pseudo-terminal, in real time, as if its servos were on a serial adapter."""
     if record is not None and plant == "loopback":
         raise click.UsageError("--record needs --plant mujoco: servos without a leg have no true state to record")
+    need_linux("nuc emulate", "pseudo-terminals, and real time")
+    if plant == "mujoco":
+        need(mujoco="an emulated leg")
+    from nuc_engine.daemon.spawn import END_SIGNAL
+    from nuc_engine.emulation.leg import Leg, LegSpec
+    from nuc_engine.emulation.process import EmulatorProcess, Places
+    from nuc_engine.realtime import RealtimePolicy, acquire
+
     named = {"baud": baud, "turnaround_us": turnaround_us, "jitter_us": jitter_us}
     spec = LegSpec(
         config=config,
@@ -208,6 +214,8 @@ def _wait(deadline_ns: int, descriptors: Sequence[int]) -> Sequence[int]:
 
 def _keep_telling(process: EmulatorProcess) -> None:
     """Tell systemd that the terminal is there, and then that the loop turns, as often as it wants to hear it."""
+    from nuc_engine.daemon.notify import Notifier, handed_over
+
     systemd = handed_over(os.environ, os.getpid())
     notifier = Notifier(systemd.address)
     if not notifier.listens:
@@ -241,6 +249,8 @@ def _show(sight: Sight) -> None:
 
 
 def _sum_up(process: EmulatorProcess) -> None:
+    from nuc_engine.emulation.loop import LATE_NS
+
     loop = process.loop
     note(
         f"{loop.replies.count} replies, {loop.replies.late} of them over {LATE_NS // 1000} us late, {loop.lost} lost;"

@@ -9,6 +9,8 @@ import click
 BAD, USAGE = 1, 2
 
 _KINDS: tuple[tuple[str, str, int], ...] = (
+    ("nuc_engine.needs", "Missing", BAD),
+    ("nuc_engine.endings", "WrongEnding", USAGE),
     ("nuc_engine.locations", "NotFound", USAGE),
     ("nuc_engine.recording.directory", "DirectoryInUse", USAGE),
     ("drivers.errors", "BusUrlError", USAGE),
@@ -16,7 +18,6 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
     ("nuc_engine.bout", "BoutRefused", BAD),
     ("nuc_engine.plan", "PlanError", BAD),
     ("nuc_engine.plants", "PlantSpecError", BAD),
-    ("nuc_engine.plants", "PlantUnavailableError", BAD),
     ("nuc_engine.analysis.errors", "AnalysisError", BAD),
     ("sccils_schemas.problems", "SccilsError", BAD),
     ("nuc_engine.emulation.errors", "EmulationError", BAD),
@@ -45,10 +46,20 @@ def explain(error: Exception) -> tuple[int, tuple[str, ...]] | None:
         kind = _find(module, name)
         if kind is not None and isinstance(error, kind):
             return status, tuple(str(error).splitlines()) or (name,)
+    if isinstance(error, ModuleNotFoundError):
+        return _no_module(error)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return BAD, (f"nuc: {where}{error.strerror or error}; check that the place exists and may be written to",)
     return None
+
+
+def _no_module(error: ModuleNotFoundError) -> tuple[int, tuple[str, ...]] | None:
+    """Explain a library of an extra that nobody asked for before it was needed."""
+    from nuc_engine.needs import LIBRARIES, missing
+
+    library = (error.name or "").partition(".")[0]
+    return (BAD, (str(missing(**{library: "this"})),)) if library in LIBRARIES else None
 
 
 def _usage(error: click.UsageError) -> str:

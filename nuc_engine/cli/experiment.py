@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import tempfile
 import textwrap
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,20 +19,19 @@ from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.many import ManyProgress
 from nuc_engine.cli.output import note, say, say_json
 from nuc_engine.cli.params import Command, as_json
+from nuc_engine.needs import missing, need, need_linux
 
 if TYPE_CHECKING:
     from nuc_engine.experiments.live import Hand, Stage
     from nuc_engine.experiments.protocol import Experiment, Row
     from nuc_engine.experiments.verdict import RowVerdict, Verdict
 
-OUT = Path("data/experiments")
-PAGES = Path("docs/experiments")
+OUT, PAGES = Path("data/experiments"), Path("docs/experiments")
 REPETITIONS = 20
 LIST, ALL = "list", "all"
 _ROOT = Path(__file__).resolve().parents[2]
 _TEXT_WIDTH = 80
-_NAMED = 3
-"""So many experiments are named in the progress bar."""
+_NAMED = 3  # So many experiments are named in the progress bar.
 
 
 class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
@@ -149,10 +148,15 @@ def _conduct(
     address: str | None,
     as_json: bool,
 ) -> int:
+    live = bus is not None or address is not None
+    if live:
+        need_linux("an experiment on a leg", "the daemon beside it does, and its data directories are read here")
+    leg = {"mujoco": "an emulated leg"} if not live or (bus or "").startswith("emulated:") else {}
+    need(**leg, **{library: each.name for each in experiments for library in each.libraries})
     target = pages or out
-    for place in (target, *([out] if keep or bus is not None or address is not None else [])):
+    for place in (target, *([out] if keep or live else [])):
         _make(place, experiments)
-    if bus is None and address is None:
+    if not live:
         verdicts = _run(experiments, repeat, seed, jobs, target, out if keep else None)
         typed = f"nuc experiment {{name}} --repeat {repeat} --seed {{seed}}" + (f" --pages {PAGES}" if pages else "")
     else:
@@ -235,9 +239,9 @@ def _make(place: Path, experiments: Sequence[Experiment]) -> None:
 
 
 def _can_draw() -> bool:
-    if importlib.util.find_spec("matplotlib") is not None:
+    if find_spec("matplotlib") is not None:
         return True
-    note("no figures: they need matplotlib (pip install nuc-engine[plot])")
+    note(f"no figures: {missing(matplotlib='a figure')}")
     return False
 
 

@@ -12,6 +12,8 @@ import click
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import count, note, say, say_json, say_wrapped
 from nuc_engine.cli.params import Command, as_json
+from nuc_engine.endings import ending
+from nuc_engine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.analysis.tidy import TidyBout
@@ -56,10 +58,14 @@ def command(folder: Path, form: str | None, grid: float | None, out: Path | None
     """
     if form is None:
         raise click.UsageError(f"expected one of {', '.join(f'--{name}' for name in FORMATS)}")
+    if out is not None:
+        _check_name(out, form)
     if form == "mcap":
         if grid is not None:
             raise click.UsageError("--grid is for tables; an MCAP file keeps every message at its own time")
         return _mcap(folder, out or _beside(folder, ".mcap"), as_json)
+    if form == "parquet":
+        need(pyarrow="--parquet")
     from nuc_engine.analysis.tidy import tidy_bout
 
     if grid is not None and not 0 < grid < float("inf"):
@@ -76,6 +82,14 @@ def command(folder: Path, form: str | None, grid: float | None, out: Path | None
         for line in bout.notes:
             note(f"note: {line}")
     return 0
+
+
+def _check_name(out: Path, form: str) -> None:
+    """Fail for a name that says another format than is asked for, or a file where a folder comes."""
+    if form == "mcap":
+        ending(out, ["mcap"])
+    elif out.suffix.removeprefix(".").lower() in FORMATS and not out.is_dir():
+        raise click.UsageError(f"--out {out}: expected a folder, which one file for each table goes into")
 
 
 def _beside(folder: Path, ending: str) -> Path:

@@ -13,7 +13,8 @@ import click
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.many import ManyProgress
 from nuc_engine.cli.output import faint, heading, note, say, say_json, say_wrapped
-from nuc_engine.cli.params import CONFIGURATION, SCRIPT, Command, as_json
+from nuc_engine.cli.params import CONFIGURATION, SCRIPT, Command, OutFile, as_json
+from nuc_engine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.bulk.commute import Commuting
@@ -52,7 +53,7 @@ UNSURE = " (too few seeds to be sure)"
 @click.option("--wanted", metavar="KIND", help="What the changeset is for.  [default: what it most often leads to]")
 @click.option("--watch", "length", metavar="T", type=float, default=20.0, show_default=True, help="Seconds after it.")
 @click.option("--settle", metavar="T", type=float, default=3.0, show_default=True, help="Begin of it not looked at.")
-@click.option("--write", "target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--write", "target", metavar="FILE", type=OutFile(["xml"]), help="Write the reduced script, FILE.xml.")
 @click.option("--force", is_flag=True, help="Let --write replace a FILE that exists.")
 @click.option(
     "--rows",
@@ -90,6 +91,7 @@ def command(
     if target is not None and (commuting or (target.exists() and not force)):
         why = "--commute makes no script" if commuting else f"{target} exists already; add --force"
         raise click.UsageError(f"--write {target}: {why}")
+    need(mujoco="an emulated leg")
     try:
         time = None if at is None else _time(at)
         trial = _open(script, config, seeds, settle)

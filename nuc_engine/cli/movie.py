@@ -10,7 +10,9 @@ import click
 
 from nuc_engine.cli.ending import interrupt, when_ended
 from nuc_engine.cli.output import note, say, say_json
-from nuc_engine.cli.params import Command, as_json
+from nuc_engine.cli.params import Command, OutFile, as_json
+from nuc_engine.endings import MOVIES
+from nuc_engine.needs import need
 
 VIEW_NAMES = ("side", "front", "top", "3d")
 
@@ -83,7 +85,7 @@ class _Views(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     show_default=True,
     help="Frames a second of a folder of frames.",
 )
-@click.option("--out", "-o", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Where to put it.")
+@click.option("--out", "-o", metavar="FILE", type=OutFile(MOVIES), help="Where to put it.")
 @as_json
 def command(
     folder: Path,
@@ -104,6 +106,7 @@ def command(
     was recorded. What the leg was seen to do, and what the script changed, is written in it. A camera's film runs
     beside it in sync.
     """
+    need(matplotlib="a movie", PIL="a movie")
     from nuc_engine.analysis.load import load_bout
     from nuc_engine.analysis.movie import MovieSpec, make_movie
 

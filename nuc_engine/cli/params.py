@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
+from nuc_engine.endings import WrongEnding, ending
 from nuc_engine.locations import list_configurations, list_scripts
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -99,6 +101,39 @@ def _models_and_scripts() -> list[str]:
 CONFIGURATION = _Named("CONFIG", list_configurations)
 SCRIPT = _Named("SCRIPT", list_scripts)
 THING = _Named("THING", _models_and_scripts)
+
+
+class OutFile(click.Path):
+    """A file to be written, whose name says by its ending which of some formats it gets."""
+
+    def __init__(self, formats: Sequence[str]) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+        self.formats = tuple(formats)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or fail with the endings there are."""
+        path: Any = super().convert(value, param, ctx)
+        try:
+            ending(path, self.formats)
+        except WrongEnding as error:
+            self.fail(str(error), param, ctx)
+        return path
+
+
+class OutFolder(click.Path):
+    """A folder to be written into; a name that would be a file's is refused, since no file of that name would come."""
+
+    def __init__(self, formats: Sequence[str]) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+        self.formats = tuple(formats)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or fail."""
+        path: Any = super().convert(value, param, ctx)
+        if path.suffix.removeprefix(".").lower() in self.formats and not path.is_dir():
+            self.fail(f"{path}: expected a folder, which several files go into", param, ctx)
+        return path
+
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 

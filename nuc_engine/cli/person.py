@@ -15,7 +15,7 @@ def _user() -> str:
     try:
         import pwd
     except ImportError:  # no POSIX
-        return os.getlogin()
+        return os.environ.get("USERNAME", "somebody")
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from nuc_engine.cli.output import say, say_json
-from nuc_engine.cli.params import Command, as_json
+from nuc_engine.cli.params import Command, OutFolder, as_json
 from nuc_engine.cli.spans import Span
+from nuc_engine.endings import FIGURES
+from nuc_engine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.cli.seen import Seen
@@ -68,8 +70,8 @@ _PROJECTIONS = ("top", "side", "front")
     type=click.FloatRange(min=0),
     help="Distance of neighbouring lines beside the path.  [default: 1.7 % of its extent]",
 )
-@click.option("--out", "-o", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Where to put them.")
-@click.option("--format", "form", type=click.Choice(("png", "svg", "pdf")), default="png", show_default=True)
+@click.option("--out", "-o", metavar="DIR", type=OutFolder(FIGURES), help="Where to put them.")
+@click.option("--format", "form", type=click.Choice(FIGURES), default="png", show_default=True)
 @as_json
 def command(
     folder: Path,
@@ -90,6 +92,7 @@ def command(
     and the action of every joint with the muscles' activations; path-state plots show the path of the foot, or of a
     joint, with the joints' actions in their colours.
     """
+    need(matplotlib="a figure")
     seen = _look(folder, begin, end, window)
     target = folder if out is None else out
     target.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections.abc import Sequence
 from itertools import count as counting
@@ -13,10 +12,11 @@ import click
 
 from nuc_engine.cli import wallclock
 from nuc_engine.cli.ending import interrupt, when_ended
-from nuc_engine.cli.errors import BAD, Refused
+from nuc_engine.cli.errors import BAD
 from nuc_engine.cli.output import count, counts_text, note, note_warnings, say, say_json
 from nuc_engine.cli.params import Command, Pair, as_json, configuration, gravity_compensation, limits, script
 from nuc_engine.cli.progress import Progress
+from nuc_engine.needs import need
 from nuc_engine.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DATA = Path("data")
 LONGEST_S = 1e8
+_LEG = {"mujoco": "an emulated leg"}
 
 
 @click.command(
@@ -108,10 +109,9 @@ def command(
     """
     from nuc_engine.bout import DEFAULT_DURATION_S, BoutSpec, run_bout
 
-    if plot and importlib.util.find_spec("matplotlib") is None:
-        raise Refused("nuc run: --plot needs matplotlib: pip install nuc-engine[plot]")
     if not bus.startswith(("emulated:", "loopback:")):
         raise click.UsageError(f"--bus {bus}: expected emulated:... or loopback:, since time is simulated here")
+    need(**_LEG if bus.startswith("emulated:") else {}, **{"matplotlib": "--plot"} if plot else {})
     duration_s = DEFAULT_DURATION_S if duration is None else _duration(duration)
     spec = BoutSpec(
         config=config,

@@ -42,8 +42,8 @@ class Seen:
     ) -> tuple[Path, ...]:
         """Draw figures into a folder and return the files; `alone`: of the first window and nothing else.
 
-        `what` is of `figures.WHAT`, `projections` of `path_state.VIEWS`, `form` of `canvas.FORMATS`; `joints` are those
-        whose paths are drawn (none: the foot's), with lines `offset_cm` apart.
+        `what` is of `figures.WHAT`, `projections` of `path_state.VIEWS`, `form` of `endings.FIGURES`; `joints` are
+        those whose paths are drawn (none: the foot's), with lines `offset_cm` apart.
         """
         from nuc_engine.analysis.figures import WHAT, What, draw_figures, draw_window
         from nuc_engine.analysis.path_state import VIEWS, Where

@@ -15,6 +15,7 @@ import click
 from nuc_engine.cli.output import note
 from nuc_engine.cli.params import CONFIGURATION, Command, Pair, gravity_compensation, limits
 from nuc_engine.cli.patient import Take, option, patience, raise_wrong
+from nuc_engine.needs import need, need_linux
 
 _BUS = re.compile(r"(?:(?P<name>[A-Za-z][A-Za-z0-9_-]*)=)?(?P<url>[a-z][a-z0-9]*:.*)")
 _MOST_TICKS = 65_535
@@ -198,6 +199,7 @@ def command(
     torque off when the engine dies or stands still; and this one, which starts the others again. After a fault the leg
     is limp until `nuc ctl arm`.
     """
+    need_linux("nuc serve", "real time, processes that are watched, and serial ports")
     from nuc_engine.daemon.launch import ServeOptions
     from nuc_engine.serve import serve
 
@@ -211,6 +213,8 @@ def command(
     if on_stop == "park" and not park:
         take(lambda: _refuse("--on-stop park: say where to, with --park JOINT=DEG for each joint"))
     raise_wrong(ctx)
+    if [url for _, url in lines if url.startswith("emulated:")] and len(lines) == 1:
+        need(mujoco="an emulated leg")
     options = ServeOptions(
         configuration=config,
         data=data,

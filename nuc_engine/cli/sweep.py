@@ -12,7 +12,9 @@ import click
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.many import ManyProgress
 from nuc_engine.cli.output import count, note, say, say_json
-from nuc_engine.cli.params import CONFIGURATION, Command, Pair, as_json, script
+from nuc_engine.cli.params import CONFIGURATION, Command, OutFile, Pair, as_json, script
+from nuc_engine.endings import TABLES, ending
+from nuc_engine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.bulk.plan import SweepRequest
@@ -33,9 +35,10 @@ if TYPE_CHECKING:
         ("nuc sweep turn.toml --out turn.parquet", "a sweep that stands in a file (docs/bulk.md)"),
     ),
     output=(
-        "One Parquet file with one row per bout: what was varied, seed, how the bout ended, and for each window the"
-        " outcome, step statistics, and the actions it is stuck in. Until it is whole its rows are in FILE.parts; the"
-        " same command goes on from there, whatever ended the first one. A summary to stdout, progress to stderr.",
+        "One Parquet or CSV file, as its name says, with one row per bout: what was varied, seed, how the bout ended,"
+        " and for each window the outcome, step statistics, and the actions it is stuck in. Until it is whole its rows"
+        " are in FILE.parts; the same command goes on from there, whatever ended the first one. A summary to stdout,"
+        " progress to stderr.",
         "Exit status 1 when it could not be run; bouts that stopped early or were refused are rows like the others.",
     ),
 )
@@ -68,7 +71,7 @@ if TYPE_CHECKING:
     help="Look at this span, in seconds (default: from each change of rules to the next); repeatable.",
 )
 @click.option("--settle", metavar="T", type=float, help="Seconds at the begin of a window not looked at.  [default: 3]")
-@click.option("--out", "-o", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), required=True)
+@click.option("--out", "-o", metavar="FILE", type=OutFile(TABLES), required=True, help="FILE.parquet, or FILE.csv.")
 @click.option("--keep", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Keep data directories.")
 @click.option("--jobs", "-j", metavar="J", type=click.IntRange(1), help="Worker processes.  [default: all processors]")
 @click.option("--dask", "cluster", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler instead.")
@@ -107,6 +110,9 @@ def command(
         raise click.UsageError("--jobs and --dask exclude each other: a cluster knows how many workers it has")
     if sum((grid, random_points is not None, latin_points is not None)) > 1:
         raise click.UsageError("--grid, --random and --latin exclude each other")
+    # On a cluster the workers have the leg.
+    uses = {"mujoco": "an emulated leg"} if cluster is None else {"distributed": "a cluster"}
+    need(**uses, **{"pyarrow": "a Parquet file"} if ending(out, TABLES) == "parquet" else {})
     try:
         request = _given(config, script, duration, vary, seeds, windows, settle)
         request = _sampled(request, grid, random_points, latin_points, draw)

@@ -12,7 +12,8 @@ import click
 from nuc_engine.cli.errors import BAD, Refused
 from nuc_engine.cli.many import ManyProgress
 from nuc_engine.cli.output import note, say, say_json, say_wrapped
-from nuc_engine.cli.params import Command, Pair, as_json, configuration, script
+from nuc_engine.cli.params import Command, OutFile, Pair, as_json, configuration, script
+from nuc_engine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.bulk.plan import SweepPlan
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 @click.option("--seeds", metavar="A:B|A,B,C", help="Seeds of every trial.  [default: 1000:1007]")
 @click.option("--fresh", metavar="A:B|A,B,C", help="Seeds the best is tried with in the end.  [default: 1900:1919]")
 @click.option("--draw", metavar="K", type=click.IntRange(0), default=0, help="Seed of the optimiser.  [default: 0]")
-@click.option("--out", "-o", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), required=True)
+@click.option("--out", "-o", metavar="FILE", type=OutFile(["xml"]), required=True, help="The script, FILE.xml.")
 @click.option("--study", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Where the search is.")
 @click.option("--jobs", "-j", metavar="J", type=click.IntRange(1), help="Worker processes.  [default: all processors]")
 @click.option("--force", is_flag=True, help="Throw away the search that is there; FILE may be replaced.")
@@ -105,6 +106,7 @@ def command(
     from nuc_engine.bulk.request import make_axes, parse_window
     from nuc_engine.bulk.tune import FRESH_SEEDS, TUNING_SEEDS, tune, tuned_script
 
+    need(mujoco="an emulated leg", optuna="a search")
     study = study or out.with_name(out.name + ".study")
     if out.exists() and not force and not study.exists():
         raise click.UsageError(f"--out {out}: {out} exists already, and is of no search in {study}; add --force")

@@ -16,6 +16,9 @@ PAUSES_NS = (0, 500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000)
 WELL_NS = 10_000_000_000
 """A process that lived so long died for the first time."""
 
+STARTS = 3
+"""An emulator that died so often in a row, and has no bus to show, is given up: to try again mends nothing."""
+
 
 class Programs(Protocol):
     """What the children run; each returns its exit status."""

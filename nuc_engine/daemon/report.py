@@ -41,9 +41,9 @@ class Report:
         if fresh:
             self._feed(now_ns)
 
-    def end(self, now_ns: int) -> None:
-        """Tell that everything is being ended."""
-        self._line("ending")
+    def end(self, now_ns: int, why: str) -> None:
+        """Tell that everything is being ended, and why."""
+        self._line(f"ending: {why}")
         self._feed(now_ns)
 
     def _line(self, text: str) -> None:

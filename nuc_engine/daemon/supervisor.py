@@ -24,7 +24,7 @@ from nuc_engine.daemon.launch import STALL_LIMIT_MS, Launch
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.notify import Notifier
 from nuc_engine.daemon.ports import BusPort
-from nuc_engine.daemon.posts import Fork, Post, Programs
+from nuc_engine.daemon.posts import STARTS, Fork, Post, Programs
 from nuc_engine.daemon.release import Clock
 from nuc_engine.daemon.report import Report
 from nuc_engine.daemon.spawn import END_SIGNAL
@@ -66,8 +66,7 @@ class Supervisor:
         show: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._launch, self._ports, self._programs, self._fork, self._clock = launch, tuple(ports), programs, fork, clock
-        self._signals, self._notifier = signals, notifier
-        self._words = launch.block.words
+        self._signals, self._notifier, self._words = signals, notifier, launch.block.words
         configured = bool(launch.options.configuration)
         self._told = Report(self._words, notifier, show, watchdog_ns=watchdog_ns, configured=configured)
         self._hearts = Hearts(self._words)
@@ -76,8 +75,7 @@ class Supervisor:
         self._posts = (*(post for post, _ in self._emulators), self._service, self._guardian, self._core)
         self._lost_ns = self._ticked_ns = clock.now_ns
         self._status: int | None = None
-        self._stage = ""
-        self._until_ns = 0
+        self._stage, self._why, self._until_ns = "", "", 0
         self._words[Word.SUPERVISOR_PID] = os.getpid()
         self._words[Word.STALL_LIMIT_MS] = launch.options.stall_limit_ms or STALL_LIMIT_MS
         # Ports that are not open yet are found like ports that were lost.
@@ -87,8 +85,7 @@ class Supervisor:
         """Work until told to end; return the exit status."""
         while self.tick():
             posts = [post.child.pidfd for post in self._posts if post.child is not None]
-            deadline_ns = self._clock.now_ns + TICK_NS
-            self._clock.wait(deadline_ns, [self._signals, self._launch.to_supervisor, *posts])
+            self._clock.wait(self._clock.now_ns + TICK_NS, [self._signals, self._launch.to_supervisor, *posts])
         return self._status or 0
 
     def tick(self) -> bool:
@@ -139,7 +136,10 @@ class Supervisor:
                 self._begin_end(now_ns, 1, "the service could not start")
         for post, _ in self._emulators:
             if post.child is not None and post.child.dead():
-                self._event("emulator_ended", post.died(now_ns))
+                how = post.died(now_ns)
+                self._event("emulator_ended", how)
+                if self._words[Word.BUS_LOST] and post.deaths >= STARTS and self._status is None:
+                    self._begin_end(now_ns, 1, f"{how}, {post.deaths} times in a row; it has said above why")
 
     def _died(self, post: Post, count: Word, now_ns: int) -> None:
         how = post.died(now_ns)
@@ -171,6 +171,8 @@ class Supervisor:
         if all(opened):
             self._launch = replace(self._launch, buses=tuple(port.line for port in self._ports))
             self._core.due_ns = self._guardian.due_ns = now_ns
+            for post, _ in self._emulators:
+                post.deaths = 0
             words[Word.BUS_LOST] = 0
             self._event("bus_found", "; ".join(port.remark for port in self._ports))
 
@@ -228,15 +230,14 @@ class Supervisor:
         words[Word.GUARDIAN_PID] = child.pid
 
     def _start_core(self, now_ns: int) -> None:
-        words = self._words
         if not self._core.missing(now_ns) or self._guardian.child is None:
             return
-        words[Word.CORE_BEAT] = 0
+        self._words[Word.CORE_BEAT] = 0
         self._hearts.core.begin()
-        words[Word.CORE_GENERATION] += 1
+        self._words[Word.CORE_GENERATION] += 1
         child = self._fork("nuc-core", partial(self._programs.core, self._launch))
         self._core.fill(child, now_ns)
-        words[Word.CORE_PID] = child.pid
+        self._words[Word.CORE_PID] = child.pid
 
     def _end_stalled(self) -> None:
         # The core first: the next guardian then finds it dead, and takes the torque off before all else.
@@ -258,7 +259,7 @@ class Supervisor:
             self._core.child.send(signal.SIGKILL)
 
     def _begin_end(self, now_ns: int, status: int, why: str) -> None:
-        self._status, self._stage, self._until_ns = status, "limp", now_ns + CONFIRM_NS
+        self._status, self._stage, self._until_ns, self._why = status, "limp", now_ns + CONFIRM_NS, why
         self._words[Word.SHUTDOWN] = 1
         self._notifier.stopping()
         self._event("shutdown", why)
@@ -304,11 +305,10 @@ class Supervisor:
     # --- telling ---
 
     def _report(self, now_ns: int) -> None:
-        words = self._words
-        wanted = bool(words[Word.CORE_PLAN]) and not words[Word.BUS_LOST]
-        up = self._core.child is not None and words[Word.CORE_READY] == words[Word.CORE_GENERATION]
+        wanted = bool(self._words[Word.CORE_PLAN]) and not self._words[Word.BUS_LOST]
+        up = self._core.child is not None and self._words[Word.CORE_READY] == self._words[Word.CORE_GENERATION]
         if self._status is not None:
-            self._told.end(now_ns)
+            self._told.end(now_ns, self._why)
             return
         trouble = "; ".join(port.trouble for port in self._ports if port.trouble)
         self._told.tell(now_ns, wanted=wanted, up=up, trouble=trouble, fresh=self._hearts.fresh(engine=wanted))

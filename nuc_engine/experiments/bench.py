@@ -112,7 +112,7 @@ class OwnDaemon:
 
     def _said(self) -> str:
         try:
-            return "\n".join((self._folder / "said").read_text(errors="replace").splitlines()[-5:])
+            return "\n".join((self._folder / "said").read_text(encoding="utf-8", errors="replace").splitlines()[-5:])
         except OSError:
             return ""
 

@@ -1,7 +1,7 @@
 """Pictures of one representative repetition of a row, after the dissertation's figures 7-22 to 7-35.
 
 Two figures: the joint angles over time with the thorax-coxa action, windows, changesets and what was done to the leg;
-and the foot's path with the joints' actions in each window. Needs matplotlib (`pip install nuc-engine[plot]`).
+and the foot's path with the joints' actions in each window. Needs matplotlib (the extra `plot`).
 """
 # pyright: reportUnknownMemberType=false
 
@@ -123,7 +123,7 @@ def draw_picture(row: Row, trials: Sequence[Trial], folder: Path) -> tuple[Figur
         row.picture(whole, path)
     text = path.read_text(encoding="utf-8")
     # The date is the only thing in it that changes from one drawing to the next.
-    path.write_text(re.sub(r"\s*<dc:date>[^<]*</dc:date>", "", text), encoding="utf-8")
+    path.write_text(re.sub(r"\s*<dc:date>[^<]*</dc:date>", "", text), encoding="utf-8", newline="\n")
     return (Figure(path.name, f"All {len(whole)} valid repetitions of {row.name}."),)
 
 

@@ -39,7 +39,7 @@ def write_experiment(
     write_verdict(verdict, folder, experiment.rows)
     path = folder / page.FILE
     text = page.page(experiment, verdict, root=root, command=command, indexed=indexed)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="\n")
     return path
 
 
@@ -50,7 +50,7 @@ def write_index(experiments: Sequence[Experiment], folder: Path) -> Path:
     """
     path = folder / FILE
     found = [(experiment, read_verdict(folder / experiment.name)) for experiment in experiments]
-    path.write_text(_INTRODUCTION + _table(found) + "\n" + _REST, encoding="utf-8")
+    path.write_text(_INTRODUCTION + _table(found) + "\n" + _REST, encoding="utf-8", newline="\n")
     return path
 
 

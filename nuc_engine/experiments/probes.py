@@ -25,6 +25,9 @@ class ProbeTask:
     level: int
     seed: int
 
+    def __str__(self) -> str:
+        return f"{self.probe.name}, level {self.level}, seed {self.seed}"
+
 
 @dataclass(slots=True)
 class Probed:

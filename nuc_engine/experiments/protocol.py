@@ -207,7 +207,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One experiment of chapter 7; the texts become its page. `seed` is the first of those it is judged by."""
+    """One experiment of chapter 7; the texts become its page.
+
+    `seed` is the first of those it is judged by; `libraries` are what judging it needs (modules of `needs.LIBRARIES`).
+    """
 
     name: str
     section: str
@@ -216,3 +219,4 @@ class Experiment:
     method: str
     rows: tuple[Row, ...]
     seed: int = 20001
+    libraries: tuple[str, ...] = ()

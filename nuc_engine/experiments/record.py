@@ -35,9 +35,8 @@ def write_verdict(verdict: Verdict, folder: Path, rows: Sequence[Row] = ()) -> P
     experiment's `rows`, what all sets of seeds are together stands beside a row's verdict.
     """
     path = folder / FILE
-    path.write_text(
-        json.dumps(record_of(verdict, rows), indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+    text = json.dumps(record_of(verdict, rows), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8", newline="\n")
     return path
 
 

@@ -39,6 +39,9 @@ class Task:
     control: bool = False
     keep: Path | None = None
 
+    def __str__(self) -> str:
+        return f"{self.row.name}{', control' if self.control else ''}, seed {self.seed}"
+
     @property
     def bouts(self) -> tuple[BoutPlan, ...]:
         """The bouts of this repetition."""

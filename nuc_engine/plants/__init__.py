@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from drivers.servo import ServoPlant
+from nuc_engine.needs import need
 from nuc_engine.plan import Plan
-from nuc_engine.plants.errors import PlantUnavailableError, PlantWithoutWorldError
+from nuc_engine.plants.errors import PlantWithoutWorldError
 from nuc_engine.plants.events import PlantEvent
 from nuc_engine.plants.loopback import LoopbackPlant
 from nuc_engine.plants.spec import NO_OVERRIDES, PlantSpecError, load_spec
@@ -25,7 +26,6 @@ __all__ = [
     "Plant",
     "PlantKind",
     "PlantSpecError",
-    "PlantUnavailableError",
     "PlantWithoutWorldError",
     "open_plant",
 ]
@@ -55,7 +55,7 @@ def open_plant(
 
     A MuJoCo leg needs the plant.toml at `spec_path`, numbers of which `overrides` replaces by their dotted keys; a
     loopback plant ignores the seed and has no numbers. Raises PlantSpecError when the description is missing, wrong or
-    does not fit the plan, PlantUnavailableError when MuJoCo is not installed.
+    does not fit the plan, Missing when MuJoCo is not installed.
     """
     if kind == "loopback":
         if overrides:
@@ -64,10 +64,7 @@ def open_plant(
     if spec_path is None:
         raise PlantSpecError((f"{plan.name}: has no plant.toml; expected one for an emulated leg",))
     spec = load_spec(spec_path, overrides)
-    try:
-        from nuc_engine.plants.mujoco_leg import MujocoLeg
-    except ModuleNotFoundError as error:
-        if error.name != "mujoco":
-            raise
-        raise PlantUnavailableError("an emulated leg needs MuJoCo: pip install nuc-engine[sim]") from error
+    need(mujoco="an emulated leg")
+    from nuc_engine.plants.mujoco_leg import MujocoLeg
+
     return MujocoLeg(plan, spec, seed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import resource
 import struct
 from functools import cache
 from typing import Protocol
@@ -116,11 +115,11 @@ class LinuxSystem:
 
     def priority_limit(self) -> int | None:
         """Return RLIMIT_RTPRIO."""
-        return _soft(resource.RLIMIT_RTPRIO)
+        return _soft("RLIMIT_RTPRIO")
 
     def memory_limit(self) -> int | None:
         """Return RLIMIT_MEMLOCK in bytes."""
-        return _soft(resource.RLIMIT_MEMLOCK)
+        return _soft("RLIMIT_MEMLOCK")
 
     def has_capability(self, number: int) -> bool:
         """Say whether a capability is in effect."""
@@ -140,6 +139,8 @@ def _check(result: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def _soft(which: int) -> int | None:
-    soft = resource.getrlimit(which)[0]
+def _soft(which: str) -> int | None:
+    import resource
+
+    soft = resource.getrlimit(getattr(resource, which))[0]
     return None if soft == resource.RLIM_INFINITY else soft

@@ -8,6 +8,7 @@ scriptlog.py  Scriptlog.xml and HDSOlog.xml, entry by entry
 inputs.py     the input record: raw replies and edits by cycle
 manifest.py   manifest.json: what makes the bout a witness
 compare.py    where two data directories first differ
+lock.py       one process at a time in a folder
 reach.py      how far a bout came, by its own records
 recover.py    mending a directory whose bout was cut off
 playback.py   the input record as the tasks take it

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+_BINARY = os.O_BINARY if sys.platform == "win32" else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class GrowingFile:
     """
 
     def __init__(self, path: Path, size: int = 0) -> None:
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o644)
         try:
             found = os.fstat(self._fd).st_size
             self.size = min(size, found)
@@ -45,7 +48,7 @@ class GrowingFile:
         left, at = memoryview(data), self.size
         try:
             while left:
-                written = os.pwrite(self._fd, left, at)
+                written = _write_at(self._fd, left, at)
                 left, at = left[written:], at + written
         except OSError:
             with suppress(OSError):
@@ -55,10 +58,20 @@ class GrowingFile:
 
     def sync(self) -> None:
         """Wait until everything written is on the disk itself."""
-        os.fdatasync(self._fd)
+        if sys.platform == "linux":
+            os.fdatasync(self._fd)
+        else:
+            os.fsync(self._fd)
 
     def close(self) -> None:
         """Close; may be called again."""
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
             os.close(fd)
+
+
+def _write_at(descriptor: int, data: memoryview, place: int) -> int:
+    if sys.platform == "win32":
+        os.lseek(descriptor, place, os.SEEK_SET)
+        return os.write(descriptor, data)
+    return os.pwrite(descriptor, data, place)

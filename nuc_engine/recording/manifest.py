@@ -122,7 +122,7 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """
     draft = folder / (FILE + ".new")
     try:
-        with draft.open("w", encoding="utf-8") as file:
+        with draft.open("w", encoding="utf-8", newline="\n") as file:
             json.dump(manifest, file, indent=2)
             file.write("\n")
             file.flush()
@@ -131,7 +131,7 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     except OSError:
         draft.unlink(missing_ok=True)
         short = {key: value for key, value in manifest.items() if key not in ("files", "counts")}
-        with (folder / FILE).open("r+", encoding="utf-8") as file:
+        with (folder / FILE).open("r+", encoding="utf-8", newline="\n") as file:
             # Shorter than what stands there, so that it needs no room on a full disk.
             json.dump(short, file, separators=(",", ":"))
             file.truncate()

@@ -46,7 +46,7 @@ class BoutRecorder:
             self._script = self._open_script(stack, folder, "Scriptlog", model, plan, marks)
             self._hdso = self._open_script(stack, folder, "HDSOlog", model, plan, marks)
             text = json.dumps(columns.describe_columns(model, plan), indent=1) + "\n"
-            (folder / columns.FILE).write_text(text, encoding="utf-8")
+            (folder / columns.FILE).write_text(text, encoding="utf-8", newline="\n")
             stack.pop_all()
         self._store, self._plan = store, plan
         self.cycle = 0

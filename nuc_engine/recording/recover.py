@@ -6,7 +6,6 @@ the manifest says that the bout is torn, with counts and sums of what is there. 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from typing import Any, cast
 import msgpack
 
 from nuc_engine.recording import inputs, manifest, mcap, mcap_logs
+from nuc_engine.recording.lock import FolderLock, FolderLocked
 from nuc_engine.recording.logs import PLANT_FILE, line_ns
 from nuc_engine.recording.reach import find_reach
 
@@ -82,8 +82,7 @@ def recover(folder: Path, *, dry_run: bool = False, told: Told | None = None) ->
 
     Raises RecoverRefused when it holds no bout, or a bout that is being written.
     """
-    lock = _lock(folder)
-    try:
+    with _lock(folder):
         record = _manifest(folder)
         state = str(record.get("state"))
         if state not in _MENDED and not str(record.get("reason")).startswith("logging_failed:"):
@@ -97,20 +96,15 @@ def recover(folder: Path, *, dry_run: bool = False, told: Told | None = None) ->
                 _apply(folder, mend)
             manifest.write_manifest(folder, ended | _found(folder))
         return RecoverReport(folder, str(ended["state"]), mends, True)
-    finally:
-        os.close(lock)
 
 
-def _lock(folder: Path) -> int:
+def _lock(folder: Path) -> FolderLock:
     if not folder.is_dir():
         raise RecoverRefused(f"{folder}: is no data directory")
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(fd)
+        return FolderLock(folder)
+    except FolderLocked as error:
         raise RecoverRefused(f"{folder}: is being written to; stop the daemon first") from error
-    return fd
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

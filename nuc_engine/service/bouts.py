@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -19,6 +17,7 @@ from nuc_engine.plan import Plan, Slot
 from nuc_engine.planning import PlanError, build_plan
 from nuc_engine.recording import manifest
 from nuc_engine.recording.columns import describe_columns
+from nuc_engine.recording.lock import FolderLock
 from nuc_engine.recording.logs import TextLog
 from nuc_engine.recording.mcap_logs import FILE as MCAP_FILE
 from nuc_engine.recording.mcap_logs import McapTap
@@ -42,10 +41,6 @@ class BoutLogError(Exception):
     """A data directory that can not be written to for a reason that trying again does not mend."""
 
 
-class DirectoryLocked(OSError):
-    """Somebody else holds the data directory just now."""
-
-
 class BoutLog:
     """Writes one data directory; `state` says where an earlier logger was, and is kept up to date for the next one."""
 
@@ -65,8 +60,8 @@ class BoutLog:
         self._stopped = False
         self.dirty = False
         with ExitStack() as stack:
-            self._lock = lock_directory(self.folder, make=True)
-            stack.callback(os.close, self._lock)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = stack.enter_context(FolderLock(self.folder))
             self._inputs = _put_documents(self.folder, documents, script)
             model, plan = _load(self.folder, documents.name, context.families)
             self.plan = plan
@@ -257,7 +252,7 @@ class BoutLog:
         self.kernel.close()
         if self._mcap is not None:
             self._mcap.log.close()
-        os.close(self._lock)
+        self._lock.release()
 
     def abandon(self) -> None:
         """Let go of the directory as it is on disk: the next logger continues it."""
@@ -267,7 +262,7 @@ class BoutLog:
         self.kernel.close()
         if self._mcap is not None:
             self._mcap.log.abandon()
-        os.close(self._lock)
+        self._lock.release()
 
     def _wall(self) -> str:
         return self._context.wall().isoformat(timespec="seconds")
@@ -279,22 +274,6 @@ class BoutLog:
         script = None if self.script is None else self.script.name
         known = bout_manifest(self.state, self._context, self._documents.name, script, self._inputs)
         return {**known, "notes": read_notes(self.folder / NOTES_FILE)}
-
-
-def lock_directory(folder: Path, *, make: bool = False) -> int:
-    """Return a descriptor that holds the lock of a data directory: whoever writes there has it.
-
-    Raises DirectoryLocked when somebody else does, and OSError.
-    """
-    if make:
-        folder.mkdir(parents=True, exist_ok=True)
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(fd)
-        raise DirectoryLocked(error.errno, f"{folder} is being written to by another process") from error
-    return fd
 
 
 def _put_documents(folder: Path, documents: Documents, script: Documents | None) -> dict[str, str]:

@@ -479,7 +479,6 @@ def test_before_its_film_begins_the_place_stays_grey(walking, tmp_path):
         (replace(SHORT, views=("side", "behind")), "a.mp4", "expected one to four of"),
         (replace(SHORT, views=()), "a.mp4", "expected one to four of"),
         (replace(SHORT, views=("side",) * 5), "a.mp4", "expected one to four of"),
-        (SHORT, "a.mpg", "no kind of movie"),
         (replace(SHORT, begin_s=9.0, end_s=10.0), "a.mp4", "the bout ends at"),
         (replace(SHORT, begin_s=2.0, end_s=1.0), "a.mp4", "no angles were recorded"),
         (replace(SHORT, speed=0.0), "a.mp4", "expected a speed above 0"),

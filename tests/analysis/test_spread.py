@@ -24,6 +24,7 @@ from nuc_engine.analysis.spread import (
     spread_ratio,
     step_samples,
 )
+from nuc_engine.needs import Missing
 from tests.analysis.gaits import restricted_leg
 from tests.analysis.synthetic import FWD, leg
 
@@ -206,8 +207,8 @@ def test_a_comparison_holds_everything_as_numbers() -> None:
 
 
 def test_without_scipy_the_tests_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.stats", None)
-    with pytest.raises(AnalysisError, match="pip install"):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(Missing, match=r"needs SciPy: .*\[lab\]"):
         ks_p(np.arange(4.0), np.arange(4.0))
 
 

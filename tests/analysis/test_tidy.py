@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 
 from nuc_engine.adapt import adapt, write_adapted
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.errors import AnalysisError, BoutError
+from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.tidy import TABLES, TidyBout, TidyTable, tidy_bout, write_csv, write_parquet
 from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.needs import Missing
 from tests.analysis.directories import START_NS, neuromod
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -154,11 +156,8 @@ def test_what_is_missing_or_not_finite_is_left_open(folder: Path, tmp_path: Path
 
 
 def test_without_pyarrow_the_way_out_is_said(tables: TidyBout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr("nuc_engine.analysis.tidy.import_module", missing)
-    with pytest.raises(AnalysisError, match=r"pip install nuc-engine\[lab\]"):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(Missing, match=r"needs PyArrow: .*\[lab\]"):
         write_parquet(tables, tmp_path)
 
 

@@ -179,21 +179,21 @@ def test_stopped_it_says_how_far_it_came_and_writes_nothing(
     assert not out.exists()
 
 
-@pytest.mark.parametrize("option", ["--out", "--figure"])
+@pytest.mark.parametrize(("option", "name"), [("--out", "x.json"), ("--figure", "x.png")])
 def test_where_nothing_can_be_written_nothing_is_measured(
-    nuc: Nuc, table: Callable[..., Table], tmp_path: Path, option: str
+    nuc: Nuc, table: Callable[..., Table], tmp_path: Path, option: str, name: str
 ) -> None:
     bench = table(3)
-    words = ["--id", "3", "--model", "1001", "--yes", option, str(tmp_path / "absent" / "x")]
+    words = ["--id", "3", "--model", "1001", "--yes", option, str(tmp_path / "absent" / name)]
     result = nuc("bus", "characterise", URL, *words)
     assert (result.exit_code, bench.opened) == (1, [])
     assert "there is no folder" in result.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-@pytest.mark.parametrize("option", ["--out", "--figure"])
-def test_a_full_disk_does_not_lose_what_was_measured(nuc: Nuc, tmp_path: Path, option: str) -> None:
-    full = tmp_path / "full.png"
+@pytest.mark.parametrize(("option", "name"), [("--out", "full.json"), ("--figure", "full.png")])
+def test_a_full_disk_does_not_lose_what_was_measured(nuc: Nuc, tmp_path: Path, option: str, name: str) -> None:
+    full = tmp_path / name
     full.symlink_to("/dev/full")
     words = ["bus", "characterise", "emulated:", "--id", "2", "--model", "1001", "--hold", "0.3", option, str(full)]
     result = nuc(*words)

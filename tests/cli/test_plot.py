@@ -57,14 +57,6 @@ def test_a_folder_without_data_is_a_line(nuc: Nuc, roach: Path) -> None:
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_without_matplotlib_nothing_is_run_first(nuc: Nuc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    result = nuc("run", "lin_roach", "--out", "d", "--plot")
-    assert result.exit_code == 1
-    assert "pip install nuc-engine[plot]" in result.stderr
-    assert not (tmp_path / "d").exists()
-
-
 def test_the_path_of_a_joint_is_drawn_as_far_from_it_as_asked_for(nuc: Nuc, bout: Path) -> None:
     words = ("--what", "path", "--joint", "FTi", "--joint", "foot", "--offset", "0.3", "--out", "pictures", "--json")
     pictures = json.loads(nuc("plot", str(bout), *words, "--window", "0.5:1.5").stdout)["pictures"]

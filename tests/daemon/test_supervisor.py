@@ -10,7 +10,7 @@ import pytest
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
 from nuc_engine.daemon.hearts import GUARDIAN_NS, SERVICE_NS
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.posts import PAUSES_NS
+from nuc_engine.daemon.posts import PAUSES_NS, STARTS
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.supervisor import TICK_NS
 from nuc_engine.store import StoreError
@@ -277,3 +277,34 @@ def test_a_service_that_dies_later_is_replaced_and_nobody_else_notices(make):
 
 def test_the_main_process_is_readable_in_one_sitting():
     assert len((Path(__file__).parents[2] / "nuc_engine/daemon/supervisor.py").read_text().splitlines()) <= 320
+
+
+def test_an_emulator_that_dies_again_and_again_before_its_bus_is_there_ends_the_daemon_and_says_how(make):
+    bench = make(emulators=[("nuc-emulate", lambda: 0)], ports=[Port(there=False)])
+    while bench.tick():
+        for emulator in bench.named("nuc-emulate"):
+            if not emulator.ended:
+                emulator.end(1)
+        for service in bench.named("nuc-service"):
+            if END_SIGNAL in service.signals:
+                service.end()
+    assert len(bench.named("nuc-emulate")) == STARTS
+    assert bench.supervisor.run() == 1
+    why = f"nuc-emulate ended with 1, {STARTS} times in a row; it has said above why"
+    assert ("shutdown", why) in bench.events()
+    assert bench.said[-1] == f"ending: {why}"
+
+
+def test_an_emulator_whose_bus_is_found_each_time_is_started_again_however_often_it_dies(make):
+    port = Port()
+    bench = make(emulators=[("nuc-emulate", lambda: 0)], ports=[port]).up()
+    for _ in range(3 * STARTS):
+        bench.last("nuc-emulate").end(-9)
+        port.there, bench.words[Word.BUS_LOST] = False, 1
+        while bench.last("nuc-emulate").ended:
+            assert bench.tick()
+        bench.last("nuc-core").end()
+        bench.last("nuc-guardian").end()
+        port.there = True
+        while bench.words[Word.BUS_LOST]:
+            assert bench.tick()

@@ -43,7 +43,9 @@ def test_choices_are_named() -> None:
     assert f"`--projection {'|'.join(VIEWS)}`" in TEXT
 
 
-def test_the_programs_run_one_behind_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_programs_run_one_behind_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     run_bout(BoutSpec(str(ROOT / "configs" / "lin_roach"), tmp_path / "data" / "experiment_a", duration_s=4.0, seed=5))
     monkeypatch.chdir(tmp_path)
     program = "".join(re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL))

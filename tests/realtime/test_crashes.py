@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import time  # noqa: TID251  real processes live on the real clock
 
 from nuc_engine.emulation.bytelog import commands_beyond
 from tests.realtime.daemon import MS, ROOT, Leg, assert_limp_within, wait_for
+from tests.realtime.mortal import mortal
 from tests.realtime.served import Served, alive, cycles_logged, drives, manifest, repeat_disturbed
 
 
@@ -188,3 +190,19 @@ def test_a_daemon_begins_beside_a_leg_that_another_left_under_torque(serve, stal
             another.close()
 
     repeat_disturbed(stalls, trial)
+
+
+def test_a_leg_that_can_not_be_emulated_ends_the_daemon_with_the_reason(tmp_path):
+    roach = tmp_path / "roach"
+    shutil.copytree(ROOT / "configs" / "lin_roach", roach)
+    (roach / "plant.toml").unlink()
+    words = ["nuc_engine.cli", "serve", str(roach), "--data", str(tmp_path / "data"), "--priority", "0"]
+    words += ["--command", f"ipc://{tmp_path}/command", "--telemetry", f"ipc://{tmp_path}/telemetry"]
+    done = subprocess.run(mortal(*words), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    said = done.stderr.splitlines()
+    reason = next(k for k, line in enumerate(said) if "expected a plant description" in line)
+    end = next(
+        k for k, line in enumerate(said) if line.startswith("nuc serve: ending: nuc-emulate ended with status 1")
+    )
+    assert reason < end

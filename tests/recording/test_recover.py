@@ -16,9 +16,9 @@ from nuc_engine.bout import BoutSpec, run_bout
 from nuc_engine.plants.events import Ground, Kick
 from nuc_engine.plants.scripted import events_of
 from nuc_engine.recording import inputs, manifest
+from nuc_engine.recording.lock import FolderLock
 from nuc_engine.recording.recover import KEPT, RecoverRefused, list_bouts, recover
 from nuc_engine.replay import ReplayRefused, replay_bout, replay_inputs
-from nuc_engine.service.bouts import lock_directory
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse_file
 from tests.service.log_feed import Bench, bout, contents, read_manifest
@@ -145,11 +145,9 @@ def test_a_dry_run_says_the_same_and_touches_nothing(torn: Path) -> None:
 
 
 def test_a_bout_that_is_being_written_is_left_alone(torn: Path) -> None:
-    lock = lock_directory(torn)
     before = contents_of(torn)
-    with pytest.raises(RecoverRefused, match="being written"):
+    with FolderLock(torn), pytest.raises(RecoverRefused, match="being written"):
         recover(torn)
-    os.close(lock)
     assert contents_of(torn) == before
     assert recover(torn).changed
 

@@ -12,7 +12,7 @@ import pytest
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.wire import Kind, pack
-from nuc_engine.service.bouts import DirectoryLocked, lock_directory
+from nuc_engine.recording.lock import FolderLock, FolderLocked
 from nuc_engine.service.commits import CommitTooLarge, read_commit, write_commit
 from tests.service.log_feed import (
     MS,
@@ -181,10 +181,10 @@ def test_a_directory_that_is_being_written_is_locked(bench: Bench) -> None:
     bench.put(*bout()[:60])
     writer = bench.writer()
     bench.run(writer)
-    with pytest.raises(DirectoryLocked):
-        lock_directory(bench.folders[0])
+    with pytest.raises(FolderLocked):
+        FolderLock(bench.folders[0])
     writer.close(bench.now)
-    os.close(lock_directory(bench.folders[0]))
+    FolderLock(bench.folders[0]).release()
 
 
 def test_a_commit_that_is_too_large_sheds_notes_first(bench: Bench) -> None:

@@ -49,7 +49,7 @@ def configs(target: Target, as_json: bool) -> int:
 @as_json
 def configure(target: Target, config: str, as_json: bool) -> int:
     """Choose the model the daemon runs. Values that were set before are gone: save them first if you want them."""
-    documents = _documents(Path(config)) if "/" in config or config in (".", "..") else None
+    documents = _documents(Path(config)) if {"/", "\\"} & set(config) or config in (".", "..") else None
     name = Path(config).resolve().name if documents else config
     with daemon(target) as leg:
         data = act(leg, target, calls.configure(name, documents))

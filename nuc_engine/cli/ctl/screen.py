@@ -7,14 +7,16 @@ import os
 import select
 import shutil
 import sys
-import termios
-import tty
 from collections.abc import Generator, Mapping, Sequence
 from types import MappingProxyType
 
 import click
 
 from nuc_engine.cli.ctl.ink import Ink
+
+if sys.platform != "win32":
+    import termios
+    import tty
 
 _ESCAPES: Mapping[str, str] = MappingProxyType(
     {
@@ -130,13 +132,20 @@ class Terminal:
 
 
 def usable() -> bool:
-    """Say whether there is a terminal to draw on and to read keys from."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    """Say whether there is a terminal to draw on and to read keys from, by POSIX's means."""
+    return (
+        sys.platform != "win32"
+        and sys.stdin.isatty()
+        and sys.stdout.isatty()
+        and os.environ.get("TERM", "dumb") != "dumb"
+    )
 
 
 @contextlib.contextmanager
 def terminal() -> Generator[Terminal]:
     """Take the whole terminal, without echo, cursor and line wrapping, and give it back as it was."""
+    if sys.platform == "win32":
+        raise OSError("no terminal of POSIX on this system")
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
     tty.setcbreak(fd)

@@ -337,4 +337,5 @@ alternate by themselves, so that a small p of it says nothing about the leg.""",
             picture=draw_figure_7_10,
         ),
     ),
+    libraries=("scipy",),
 )
