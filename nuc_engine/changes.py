@@ -24,10 +24,19 @@ class ScriptRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One write of HDSO data: values from the first element on, as the store holds them."""
+    """One write of HDSO data: values from the first element on, as the store holds them.
+
+    With `element`, counted from 0 in row-major order, one value for that element alone: what is before it is found in
+    the store when the write takes effect, so that no other change is undone by it.
+    """
 
     hdso: int
     values: tuple[int | float, ...]
+    element: int | None = None
+
+    def from_first(self, held: Sequence[int | float]) -> Write:
+        """Return the same as a write from the first element on, over the values held."""
+        return self if self.element is None else Write(self.hdso, (*held[: self.element], *self.values))
 
 
 @dataclass(frozen=True, slots=True)

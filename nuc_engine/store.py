@@ -178,13 +178,32 @@ def layout(plan: Plan) -> int:
     return int.from_bytes(hashlib.sha256(said.encode()).digest()[:8], "little", signed=True)
 
 
-def refusal(hdso: HdsoPlan, values: Sequence[int | float], *, constants: bool = False) -> str | None:
-    """Say why these values may not be written to this HDSO from outside, or None when they may (readings B15-B21)."""
+def refusal(
+    hdso: HdsoPlan, values: Sequence[int | float], element: int | None = None, *, constants: bool = False
+) -> str | None:
+    """Say why these values may not be written to this HDSO from outside, or None when they may (readings B15-B21).
+
+    With `element`, one value for that element alone.
+    """
     if hdso.kind == "sensor":
         return "sensors are written by the engine only"
     if hdso.kind == "constant" and not constants:
         return "constants are not changed while running"
+    if element is not None:
+        if reason := no_element(hdso, element):
+            return reason
+        if len(values) != 1:
+            return f"{len(values)} values for one element"
     return unfit(hdso, values)
+
+
+def no_element(hdso: HdsoPlan, element: int) -> str:
+    """Say why an HDSO has no such element, counted from 0, or nothing where it has."""
+    if hdso.kind == "boolstring" or hdso.datatype == "char":
+        return f"{'rules are' if hdso.kind == 'boolstring' else 'text is'} read and written whole, not by element"
+    if 0 <= element < hdso.count:
+        return ""
+    return f"there is no element [{element}]: it has {hdso.count}, [0] to [{hdso.count - 1}]"
 
 
 def unfit(hdso: HdsoPlan, values: Sequence[int | float]) -> str | None:

@@ -1,7 +1,8 @@
 """Every request of the command channel as a value: what is sent, and how its answer is read.
 
 A function here makes a `Call`; `Client` and `AsyncClient` send it (`methods` gives each of them a method for each).
-Names of HDSOs may be given as ids wherever a name is asked for. Times and delays are seconds; angles are degrees.
+Names of HDSOs may be given as ids wherever a name is asked for; `NAME[k]` is one element of an HDSO, counted from 0 in
+row-major order. Times and delays are seconds; angles are degrees.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from nuc_engine.client.results import (
 T = TypeVar("T")
 Ref = int | str
 Change = tuple[Ref, Value | Sequence[int | float]]
-"""An HDSO, by id or name, and its new value, values, or rule text."""
+"""An HDSO, or one element of it, by id or name, and its new value, values, or rule text."""
 
 _SLOW_S = 20.0
 """Documents are checked whole and a new core is started: that takes seconds on a small machine."""
@@ -119,7 +120,7 @@ def stoplog(stop_s: float | None = None) -> Call[Data]:
 
 
 def get(names: Sequence[Ref]) -> Call[Reading]:
-    """Ask for values by name, all of the same whole cycle."""
+    """Ask for values by name or id, all of the same whole cycle; the id -1 stands for every HDSO."""
     return Call("get", Reading.read, {"names": list(names)})
 
 

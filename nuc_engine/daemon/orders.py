@@ -52,7 +52,10 @@ def _changeset(core: Engine, request: int, time: Any, writes: Any, asked: Any, c
     plan = core.plan
     changeset = Changeset(
         time_ns=_whole(time, "time", -1),
-        writes=tuple(Write(_whole(hdso, "HDSO", 0), _numbers(values)) for hdso, values in writes),
+        writes=tuple(
+            Write(_whole(hdso, "HDSO", 0), _numbers(values), *(_whole(k, "element", 0) for k in element))
+            for hdso, values, *element in writes
+        ),
         requests=tuple(Request(_whole(hdso, "HDSO", -1), _whole(count, "count", 0)) for hdso, count in asked),
         controls=tuple(Control(str(what), _whole(joint, "joint", 0), value) for what, joint, value in controls),
         origin=request,
@@ -79,7 +82,7 @@ def _unfit(core: Engine, write: Write) -> str:
         return f"HDSO number {write.hdso} does not exist"
     hdso = plan.hdsos[write.hdso]
     named = f"HDSO {hdso.id_num} ({hdso.name})"
-    reason = refusal(hdso, write.values)
+    reason = refusal(hdso, write.values, write.element)
     if not reason and hdso.kind == "boolstring":
         try:
             core.live.rulebook.decode(hdso.index, [int(value) for value in write.values])

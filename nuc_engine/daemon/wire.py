@@ -152,7 +152,8 @@ class Command(IntEnum):
     request number. Engine times are ns since the bout's start; -1 stands for "at once".
     """
 
-    # [request, engine time or -1, [[hdso, [values]]...], [[hdso or -1, count]...], [[what, joint index, value]...]]
+    # [request, engine time or -1, [[hdso, [values]] or [hdso, [value], element]...], [[hdso or -1, count]...],
+    #  [[what, joint index, value]...]]
     CHANGESET = 0
     RUN = 1  # [request, delay ns, stop at engine time ns or -1, bout number]
     STOP = 2  # [request, policy "" (the configured one), "off", "hold" or "park"]

@@ -6,8 +6,9 @@ any moment: whoever waits is then told so, and a new core begins with a clean sl
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nuc_engine.changes import Control, Request, Write
@@ -39,13 +40,17 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one write, control or request of an edit; a write may be `replaced` by a later one of it."""
+    """What became of one write, control or request of an edit.
+
+    A write may be `replaced` by a later one of it; `element` is there where one element alone was written.
+    """
 
     what: str
     index: int
     values: tuple[Any, ...]
     refused: str = ""
     replaced: bool = False
+    element: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +65,16 @@ class Done:
 
 @dataclass(slots=True)
 class Edit:
-    """A change on its way: `due_ns` is the engine time it waits for, or AT_ONCE."""
+    """A change on its way: `due_ns` is the engine time it waits for, or AT_ONCE.
+
+    `elements` are those that its writes name, of the writes nothing was heard of yet: the core tells of them in order.
+    """
 
     request: int
     author: str
     due_ns: int
     names: tuple[str, ...]
+    elements: deque[int | None] = field(default_factory=deque[int | None])
     ack: Answer[Ack] = field(default_factory=Answer[Ack])
     done: Answer[Done] = field(default_factory=Answer[Done])
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
@@ -140,12 +149,12 @@ class CoreLink:
 
     def edit(self, author: str, due_ns: int, names: Sequence[str], parts: Parts) -> Edit:
         """Send a change of HDSOs and controls. Raises Refused."""
-        writes = [(write.hdso, write.values) for write in parts.writes]
+        writes = [(w.hdso, w.values, *(() if w.element is None else (w.element,))) for w in parts.writes]
         asked = [(request.hdso, request.count) for request in parts.requests]
         controls = [(control.what, control.joint, control.value) for control in parts.controls]
         request, ack = self.send(Command.CHANGESET, author, due_ns, writes, asked, controls)
         everything = len(self._block.read_plan().hdsos) if any(r.hdso < 0 for r in parts.requests) else 0
-        edit = Edit(request, author, due_ns, tuple(names), ack)
+        edit = Edit(request, author, due_ns, tuple(names), deque(write.element for write in parts.writes), ack)
         self.answers_soon = self.answers_soon or due_ns == AT_ONCE
         edit.answers_due = sum(everything if asked.hdso < 0 else 1 for asked in parts.requests)
         self.edits[request] = edit
@@ -238,8 +247,13 @@ class CoreLink:
 
     def _note(self, request: int, outcome: Outcome) -> None:
         edit = self.edits.get(request)
-        if edit is not None:
-            edit.outcomes.append(outcome)
+        if edit is None:
+            return
+        element = edit.elements.popleft() if outcome.what == "write" and edit.elements else None
+        if element is not None:
+            # Of a write that was made, all from the first element on is told: it is what the logs can say.
+            outcome = replace(outcome, element=element, values=outcome.values[-1:])
+        edit.outcomes.append(outcome)
 
     def _acknowledge(self, ack: Ack, ok: bool) -> None:
         answer = self._acks.pop(ack.request, None)

@@ -37,7 +37,10 @@ class Hazards:
         changed: dict[int, Values] = {}
         for write in writes:
             before = changed.get(write.hdso, held.get(write.hdso, ()))
-            changed[write.hdso] = write.values + before[len(write.values) :]
+            if write.element is not None and not before:
+                continue  # No element of what has no value can be written; the core says so.
+            values = write.from_first(before).values
+            changed[write.hdso] = values + before[len(values) :]
         watches = {id(watch): watch for index in changed for watch in self._watches.get(index, ())}
         found: list[str] = []
         for watch in watches.values():

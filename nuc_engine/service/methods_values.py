@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nuc_engine.changes import Changeset, ScriptRefused, Write, prepare
@@ -10,7 +10,8 @@ from nuc_engine.controls import JOINT_MODES
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.planning import stored_values
 from nuc_engine.service.clients import Client
-from nuc_engine.service.core_link import AT_ONCE, Done, Edit, Parts
+from nuc_engine.service.core_link import AT_ONCE, Done, Edit, Outcome, Parts
+from nuc_engine.service.elements import read_element, split_element
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.logger import LogRefused
@@ -18,9 +19,9 @@ from nuc_engine.service.method import Method
 from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs, text
 from nuc_engine.service.telemetry import MAX_RATE_HZ, describe
 from nuc_engine.store import refusal
-from nuc_engine.values import plain_value
+from nuc_engine.values import plain_number, plain_value
 from sccils_schemas.by_hand import PlantEntry
-from sccils_schemas.documents import Gradual, HdsoScript
+from sccils_schemas.documents import HDSO_ALL, HDSO_NONE, Gradual, HdsoScript
 from sccils_schemas.model import Model, check_script
 from sccils_schemas.parser import parse
 from sccils_schemas.problems import Problems, SccilsError
@@ -39,7 +40,7 @@ async def get(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
     mirror, moment = hub.need_mirror(), hub.moment()
     values: dict[str, Any] = {}
     unknown: list[str] = []
-    for name in params["names"]:
+    for name in _named(mirror.plan, params["names"]):
         field = mirror.field(name)
         if field is None:
             unknown.append(str(name))
@@ -54,13 +55,22 @@ async def get(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
     }
 
 
+def _named(plan: Plan, names: Sequence[int | str]) -> Iterator[int | str]:
+    """Yield names; those that stand for all or for none (reading C8) are replaced by what they stand for."""
+    for name in names:
+        if name in (HDSO_ALL, str(HDSO_ALL)):
+            yield from (hdso.name for hdso in plan.hdsos)
+        elif name not in (HDSO_NONE, str(HDSO_NONE)):
+            yield name
+
+
 async def set_values(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Write values, together."""
     writes = tuple(read_change(hub, item[0], item[1]) for item in params["changes"])
     if hazards := hub.need_mirror().hazards.of(writes, hub.need_book().known):
         raise Refused("refused", "; ".join(hazards))
     due_ns = AT_ONCE if params["time_s"] is None else round(params["time_s"] * _NS)
-    names = [hub.need_plan().hdsos[write.hdso].name for write in writes]
+    names = [_name(hub.need_plan().hdsos[write.hdso], write.element) for write in writes]
     edit = hub.core.edit(client.author, due_ns, names, Parts(writes))
     await edit.ack
     return await outcome(hub, [edit])
@@ -68,8 +78,14 @@ async def set_values(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
 
 def read_change(hub: Hub, name: int | str, value: Any) -> Write:
     """Return one write as the store takes it. Raises Refused with the reason where it can not be made."""
+    if name in (HDSO_ALL, str(HDSO_ALL)):
+        raise Refused("bad_request", f"{HDSO_ALL} stands for every HDSO: all can be read, but not written", "name one")
+    name, inner = split_element(name)
     hdso = hub.need_hdso(name)
     named = f"HDSO {hdso.id_num} ({hdso.name})"
+    element = None if inner is None else read_element(hdso, inner)
+    if element is not None and isinstance(value, str | list):
+        raise Refused("bad_request", f"{named}: expected one number for its element [{element}]")
     if hdso.index in hub.closed and not _driven_by(hub, hdso):
         raise Refused("refused", f"{named}: {hub.closed[hdso.index]}")
     wants_text = hdso.kind == "boolstring" or (hdso.datatype == "char" and isinstance(value, str))
@@ -82,10 +98,10 @@ def read_change(hub: Hub, name: int | str, value: Any) -> Write:
         values = stored_values(hdso, data, ids)
     except (SccilsError, OverflowError) as error:
         raise Refused("refused", f"{named}: {error}") from error
-    reason = refusal(hdso, values)
+    reason = refusal(hdso, values, element)
     if reason is not None:
         raise Refused("refused", f"{named}: {reason}")
-    return Write(hdso.index, values)
+    return Write(hdso.index, values, element)
 
 
 def _driven_by(hub: Hub, hdso: HdsoPlan) -> bool:
@@ -127,7 +143,7 @@ def _add(answer: dict[str, Any], plan: Plan, done: Done) -> None:
     for part in done.outcomes:
         if part.what in ("write", "answer"):
             hdso = plan.hdsos[part.index]
-            name, value = hdso.name, _plain(plan, hdso, part.values)
+            name, value = _name(hdso, part.element), _plain(plan, hdso, part)
         else:
             name, value = f"{part.what} of {plan.joints[part.index].name}", part.values[0]
         if part.refused:
@@ -140,7 +156,14 @@ def _add(answer: dict[str, Any], plan: Plan, done: Done) -> None:
             answer["applied"].append({"name": name, "value": value})
 
 
-def _plain(plan: Plan, hdso: HdsoPlan, values: tuple[Any, ...]) -> Any:
+def _name(hdso: HdsoPlan, element: int | None) -> str:
+    return hdso.name if element is None else f"{hdso.name}[{element}]"
+
+
+def _plain(plan: Plan, hdso: HdsoPlan, part: Outcome) -> Any:
+    values = part.values
+    if part.element is not None:
+        return plain_number(values[0], hdso.datatype)
     if not values or (hdso.kind == "boolstring" and len(values) != hdso.count):
         return list(values)
     names = {other.id_num: other.name for other in plan.hdsos} if hdso.kind == "boolstring" else None

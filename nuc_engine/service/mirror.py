@@ -1,6 +1,6 @@
 """Named values of the last cycle: HDSOs, states, muscles, motors, rules and tasks, for requests and telemetry.
 
-Names are HDSO names or ids, and:
+Names are HDSO names or ids, one element of an HDSO (`NAME[k]`, `nuc_engine.service.elements`), and:
 
     joint.NAME.state | action | angle_deg | mode | tweak       state as its index over all states, action as its name
     muscle.NAME.force | length | activation
@@ -24,9 +24,10 @@ from nuc_engine.daemon.wire import Formats, Kind, MotorRecord, NumbersRecord, St
 from nuc_engine.plan import HdsoPlan, JointPlan, MotorPlan, MusclePlan, Plan
 from nuc_engine.rulebook import Rulebook
 from nuc_engine.service.edits import ControlBook
+from nuc_engine.service.elements import read_element, split_element
 from nuc_engine.service.hazards import Hazards
 from nuc_engine.store import Snapshot, Store, StoreError
-from nuc_engine.values import Values, plain_value
+from nuc_engine.values import Values, plain_number, plain_value
 from sccils_schemas.problems import SccilsError
 
 Plain = str | int | float | bool | list[int | float] | None
@@ -130,9 +131,15 @@ class Mirror:
         return self._hdsos.get(ref)
 
     def field(self, ref: int | str) -> Field | None:
-        """Return the named value, or None when there is none of that name."""
-        hdso = self.hdso(ref)
-        return _hdso_field(hdso, self.names) if hdso is not None else self._fields.get(str(ref))
+        """Return the named value, or None when there is none of that name.
+
+        Raises Refused for an element that the HDSO named does not have.
+        """
+        name, element = split_element(ref)
+        hdso = self.hdso(name)
+        if hdso is None:
+            return self._fields.get(str(ref))
+        return _hdso_field(hdso, self.names) if element is None else _element_field(hdso, read_element(hdso, element))
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -243,6 +250,15 @@ def _hdso_field(hdso: HdsoPlan, names: Mapping[int, str]) -> Field:
     else:
         kind = "number" if hdso.datatype in ("float", "double") else "integer"
     return Field(hdso.name, kind, hdso.units, lambda moment: plain_value(hdso, moment.values(hdso.index), names))
+
+
+def _element_field(hdso: HdsoPlan, element: int) -> Field:
+    def read(moment: Moment) -> Plain:
+        values = moment.values(hdso.index)
+        return None if values is None else plain_number(values[element], hdso.datatype)
+
+    kind = "number" if hdso.datatype in ("float", "double") else "integer"
+    return Field(f"{hdso.name}[{element}]", kind, hdso.units, read)
 
 
 def _muscle_fields(muscle: MusclePlan, count: int) -> list[Field]:

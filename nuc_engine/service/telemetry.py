@@ -193,13 +193,20 @@ def describe(recipe: Recipe, mirror: Mirror | None) -> Mapping[str, Any]:
     """Return what a recipe's fields are: type and unit by name, or "not found"."""
     answer: dict[str, Any] = {}
     for name in recipe.names:
-        found = None if mirror is None else mirror.field(name)
+        found = None if mirror is None else _field(mirror, name)
         answer[str(name)] = "not found" if found is None else {"type": found.type, "unit": found.unit, "as": found.name}
     return answer
 
 
 def _found(mirror: Mirror, names: Sequence[int | str]) -> tuple[Field, ...]:
-    return tuple(found for name in names if (found := mirror.field(name)) is not None)
+    return tuple(found for name in names if (found := _field(mirror, name)) is not None)
+
+
+def _field(mirror: Mirror, name: int | str) -> Field | None:
+    try:
+        return mirror.field(name)
+    except Refused:
+        return None  # An element that this configuration does not have.
 
 
 def _period(rate_hz: float) -> int:

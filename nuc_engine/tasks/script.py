@@ -109,21 +109,34 @@ class Script:
             return str(error)
 
     def _apply(self, changeset: Changeset, decoded: Decoded, now_ns: int) -> int:
-        writes = changeset.writes
-        reasons = [refusal(self._plan.hdsos[write.hdso], write.values) or "" for write in writes]
-        for place, write in enumerate(writes):
-            if place not in decoded and not reasons[place]:
+        writes: list[Write] = []
+        reasons: list[str] = []
+        for place, asked in enumerate(changeset.writes):
+            write, reason = self._whole(asked)
+            writes.append(write)
+            reasons.append(reason)
+            if place not in decoded and not reason:
                 self._store.write(write.hdso, write.values)
         # Rules come after the numbers they use: within one changeset document order must not matter to them.
         if decoded:
             self._apply_rules(writes, decoded, reasons)
-        replaced = _replaced(writes, reasons)
+        replaced = _replaced(changeset.writes, reasons)
         for place, (write, reason) in enumerate(zip(writes, reasons, strict=True)):
             told = Applied(now_ns, self._board.cycle, write, reason, changeset.origin, replaced=place in replaced)
             self._on_applied(told)
             if not reason:
                 self.touched.add(write.hdso)
         return sum(map(bool, reasons))
+
+    def _whole(self, write: Write) -> tuple[Write, str]:
+        """Return a write as one from the first element on, over what is in the store now, and why it can not be."""
+        reason = refusal(self._plan.hdsos[write.hdso], write.values, write.element) or ""
+        if write.element is None or reason:
+            return write, reason
+        held = self._store.values(write.hdso)
+        if held is None:
+            return write, f"element [{write.element}] of what has no value yet: write all of it first"
+        return write.from_first(held), ""
 
     def _apply_rules(self, writes: Sequence[Write], decoded: Decoded, reasons: list[str]) -> None:
         for place, predicate in decoded.items():
@@ -147,16 +160,24 @@ class Script:
 
 
 def _replaced(writes: Sequence[Write], reasons: Sequence[str]) -> set[int]:
-    """Return the places of writes of which nothing is left, since a later one that was made wrote as many elements."""
+    """Return the places of writes of which nothing is left, since later ones that were made wrote all their elements."""
     found: set[int] = set()
-    covered: dict[int, int] = {}
+    first: dict[int, int] = {}
+    single: dict[int, set[int]] = {}
     for place in reversed(range(len(writes))):
         write = writes[place]
         if reasons[place]:
             continue
-        if len(write.values) <= covered.get(write.hdso, 0):
+        covered, singles = first.get(write.hdso, 0), single.setdefault(write.hdso, set())
+        if write.element is not None:
+            gone = write.element < covered or write.element in singles
+            singles.add(write.element)
+        else:
+            size = len(write.values)
+            gone = size - covered <= len(singles) and singles.issuperset(range(covered, size))
+            first[write.hdso] = max(size, covered)
+        if gone:
             found.add(place)
-        covered[write.hdso] = max(len(write.values), covered.get(write.hdso, 0))
     return found
 
 

@@ -88,9 +88,16 @@ def test_a_value_stops_at_its_valid_range(screen: Screen) -> None:
     assert "end of its valid range" in near.message
 
 
-def test_one_element_is_written_with_its_neighbours(screen: Screen) -> None:
-    _, sent = keys(at(screen, "CTr_LevatorPRO_F-L_Params[1]"), "right")
-    assert written(sent) == [[["CTr_LevatorPRO_F-L_Params", [2.0, -1.49]]]]
+def test_one_element_is_written_and_its_neighbour_is_left_to_others(screen: Screen) -> None:
+    name = "CTr_LevatorPRO_F-L_Params"
+    after, (call,) = keys(at(screen, f"{name}[1]"), "right")
+    assert written([call]) == [[[f"{name}[1]", -1.49]]]
+    assert after.shown[name] == [2.0, -1.49]
+    # Somebody else has written the other one meanwhile.
+    seen = tuning.read(after, Reading({name: [3.0, -1.5]}, 102, None))
+    assert seen.shown[name] == [3.0, -1.49]
+    done = tuning.acknowledged(seen, call, Acknowledgement(103, 1.0))
+    assert (done.shown[name], dict(done.awaiting)) == ([3.0, -1.49], {})
 
 
 def test_a_value_is_typed(screen: Screen) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
+from nuc_engine.cli.ctl import command
 from nuc_engine.cli.ctl.link import Target, act, daemon
 from nuc_engine.cli.ctl.sessions import Tune
 from nuc_engine.cli.ctl.tuneview import tune_lines
@@ -178,6 +180,30 @@ def _every_call() -> list[calls.Call[Any]]:
     names = [name for name, found in vars(calls).items() if getattr(found, "__module__", "") == calls.__name__]
     functions = [name for name in names if name.islower() and not name.startswith("_")]
     return [getattr(calls, name)(*given.get(name, ())) for name in functions]
+
+
+def test_elements_and_ids_that_stand_for_all_are_meant_alike_by_client_command_line_and_service(
+    leg: Client, pumped: Pumped
+) -> None:
+    name = "CTr_LevatorPRO_F-L_Params"
+    done = leg.set([(f"{name}[1]", -1.25), ("174[0]", 2.5)])
+    assert done.applied == ({"name": f"{name}[1]", "value": -1.25}, {"name": f"{name}[0]", "value": 2.5})
+    assert leg.get([name, "174[1]"]).values == {name: [2.5, -1.25], "174[1]": -1.25}
+    assert len(leg.get([-1]).values) == len(pumped.bench.core.plan.hdsos)
+    with pytest.raises(Refused, match=r"no element \[2\]: it has 2, \[0\] to \[1\]"):
+        leg.get([f"{name}[2]"])
+
+    def ctl(*words: str) -> Result:
+        return CliRunner().invoke(command, ["--address", pumped.address, "--name", "alice", *words])
+
+    told = ctl("set", f"{name}[1]=-1")
+    assert told.stdout.startswith(f"{name}[1] = -1: in effect since cycle"), told.output
+    assert ctl("get", f"{name}[1]").stdout.split() == [f"{name}[1]", "-1"]
+    everything = ctl("get", "--", "-1")
+    assert len(everything.stdout.splitlines()) == len(pumped.bench.core.plan.hdsos), everything.output
+    missing = ctl("get", f"{name}[x]")
+    assert missing.exit_code == 1
+    assert "counted from 0" in missing.stderr
 
 
 def test_status_and_values_are_read(leg: Client, pumped: Pumped) -> None:

@@ -74,6 +74,29 @@ def test_a_changeset_with_a_fault_in_it_is_refused_whole():
     assert bench.core.store.values(good) != (9.5,)
 
 
+def test_one_element_is_written_over_what_the_store_holds_and_told_with_what_is_before_it():
+    bench = Bench()
+    bench.run(0.05)
+    index = bench.hdso("CTr_LevatorPRO_F-L_Params")
+    assert bench.obeyed(Command.CHANGESET, -1, [[index, [3.0]], [index, [-1.25], 1]], [], [])[0]
+    assert bench.core.store.values(index) == (3.0, -1.25)
+    request = bench.order(Command.CHANGESET, -1, [[index, [4.0], 0], [index, [-2.0], 1]], [], [])
+    bench.run(0.02)
+    told = [content[3:] for kind, content in bench.records() if kind is Kind.APPLIED]
+    assert told == [[[4.0], False, "", request], [[4.0, -2.0], False, "", request]]
+
+
+@pytest.mark.parametrize("element", [[2], [-1], [1.0], ["1"], [True], [None], [0, 1]])
+def test_an_element_that_is_none_is_refused(element):
+    bench = Bench()
+    bench.run(0.05)
+    index = bench.hdso("CTr_LevatorPRO_F-L_Params")
+    before = bench.core.store.values(index)
+    ok, why = bench.obeyed(Command.CHANGESET, -1, [[index, [5.0], *element]], [], [])
+    assert (ok, bench.core.store.values(index)) == (False, before)
+    assert "element" in why or "arguments" in why
+
+
 def test_joints_change_their_mode_in_a_bout():
     bench = Bench()
     bench.run(0.05)

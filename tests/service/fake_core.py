@@ -118,14 +118,14 @@ class FakeCore:
     def _changeset(self, request: int, time: int, writes: Any, asked: Any, controls: Any) -> None:
         changeset = Changeset(
             time,
-            tuple(Write(hdso, tuple(values)) for hdso, values in writes),
+            tuple(Write(hdso, tuple(values), *element) for hdso, values, *element in writes),
             tuple(Request(*item) for item in asked),
             tuple(Control(*item) for item in controls),
             request,
         )
         assert self.plan is not None
         for write in changeset.writes:
-            if reason := refusal(self.plan.hdsos[write.hdso], write.values):
+            if reason := refusal(self.plan.hdsos[write.hdso], write.values, write.element):
                 raise Refusal(reason)
         if time < 0:
             self.load(changeset, self.now_ns())

@@ -62,8 +62,10 @@ def _plain(result: Acknowledgement) -> dict[str, Any]:
         ("get CTr_angle CTr_lev_TC1_load", "a sensor and a threshold, both of the same cycle"),
         ("get Enter_CTr_LevationPRO rule.Enter_CTr_LevationPRO", "a rule, and whether it is true now"),
         ("get joint.Coxa-Trochanter.action muscle.Femur_LevatorPRO.force", "what a joint and a muscle do"),
+        ("get 'CTr_LevatorPRO_F-L_Params[1]'", "one element; they count from 0"),
+        ("get -- -1", "every HDSO: id -1 stands for all"),
     ),
-    "One line per name. Exit status 1 when a name is unknown.",
+    "One line per name. Exit status 1 when a name is unknown, or an element that is not there.",
 )
 @click.argument("names", nargs=-1, required=True, type=HDSO)
 @as_json
@@ -74,7 +76,7 @@ def get(target: Target, names: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         answer(True, {"ok": not reading.unknown, **{k: getattr(reading, k) for k in reading.__slots__}})
         return 1 if reading.unknown else 0
-    width = max(map(len, names))
+    width = max(map(len, reading.values), default=0)
     answer(False, None, *(f"{name:<{width}}  {shown(value)}" for name, value in reading.values.items()))
     if reading.unknown:
         raise Refused(*(f"nuc ctl: nothing is called {name!r} (nuc show lists names)" for name in reading.unknown))
@@ -88,6 +90,7 @@ def get(target: Target, names: tuple[str, ...], as_json: bool) -> int:
         ("set 101=-0.2 102=0.3", "two that take effect together, by id"),
         ("set --at 20 'Enter_FT_Flexion=(302 > 106)|(FT_angle < 109)'", "a rule, at 20 s of engine time"),
         ("set 'CTr_LevatorPRO_F-L_Params=2 -1.5'", "all numbers of one with several"),
+        ("set 'CTr_LevatorPRO_F-L_Params[1]=-1.5'", "one of them, from 0; the others stay as they are"),
     ),
     _ACKNOWLEDGED,
 )

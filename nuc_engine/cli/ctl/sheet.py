@@ -33,7 +33,7 @@ class Knob:
 
     @property
     def label(self) -> str:
-        """Its name on the screen."""
+        """Its name, as on the screen so on the channel."""
         return self.hdso if self.count == 1 else f"{self.hdso}[{self.element}]"
 
     def value(self, values: Values) -> int | float | None:
@@ -55,14 +55,6 @@ class Knob:
         if high is not None and value > high:
             return self._number(Decimal(str(high)))
         return value
-
-    def written(self, value: int | float, values: Values) -> int | float | list[int | float]:
-        """Return what has to be sent: the number, or all numbers of its HDSO with this one in them."""
-        if self.count == 1:
-            return value
-        whole = list(values[self.hdso])
-        whole[self.element] = value
-        return whole
 
     def _number(self, value: Decimal) -> int | float:
         return float(value) if self.datatype in ("float", "double") else int(value)
@@ -148,6 +140,19 @@ class Sheet:
         if hdso is None or hdso["kind"] != "parameter" or hdso["datatype"] in ("char", "uchar"):
             return ()
         return tuple(_knob(hdso, element) for element in range(math.prod(hdso["dims"])))
+
+
+def changed(values: Values, changes: Mapping[str, Any]) -> Values:
+    """Return values with changes made to them, of which some are single elements, `NAME[k]`."""
+    after = dict(values)
+    for label, value in changes.items():
+        name, bracket, element = label.removesuffix("]").partition("[")
+        held = after.get(name)
+        if not bracket:
+            after[label] = value
+        elif isinstance(held, list | tuple):
+            after[name] = [value if k == int(element) else number for k, number in enumerate(held)]
+    return after
 
 
 def make_sheet(model: Mapping[str, Any], joint: str) -> Sheet:

@@ -160,7 +160,7 @@ def _columns(label: str, operand: str, value: str, name: str, step: str, columns
 
 def _knob_value(screen: Screen, knob: Knob) -> str:
     value = knob.value(screen.shown)
-    sent = "*" if knob.hdso in screen.awaiting else ""
+    sent = "*" if knob.label in screen.awaiting else ""
     low, high = knob.suggested
     odd = value is not None and ((low is not None and value < low) or (high is not None and value > high))
     return f"{sent}{shown(value)}{'!' if odd else ''}"

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nuc_engine.cli.ctl.ink import edit_text, shown
-from nuc_engine.cli.ctl.sheet import Knob, Row, Sheet
+from nuc_engine.cli.ctl.sheet import Knob, Row, Sheet, changed
 from nuc_engine.client import calls
 from nuc_engine.client.calls import Call
 from nuc_engine.client.results import Acknowledgement, Reading, Status
@@ -35,7 +35,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """All of it. `awaiting` are values that were sent and are not yet acknowledged, by HDSO."""
+    """All of it. `awaiting` are values that were sent and are not yet acknowledged, by HDSO or element."""
 
     sheet: Sheet
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -63,7 +63,7 @@ class Screen:
     @property
     def shown(self) -> Mapping[str, Any]:
         """Values as they are, or as they were sent where the answer is still out."""
-        return {**self.values, **self.awaiting}
+        return changed(self.values, self.awaiting)
 
 
 def read(screen: Screen, reading: Reading) -> Screen:
@@ -100,7 +100,7 @@ def acknowledged(screen: Screen, call: Call[Any], result: object) -> Screen:
     message = edit_text(_what(call, sent, result), result)
     if result.refused or result.pending:
         return replace(screen, awaiting=awaiting, message=message)
-    values = {**screen.values, **sent}
+    values = changed(screen.values, sent)
     return replace(screen, awaiting=awaiting, values=values, message=message)
 
 
@@ -153,8 +153,7 @@ def _step(steps: int) -> Callable[[Screen], tuple[Screen, Calls]]:
 
 
 def _write(screen: Screen, knob: Knob, value: int | float) -> tuple[Screen, Calls]:
-    written = knob.written(value, screen.shown)
-    return _send(screen, {knob.hdso: written})
+    return _send(screen, {knob.label: value})
 
 
 def _send(screen: Screen, changes: Mapping[str, Any]) -> tuple[Screen, Calls]:
