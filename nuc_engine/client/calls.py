@@ -88,10 +88,15 @@ def run(
     stop_s: float | None = None,
     labels: Mapping[str, str] | None = None,
     notes: str | None = None,
+    out: str | None = None,
 ) -> Call[Started]:
-    """Begin a bout after `delay_s`; it stops by itself at engine time `stop_s`."""
+    """Begin a bout after `delay_s`; it stops by itself at engine time `stop_s`.
+
+    `out` names its directory in the daemon's data folder; one that exists is refused.
+    """
     stop = -1.0 if stop_s is None else stop_s
-    return Call("run", Started.read, _given(delay_s=delay_s, stop_s=stop, labels=labels or None, notes=notes), 5.0)
+    given = _given(delay_s=delay_s, stop_s=stop, labels=labels or None, notes=notes, out=out)
+    return Call("run", Started.read, given, 5.0)
 
 
 def stop(policy: Literal["off", "hold", "park"] | None = None) -> Call[Data]:
@@ -109,9 +114,9 @@ def off(why: str = "asked for") -> Call[Data]:
     return Call("off", read_map, {"why": why}, _EDIT_S)
 
 
-def log(start_s: float = 0.0, stop_s: float | None = None) -> Call[Data]:
-    """Log from engine time `start_s` to `stop_s` (None: until `stoplog`); answers with the folder."""
-    return Call("log", read_map, {"start_s": start_s, "stop_s": -1.0 if stop_s is None else stop_s})
+def log(start_s: float = 0.0, stop_s: float | None = None, out: str | None = None) -> Call[Data]:
+    """Log from engine time `start_s` to `stop_s` (None: until `stoplog`), to a directory named `out`."""
+    return Call("log", read_map, _given(start_s=start_s, stop_s=-1.0 if stop_s is None else stop_s, out=out))
 
 
 def stoplog(stop_s: float | None = None) -> Call[Data]:

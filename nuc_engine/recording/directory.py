@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -28,3 +29,20 @@ def make_directory(folder: Path, *, overwrite: bool) -> None:
                 raise DirectoryInUse(f"{folder} holds files but no {MANIFEST}: not a bout, so it is not emptied")
             shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
+
+
+def free_name(data: Path, stem: str) -> str:
+    """Return the first name that nothing in a data folder has: `stem`, then `stem_2`, `stem_3`, ..."""
+    name, number = stem, 2
+    while os.path.lexists(data / name):
+        name, number = f"{stem}_{number}", number + 1
+    return name
+
+
+def made_new(folder: Path) -> bool:
+    """Make a directory; False where there is one, or anything else, of that name. Raises OSError."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    return True

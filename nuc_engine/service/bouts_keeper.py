@@ -16,6 +16,7 @@ from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Kind, unpack
 from nuc_engine.faults import FAULTS, OFF
+from nuc_engine.recording.directory import free_name, made_new
 from nuc_engine.service.bouts import BoutLog, BoutLogError, Context
 from nuc_engine.service.bouts_documents import DocumentsMissing, DocumentStore
 from nuc_engine.service.commits import MOST_AUTHORS, Commit, OpenBout, Running
@@ -252,17 +253,20 @@ class BoutKeeper:
         if not state.documents:
             raise DocumentsMissing("no documents were told of; configure the daemon again")
         documents = self._documents.load(state.documents)
-        if not state.planned:
-            state.planned = self._name(documents.name)
+        from_ns, until_ns, name = (0, -1, "") if self._setting.always or state.window is None else state.window
+        while not state.planned:
+            name = name or (state.named[1] if state.named[:1] == [running.number] else "")
+            state.planned = free_name(self._setting.data, name or self._stem(documents.name))
             self._commit()
-        window = [0, -1] if self._setting.always or state.window is None else state.window
+            if not made_new(self._setting.data / state.planned):
+                state.planned = ""  # Somebody else has made it since it was looked for.
         opened = OpenBout(
             folder=state.planned,
             number=running.number,
             documents=state.documents,
             begin_ns=running.start_ns,
-            from_ns=max(window[0], 0),
-            until_ns=window[1],
+            from_ns=max(from_ns, 0),
+            until_ns=until_ns,
             started=self._context.wall().isoformat(timespec="seconds"),
             labels={**state.labels, **state.once},
             script=state.script,
@@ -281,12 +285,8 @@ class BoutKeeper:
         self.urgent = True
         self._events.tell("logging_begun", opened.folder, bout=running.number)
 
-    def _name(self, configuration: str) -> str:
-        stem = f"{self._context.wall():%Y%m%d_%H%M%S}_{configuration}"
-        name, number = stem, 2
-        while (self._setting.data / name).exists():
-            name, number = f"{stem}_{number}", number + 1
-        return name
+    def _stem(self, configuration: str) -> str:
+        return f"{self._context.wall():%Y%m%d_%H%M%S}_{configuration}"
 
     def _end(self, time_ns: int, number: int, how: str, reason: str) -> None:
         running = self.state.running
@@ -347,8 +347,10 @@ class BoutKeeper:
                 self._keep_script(name)
             case "note", [kind, text, author, once]:
                 self._note(time_ns, kind, text, author, once)
-            case "window", [start_ns, stop_ns]:
-                state.window = [start_ns, stop_ns]
+            case "name", [number, name]:
+                state.named = [number, name]
+            case "window", [start_ns, stop_ns, name]:
+                state.window = [start_ns, stop_ns, name]
                 if state.bout is not None and not self._setting.always:
                     state.bout.until_ns = stop_ns
             case "window_end", [stop_ns]:

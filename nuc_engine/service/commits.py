@@ -76,8 +76,9 @@ class Running:
 class Commit:
     """Everything a new logger must know to go on where this one was.
 
-    `places` are cursors by ring; `planned` the name of a directory about to be made; `window` [start, stop] in engine
-    time (stop -1: until the end) when logging was asked for; `authors` are [name, changesets still to come (0: not
+    `places` are cursors by ring; `planned` the name of a directory about to be made; `window` [start, stop, name of its
+    directory or ""] in engine time (stop -1: until the end) when logging was asked for; `named` [number, name] of the
+    bout whose directory was given a name last; `authors` are [name, changesets still to come (0: not
     known)] by request number. `labels` stay, those in `once` and `notes` are for the next bout, and so are `script` and
     the `script_writes` that took effect before it; `script_requests` are [first, last] of the scripts sent last.
     """
@@ -91,7 +92,8 @@ class Commit:
     running: Running | None = None
     bout: OpenBout | None = None
     planned: str = ""
-    window: list[int] | None = None
+    window: list[Any] | None = None
+    named: list[Any] = field(default_factory=list[Any])
     labels: dict[str, str] = field(default_factory=dict[str, str])
     once: dict[str, str] = field(default_factory=dict[str, str])
     notes: list[list[Any]] = field(default_factory=list[list[Any]])

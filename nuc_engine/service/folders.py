@@ -87,6 +87,12 @@ class Folders:
         replace_file(path, data)
         return path
 
+    def check_free(self, name: str) -> str:
+        """Return the name of a data directory that is not there yet. Raises Refused."""
+        if os.path.lexists(self.data / check_name(name)):
+            raise Refused("refused", f"{self.data / name} exists", "choose another name: data are never written over")
+        return name
+
     def read_poses(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return the saved poses: configuration -> name -> joint -> degrees. Raises Refused for a bad file."""
         path = self.data / POSES

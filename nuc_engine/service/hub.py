@@ -66,8 +66,12 @@ class DataLogger(Protocol):
         """Mark this moment."""
         ...
 
-    def tell_window(self, start_ns: int, stop_ns: int = -1) -> None:
-        """Log from one engine time to another (-1: the end of the bout)."""
+    def tell_name(self, bout: int, name: str) -> None:
+        """Give the directory of a bout a name, before it begins; empty: it is called by time and configuration."""
+        ...
+
+    def tell_window(self, start_ns: int, stop_ns: int = -1, name: str = "") -> None:
+        """Log from one engine time to another (-1: the end of the bout), to a directory of that name."""
         ...
 
     def tell_window_end(self, stop_ns: int = -1) -> None:

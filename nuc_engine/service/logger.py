@@ -138,9 +138,16 @@ class Logger:
         """Keep a note with this bout, or the next one."""
         self._tell_text("note", text, author)
 
-    def tell_window(self, start_ns: int, stop_ns: int = -1) -> None:
-        """Log from one engine time to another (-1: the end of the bout). For logging on command only."""
-        self._tell("window", start_ns, stop_ns)
+    def tell_name(self, bout: int, name: str) -> None:
+        """Give the directory of a bout a name, before it begins; empty: it is called by time and configuration."""
+        self._tell("name", bout, name)
+
+    def tell_window(self, start_ns: int, stop_ns: int = -1, name: str = "") -> None:
+        """Log from one engine time to another (-1: the end of the bout), to a directory of that name, if one is given.
+
+        For logging on command only.
+        """
+        self._tell("window", start_ns, stop_ns, name)
 
     def tell_window_end(self, stop_ns: int = -1) -> None:
         """Stop logging at an engine time, -1: now."""

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import msgpack
 
-from nuc_engine.service import methods_bout, methods_edits, methods_joints, methods_notes, methods_values
+from nuc_engine.service import methods_bout, methods_edits, methods_joints, methods_log, methods_notes, methods_values
 from nuc_engine.service.clients import Client
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
@@ -26,7 +26,7 @@ from sccils_schemas.names import did_you_mean, shorten
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         method.name: method
-        for group in (methods_bout, methods_values, methods_edits, methods_joints, methods_notes)
+        for group in (methods_bout, methods_log, methods_values, methods_edits, methods_joints, methods_notes)
         for method in group.METHODS
     }
 )

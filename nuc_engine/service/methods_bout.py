@@ -1,8 +1,10 @@
-"""Methods around bouts: who is there, status, configuration, run, stop, arm, off, log; control; shutdown."""
+"""Methods around bouts: who is there, status, configuration, run, stop, arm, off; control; shutdown."""
 
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from nuc_engine.daemon.block import BlockError, Word
@@ -17,14 +19,14 @@ from nuc_engine.service.configuration import Configuration, read_configuration
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders, check_name
 from nuc_engine.service.hub import Hub
+from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import Method
-from nuc_engine.service.params import Param, flag, number, one_of, text, texts
+from nuc_engine.service.params import START_TIME, STOP_TIME, Param, flag, one_of, text, texts
 from nuc_engine.service.values_in import store_in_force
 from sccils_schemas.problems import SccilsError
 from sccils_schemas.xmlread import MAX_BYTES
 
 _NS = 1_000_000_000
-_LONGEST_S = 1e8
 _OFF_AT_ONCE_S = 0.015
 _OFF_S = 1.0
 _STOP_S = 2.0
@@ -175,20 +177,34 @@ async def model(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
 async def run(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Begin a bout."""
     before = hub.logger.status().get("folder")
-    delay_s = params["delay_s"]
-    bout = await begin_bout(hub, client.author, delay_s, params["stop_s"], params["labels"] or {}, params["notes"])
+    delay_s, labels = params["delay_s"], params["labels"] or {}
+    bout = await begin_bout(hub, client.author, delay_s, params["stop_s"], labels, params["notes"], params["out"])
     return {"bout": bout, "folder": await _new_folder(hub, before, delay_s)}
 
 
 async def begin_bout(
-    hub: Hub, author: str, delay_s: float, stop_s: float, labels: dict[str, str], notes: str | None
+    hub: Hub,
+    author: str,
+    delay_s: float,
+    stop_s: float,
+    labels: Mapping[str, str] = MappingProxyType({}),
+    notes: str | None = None,
+    out: str = "",
 ) -> int:
-    """Let the core begin a bout; return its number. Raises Refused."""
+    """Let the core begin a bout; return its number. `out` names its data directory. Raises Refused."""
     hub.allows(Input.RUN)
     _check_rules(hub)
+    if out:
+        await hub.workshop.do(lambda: hub.folders.check_free(out))
     for key, value in labels.items():
         hub.logger.tell_label(key, value, author, once=True)
     bout = hub.next_bout()
+    try:
+        # Without one too: a number that an earlier service gave a bout which never began may be given again.
+        hub.logger.tell_name(bout, out)
+    except LogRefused:
+        if out:
+            raise
     stop_ns = round(stop_s * _NS) if stop_s >= 0 else -1
     _, ack = hub.core.send(Command.RUN, author, round(delay_s * _NS), stop_ns, bout)
     await ack
@@ -275,35 +291,6 @@ async def off(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     return {"mode": hub.mode.name, "torque": bool(words[Word.TORQUE]), "unconfirmed": hub.unconfirmed()}
 
 
-async def log(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
-    """Log in a window of engine time."""
-    return begin_log(hub, params["start_s"], params["stop_s"])
-
-
-def begin_log(hub: Hub, start_s: float, stop_s: float) -> dict[str, Any]:
-    """Ask the logger for a window of engine time. Raises Refused."""
-    if 0 <= stop_s <= start_s:
-        raise Refused("bad_request", f"logging would stop at {stop_s:g} s and start at {start_s:g} s")
-    hub.logger.tell_window(round(start_s * _NS), round(stop_s * _NS) if stop_s >= 0 else -1)
-    return _log_status(hub)
-
-
-async def stoplog(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
-    """End logging on command."""
-    return end_log(hub, params["stop_s"])
-
-
-def end_log(hub: Hub, stop_s: float) -> dict[str, Any]:
-    """Ask the logger to end a window, at an engine time or (negative) at once."""
-    hub.logger.tell_window_end(round(stop_s * _NS) if stop_s >= 0 else -1)
-    return _log_status(hub)
-
-
-def _log_status(hub: Hub) -> dict[str, Any]:
-    note = {"note": "every bout is logged whole here"} if hub.options.logging == "always" else {}
-    return dict(hub.logger.status()) | note
-
-
 async def take_control(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Take control."""
     if params["force"]:
@@ -357,9 +344,6 @@ def _flat(text_of: str | None) -> str:
     return " ".join((text_of or "").split())
 
 
-_TIME = Param(number(0, _LONGEST_S), 0.0)
-_STOP_TIME = Param(number(-_LONGEST_S, _LONGEST_S), -1.0)
-
 METHODS = (
     Method("hello", hello, params={"name": Param(text), "role": Param(one_of("watch", "operate", "admin"), None)}),
     Method("status", status),
@@ -373,13 +357,17 @@ METHODS = (
         run,
         "operate",
         True,
-        {"delay_s": _TIME, "stop_s": _STOP_TIME, "labels": Param(texts, None), "notes": Param(text, None)},
+        {
+            "delay_s": START_TIME,
+            "stop_s": STOP_TIME,
+            "labels": Param(texts, None),
+            "notes": Param(text, None),
+            "out": Param(text, ""),
+        },
     ),
     Method("stop", stop, "operate", True, {"policy": Param(one_of("off", "hold", "park"), None)}),
     Method("arm", arm, "operate", True),
     Method("off", off, params={"why": Param(text, "asked for")}),
-    Method("log", log, "operate", True, {"start_s": _TIME, "stop_s": _STOP_TIME}),
-    Method("stoplog", stoplog, "operate", True, {"stop_s": _STOP_TIME}),
     Method("take_control", take_control, "operate", params={"force": Param(flag, False)}),
     Method("hand_over", hand_over, "operate", params={"to": Param(text)}),
     Method("release_control", release_control),

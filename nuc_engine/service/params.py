@@ -146,3 +146,10 @@ def is_whole(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Say whether this is a finite number; true and false are none."""
     return is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+_LONGEST_S = 1e8
+START_TIME = Param(number(0, _LONGEST_S), 0.0)
+"""Engine time of a beginning, or a delay, in s."""
+STOP_TIME = Param(number(-_LONGEST_S, _LONGEST_S), -1.0)
+"""Engine time of an end, in s; negative: none."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from nuc_engine.daemon.modes import Input
 from nuc_engine.daemon.wire import Command as Order
-from nuc_engine.service import methods_bout, methods_values
+from nuc_engine.service import methods_bout, methods_log, methods_values
 from nuc_engine.service.clients import Client
 from nuc_engine.service.configuration import MODEL_FILES
 from nuc_engine.service.core_link import AT_ONCE, Edit, Outcome
@@ -303,15 +303,15 @@ class Session:
             raise Refused("refused", "an hdsoscript has no place here", "send it as a message of its own")
         match command.command_type:
             case "run":
-                await methods_bout.begin_bout(hub, author, start_s, stop_s, {}, None)
+                await methods_bout.begin_bout(hub, author, start_s, stop_s)
             case "stop":
                 if hub.plan is not None:
                     await methods_bout.end_bout(hub, author, "")
             case "log":
-                methods_bout.begin_log(hub, start_s, stop_s)
+                methods_log.begin_log(hub, start_s, stop_s)
             case "stoplog":
                 self._end_stream()
-                methods_bout.end_log(hub, stop_s)
+                methods_log.end_log(hub, stop_s)
             case _:
                 await self._extended(command)
 

@@ -160,7 +160,7 @@ class Script:
 
 
 def _replaced(writes: Sequence[Write], reasons: Sequence[str]) -> set[int]:
-    """Return the places of writes of which nothing is left, since later ones that were made wrote all their elements."""
+    """Return the places of writes of which nothing is left, since later ones that were made wrote all of it."""
     found: set[int] = set()
     first: dict[int, int] = {}
     single: dict[int, set[int]] = {}

@@ -185,7 +185,7 @@ def test_a_script_of_another_configuration_is_not_of_the_next_bout(bench: Bench)
 
 def test_on_command_only_the_window_is_logged_and_the_store_is_dumped_when_it_begins(tmp_path: Path) -> None:
     bench = Bench(tmp_path, always=False)
-    bench.tell("window", 60 * MS, 120 * MS)
+    bench.tell("window", 60 * MS, 120 * MS, "")
     records = bout()
     writer = bench.writer()
     bench.put(*records[:90])
@@ -212,7 +212,7 @@ def test_on_command_nothing_is_logged_unasked(tmp_path: Path) -> None:
 
 def test_a_window_asked_for_before_the_run_counts_from_the_start_and_can_be_closed_at_once(tmp_path: Path) -> None:
     bench = Bench(tmp_path, always=False)
-    bench.tell("window", 0, -1)
+    bench.tell("window", 0, -1, "")
     bench.put(*bout()[:80])
     writer = bench.writer()
     bench.run(writer)

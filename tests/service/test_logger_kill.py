@@ -98,7 +98,11 @@ def script() -> list[Any]:
     """What happens in a bout: records in portions, and between them what the service tells."""
     records = bout()
     cuts = [0, 3, 40, 41, 90, 140, len(records) - 4, len(records)]
-    doings: list[Any] = [("request", 11, "Ann", 2), ("note", "label surface", "felt", "Ann", False)]
+    doings: list[Any] = [
+        ("name", 1, "mine"),
+        ("request", 11, "Ann", 2),
+        ("note", "label surface", "felt", "Ann", False),
+    ]
     for k, (begin, end) in enumerate(pairwise(cuts)):
         doings.append(records[begin:end])
         if k in (1, 3):

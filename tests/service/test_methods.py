@@ -442,8 +442,8 @@ def test_log_and_stoplog_reach_the_logger(b):
     talk.ask("log")
     talk.ask("stoplog")
     assert b.logger.told == [
-        ("window", 2_500_000_000, 7_500_000_000),
-        ("window", 0, -1),
+        ("window", 2_500_000_000, 7_500_000_000, ""),
+        ("window", 0, -1, ""),
         ("window_end", -1),
     ]
 

@@ -205,7 +205,7 @@ def test_two_commands_in_one_document_get_one_answer_each_in_order(i, b):
         )
     )
     assert [i.status().command.command_type for _ in range(2)] == ["run", "log"]
-    assert b.logger.told[-1] == ("window", 2_500_000_000, 7_500_000_000)
+    assert b.logger.told[-1] == ("window", 2_500_000_000, 7_500_000_000, "")
 
 
 def test_nothing_of_a_document_is_done_when_a_part_of_it_is_wrong(i, b):
@@ -217,7 +217,7 @@ def test_nothing_of_a_document_is_done_when_a_part_of_it_is_wrong(i, b):
 def test_log_and_stoplog(i, b):
     assert i.do(command("log", data_destination="local")).status == "success"
     assert i.do(command("stoplog")).status == "success"
-    assert b.logger.told[-2:] == [("window", 0, -1), ("window_end", -1)]
+    assert b.logger.told[-2:] == [("window", 0, -1, ""), ("window_end", -1)]
 
 
 def test_log_to_the_network_names_port_and_topic_and_sends(tmp_path):

@@ -16,6 +16,11 @@ from nuc_engine.client import calls
 
 _POLICIES = ("off", "hold", "park")
 _DOCUMENTS = ("joints.xml", "parameters.xml", "sensors.xml")
+_OUT = click.option(
+    "--out",
+    metavar="NAME",
+    help="Name of the data directory: letters, digits, _ and -; one that exists is refused.  [default: by time]",
+)
 
 
 @subcommand(
@@ -58,6 +63,7 @@ def configure(target: Target, config: str, as_json: bool) -> int:
     (
         ("run", "begin a bout now; it ends with stop"),
         ("run --delay 10 --stop 60", "in ten seconds, for a minute"),
+        ("run --out carpet_3", "to a directory of that name, in the daemon's data folder"),
         ("run --label surface=carpet --label repetition=3 --note 'new tarsus'", "and say what it is about"),
     ),
     "The bout's number and its data directory.",
@@ -66,13 +72,20 @@ def configure(target: Target, config: str, as_json: bool) -> int:
 @click.option("--stop", metavar="S", type=click.FloatRange(0, min_open=True), help="End at this engine time.")
 @click.option("--label", "labels", type=Pair(), multiple=True, help="Label of this bout alone; repeatable.")
 @click.option("--note", "notes", metavar="TEXT", help="A note for the data directory.")
+@_OUT
 @as_json
 def run(
-    target: Target, delay: float, stop: float | None, labels: tuple[Any, ...], notes: str | None, as_json: bool
+    target: Target,
+    delay: float,
+    stop: float | None,
+    labels: tuple[Any, ...],
+    notes: str | None,
+    out: str | None,
+    as_json: bool,
 ) -> int:
     """Begin a bout: the rules are in charge from now on. Engine time counts from here."""
     with daemon(target) as leg:
-        started = act(leg, target, calls.run(delay, stop, dict(labels), notes))
+        started = act(leg, target, calls.run(delay, stop, dict(labels), notes, out))
     return answer(as_json, started, f"bout {started.bout}" + (f" in {started.folder}" if started.folder else ""))
 
 
@@ -123,16 +136,18 @@ def off(target: Target, why: str | None, as_json: bool) -> int:
     (
         ("log", "from now on, until stoplog"),
         ("log --start 2.5 --stop 7.5", "this window of engine time, also when asked for before run"),
+        ("log --out first_steps", "to a directory of that name, in the daemon's data folder"),
     ),
     "The data directory.",
 )
 @click.option("--start", metavar="S", type=click.FloatRange(0), default=0.0, help="Engine time to begin at.")
 @click.option("--stop", metavar="S", type=click.FloatRange(0, min_open=True), help="Engine time to end at.")
+@_OUT
 @as_json
-def log(target: Target, start: float, stop: float | None, as_json: bool) -> int:
+def log(target: Target, start: float, stop: float | None, out: str | None, as_json: bool) -> int:
     """Log, where the daemon does not log every bout by itself."""
     with daemon(target) as leg:
-        data = act(leg, target, calls.log(start, stop))
+        data = act(leg, target, calls.log(start, stop, out))
     return answer(as_json, data, _logged(data))
 
 
