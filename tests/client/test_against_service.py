@@ -194,6 +194,7 @@ def test_elements_and_ids_that_stand_for_all_are_meant_alike_by_client_command_l
         leg.get([f"{name}[2]"])
 
     def ctl(*words: str) -> Result:
+        pumped.forget(Target(given_name="alice"))
         return CliRunner().invoke(command, ["--address", pumped.address, "--name", "alice", *words])
 
     told = ctl("set", f"{name}[1]=-1")
