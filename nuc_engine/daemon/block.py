@@ -5,7 +5,8 @@
     commits      two halves in which the logger notes what is on disk
     plan         size, then the pickled plan, written by the service while no core runs
     store        the HDSOs (`nuc_engine.store`), written by the core
-    rings        records (core to service), commands (service to core), and events of guardian and supervisor
+    rings        records (core to service), commands (service to core), events of guardian and supervisor, and answers
+                 to clients (service to its logger)
 
 The block is a memfd: it has no name, and is gone with the last process that maps it.
 """
@@ -87,7 +88,7 @@ MOST_MOTORS = 62
 _PLAN_BYTES = 8 * _MIB
 _STORE_BYTES = 4 * _MIB
 RING_BYTES: Mapping[str, int] = MappingProxyType(
-    {"records": 32 * _MIB, "commands": 4 * _MIB, "guardian": 64 * _KIB, "supervisor": 64 * _KIB}
+    {"records": 32 * _MIB, "commands": 4 * _MIB, "guardian": 64 * _KIB, "supervisor": 64 * _KIB, "answers": _MIB}
 )
 """Data bytes of each ring. Four motors at 200 Hz write about 0.2 MiB/s; 24 at 200 Hz, with rules at 1 kHz, about 3."""
 

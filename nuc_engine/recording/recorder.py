@@ -15,7 +15,7 @@ from nuc_engine.recording import columns, inputs
 from nuc_engine.recording.growing import Mark
 from nuc_engine.recording.inputs import InputRecord
 from nuc_engine.recording.logs import NO_MARKS, DataLogs, Tap
-from nuc_engine.recording.scriptlog import HdsoScriptLog
+from nuc_engine.recording.scriptlog import HdsoScriptLog, Values
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Board
 from sccils_schemas.model import Model
@@ -134,9 +134,22 @@ class BoutRecorder:
     def done(self, now_ns: int, changeset: Changeset, refused: int) -> None:
         """A changeset has taken effect: every write and control of it was told already."""
 
-    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...], origin: int) -> None:
-        """A request is answered."""
-        self._hdso.answer(now_ns, self.cycle, hdso, values)
+    def answer(self, now_ns: int, hdso: int, values: Values, origin: int, author: str = "") -> None:
+        """A request is answered by the engine."""
+        self._hdso.answer(now_ns, self.cycle, hdso, values, author)
+
+    def answered(
+        self, now_ns: int, cycle: int, held: Mapping[int, Values], said: Mapping[str, Any], author: str
+    ) -> None:
+        """A client was answered beside the engine: HDSOs by index, and other names, with what they were."""
+        for hdso, values in held.items():
+            self._hdso.answer(now_ns, cycle, hdso, values, author)
+        for name, value in said.items():
+            self._hdso.answered(now_ns, cycle, f"{name} = {'no value' if value is None else value}", author)
+
+    def left_out(self, text: str) -> None:
+        """Answers are not logged."""
+        self._hdso.left_out(text)
 
     def event(self, now_ns: int, kind: str, text: str) -> None:
         """Something worth a line happened."""

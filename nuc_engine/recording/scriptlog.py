@@ -76,12 +76,21 @@ class HdsoScriptLog:
         """Log what was done to the leg by hand."""
         self._entry(event.at_ns, cycle, write_entry(entry_of(event)))
 
-    def answer(self, now_ns: int, cycle: int, hdso: int, values: Values) -> None:
+    def answer(self, now_ns: int, cycle: int, hdso: int, values: Values, author: str = "") -> None:
         """Log the answer to a request; an HDSO without a value is an entry with no elements."""
         described = self._plan.hdsos[hdso]
         if described.datatype == "char":
             values = _used(values)
-        self._entry(now_ns, cycle, hdso_mod(described, values, now_ns))
+        self._entry(now_ns, cycle, hdso_mod(described, values, now_ns), author)
+
+    def answered(self, now_ns: int, cycle: int, text: str, author: str) -> None:
+        """Log, as a comment, an answer that is no HDSO's value."""
+        self._entry(now_ns, cycle, f"<!-- answered: {_comment(' '.join(text.split()))} -->", author)
+
+    def left_out(self, text: str) -> None:
+        """Log, as a comment, what is not in here."""
+        self._log.append(f"  <!-- left out: {_comment(' '.join(text.split()))} -->\n")
+        self.records += 1
 
     def _entry(self, time_ns: int, cycle: int, element: str, author: str = "") -> None:
         if self._moment != (time_ns, cycle, author):

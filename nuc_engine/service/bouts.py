@@ -25,6 +25,7 @@ from nuc_engine.recording.logs import TextLog
 from nuc_engine.recording.mcap_logs import FILE as MCAP_FILE
 from nuc_engine.recording.mcap_logs import McapTap
 from nuc_engine.recording.recorder import BoutRecorder
+from nuc_engine.service.answers import Answers
 from nuc_engine.service.bouts_documents import Documents
 from nuc_engine.service.commits import OpenBout
 from nuc_engine.store import Store, StoreError
@@ -100,6 +101,7 @@ class BoutLog:
                 stack.callback(self._mcap.log.abandon)
             tap = None if self._mcap is None else self._mcap.take
             self._recorder = BoutRecorder(self.folder, model, plan, self._store, state.marks, tap)
+            self.answers = Answers(self._recorder, state)
             stack.callback(self._recorder.abandon)
             self._notes = TextLog(self.folder / NOTES_FILE, state.marks.get(NOTES_FILE))
             stack.pop_all()
@@ -136,7 +138,7 @@ class BoutLog:
             case Kind.DONE, [_, time_ns, *_]:
                 self._recorder.ran(time_ns - begin, "changeset")
             case Kind.ANSWER, [time_ns, _, hdso, values, request]:
-                self._recorder.answer(max(0, time_ns - begin), hdso, tuple(values), request)
+                self.answers.of_core(max(0, time_ns - begin), hdso, tuple(values), request, author)
             case Kind.STORE, [time_ns, cycle, live]:
                 self._dump(max(0, time_ns - begin), cycle, live)
             case Kind.POSE, [_, pose]:
@@ -177,6 +179,7 @@ class BoutLog:
             now_ns = record[0] - begin
             self._recorder.ran(now_ns, "start")
         state.taken_ns = now_ns
+        self.answers.tell(now_ns)
 
     def unpack(self, kind: int, content: bytes) -> Any:
         """Return a record of this bout's plan."""
@@ -244,6 +247,7 @@ class BoutLog:
         """End the directory. Raises OSError; it may then be tried again, in this life of the logger or the next."""
         if not self._stopped:
             self._stopped = True
+            self.answers.tell(now_ns, at_once=True)
             self._recorder.event(max(0, now_ns), "engine_stop", f"{state}: {reason}")
             self._recorder.end()
         self.flush()
@@ -317,6 +321,7 @@ class BoutLog:
                 for kind, (count, first, last) in sorted(state.losses.items())
             },
             "refused_writes": state.refused,
+            "unlogged_answers": state.unlogged_answers,
             "core_restarts": state.deaths,
         }
 

@@ -28,7 +28,8 @@ LOST_FOR_GOOD = (BoutLogError, DocumentsMissing, struct.error)
 _FIXED = frozenset({Kind.MOTOR, Kind.SENSORS, Kind.STATES, Kind.MUSCLES, Kind.START})
 _KIND_NAMES = {int(kind): kind.name.lower() for kind in Kind}
 _TIME = struct.Struct("=q")
-_WITH_AUTHOR = frozenset({Kind.APPLIED, Kind.CONTROL})
+_EDITS = frozenset({Kind.APPLIED, Kind.CONTROL})
+_WITH_AUTHOR = _EDITS | {Kind.ANSWER}
 _NOTES_AHEAD = 10
 _SCRIPTS_KNOWN = 16
 _NS = 1e-9
@@ -67,6 +68,7 @@ class BoutKeeper:
         request_dump: Callable[[], None],
     ) -> None:
         self._words, self._setting, self._context = block.words, setting, context
+        self._answers = block.rings["answers"]
         self._documents, self._events = documents, events
         self._commit, self._request_dump = commit, request_dump
         self.state = state
@@ -161,7 +163,7 @@ class BoutKeeper:
         author = self._author(record[-1]) if kind in _WITH_AUTHOR else ""
         if kind == Kind.DONE:
             self._done(record[0])
-        if kind in _WITH_AUTHOR:
+        if kind in _EDITS:
             self._tell_edit(kind, record, author)
         if kind == Kind.APPLIED:
             self._count_script(record[-2], record[-1])
@@ -273,6 +275,7 @@ class BoutKeeper:
             script_writes=state.script_writes,
             taken_ns=time_ns,
             deaths=self._words[Word.CORE_DEATHS],
+            answers_lost=self._answers.lost,
         )
         script = self._documents.load(state.script) if state.script else None
         bout = BoutLog(self._setting.data, opened, documents, script, self._context, mcap=self._setting.mcap)
@@ -301,6 +304,7 @@ class BoutKeeper:
         bout = self.bout
         if bout is None:
             return
+        bout.answers.count_lost(self._answers.lost)
         bout.finish(time_ns, how, reason)
         self.bout = self.state.bout = None
         self.urgent = True
@@ -328,6 +332,12 @@ class BoutKeeper:
             hint = FAULTS[name].hint
             self._end(last_ns, running.number, "fault", f"{name}: the core ended within the bout ({hint})")
 
+    def answered(self, what: str, time_ns: int, fields: list[Any]) -> None:
+        """Log what a client was answered, or that it is not logged."""
+        bout, running = self.bout, self.state.running
+        if bout is not None and running is not None and bout.takes(now_ns := max(0, time_ns - running.start_ns)):
+            bout.answers.take(now_ns, what, fields)
+
     def obey(self, what: str, time_ns: int, fields: list[Any]) -> None:
         """Do what the service tells."""
         state = self.state
@@ -354,7 +364,8 @@ class BoutKeeper:
                 if state.bout is not None and not self._setting.always:
                     state.bout.until_ns = stop_ns
             case "window_end", [stop_ns]:
-                self._end_window(time_ns, stop_ns)
+                if not self._setting.always:
+                    state.end_window(time_ns, stop_ns)
             case _:
                 pass
 
@@ -378,16 +389,3 @@ class BoutKeeper:
         else:
             # The next bout's; what nobody started a bout for makes room.
             state.notes = [*state.notes[1 - _NOTES_AHEAD :], [kind, text, author, said]]
-
-    def _end_window(self, time_ns: int, stop_ns: int) -> None:
-        state, running = self.state, self.state.running
-        if stop_ns < 0:
-            stop_ns = 0 if running is None else max(0, time_ns - running.start_ns)
-        if state.window is None or self._setting.always:
-            return
-        if state.bout is None and (running is None or stop_ns <= state.window[0]):
-            state.window = None
-        else:
-            state.window[1] = stop_ns
-            if state.bout is not None:
-                state.bout.until_ns = stop_ns

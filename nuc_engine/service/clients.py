@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nuc_engine.service.errors import Refused
+from nuc_engine.service.ration import Ration
 
 ROLES = ("watch", "operate", "admin")
 """From least to most; each may do what those before it may."""
@@ -35,6 +36,7 @@ class Client:
     budget: float = BURST
     rubbish: int = 0
     refused: int = 0
+    ration: Ration = field(default_factory=Ration)
     session: Any = field(default=None, repr=False)
 
     @property

@@ -36,7 +36,9 @@ class OpenBout:
     engine times `from_ns` to `until_ns` (-1: no end) belong here, until the bout has `ended`; the last came at
     `taken_ns`.
     `losses` are [count, first ns, last ns] by kind. `deaths` are those of cores, up to the start. `script_writes`
-    counts writes of scripts that took effect.
+    counts writes of scripts that took effect. `rations` are [left, at ns] of the answers logged for each author,
+    `left_out` [count, first ns, last ns] of the values that were not, until they are told of; `unlogged_answers` counts
+    all of those, `answers_lost` the answers that the ring had no room for, as far as they are told of.
     """
 
     folder: str
@@ -57,6 +59,10 @@ class OpenBout:
     deaths: int = 0
     events: dict[str, int] = field(default_factory=dict[str, int])
     losses: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    rations: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    left_out: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    unlogged_answers: int = 0
+    answers_lost: int = 0
     pose_deg: dict[str, float] | None = None
     counts: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -108,6 +114,19 @@ class Commit:
             del self.authors[request]
             return True
         return False
+
+    def end_window(self, time_ns: int, stop_ns: int) -> None:
+        """End the window that was asked for, at an engine time or (-1) at `time_ns`."""
+        if self.window is None:
+            return
+        if stop_ns < 0:
+            stop_ns = 0 if self.running is None else max(0, time_ns - self.running.start_ns)
+        if self.bout is None and (self.running is None or stop_ns <= self.window[0]):
+            self.window = None
+            return
+        self.window[1] = stop_ns
+        if self.bout is not None:
+            self.bout.until_ns = stop_ns
 
 
 def inbox(block: Block) -> Ring:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,6 +24,7 @@ from nuc_engine.service.errands import Errands
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.mirror import Mirror, Moment
+from nuc_engine.service.ration import BURST, OF_ALL, Ration, cost_of
 from nuc_engine.service.recent import Recent
 from nuc_engine.service.save import out_of_reach
 from nuc_engine.service.telemetry import Recipes
@@ -52,6 +53,16 @@ class DataLogger(Protocol):
 
     def tell_request(self, request: int, author: str) -> None:
         """Say who made a request, before the core can do it."""
+        ...
+
+    def tell_answer(
+        self, author: str, time_ns: int, cycle: int, held: Mapping[int, Sequence[Any]], said: Mapping[str, Any]
+    ) -> None:
+        """Tell what a client was answered: HDSOs by index, and other names."""
+        ...
+
+    def tell_left_out(self, author: str, time_ns: int, count: int) -> None:
+        """Tell that a client was answered with so many values that are not to be logged."""
         ...
 
     def tell_label(self, key: str, value: str, author: str, *, once: bool = False) -> None:
@@ -110,6 +121,8 @@ class Hub:
     park: tuple[Mapping[int, float], float] | None = None
     """The pose a client chose to park in, joint index to degrees, and its rate: another core is told again."""
     described: tuple[Configuration, Mapping[str, Any]] | None = None
+    ration: Ration = field(default_factory=lambda: Ration(BURST * OF_ALL, share=OF_ALL))
+    """What may be logged of the answers to all clients together."""
     refusals: tuple[str, ...] = ()
     """Why servos can not be driven as they were given, as the core last told it."""
     bus_counts: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -195,6 +208,21 @@ class Hub:
     def moment(self) -> Moment:
         """Return a look at all values now. Raises Refused."""
         return Moment(self.need_mirror(), self.core.latest, self.now_ns)
+
+    def note_answer(
+        self, client: Client, moment: Moment, held: Mapping[int, Sequence[Any] | None], said: Mapping[str, Any]
+    ) -> None:
+        """Let the bout's log have what a client is answered at a moment: HDSOs by index, and other names."""
+        if not self.bout:
+            return
+        snapshot = moment.snapshot
+        time_ns, cycle = (moment.now_ns, 0) if snapshot is None else (snapshot.time_ns, snapshot.cycle)
+        values = {index: found or () for index, found in held.items()}
+        cost = cost_of(values, said)
+        if client.ration.spend(cost, self.now_ns) and self.ration.spend(cost, self.now_ns):
+            self.logger.tell_answer(client.author, time_ns, cycle, values, said)
+        else:
+            self.logger.tell_left_out(client.author, time_ns, len(values) + len(said))
 
     # --- control ---
 

@@ -9,7 +9,7 @@ What is told takes effect before every record that the core writes afterwards: t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import cache
@@ -119,6 +119,21 @@ class Logger:
     def tell_request(self, request: int, author: str, changesets: int = 0) -> None:
         """Tell whose a request is; `changesets` is how many times it will be DONE, 0 when that is not known."""
         self._tell("request", request, author[:LONGEST_LABEL], changesets)
+
+    def tell_answer(
+        self, author: str, time_ns: int, cycle: int, held: Mapping[int, Sequence[Any]], said: Mapping[str, Any]
+    ) -> None:
+        """Tell what a client was answered: HDSOs by index, and other names. What finds no room is counted, and told."""
+        if not self._tell_of(time_ns, "answer", cycle, author[:LONGEST_LABEL], held, said):
+            self.tell_left_out(author, time_ns, len(held) + len(said))
+
+    def tell_left_out(self, author: str, time_ns: int, count: int) -> None:
+        """Tell that a client was answered with so many values that are not to be logged."""
+        self._tell_of(time_ns, "left_out", author[:LONGEST_LABEL], count)
+
+    def _tell_of(self, time_ns: int, what: str, *fields: Any) -> bool:
+        rings = self._block.rings
+        return rings["answers"].put(0, pack(what, rings["records"].written, time_ns, *fields))
 
     def tell_label(self, key: str, value: str, author: str, *, once: bool = False) -> None:
         """Set a label of this bout and those that follow, or with `once` of this (or the next) one only."""

@@ -36,7 +36,7 @@ _RETRIED = (OSError, CommitTooLarge)
 
 
 class LogWriter:
-    """Reads `records`, `guardian`, `supervisor` and the inbox; writes, commits, gives back.
+    """Reads `records`, `guardian`, `supervisor`, `answers` and the inbox; writes, commits, gives back.
 
     `request_dump` asks the service for a STORE record: logging begins in the middle of a bout.
     """
@@ -52,7 +52,7 @@ class LogWriter:
     ) -> None:
         self._block, self._data = block, setting.data
         self._documents, self._events = documents, events
-        self._rings = {name: block.rings[name] for name in ("records", "guardian", "supervisor")}
+        self._rings = {name: block.rings[name] for name in ("records", "guardian", "supervisor", "answers")}
         self._rings["inbox"] = inbox(block)
         found = read_commit(block)
         self.state = found if found is not None else Commit(labels=dict(setting.labels))
@@ -68,8 +68,8 @@ class LogWriter:
             commit=self._put_away,
             request_dump=request_dump,
         )
-        self._told: deque[tuple[int, list[Any]]] = deque()
-        self._told_to = self.state.places["inbox"]
+        self._told: dict[str, deque[tuple[int, list[Any]]]] = {name: deque() for name in ("inbox", "answers")}
+        self._told_to = {name: self.state.places[name] for name in self._told}
         self._flushed_ns = self._retry_ns = 0
         self._reported_ns = -REPORT_NS
         self._unwritten = False
@@ -126,7 +126,8 @@ class LogWriter:
     @property
     def _crowded(self) -> bool:
         """Whether so much of the ring is taken up that what was read should be given back before its time."""
-        return self.backlog > self._rings["records"].capacity // 4
+        rings = [self._rings[name] for name in ("records", "answers")]
+        return any(ring.written - ring.kept > ring.capacity // 4 for ring in rings)
 
     def _fail(self, now_ns: int, error: Exception) -> None:
         self.failure = str(error)
@@ -175,9 +176,13 @@ class LogWriter:
         places, ring = self.state.places, self._rings["records"]
         begun = places["records"]
         most = min(MOST_BYTES, ring.capacity // 4)
+        until = ring.written
+        # What was told before a record was written has been heard before that record is taken.
         self._hear()
         try:
             for kind, after, content in ring.read(begun):
+                if after > until:
+                    break
                 self._answer_told()
                 self._take_one(kind, content)
                 places["records"] = after
@@ -208,16 +213,19 @@ class LogWriter:
             self._events.tell("log_error", f"a record of kind {kind} was left out: {told}")
 
     def _hear(self) -> None:
-        for _, after, content in self._rings["inbox"].read(self._told_to):
-            self._told.append((after, unpack(content)))
-            self._told_to = after
+        for name, told in self._told.items():
+            for _, after, content in self._rings[name].read(self._told_to[name]):
+                told.append((after, unpack(content)))
+                self._told_to[name] = after
 
     def _answer_told(self) -> None:
-        while self._told and self._told[0][1][1] <= self.state.places["records"]:
-            after, (what, _, time_ns, *fields) = self._told[0]
-            self._keeper.obey(what, time_ns, fields)
-            self.state.places["inbox"] = after
-            self._told.popleft()
+        for name, told in self._told.items():
+            obey = self._keeper.answered if name == "answers" else self._keeper.obey
+            while told and told[0][1][1] <= self.state.places["records"]:
+                after, (what, _, time_ns, *fields) = told[0]
+                obey(what, time_ns, fields)
+                self.state.places[name] = after
+                told.popleft()
 
 
 def read_documents(store: DocumentStore, block: Block) -> Documents | None:

@@ -19,7 +19,7 @@ from nuc_engine.service.method import Method
 from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs, text
 from nuc_engine.service.telemetry import MAX_RATE_HZ, describe
 from nuc_engine.store import refusal
-from nuc_engine.values import plain_number, plain_value
+from nuc_engine.values import Values, plain_number, plain_value
 from sccils_schemas.by_hand import PlantEntry
 from sccils_schemas.documents import HDSO_ALL, HDSO_NONE, Gradual, HdsoScript
 from sccils_schemas.model import Model, check_script
@@ -35,17 +35,24 @@ _EFFECT_S = 3.0
 _MAX_REASONS = 20
 
 
-async def get(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
+async def get(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Give values by name, all of one cycle."""
     mirror, moment = hub.need_mirror(), hub.moment()
     values: dict[str, Any] = {}
+    held: dict[int, Values | None] = {}
+    said: dict[str, Any] = {}
     unknown: list[str] = []
     for name in _named(mirror.plan, params["names"]):
         field = mirror.field(name)
         if field is None:
             unknown.append(str(name))
         else:
-            values[str(name)] = field.read(moment)
+            values[str(name)] = value = field.read(moment)
+            if (hdso := mirror.hdso(name)) is None:
+                said[field.name] = value
+            else:
+                held[hdso.index] = moment.values(hdso.index)
+    hub.note_answer(client, moment, held, said)
     snapshot = moment.snapshot
     return {
         "values": values,

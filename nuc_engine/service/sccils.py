@@ -342,6 +342,7 @@ class Session:
             for index, count in self._asked(entry):
                 held = moment.values(index)
                 values[index] = held if held is None or not count else held[:count]
+        self._hub.note_answer(self._client, moment, values, {})
         snapshot = moment.snapshot
         time_s = None if snapshot is None else mirror.engine_time_s(snapshot.time_ns)
         self._finish(slot, self._success(command), self._values(values, time_s))

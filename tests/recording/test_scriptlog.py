@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nuc_engine.changes import Applied, Write
 from nuc_engine.plan import HdsoPlan
 from nuc_engine.planning import stored_values
+from nuc_engine.recording import recover
 from nuc_engine.recording.scriptlog import HdsoScriptLog, hdso_mod
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse_file
@@ -156,6 +157,22 @@ def test_a_comment_gives_the_cycle_once_for_each_moment(tmp_path):
         script.answer(time_ns, cycle, PLAN.hdso("low").index, (1.0,))
     script.close()
     assert re.findall(r"<!-- cycle (\d+) -->", (tmp_path / "Scriptlog.xml").read_text()) == ["0", "0", "1"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=st.text(max_size=60), author=st.text(max_size=20))
+def test_a_remark_of_any_text_is_one_line_that_is_kept_where_a_torn_log_is_mended(tmp_path_factory, text, author):
+    folder = tmp_path_factory.mktemp("log")
+    script = log(folder)
+    script.answer(0, 0, PLAN.hdso("low").index, (1.0,), author)
+    script.answered(5, 1, text, author)
+    script.left_out(text)
+    script.flush()
+    path = folder / "Scriptlog.xml"
+    written = path.read_bytes()
+    assert recover._whole_entries(path) == (len(written), b"</hdsoscript>\n")
+    assert script.close() == {"Scriptlog.xml": 3}
+    assert len(read(path).entries) == 1
 
 
 def test_what_is_on_disk_is_always_whole_lines(tmp_path):

@@ -107,6 +107,8 @@ def script() -> list[Any]:
         doings.append(records[begin:end])
         if k in (1, 3):
             doings.append(("note", "mark", f"mark {k}", "Bob", True))
+            doings.append(("answer", 8 + k, "Bob", {k: [1.5 + k]}, {"joint.Coxa.action": "Swing"}))
+            doings.append(("left_out", "Bob", 40 + k))
         if k == 2:
             doings.append(("note", "label voltage", "9.6", "Bob", True))
     return doings
@@ -154,6 +156,8 @@ def test_the_reference_holds_what_happened(reference: tuple[dict[str, bytes], in
     files, points = reference
     assert files["Notes.jsonl"].count(b"\n") == 3
     assert files["Scriptlog.xml"].count(b"by Ann") == 2
+    assert files["HDSOlog.xml"].count(b"by Bob") == 2
+    assert files["HDSOlog.xml"].count(b"left out: 84 values answered to Bob") == 1
     assert len(files["MotorData.txt"].splitlines()) == 50
     assert points > 100
 
