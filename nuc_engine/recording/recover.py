@@ -33,6 +33,7 @@ TEXT_LOGS = (
     "Infolog.txt",
     "Debuglog.txt",
     PLANT_FILE,
+    "dmesglog.txt",
 )
 NOTES = "Notes.jsonl"
 SCRIPT_LOGS = ("Scriptlog.xml", "HDSOlog.xml")

@@ -13,6 +13,8 @@
     hazards      values the engine could not compute with
     configuration, folders   the documents in force, and where names lead
     logger, bouts, events, mcap   the data logger, a thread of its own
+    answers, ration          what clients were answered, in HDSOlog.xml, and how much of it
+    kernellog    dmesglog.txt: what the kernel said    elements     NAME[k], one element of an HDSO
 
 It may die and come back at any moment: what must survive stands in the block, in the rings or in a file.
 """

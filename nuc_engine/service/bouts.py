@@ -6,17 +6,15 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from drivers.errors import BusUrlError
 from nuc_engine.changes import Applied, Control, Controlled, Write
 from nuc_engine.daemon.wire import Formats, Kind, MotorRecord, NumbersRecord, StatesRecord
-from nuc_engine.motors import families_of
 from nuc_engine.plan import Plan, Slot
 from nuc_engine.planning import PlanError, build_plan
 from nuc_engine.recording import manifest
@@ -27,12 +25,14 @@ from nuc_engine.recording.mcap_logs import McapTap
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.service.answers import Answers
 from nuc_engine.service.bouts_documents import Documents
+from nuc_engine.service.bouts_manifest import NOTES_FILE, Context, bout_counts, bout_manifest, read_notes
 from nuc_engine.service.commits import OpenBout
+from nuc_engine.service.kernellog import FILE as KERNEL_FILE
+from nuc_engine.service.kernellog import KernelLog
 from nuc_engine.store import Store, StoreError
 from nuc_engine.tasks.board import Board
 from sccils_schemas.model import Model, load_model
 
-NOTES_FILE = "Notes.jsonl"
 SCRIPT_FILE = "scriptfile.xml"
 _NS = 1_000_000_000
 _DATA = (Kind.MOTOR, Kind.SENSORS, Kind.STATES, Kind.MUSCLES, Kind.START)
@@ -44,25 +44,6 @@ class BoutLogError(Exception):
 
 class DirectoryLocked(OSError):
     """Somebody else holds the data directory just now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What stands in the manifest of every bout of a daemon: buses by name, options, versions; and the wall clock.
-
-    `versions` is asked for when the first manifest is written. With `sync`, a flush waits for the disk itself.
-    """
-
-    bus: Mapping[str, str]
-    options: Mapping[str, Any]
-    versions: Callable[[], Mapping[str, str]]
-    wall: Callable[[], datetime]
-    sync: bool = True
-
-    @property
-    def families(self) -> Mapping[str, str]:
-        """The family of the servos of each bus, by its name."""
-        return families_of(self.bus.items())
 
 
 class BoutLog:
@@ -104,12 +85,15 @@ class BoutLog:
             self.answers = Answers(self._recorder, state)
             stack.callback(self._recorder.abandon)
             self._notes = TextLog(self.folder / NOTES_FILE, state.marks.get(NOTES_FILE))
+            stack.callback(self._notes.abandon)
+            self.kernel = KernelLog(self.folder, state, state.marks.get(KERNEL_FILE), context.kernel)
             stack.pop_all()
+        self._beside = (self._notes, self.kernel.log)
         self._recorder.cycle = state.cycle
         self._recorder.events = state.events
-        for name, size in {**self._recorder.missing, NOTES_FILE: self._notes.missing}.items():
-            if size:
-                self.event(state.taken_ns, "log_shortened", f"{name}: somebody took {size} bytes away")
+        beside = {log.name: log.missing for log in self._beside if log.missing}
+        for name, size in {**self._recorder.missing, **beside}.items():
+            self.event(state.taken_ns, "log_shortened", f"{name}: somebody took {size} bytes away")
 
     def begin(self, now_ns: int) -> None:
         """Log the start. Engine times here and below are of the bout."""
@@ -237,17 +221,22 @@ class BoutLog:
             self._begin_manifest()
             self.dirty = False
         self._recorder.flush(sync=self._context.sync)
-        self._notes.flush(sync=self._context.sync)
-        self.state.marks = {**self._recorder.marks, NOTES_FILE: self._notes.mark}
+        for log in self._beside:
+            log.flush(sync=self._context.sync)
+        self.state.marks = self._recorder.marks | {log.name: log.mark for log in self._beside}
         if self._mcap is not None:
             self._mcap.log.flush(sync=self._context.sync)
             self.state.marks[MCAP_FILE] = self._mcap.log.mark
 
-    def finish(self, now_ns: int, state: str, reason: str) -> None:
-        """End the directory. Raises OSError; it may then be tried again, in this life of the logger or the next."""
+    def finish(self, now_ns: int, state: str, reason: str, clock_ns: int) -> None:
+        """End the directory; it is `clock_ns` by CLOCK_MONOTONIC.
+
+        Raises OSError; it may then be tried again, in this life of the logger or the next.
+        """
         if not self._stopped:
             self._stopped = True
             self.answers.tell(now_ns, at_once=True)
+            self.kernel.end(clock_ns, now_ns)
             self._recorder.event(max(0, now_ns), "engine_stop", f"{state}: {reason}")
             self._recorder.end()
         self.flush()
@@ -258,12 +247,14 @@ class BoutLog:
             "reason": reason,
             "stopped": self._wall(),
             "engine_time_s": max(0, now_ns) / _NS,
-            "counts": self._counts(),
+            "counts": bout_counts(self.state),
             "files": manifest.hash_files(self.folder),
         }
         manifest.write_manifest(self.folder, self._manifest() | ending)
         self._recorder.close()
-        self._notes.close()
+        for log in self._beside:
+            log.close()
+        self.kernel.close()
         if self._mcap is not None:
             self._mcap.log.close()
         os.close(self._lock)
@@ -271,7 +262,9 @@ class BoutLog:
     def abandon(self) -> None:
         """Let go of the directory as it is on disk: the next logger continues it."""
         self._recorder.abandon()
-        self._notes.abandon()
+        for log in self._beside:
+            log.abandon()
+        self.kernel.close()
         if self._mcap is not None:
             self._mcap.log.abandon()
         os.close(self._lock)
@@ -283,52 +276,9 @@ class BoutLog:
         manifest.write_manifest(self.folder, self._manifest())
 
     def _manifest(self) -> dict[str, Any]:
-        state, options = self.state, self._context.options
-        bus = dict(self._context.bus)
-        window = [state.from_ns / _NS, None if state.until_ns < 0 else state.until_ns / _NS]
-        return {
-            "format": manifest.FORMAT,
-            "state": "running",
-            "reason": "",
-            "configuration": self._documents.name,
-            "script": None if self.script is None else self.script.name,
-            "script_writes": None if self.script is None else state.script_writes,
-            "clock": "real",
-            "bus": bus.get("", bus),
-            "families": dict(self._context.families),
-            "spec": {
-                "limits": dict(options["limits"]),
-                "approach_deg_s": options["approach_deg_s"],
-                "gravity_compensation": options.get("gravity_compensation", 0.0),
-            },
-            "options": dict(options),
-            "labels": dict(state.labels),
-            "notes": _read_notes(self.folder / NOTES_FILE),
-            "inputs": dict(sorted(self._inputs.items())),
-            "versions": dict(self._context.versions()),
-            "started": state.started,
-            "bout": state.number,
-            "window_s": window,
-            "start_pose_deg": state.pose_deg,
-            "losses": self._losses(),
-        }
-
-    def _losses(self) -> dict[str, Any]:
-        state = self.state
-        return {
-            "records": {
-                kind: {"count": count, "from_s": first / _NS, "to_s": last / _NS}
-                for kind, (count, first, last) in sorted(state.losses.items())
-            },
-            "refused_writes": state.refused,
-            "unlogged_answers": state.unlogged_answers,
-            "core_restarts": state.deaths,
-        }
-
-    def _counts(self) -> dict[str, Any]:
-        records = {name: mark.records for name, mark in sorted(self.state.marks.items())}
-        counts = {"cycles": self.state.cycle, "records": records, "events": dict(sorted(self.state.events.items()))}
-        return {**self.state.counts, **counts}
+        script = None if self.script is None else self.script.name
+        known = bout_manifest(self.state, self._context, self._documents.name, script, self._inputs)
+        return {**known, "notes": read_notes(self.folder / NOTES_FILE)}
 
 
 def lock_directory(folder: Path, *, make: bool = False) -> int:
@@ -383,11 +333,3 @@ def _load(folder: Path, name: str, families: Mapping[str, str]) -> tuple[Model, 
         return model, build_plan(model, families)
     except (PlanError, BusUrlError) as error:
         raise BoutLogError(f"{folder}: {error}") from error
-
-
-def _read_notes(path: Path) -> list[dict[str, Any]]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
-    return [json.loads(line) for line in lines if line.endswith("}")]

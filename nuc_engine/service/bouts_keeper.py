@@ -17,8 +17,9 @@ from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Kind, unpack
 from nuc_engine.faults import FAULTS, OFF
 from nuc_engine.recording.directory import free_name, made_new
-from nuc_engine.service.bouts import BoutLog, BoutLogError, Context
+from nuc_engine.service.bouts import BoutLog, BoutLogError
 from nuc_engine.service.bouts_documents import DocumentsMissing, DocumentStore
+from nuc_engine.service.bouts_manifest import Context
 from nuc_engine.service.commits import MOST_AUTHORS, Commit, OpenBout, Running
 from nuc_engine.service.events import EventLog
 
@@ -74,6 +75,7 @@ class BoutKeeper:
         self.state = state
         self.bout: BoutLog | None = None
         self.urgent = False
+        self._now_ns = 0
 
     def flush(self) -> None:
         """Put everything on disk and bring `state` up to date."""
@@ -85,6 +87,12 @@ class BoutKeeper:
         if self.bout is not None:
             self.bout.abandon()
             self.bout = None
+
+    def look(self, now_ns: int) -> None:
+        """Take note of the time, and of what the kernel has said."""
+        self._now_ns = now_ns
+        if self.bout is not None:
+            self.bout.kernel.look(now_ns)
 
     def reopen(self) -> None:
         """Go on in the directory in which an earlier logger was."""
@@ -305,7 +313,7 @@ class BoutKeeper:
         if bout is None:
             return
         bout.answers.count_lost(self._answers.lost)
-        bout.finish(time_ns, how, reason)
+        bout.finish(time_ns, how, reason, self._now_ns)
         self.bout = self.state.bout = None
         self.urgent = True
         self._events.tell("logging_ended", bout.state.folder, bout=bout.state.number)

@@ -39,6 +39,8 @@ class OpenBout:
     counts writes of scripts that took effect. `rations` are [left, at ns] of the answers logged for each author,
     `left_out` [count, first ns, last ns] of the values that were not, until they are told of; `unlogged_answers` counts
     all of those, `answers_lost` the answers that the ring had no room for, as far as they are told of.
+    `kernel_number` is that of the kernel's last message looked at (None: they are not read), `kernel_delay_ns` the
+    least time after its stamp at which one was, `kernel_left_out` how many were not written down.
     """
 
     folder: str
@@ -63,6 +65,9 @@ class OpenBout:
     left_out: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     unlogged_answers: int = 0
     answers_lost: int = 0
+    kernel_number: int | None = None
+    kernel_delay_ns: int | None = None
+    kernel_left_out: int = 0
     pose_deg: dict[str, float] | None = None
     counts: dict[str, Any] = field(default_factory=dict[str, Any])
 

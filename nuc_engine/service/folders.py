@@ -23,7 +23,7 @@ def check_name(name: str) -> str:
     """Return a name that may become a file's or folder's. Raises Refused."""
     if not _NAME.fullmatch(name):
         expected = "letters, digits, _ and -, at most 64, beginning with a letter or digit"
-        raise Refused("bad_request", f"{shorten(name)!r} is no name for a file", f"expected {expected}")
+        raise Refused("bad_request", f"{shorten(name)!r} is no name for a file or folder", f"expected {expected}")
     return name
 
 

@@ -20,8 +20,8 @@ from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.wire import pack
 from nuc_engine.recording.manifest import versions
-from nuc_engine.service.bouts import Context
 from nuc_engine.service.bouts_documents import Documents, DocumentStore
+from nuc_engine.service.bouts_manifest import Context
 from nuc_engine.service.commits import inbox
 from nuc_engine.service.events import EventLog
 from nuc_engine.service.logwriter import LogWriter, Setting, read_documents

@@ -17,9 +17,9 @@ from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import RingError
 from nuc_engine.daemon.wire import Kind, unpack
 from nuc_engine.faults import FAULTS
-from nuc_engine.service.bouts import Context
 from nuc_engine.service.bouts_documents import Documents, DocumentsMissing, DocumentStore
 from nuc_engine.service.bouts_keeper import LOST_FOR_GOOD, BoutKeeper, Setting
+from nuc_engine.service.bouts_manifest import Context
 from nuc_engine.service.commits import Commit, CommitTooLarge, OpenBout, inbox, read_commit, write_commit
 from nuc_engine.service.events import EventLog
 
@@ -85,6 +85,7 @@ class LogWriter:
         try:
             self._documents.save()
             self._keeper.reopen()
+            self._keeper.look(now_ns)
             if self._unwritten:
                 self._commit(now_ns)
             more = self._read()

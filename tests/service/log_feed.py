@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -21,9 +23,9 @@ from nuc_engine.daemon.ringrecorder import RingRecorder
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.executive import Executive
 from nuc_engine.plan import Plan
-from nuc_engine.service.bouts import Context
 from nuc_engine.service.bouts_documents import Documents, DocumentStore
 from nuc_engine.service.bouts_keeper import Setting
+from nuc_engine.service.bouts_manifest import Context
 from nuc_engine.service.commits import inbox
 from nuc_engine.service.events import EventLog
 from nuc_engine.service.logwriter import LogWriter
@@ -105,6 +107,10 @@ def bout(duration_ms: int = 250, number: int = 1, seed: int = 3) -> tuple[Record
     return tuple(collector.records)
 
 
+def no_kernel() -> int:
+    raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+
 @dataclass
 class Bench:
     """A block with a data folder: put records in, make loggers, look at what they wrote."""
@@ -115,6 +121,7 @@ class Bench:
     told: io.StringIO = field(default_factory=io.StringIO)
     dumps: list[int] = field(default_factory=list)
     now: int = START
+    kernel: Callable[[], int] = no_kernel
 
     def __post_init__(self) -> None:
         self.block.words[Word.CORE_PID] = 4242
@@ -136,7 +143,9 @@ class Bench:
             assert self.ring.put(kind, content)
 
     def writer(self, documents: DocumentStore | None = None, **options: Any) -> LogWriter:
-        context = Context({"": "loopback:"}, OPTIONS, lambda: {"engine": "0"}, lambda: WALL, sync=False)
+        context = Context(
+            {"": "loopback:"}, OPTIONS, lambda: {"engine": "0"}, lambda: WALL, sync=False, kernel=self.kernel
+        )
         setting = Setting(self.data, self.always, {"leg": "left"}, **options)
         return LogWriter(
             self.block,
