@@ -15,7 +15,7 @@
     compare      bouts side by side; `compare_figure`: their mean steps drawn
     tracks       the part of a bout the step detector needs, as plain arrays
     figures      summary figures, joints, muscles, motors, path-state plots (`joint_figures`, `path_state`, `lanes`,
-                 `canvas`, `palette`; need matplotlib)
+                 `canvas`, `palette`; need matplotlib); `path_arrays`: path-state plots of plain arrays
 
     from nuc_engine.analysis import load_bout, bout_stats, summarise
     print(summarise("data/mine"))
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nuc_engine.analysis.listing import BoutEntry, list_bouts
     from nuc_engine.analysis.load import load_bout
     from nuc_engine.analysis.outcome import Outcome, classify
+    from nuc_engine.analysis.path_arrays import path_state_plot
     from nuc_engine.analysis.stepstats import WindowStats, bout_stats
     from nuc_engine.analysis.summary import Summary, WindowSummary, summarise, summarise_bout
     from nuc_engine.analysis.tidy import tidy_bout, write_csv, write_parquet
@@ -65,6 +66,7 @@ __all__ = [
     "list_bouts",
     "load_bout",
     "mean_cycle",
+    "path_state_plot",
     "summarise",
     "summarise_bout",
     "tidy_bout",
@@ -92,6 +94,7 @@ _HOMES = {
     "list_bouts": "listing",
     "load_bout": "load",
     "mean_cycle": "cycle",
+    "path_state_plot": "path_arrays",
     "tidy_bout": "tidy",
     "windows_of_bout": "windows",
     "write_csv": "tidy",

@@ -220,6 +220,14 @@ class Bout:
         """Return the foot path computed from the joint angles, shape (n, 3) in cm, at the sensor times."""
         return foot_path([j.amatrix for j in self.joints], [j.dh_line for j in self.joints], self.angles_deg())
 
+    def path_from_angles(self, joint: str = "") -> FloatArray:
+        """Return where a joint was, or (without a name) the foot, shape (n, 3) in cm, at the sensor times.
+
+        A joint is named as in `joint`; it is where its axis meets the leg before it. Raises AnalysisError.
+        """
+        at = self.joints.index(self.joint(joint)) if joint else -1
+        return self.leg_from_angles()[:, at, :]
+
     def leg_from_angles(self, times_s: FloatArray | None = None) -> FloatArray:
         """Return where every joint and the foot were, shape (n, joints + 1, 3) in cm, computed from the angles.
 

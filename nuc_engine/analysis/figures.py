@@ -17,7 +17,7 @@ from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.joint_figures import draw_muscles, joint_figure, motor_figure, muscle_figure
 from nuc_engine.analysis.lanes import draw_lanes
 from nuc_engine.analysis.palette import joint_pens
-from nuc_engine.analysis.path_state import TOP, VIEWS, View, behaviour_figure, path_state_figure
+from nuc_engine.analysis.path_state import FOOT, TOP, VIEWS, View, Where, behaviour_figure, path_state_figure
 from nuc_engine.analysis.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -40,14 +40,16 @@ def draw_figures(
     what: Sequence[What] = USUAL,
     *,
     views: Sequence[View] = (),
+    paths: Sequence[Where] = (FOOT,),
     form: str = "png",
 ) -> tuple[Path, ...]:
     """Draw a whole bout into `folder` and return the files.
 
     `summary_sensors.png`, `summary_states.png`, `pathstate.png` and, for each behaviour window, `pathstate_NAME.png`;
     `joint_NAME.png`, `muscle_NAME.png` and `motor_NAME.png` where `what` asks for them. `views` are the projections of
-    the path, `form` is png, svg or pdf. The same bout gives the same bytes (with the same version of matplotlib).
-    Raises AnalysisError for a window in which nothing was recorded, before anything is written.
+    the path, `paths` whose it is (with a joint's name in the file's, but for the foot), `form` is png, svg or pdf. The
+    same bout gives the same bytes (with the same version of matplotlib). Raises AnalysisError for a window in which
+    nothing was recorded, or an unknown joint, before anything is written.
     """
     for window in windows:
         _check_recorded(bout, window)
@@ -57,10 +59,12 @@ def draw_figures(
         pictures["summary_states"] = partial(state_figure, bout, windows)
     pictures |= _single(bout, what, _whole(bout), windows)
     if "path" in what:
-        for view in views or (TOP,):
-            pictures[_path_name(view, views)] = partial(path_state_figure, bout, windows, view)
-        for window in windows:
-            pictures[f"pathstate_{window[0]}"] = partial(behaviour_figure, bout, window, views)
+        for where in paths:
+            name = _path_name(bout, where)
+            for view in views or (TOP,):
+                pictures[name + _view_name(view, views)] = partial(path_state_figure, bout, windows, view, where)
+            for window in windows:
+                pictures[f"{name}_{window[0]}"] = partial(behaviour_figure, bout, window, views, where)
     return _draw(pictures, folder, "", form)
 
 
@@ -71,11 +75,12 @@ def draw_window(
     what: Sequence[What] = USUAL,
     *,
     views: Sequence[View] = (),
+    paths: Sequence[Where] = (FOOT,),
     form: str = "png",
 ) -> tuple[Path, ...]:
     """Draw one window alone into `folder` and return the files, with the window's name at the end of theirs.
 
-    The path is drawn over the whole window. Raises AnalysisError when nothing was recorded in it.
+    The path is drawn over the whole window. Raises AnalysisError as `draw_figures` does.
     """
     _check_recorded(bout, window)
     name, span = window[0], (max(window[1], min(0.0, bout.begin_s)), min(window[2], bout.end_s))
@@ -85,7 +90,9 @@ def draw_window(
         pictures["summary_states"] = partial(state_figure, bout, (), span)
     pictures |= _single(bout, what, span, ())
     if "path" in what:
-        pictures["pathstate"] = partial(behaviour_figure, bout, (name, *span), views, whole=True)
+        for where in paths:
+            drawn = partial(behaviour_figure, bout, (name, *span), views, where, whole=True)
+            pictures[_path_name(bout, where)] = drawn
     return _draw(pictures, folder, f"_{name}", form)
 
 
@@ -105,9 +112,13 @@ def _single(bout: Bout, what: Sequence[What], span: Span, windows: Sequence[Wind
     return pictures
 
 
-def _path_name(view: View, views: Sequence[View]) -> str:
+def _path_name(bout: Bout, where: Where) -> str:
+    return f"pathstate_{bout.joint(where.joint).name}" if where.joint else "pathstate"
+
+
+def _view_name(view: View, views: Sequence[View]) -> str:
     names = {pair: name for name, pair in VIEWS.items()}
-    return "pathstate" if not views else f"pathstate_{names[view]}"
+    return "" if not views else f"_{names[view]}"
 
 
 def _draw(pictures: Mapping[str, Callable[[], Figure]], folder: Path | str, suffix: str, form: str) -> tuple[Path, ...]:

@@ -28,11 +28,12 @@ _PROJECTIONS = ("top", "side", "front")
         ),
         ("nuc plot data/experiment_a --what joints --what motors", "one figure for each joint and each motor"),
         ("nuc plot data/experiment_a --what path --projection side --format pdf", "foot path from the side, for print"),
+        ("nuc plot data/experiment_a --what path --joint FTi --joint foot --offset 0.3", "of the knee and of the foot"),
     ),
     output=(
-        "summary_sensors, summary_states, pathstate and one pathstate_NAME for each behaviour; joint_NAME, muscle_NAME"
-        " and motor_NAME when asked for. They go into DIR itself or the folder of --out, those of a span of time"
-        " with it in their names. Paths to stdout.",
+        "summary_sensors, summary_states, pathstate and one pathstate_NAME for each behaviour, with the joint's name in"
+        " them where the path is a joint's; joint_NAME, muscle_NAME and motor_NAME when asked for. They go into DIR"
+        " itself or the folder of --out, those of a span of time with it in their names. Paths to stdout.",
         "Pictures are no part of what the manifest vouches for, so they may be added and removed.",
     ),
 )
@@ -53,6 +54,20 @@ _PROJECTIONS = ("top", "side", "front")
     multiple=True,
     help="Where the foot's path is seen from; repeatable.  [default: top, with side or front for a behaviour]",
 )
+@click.option(
+    "--joint",
+    "joints",
+    metavar="NAME",
+    multiple=True,
+    help="Whose path is drawn, by name or role (ThC, CTr, FTi), or foot; repeatable.  [default: foot]",
+)
+@click.option(
+    "--offset",
+    "offset_cm",
+    metavar="CM",
+    type=click.FloatRange(min=0),
+    help="Distance of neighbouring lines beside the path.  [default: 1.7 % of its extent]",
+)
 @click.option("--out", "-o", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Where to put them.")
 @click.option("--format", "form", type=click.Choice(("png", "svg", "pdf")), default="png", show_default=True)
 @as_json
@@ -63,6 +78,8 @@ def command(
     end: float | None,
     window: tuple[float, float] | None,
     projection: tuple[str, ...],
+    joints: tuple[str, ...],
+    offset_cm: float | None,
     out: Path | None,
     form: str,
     as_json: bool,
@@ -70,8 +87,8 @@ def command(
     """Draw figures of the bout in DIR: summaries, joints, muscles, motors, and path-state plots.
 
     DIR is a data directory of this engine or of NeuRoMod. The summaries show angles and loads, position and current,
-    and the action of every joint with the muscles' activations; path-state plots show the foot's path with the joints'
-    actions in their colours.
+    and the action of every joint with the muscles' activations; path-state plots show the path of the foot, or of a
+    joint, with the joints' actions in their colours.
     """
     seen = _look(folder, begin, end, window)
     target = folder if out is None else out
@@ -81,6 +98,8 @@ def command(
         alone=window is not None or begin is not None or end is not None,
         what=_ALL if "all" in what else tuple(dict.fromkeys(what)),
         projections=projection,
+        joints=tuple(dict.fromkeys(joints)),
+        offset_cm=offset_cm,
         form=form,
     )
     if as_json:

@@ -36,21 +36,25 @@ class Seen:
         alone: bool = False,
         what: Sequence[str] = ("summary", "path"),
         projections: Sequence[str] = (),
+        joints: Sequence[str] = (),
+        offset_cm: float | None = None,
         form: str = "png",
     ) -> tuple[Path, ...]:
         """Draw figures into a folder and return the files; `alone`: of the first window and nothing else.
 
-        `what` is of `figures.WHAT`, `projections` of `path_state.VIEWS`, `form` of `canvas.FORMATS`.
+        `what` is of `figures.WHAT`, `projections` of `path_state.VIEWS`, `form` of `canvas.FORMATS`; `joints` are those
+        whose paths are drawn (none: the foot's), with lines `offset_cm` apart.
         """
         from nuc_engine.analysis.figures import WHAT, What, draw_figures, draw_window
-        from nuc_engine.analysis.path_state import VIEWS
+        from nuc_engine.analysis.path_state import VIEWS, Where
 
         windows = [(w.name, w.window.begin_s, w.window.end_s) for w in self.summary.windows]
         chosen: list[What] = [kind for kind in WHAT if what.count(kind)]
         views = [pair for name, pair in VIEWS.items() if name in projections]
+        paths = [Where("" if joint == "foot" else joint, offset_cm) for joint in joints or ("foot",)]
         if alone:
-            return draw_window(self.bout, folder, windows[0], chosen, views=views, form=form)
-        return draw_figures(self.bout, folder, windows, chosen, views=views, form=form)
+            return draw_window(self.bout, folder, windows[0], chosen, views=views, paths=paths, form=form)
+        return draw_figures(self.bout, folder, windows, chosen, views=views, paths=paths, form=form)
 
 
 def look(folder: Path, span: Span | None = None) -> Seen:

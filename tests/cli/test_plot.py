@@ -63,3 +63,13 @@ def test_without_matplotlib_nothing_is_run_first(nuc: Nuc, tmp_path: Path, monke
     assert result.exit_code == 1
     assert "pip install nuc-engine[plot]" in result.stderr
     assert not (tmp_path / "d").exists()
+
+
+def test_the_path_of_a_joint_is_drawn_as_far_from_it_as_asked_for(nuc: Nuc, bout: Path) -> None:
+    words = ("--what", "path", "--joint", "FTi", "--joint", "foot", "--offset", "0.3", "--out", "pictures", "--json")
+    pictures = json.loads(nuc("plot", str(bout), *words, "--window", "0.5:1.5").stdout)["pictures"]
+    assert [Path(name).name for name in pictures] == ["pathstate_Femur-Tibia_0.5-1.5s.png", "pathstate_0.5-1.5s.png"]
+    for wrong in (("--joint", "nix"), ("--offset", "-1"), ("--offset", "far")):
+        result = nuc("plot", str(bout), "--what", "path", *wrong)
+        assert result.exit_code in (1, 2), wrong
+    assert "expected one of Thorax-Coxa1" in nuc("plot", str(bout), "--joint", "nix").stderr
