@@ -213,7 +213,7 @@ class Hub:
         self, client: Client, moment: Moment, held: Mapping[int, Sequence[Any] | None], said: Mapping[str, Any]
     ) -> None:
         """Let the bout's log have what a client is answered at a moment: HDSOs by index, and other names."""
-        if not self.bout:
+        if not self.bout or not (held or said):
             return
         snapshot = moment.snapshot
         time_ns, cycle = (moment.now_ns, 0) if snapshot is None else (snapshot.time_ns, snapshot.cycle)

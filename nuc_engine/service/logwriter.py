@@ -185,7 +185,7 @@ class LogWriter:
                 if after > until:
                     break
                 self._answer_told()
-                self._take_one(kind, content)
+                self._safely(f"a record of kind {kind}", self._take, kind, content)
                 places["records"] = after
                 if after - begun > most:
                     return True
@@ -196,22 +196,27 @@ class LogWriter:
         for name in ("guardian", "supervisor"):
             for kind, after, content in self._rings[name].read(places[name]):
                 if kind == Kind.EVENT:
-                    self._take_one(kind, content)
+                    self._safely(f"a record of kind {kind}", self._take, kind, content)
                 places[name] = after
         if running is not None and running is self.state.running:
             self._keeper.end_if_gone(running, *gone)
         return False
 
-    def _take_one(self, kind: int, content: bytes) -> None:
+    def _take(self, kind: int, content: bytes) -> None:
         try:
             self._keeper.take(kind, content)
-        except _RETRIED:
-            raise
         except LOST_FOR_GOOD as error:
             self._keeper.lose(error)
-        except Exception as error:  # one record that can not be understood must not end the log of all others
+
+    def _safely(self, what: str, do: Callable[..., None], *arguments: Any) -> None:
+        """Do what a record, or the service, asks for; what can not be understood must not end the log of all others."""
+        try:
+            do(*arguments)
+        except _RETRIED:
+            raise
+        except Exception as error:
             told = " | ".join(traceback.format_exception(error)).replace("\n", " ")
-            self._events.tell("log_error", f"a record of kind {kind} was left out: {told}")
+            self._events.tell("log_error", f"{what} was left out: {told}")
 
     def _hear(self) -> None:
         for name, told in self._told.items():
@@ -224,7 +229,7 @@ class LogWriter:
             obey = self._keeper.answered if name == "answers" else self._keeper.obey
             while told and told[0][1][1] <= self.state.places["records"]:
                 after, (what, _, time_ns, *fields) = told[0]
-                obey(what, time_ns, fields)
+                self._safely(f"{what}, as the service told it,", obey, what, time_ns, fields)
                 self.state.places[name] = after
                 told.popleft()
 

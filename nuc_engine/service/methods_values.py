@@ -63,8 +63,8 @@ async def get(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
 
 
 def _named(plan: Plan, names: Sequence[int | str]) -> Iterator[int | str]:
-    """Yield names; those that stand for all or for none (reading C8) are replaced by what they stand for."""
-    for name in names:
+    """Yield names, each once; those that stand for all or for none (reading C8) are replaced by what they stand for."""
+    for name in dict.fromkeys(names):
         if name in (HDSO_ALL, str(HDSO_ALL)):
             yield from (hdso.name for hdso in plan.hdsos)
         elif name not in (HDSO_NONE, str(HDSO_NONE)):

@@ -12,7 +12,7 @@ import subprocess
 import time  # noqa: TID251  real processes live on the real clock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
@@ -112,6 +112,51 @@ def test_a_service_killed_again_and_again_loses_no_record_and_writes_none_twice(
         assert len(served.bouts()) == 1
         assert whole(folder) > 300
         assert len(served.logged("logging_resumed")) >= 2
+
+    repeat_disturbed(stalls, trial)
+
+
+def say_to_kernel(text: str) -> bool:
+    """Say whether the kernel's messages can be read here; where they can, and may be written, add one."""
+    try:
+        os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
+        Path("/dev/kmsg").write_text(f"<4>{text}\n")
+    except OSError:
+        return False
+    return True
+
+
+def test_answers_and_the_words_of_the_kernel_are_logged_once_whoever_reads_them(serve, stalls) -> None:
+    trials = count(1)
+
+    def trial() -> None:
+        _, served = serve()
+        served.await_ready()
+        number = next(trials)
+        name, asked = f"named_{number}", "CTr_lev_TC1_load"
+        served.insist(lambda: served.client.run(out=name))
+        heard = [say_to_kernel(f"nuc: before {name}")]
+        for _ in range(3):
+            served.client.get([asked])
+        before = service_pid(served)
+        served.kill("service")
+        wait_for(lambda: served.pids().get("service", before) != before, "a new service", served)
+        served.await_ready()
+        heard.append(say_to_kernel(f"nuc: after {name}"))
+        for _ in range(2):
+            served.client.get([asked, "joint.Coxa-Trochanter.action"])
+        served.client.stop()
+        folder = served.await_whole(served.data / name)
+        log = (folder / "HDSOlog.xml").read_text()
+        values = [block.count(f'name="{asked}"') for block in log.split("<!-- cycle ")[1:] if "bench (" in block]
+        assert sum(values) == 5
+        assert log.count("answered: joint.Coxa-Trochanter.action = ") == 2
+        said = (folder / "dmesglog.txt").read_text()
+        if all(heard):
+            assert [said.count(f"nuc: {when} {name}\n") for when in ("before", "after")] == [1, 1]
+        else:
+            assert " begin " in said or " unreadable " in said
+        whole(folder)
 
     repeat_disturbed(stalls, trial)
 

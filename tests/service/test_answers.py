@@ -199,6 +199,27 @@ def test_answers_that_found_no_room_on_their_way_are_counted_at_the_end(tmp_path
     assert ring.kept == ring.written
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        ("answer", 9, "Ann", {9999: [1.0]}, {}),
+        ("answer", 9),
+        ("left_out", "Ann", "x"),
+        ("script", "0123456789abcdef", 1, 2),  # of which nothing is kept
+    ],
+)
+def test_what_is_told_and_can_not_be_understood_ends_no_log(tmp_path, told):
+    bench = Bench(tmp_path)
+    writer = bench.writer()
+    bench.put(*bout()[:60])
+    bench.run(writer)
+    bench.tell(*told, time_ns=START + 45 * MS)
+    bench.put(*bout()[60:])
+    bench.run(writer)
+    assert read_manifest(bench.folders[0])["state"] == "complete"
+    assert [told[0] in event["text"] for event in bench.events("log_error")] == [True]
+
+
 class Interrupted(LogWriter):
     """A logger that is told something, and sees the end of a bout, just after it has listened."""
 

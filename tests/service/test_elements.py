@@ -116,6 +116,9 @@ def test_ids_that_stand_for_all_and_for_none(b, talk):
     everything = {hdso.name for hdso in b.core.plan.hdsos}
     for ref in (-1, "-1"):
         assert set(talk.ask("get", names=[ref])["values"]) == everything
+    assert set(talk.ask("get", names=[-1, "-1"] * 2000)["values"]) == everything, (
+        "told once, however often it is asked for"
+    )
     assert talk.ask("get", names=[-2, "gap"])["values"] == {"gap": None}
     assert talk.ask("get", names=[-3, "-4"])["unknown"] == ["-3", "-4"]
     assert read(talk, 191) == [1.0], "a constant, by its id"
