@@ -180,11 +180,11 @@ def draw_path(axes: Axes, bout: Bout, span: Span, view: View, where: Where = FOO
     cycles = (times[-1] - times[0]) / (cycle_s(bout, span) or WITHOUT_CYCLES_S)
     for stretch in part.sensors.stretches():
         one = replace(part, sensors=stretch)
+        piece = where.path(one)[:, list(view)]
         if cycles > MOST_CYCLES:
-            _draw_alone(axes, where.path(one)[:, list(view)], cycles)
+            _draw_alone(axes, piece, cycles)
         elif len(stretch) > 1:
-            points = float(np.clip(_INK / max(cycles, 1.0), _THIN, _THICK))
-            _draw_stretch(axes, bout, one, where.path(one)[:, list(view)], apart, points)
+            _draw_stretch(axes, bout, one, piece, apart, float(np.clip(_INK / max(cycles, 1.0), _THIN, _THICK)))
     mark_ends(axes, path, LEAST_CM)
     if where.joint and float(np.ptp(path, axis=0).max()) < LEAST_MOVED_CM:
         axes.text(0.5, 0.9, "this joint does not move", transform=axes.transAxes, ha="center", color=FAINT)
@@ -205,8 +205,7 @@ def _draw_stretch(axes: Axes, bout: Bout, part: Bout, path: FloatArray, apart: f
     """Draw the path of a part without gaps, and the lines beside it, so far `apart`."""
     times = part.sensors.t_s
     smoothing = max(1, round(SMOOTHING_S / max(float(np.median(np.diff(times))), 1e-9)))
-    stances = bout.stance_spans(float(times[0]), float(times[-1]))
-    _stance_band(axes, times, stances, path, 5.6 * points)
+    _stance_band(axes, times, bout.stance_spans(float(times[0]), float(times[-1])), path, 5.6 * points)
     lines = [_line_of(bout, joint, bout.actions_at(joint, times)) for joint in bout.joints if joint.states]
     draw_beside(axes, path, lines, apart, smoothing, points)
 

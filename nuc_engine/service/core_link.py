@@ -42,15 +42,15 @@ class Ack:
 class Outcome:
     """What became of one write, control or request of an edit.
 
-    `element` where one element alone was written; a write may be `replaced` by a later one of the edit.
+    A write may be `replaced` by a later one of it; `element` is there where one element alone was written.
     """
 
     what: str
     index: int
     values: tuple[Any, ...]
     refused: str = ""
-    element: int | None = None
     replaced: bool = False
+    element: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class CoreLink:
             case Kind.ACK, [request, ok, time_ns, cycle, detail]:
                 self._acknowledge(Ack(request, time_ns, cycle, detail), bool(ok))
             case Kind.APPLIED, [_, _, index, values, replaced, refused, request]:
-                self._note(request, Outcome("write", index, tuple(values), refused, replaced=bool(replaced)))
+                self._note(request, Outcome("write", index, tuple(values), refused, bool(replaced)))
             case Kind.CONTROL, [_, _, what, joint, value, refused, request]:
                 self._note(request, Outcome(what, joint, (value,), refused))
             case Kind.ANSWER, [_, _, index, values, request]:

@@ -120,7 +120,7 @@ class Script:
         # Rules come after the numbers they use: within one changeset document order must not matter to them.
         if decoded:
             self._apply_rules(writes, decoded, reasons)
-        replaced = _replaced(writes, reasons)
+        replaced = _replaced(changeset.writes, reasons)
         for place, (write, reason) in enumerate(zip(writes, reasons, strict=True)):
             told = Applied(now_ns, self._board.cycle, write, reason, changeset.origin, replaced=place in replaced)
             self._on_applied(told)
@@ -160,22 +160,24 @@ class Script:
 
 
 def _replaced(writes: Sequence[Write], reasons: Sequence[str]) -> set[int]:
-    """Return the places of writes that a later one that was made has overwritten, all of it and with something else."""
+    """Return the places of writes of which nothing is left, since later ones that were made wrote all of it."""
     found: set[int] = set()
-    later: dict[int, list[tuple[int, Write]]] = {}
+    first: dict[int, int] = {}
+    single: dict[int, set[int]] = {}
     for place in reversed(range(len(writes))):
         write = writes[place]
         if reasons[place]:
             continue
-        behind = later.setdefault(write.hdso, [])
-        for at, other in reversed(behind):
-            if other.values == write.values:
-                found |= {place} if at in found else set()
-                break
-            if len(other.values) >= len(write.values) and other.values[: len(write.values)] != write.values:
-                found.add(place)
-                break
-        behind.append((place, write))
+        covered, singles = first.get(write.hdso, 0), single.setdefault(write.hdso, set())
+        if write.element is not None:
+            gone = write.element < covered or write.element in singles
+            singles.add(write.element)
+        else:
+            size = len(write.values)
+            gone = size - covered <= len(singles) and singles.issuperset(range(covered, size))
+            first[write.hdso] = max(size, covered)
+        if gone:
+            found.add(place)
     return found
 
 

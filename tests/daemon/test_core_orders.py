@@ -83,7 +83,7 @@ def test_one_element_is_written_over_what_the_store_holds_and_told_with_what_is_
     request = bench.order(Command.CHANGESET, -1, [[index, [4.0], 0], [index, [-2.0], 1]], [], [])
     bench.run(0.02)
     told = [content[3:] for kind, content in bench.records() if kind is Kind.APPLIED]
-    assert told == [[[4.0], "", request], [[4.0, -2.0], "", request]]
+    assert told == [[[4.0], False, "", request], [[4.0, -2.0], False, "", request]]
 
 
 @pytest.mark.parametrize("element", [[2], [-1], [1.0], ["1"], [True], [None], [0, 1]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,3 +62,22 @@ def test_each_write_changes_its_own_elements_alone(edits):
         assert told.write.element is None
         again.write(told.write.hdso, told.write.values)
     assert again.values(index) == store.values(index)
+
+
+@pytest.mark.parametrize(
+    ("writes", "replaced"),
+    [
+        ([((1.0, 2.0), None), ((3.0,), 0)], [False, False]),
+        ([((3.0,), 0), ((1.0, 2.0), None)], [True, False]),
+        ([((3.0,), 0), ((4.0,), 1), ((5.0,), 0)], [True, False, False]),
+        ([((1.0, 2.0), None), ((3.0,), 0), ((4.0,), 1)], [True, False, False]),
+        ([((1.0,), None), ((4.0,), 1)], [False, False]),
+    ],
+)
+def test_a_write_is_replaced_when_nothing_of_its_own_elements_is_left(writes, replaced):
+    applied: list[Applied] = []
+    task, _ = script(applied)
+    index = plan().hdso("CTr_LevatorPRO_F-L_Params").index
+    task.load([Changeset(0, tuple(Write(index, *write) for write in writes))])
+    task.run(0)
+    assert [told.replaced for told in applied] == replaced

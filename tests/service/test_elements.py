@@ -34,7 +34,9 @@ def test_one_element_is_written_and_the_others_stay(talk):
 
 
 def test_two_elements_of_one_hdso_are_written_together(talk):
-    talk.ask("set", changes=[[f"{ROW}[3]", 7], [f"{ROW}[1]", 8], [f"{ROW}[3]", 6]])
+    answer = talk.ask("set", changes=[[f"{ROW}[3]", 7], [f"{ROW}[1]", 8], [f"{ROW}[3]", 6]])
+    assert [part["value"] for part in answer["applied"]] == [8.0, 6.0]
+    assert answer["replaced"] == [{"name": f"{ROW}[3]", "value": 7.0}]
     assert read(talk, ROW) == [[1.0, 8.0, 3.0, 6.0, 5.0]]
 
 
