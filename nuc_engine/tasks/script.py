@@ -120,7 +120,7 @@ class Script:
         # Rules come after the numbers they use: within one changeset document order must not matter to them.
         if decoded:
             self._apply_rules(writes, decoded, reasons)
-        replaced = _replaced(changeset.writes, reasons)
+        replaced = _replaced(writes, reasons)
         for place, (write, reason) in enumerate(zip(writes, reasons, strict=True)):
             told = Applied(now_ns, self._board.cycle, write, reason, changeset.origin, replaced=place in replaced)
             self._on_applied(told)
@@ -160,24 +160,26 @@ class Script:
 
 
 def _replaced(writes: Sequence[Write], reasons: Sequence[str]) -> set[int]:
-    """Return the places of writes of which nothing is left, since later ones that were made wrote all of it."""
+    """Return the places of writes that a later one that was made has overwritten, all of it and with something else.
+
+    Judged by whole writes, as they are recorded, so that a repetition finds the same.
+    """
     found: set[int] = set()
-    first: dict[int, int] = {}
-    single: dict[int, set[int]] = {}
+    later: dict[int, list[tuple[int, Write]]] = {}
     for place in reversed(range(len(writes))):
         write = writes[place]
         if reasons[place]:
             continue
-        covered, singles = first.get(write.hdso, 0), single.setdefault(write.hdso, set())
-        if write.element is not None:
-            gone = write.element < covered or write.element in singles
-            singles.add(write.element)
-        else:
-            size = len(write.values)
-            gone = size - covered <= len(singles) and singles.issuperset(range(covered, size))
-            first[write.hdso] = max(size, covered)
-        if gone:
-            found.add(place)
+        behind = later.setdefault(write.hdso, [])
+        for at, other in reversed(behind):
+            if other.values == write.values:
+                if at in found:
+                    found.add(place)
+                break
+            if len(other.values) >= len(write.values) and other.values[: len(write.values)] != write.values:
+                found.add(place)
+                break
+        behind.append((place, write))
     return found
 
 
