@@ -70,6 +70,6 @@ ROWS: dict[str, tuple[End | str, ...]] = {
     "a position jumps by 60 degrees": (End(SILENT, 40), End(SILENT, 40), GOES_ON, GOES_ON, GOES_ON),
     "1 % of all messages lost, and one bit flipped in 1 % of them": (GOES_ON,) * 5,
     "1 % of all bytes lost": (GOES_ON,) * 5,
-    "one bit flipped in 1 % of all bytes": (GOES_ON, GOES_ON, GOES_ON, End(SILENT, 2000), End(SILENT, 2000)),
+    "one bit flipped in 1 % of all bytes": (GOES_ON, GOES_ON, GOES_ON, End(SILENT, 3000), End(SILENT, 3000)),
 }  # fmt: skip
 """What becomes of the leg, for each of `FORMS` in their order."""
