@@ -54,7 +54,7 @@ test-realtime: $(VENV)/.test
 coverage: $(VENV)/.test
 	$(BIN)/python -m pytest -q tests/drivers -k "codec or answers or registers" --cov-branch --cov-fail-under=100 \
 		--cov=drivers.aimotor.codec --cov=drivers.aimotor.answers --cov=drivers.dynamixel.codec --cov=drivers.feetech.codec \
-		--cov=drivers.framed.registers
+		--cov=drivers.framed.registers --cov=drivers.framed.listener
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

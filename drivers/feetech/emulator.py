@@ -99,7 +99,7 @@ class FeetechServo(FramedServo):
 
     def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> Answer | None:
         """Restart, calibrate, keep settings or go back to them; nothing for what is no instruction."""
-        if instruction == REBOOT:
+        if instruction == REBOOT and not params:
             self.power_up()
             self.wakes_ns = now_ns + RESTART_NS
             return None

@@ -1,6 +1,7 @@
 """What servo protocols with framed packets share (Dynamixel, Feetech).
 
     packet.py      a packet, and what a dialect of the wire is
+    listener.py    a servo's ear
     registers.py   control tables as data
     layout.py      what a family tells the bus about itself, as data
     requests.py    requests, to bytes

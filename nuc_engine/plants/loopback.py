@@ -5,7 +5,7 @@ e = shaft - goal and the natural frequency w, e(t) = (e0 + (v0 + w e0) t) exp(-w
 
 A servo that is told a torque level has the level's frequency. One that says itself how stiff it is has the frequency of
 that stiffness on a small inertia, and a torque limit bounds the error that counts: the shaft then turns no faster than
-w/2 times that error.
+w/2 times that error. So does the motor's no-load speed, for every servo: no error counts that would make it faster.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from nuc_engine.plants.spec import MotorSpec
 
 STEP_NS = 1_000_000
 """The grid: 1 ms."""
+
+_STEP_S: Final = STEP_NS * 1e-9
 
 NATURAL_FREQUENCY_RAD_S = (50.0, 40.0, 30.0, 20.0, 10.0)
 """By torque level: a weaker servo is a slower one. Assumed; no servo was measured."""
@@ -62,6 +64,12 @@ def _coast(rate: float, time_s: float) -> _Step:
     return 1.0, (1.0 - decay) / rate, 0.0, decay
 
 
+def _reach_deg(step: _Step, time_s: float, top_deg_s: float) -> float:
+    """Return the largest error that counts, so that neither the speed nor the way in `time_s` exceeds the top speed."""
+    a, b, c, d = step
+    return top_deg_s * min((1.0 - d) / -c, (time_s - b) / (1.0 - a))
+
+
 class LoopbackPlant:
     """Independent servos, all at mid-scale and released at the start; a `drivers.servo.ServoPlant`."""
 
@@ -72,8 +80,11 @@ class LoopbackPlant:
         count = len(plan.motors)
         self._speed = [0.0] * count
         self._goal: list[float | None] = [None] * count
-        self._steps = [_response(omega, STEP_NS * 1e-9) for omega in NATURAL_FREQUENCY_RAD_S]
-        self._released = _coast(COAST_RATE_PER_S, STEP_NS * 1e-9)
+        self._steps = [_response(omega, _STEP_S) for omega in NATURAL_FREQUENCY_RAD_S]
+        self._top_deg_s = [math.degrees(kind.omega0_rad_s) for kind in self._kinds]
+        # How large an error counts of servos that are driven.
+        self._reach = [0.0] * count
+        self._released = _coast(COAST_RATE_PER_S, _STEP_S)
         self._step = [self._released] * count
         # Of servos that say so themselves: stiffness in N m per degree and torque limit in N m.
         self._own: list[tuple[float, float] | None] = [None] * count
@@ -89,10 +100,13 @@ class LoopbackPlant:
             if self._own[servo] is not None:
                 self._creep(servo, steps)
                 continue
-            zero = self._goal[servo] or 0.0
+            zero, reach = self._goal[servo], self._reach[servo]
+            if zero is None:
+                zero, reach = 0.0, math.inf
             error, speed = self._angle[servo] - zero, self._speed[servo]
             for _ in range(steps):
-                error, speed = a * error + b * speed, c * error + d * speed
+                counts = min(max(error, -reach), reach)
+                error, speed = error - counts + (a * counts + b * speed), c * counts + d * speed
             self._angle[servo], self._speed[servo] = error + zero, speed
         self._done = target
 
@@ -100,7 +114,7 @@ class LoopbackPlant:
         """Let servo `servo` go to `goal_deg`, at the speed of torque level 0 (strongest) to 4."""
         self._goal[servo] = goal_deg
         self._own[servo] = None
-        self._step[servo] = self._steps[level]
+        self._respond(servo, self._steps[level])
 
     def drive(self, servo: int, goal_deg: float, stiffness_n_m_deg: float, limit_n_m: float) -> None:
         """Let servo `servo` go to `goal_deg` with this stiffness and no more torque than this."""
@@ -109,7 +123,11 @@ class LoopbackPlant:
         if own != self._own[servo]:
             self._own[servo] = own
             omega = math.sqrt(math.degrees(own[0]) / INERTIA_KG_M2)
-            self._step[servo] = _response(max(omega, _SLOWEST_RAD_S), STEP_NS * 1e-9)
+            self._respond(servo, _response(max(omega, _SLOWEST_RAD_S), _STEP_S))
+
+    def _respond(self, servo: int, step: _Step) -> None:
+        self._step[servo] = step
+        self._reach[servo] = _reach_deg(step, _STEP_S, self._top_deg_s[servo])
 
     def release(self, servo: int) -> None:
         """Take the torque off: the shaft coasts to a stop."""
@@ -161,7 +179,7 @@ class LoopbackPlant:
         if goal is None or own is None:
             return
         stiffness, limit = own
-        reach = limit / stiffness if stiffness > 0.0 else 0.0
+        reach = min(limit / stiffness if stiffness > 0.0 else 0.0, self._reach[servo])
         angle, speed = self._angle[servo], self._speed[servo]
         for _ in range(steps):
             error = min(max(angle - goal, -reach), reach)

@@ -82,6 +82,14 @@ def test_a_packet_within_another_one_is_data(family):
     assert (end, packet.bus_id, packet.instruction) == (len(frame) - 1, 1, WRITE)
 
 
+def test_a_dynamixel_passes_over_what_others_answer():
+    dialect = FAMILIES["dynamixel"][0].dialect
+    ping = dialect.instruction(1, PING)
+    found, ear = feed("dynamixel", dialect.status(2, 0, bytes(4)) + ping)
+    assert [packet for _, packet in found] == [Packet(1, PING)]
+    assert (ear.idle, ear.stray_bytes, ear.bad_checksums) == (True, 0, 0)
+
+
 streams = st.lists(
     st.one_of(
         st.binary(max_size=12),

@@ -69,6 +69,9 @@ def test_settings_gone_back_to_count_at_once():
 
 def test_a_restart_takes_its_time_and_is_not_answered():
     host = driven(feetech(1))
+    # What has parameters is another packet, damaged.
+    host.ask(1, REBOOT, b"\x38")
+    assert host.plant.taken() == []
     assert host.ask(1, REBOOT, wait_ns=RESTART_NS - MS) == []
     assert host.plant.taken() == [("release", 0)]
     assert host.ping(1) == []

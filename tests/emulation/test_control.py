@@ -217,7 +217,7 @@ def test_a_servo_unplugged_is_silent_and_passive_when_it_is_back(leg):
 
 def test_a_stuck_servo_reports_what_it_did_while_it_moves(leg):
     leg.tell("stick", servo=leg.leg.servos[1].name)
-    for _ in range(5):
+    for _ in range(10):
         assert leg.ask(encode_position(1, 0, 200)) == MIDDLE
     leg.tell("unstick", servo=1)
     assert leg.ask(encode_read(1))[1] > 190

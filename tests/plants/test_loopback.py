@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from drivers.factory import find_family
 from nuc_engine.plants.loopback import LoopbackPlant
 from tests.plants.leg_plans import ROACH
 
 MS = 1_000_000
 MIDDLE = 127 * 0.654
+Deed = tuple[str, float, int]
 
 
 def test_shafts_start_at_rest_in_the_middle_of_the_scale() -> None:
@@ -98,3 +103,46 @@ def test_it_needs_no_physics_engine() -> None:
         "assert open_plant(ROACH, None, 'loopback', 0).sample(0)[0] > 0\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+MODELS = [(family, name) for family in ("aimotor", "dynamixel", "feetech") for name in find_family(family).models]
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["command", "drive", "release"]), st.floats(-3600.0, 3600.0), st.integers(0, 4)),
+        min_size=1,
+        max_size=6,
+    )
+)
+@pytest.mark.parametrize(("family", "name"), MODELS)
+def test_no_servo_turns_faster_than_its_tables_no_load_speed(family: str, name: str, deeds: list[Deed]) -> None:
+    model = find_family(family).models[name]
+    motor = replace(ROACH.motors[0], family=family, model=name, tick_deg=model.tick_deg, positions=model.positions)
+    plant = LoopbackPlant(replace(ROACH, motors=(motor,)))
+    top_deg_s = math.degrees(model.no_load_rad_s)
+    now = 0
+    for what, goal, level in deeds:
+        if what == "command":
+            plant.command(0, goal, level)
+        elif what == "drive":
+            plant.drive(0, goal, model.tick_torque_n_m(model.default_gain) / model.tick_deg, model.stall_torque_n_m)
+        else:
+            plant.release(0)
+        for _ in range(60):
+            before = plant.sample(0)[0]
+            now += MS
+            plant.advance(now)
+            assert abs(plant.sample(0)[0] - before) <= top_deg_s * 1e-3 * (1 + 1e-9)
+            assert abs(plant.motion(0).speed_deg_s) <= top_deg_s * (1 + 1e-9)
+
+
+def test_a_far_goal_is_reached_at_very_nearly_the_no_load_speed() -> None:
+    plant = LoopbackPlant(ROACH)
+    top_deg_s = math.degrees(find_family("aimotor").models[ROACH.motors[0].model].no_load_rad_s)
+    plant.command(0, MIDDLE + 10 * top_deg_s, 0)
+    plant.advance(5000 * MS)
+    assert plant.motion(0).speed_deg_s == pytest.approx(top_deg_s, rel=0.01)
+    plant.advance(12_000 * MS)
+    assert plant.sample(0)[0] == pytest.approx(MIDDLE + 10 * top_deg_s)

@@ -79,7 +79,8 @@ def test_an_edit_that_is_missing_is_found(folder: Path) -> None:
     forge(folder, lambda records: [r for r in records if not (r[0] == "edit" and r[4] == [62.5])])
     difference = replay_inputs(folder).difference
     assert difference is not None
-    assert difference.file == "Scriptlog.xml"
+    # In the log of edits, or in what the edit changed.
+    assert difference.file in ("Scriptlog.xml", "StateData.txt")
 
 
 def test_a_control_is_repeated_with_its_author_or_without(folder: Path) -> None:
