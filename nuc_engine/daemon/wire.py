@@ -23,6 +23,13 @@ FAULT_NAMES = tuple(FAULTS)
 """Faults in the order in which the block names them by number."""
 
 
+MOST_AT_ONCE = 512
+"""Changes in one changeset: they take effect together, and nothing else happens meanwhile (about 5 ms)."""
+
+MOST_WAITING = 10_000
+"""Changesets that may wait for their time."""
+
+
 class Kind(IntEnum):
     """Kinds of records, core (or, for EVENT, guardian and supervisor) to service."""
 
