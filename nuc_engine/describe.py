@@ -1,37 +1,49 @@
 """A model explained, as plain data: joints, muscles, states, rules, motors, geometry, senses and parameters.
 
 `describe_model` is what `nuc show --json` prints, and what `describe_text` lays out. Everything is in JSON's own types.
+What is described elsewhere is named by an object of `id` and `name`; what is not there (value, text, unit) is null.
 Source: the toolbox's fullprint (appendix 10.3, section 5.1.3), with what a biologist needs beside it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from nuc_engine.changes import Changeset
+from nuc_engine.describe_uses import hdso_uses
 from nuc_engine.motors import is_driven
 from nuc_engine.plan import FunctionPlan, HdsoPlan, JointPlan, MotorPlan, Plan, Slot
 from nuc_engine.planning import build_plan
 from nuc_engine.values import (
-    UNSET,
     Values,
     current_rule_text,
     initial_values,
     plain_number,
     plain_value,
-    rule_tokens,
     same_value,
     value_text,
 )
 from sccils_schemas.by_hand import PlantEntry
 from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, Servo, State
 from sccils_schemas.model import Model
+from sccils_schemas.ranges import both_ways
 from sccils_schemas.servos import label_of, model_of
 from sccils_schemas.writer import write_entry
 
 Data = dict[str, Any]
+
+
+class _Named(Protocol):
+    """What has an id and a name."""
+
+    @property
+    def id_num(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
 
 _ARGUMENT = {"passive_stiffness": "l'", "force-length": "l'", "force-velocity": "rate"}
 """What each use of a function is a function of: relative length, and its rate in 1/s (equations 6-5 and 6-6)."""
@@ -45,7 +57,7 @@ def describe_model(model: Model, plan: Plan | None = None) -> Data:
 def describe_changes(plan: Plan, changesets: Sequence[Changeset], by_hand: Sequence[PlantEntry] = ()) -> list[Data]:
     """Return what a script does, one entry per moment: every HDSO it writes, with the values before and after.
 
-    What is done to the leg by hand stands as the script has it.
+    A request for every HDSO is None. What is done to the leg by hand stands as the script has it.
     """
     names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
     values = list(initial_values(plan))
@@ -57,7 +69,7 @@ def describe_changes(plan: Plan, changesets: Sequence[Changeset], by_hand: Seque
             before.setdefault(write.hdso, old)
             values[write.hdso] = write.values + (old or ())[len(write.values) :]
         changes = [_change(plan.hdsos[index], old, values[index], names) for index, old in before.items()]
-        requests = [plan.hdsos[r.hdso].name if r.hdso >= 0 else "every HDSO" for r in changeset.requests]
+        requests = [_named(plan.hdsos[r.hdso]) if r.hdso >= 0 else None for r in changeset.requests]
         time_s = changeset.time_ns / 1e9
         moments[time_s] = {"time_s": time_s, "changes": changes, "requests": requests, "by_hand": []}
     for entry in by_hand:
@@ -72,7 +84,7 @@ def _change(hdso: HdsoPlan, before: Values | None, after: Values | None, names: 
         "id": hdso.id_num,
         "name": hdso.name,
         "kind": hdso.kind,
-        "unit": hdso.units,
+        "unit": hdso.units or None,
         "before": plain_value(hdso, before, names),
         "after": plain_value(hdso, after, names),
         "changes": not same_value(hdso, before, after),
@@ -84,6 +96,7 @@ class _Describer:
         self.model, self.plan = model, plan
         self.values = initial_values(self.plan)
         self.names = {hdso.id_num: hdso.name for hdso in self.plan.hdsos}
+        self.pushing = {motor.force_command for motor in plan.motors}
         self.uses = hdso_uses(model, self.plan, self.values)
 
     def model_data(self) -> Data:
@@ -119,7 +132,7 @@ class _Describer:
             "parent": None if parent is None else {"id": parent.id_num, "name": parent.name},
             "endpoint": joint.endpoint,
             "control_mode": None if joint.endpoint else joint.control_mode,
-            "start_state": self.plan.states[start].name if start >= 0 else None,
+            "start_state": _named(self.plan.states[start]) if start >= 0 else None,
             "linespec": None if joint.plotstyle is None else joint.plotstyle.linespec,
             "geometry": self._geometry(joint, plan),
             "motor": self._motor(joint),
@@ -131,7 +144,7 @@ class _Describer:
                     "name": organ.name,
                     "fullname": _text(organ.fullname),
                     "description": _text(organ.description),
-                    "sensors": [self.model.hdso(mod.ref).name for mod in organ.mods],
+                    "sensors": [_named(self.model.hdso(mod.ref)) for mod in organ.mods],
                 }
                 for organ in joint.sense_organs
             ],
@@ -173,8 +186,8 @@ class _Describer:
             "angle_cal2": motor.angle_cal2,
             "dir": motor.dir,
             "range_deg": ends,
-            "angle_sensor": self.plan.hdsos[plan.angle].name,
-            "load_sensor": self.plan.hdsos[plan.current].name,
+            "angle_sensor": _named(self.plan.hdsos[plan.angle]),
+            "load_sensor": _named(self.plan.hdsos[plan.current]),
             **{key: self._value(index) if index >= 0 else None for key, index in commands.items()},
         }
 
@@ -202,11 +215,13 @@ class _Describer:
         }
 
     def _function(self, use: str, function: FunctionPlan) -> Data:
-        numbers = [_shown(self._number(slot)) for slot in function.parameters]
+        numbers = [number for slot in function.parameters if (number := self._number(slot)) is not None]
+        known = len(numbers) == len(function.parameters)
+        texts = [f"{number:.10g}" for number in numbers]
         return {
             "type": function.type,
-            "formula": _formula(function.type, numbers, _ARGUMENT[use]),
-            "parameters": self._slot_names(function.parameters),
+            "formula": _formula(function.type, texts, _ARGUMENT[use]) if known else None,
+            "parameters": self._slot_hdsos(function.parameters),
         }
 
     def _state(self, state: State) -> Data:
@@ -230,13 +245,12 @@ class _Describer:
             "dwell": None if plan.dwell is None else self._value(plan.dwell.hdso),
             "activations": [
                 {
-                    "muscle": self.plan.muscles[activation.muscle].name,
-                    "muscle_id": self.plan.muscles[activation.muscle].id_num,
+                    "muscle": _named(self.plan.muscles[activation.muscle]),
                     "function": activation.function,
                     "value": [self._number(slot) for slot in activation.parameters],
-                    "parameters": self._slot_names(activation.parameters),
-                    "sensors": self._slot_names(activation.sensors),
-                    "description": descriptions.get(self.plan.muscles[activation.muscle].id_num, ""),
+                    "parameters": self._slot_hdsos(activation.parameters),
+                    "sensors": self._slot_hdsos(activation.sensors),
+                    "description": descriptions.get(self.plan.muscles[activation.muscle].id_num),
                 }
                 for activation in plan.activations
             ],
@@ -244,6 +258,8 @@ class _Describer:
 
     def _rule(self, rule: HdsoPlan) -> Data:
         values = self.values[rule.index]
+        if values is None:
+            return dict.fromkeys(("by_id", "by_name", "at_start"))
         return {
             "by_id": value_text(rule, values),
             "by_name": value_text(rule, values, self.names),
@@ -260,14 +276,15 @@ class _Describer:
             "description": _text(hdso.description),
             "datatype": hdso.datatype,
             "dims": list(hdso.dims),
-            "unit": hdso.units or "",
+            "unit": hdso.units or None,
             "value": plain_value(plan, self.values[plan.index], self.names),
             "ranges": {
-                span.type: {"lower": span.lower, "upper": span.upper, "quantum": span.quantum} for span in hdso.ranges
+                span.type: {"lower": span.lower, "upper": span.upper, "quantum": span.quantum}
+                for span in (map(both_ways, hdso.ranges) if plan.index in self.pushing else hdso.ranges)
             },
             "used_by": self.uses.get(plan.index, []),
         }
-        if plan.kind == "boolstring" and self.values[plan.index] is not None:
+        if plan.kind == "boolstring":
             data |= self._rule(plan)
         return data
 
@@ -277,16 +294,15 @@ class _Describer:
             "id": hdso.id_num,
             "name": hdso.name,
             "value": plain_value(hdso, self.values[index], self.names),
-            "unit": hdso.units,
+            "unit": hdso.units or None,
         }
 
     def _number(self, slot: Slot) -> int | float | None:
         values, hdso = self.values[slot.hdso], self.plan.hdsos[slot.hdso]
         return None if values is None else plain_number(values[slot.element], hdso.datatype)
 
-    def _slot_names(self, slots: Sequence[Slot]) -> list[str]:
-        found = dict.fromkeys(slot.hdso for slot in slots)
-        return [f"{self.plan.hdsos[index].id_num} {self.plan.hdsos[index].name}" for index in found]
+    def _slot_hdsos(self, slots: Sequence[Slot]) -> list[Data]:
+        return [_named(self.plan.hdsos[index]) for index in dict.fromkeys(slot.hdso for slot in slots)]
 
 
 def _units(motor: Motor, plan: MotorPlan) -> Data:
@@ -305,72 +321,6 @@ def _units(motor: Motor, plan: MotorPlan) -> Data:
     }
 
 
-def hdso_uses(model: Model, plan: Plan, values: Sequence[Values | None]) -> dict[int, list[str]]:
-    """Return what each HDSO serves, by index in the plan: entry rules, activations, muscle functions, motors, ..."""
-    uses: dict[int, list[str]] = {}
-    everything = (
-        *((index, "engine") for index in (plan.motor_speed, plan.motor_control_delay, plan.statetrans_period)),
-        *_uses_by_states(plan, values),
-        *_uses_by_muscles(plan),
-        *_uses_by_motors(plan),
-        *_uses_by_geometry(model, plan),
-    )
-    for index, use in everything:
-        if index >= 0 and use not in uses.setdefault(index, []):
-            uses[index].append(use)
-    return uses
-
-
-_Uses = Iterator[tuple[int, str]]
-
-
-def _uses_by_states(plan: Plan, values: Sequence[Values | None]) -> _Uses:
-    for state in plan.states:
-        for index in (state.rule, *_operands(plan, state.rule, values)):
-            yield index, f"entry rule of {state.name}"
-        for activation in state.activations:
-            muscle = plan.muscles[activation.muscle].name
-            for slot in (*activation.parameters, *activation.sensors):
-                yield slot.hdso, f"activation of {muscle} in {state.name}"
-        if state.dwell is not None:
-            yield state.dwell.hdso, f"dwell time of {state.name}"
-
-
-def _uses_by_muscles(plan: Plan) -> _Uses:
-    for muscle in plan.muscles:
-        functions = {
-            "passive stiffness": muscle.passive_stiffness,
-            "force-length": muscle.force_length,
-            "force-velocity": muscle.force_velocity,
-        }
-        for use, function in functions.items():
-            for slot in function.parameters:
-                yield slot.hdso, f"{use} of {muscle.name}"
-
-
-def _uses_by_motors(plan: Plan) -> _Uses:
-    for motor in plan.motors:
-        yield motor.angle, f"angle of {motor.name}"
-        yield motor.current, f"load of {motor.name}"
-        yield motor.position_command, f"position command of {motor.name}"
-        yield motor.force_command, f"force command of {motor.name}"
-
-
-def _uses_by_geometry(model: Model, plan: Plan) -> _Uses:
-    by_ref = {hdso.id_num: hdso.index for hdso in plan.hdsos} | {hdso.name: hdso.index for hdso in plan.hdsos}
-    for joint in model.jointlist.joints:
-        for mod in (joint.geometry.amatrix, joint.geometry.dh_line):
-            if mod is not None:
-                # Geometry may name an HDSO that is declared nowhere (reading B11).
-                yield by_ref.get(mod.ref, -1), f"geometry of {joint.name}"
-
-
-def _operands(plan: Plan, rule: int, values: Sequence[Values | None]) -> list[int]:
-    held = values[rule]
-    tokens = () if held is None else rule_tokens(plan.hdsos[rule], held)
-    return [plan.hdso(token.ref).index for token in tokens if token.ref is not None]
-
-
 def _formula(kind: str, numbers: Sequence[str], argument: str) -> str:
     if kind == "constant":
         return numbers[0]
@@ -386,9 +336,9 @@ def _signed(number: str, factor: int = 1) -> str:
     return f"{'-' if negative else '+'} {number.lstrip('-')}"
 
 
-def _shown(number: int | float | None) -> str:
-    return UNSET if number is None else f"{number:.10g}"
+def _named(item: _Named) -> Data:
+    return {"id": item.id_num, "name": item.name}
 
 
-def _text(text: str | None) -> str:
-    return " ".join((text or "").split())
+def _text(text: str | None) -> str | None:
+    return " ".join((text or "").split()) or None

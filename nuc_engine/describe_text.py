@@ -74,7 +74,8 @@ def change_lines(moments: Sequence[Data], ink: Ink = PLAIN) -> Iterator[str]:
         for change in (change for change in writes if change["changes"]):
             yield from _change(change, ink)
         if moment["requests"]:
-            yield from _wrapped("asks for " + ", ".join(moment["requests"]), 4)
+            names = ("every HDSO" if item is None else item["name"] for item in moment["requests"])
+            yield from _wrapped("asks for " + ", ".join(names), 4)
 
 
 def pose_lines(pose: Pose, ink: Ink = PLAIN) -> Iterator[str]:
@@ -106,7 +107,7 @@ def _joint(joint: Data, ink: Ink) -> Iterator[str]:
     if joint["control_mode"]:
         facts.append(f"control mode {joint['control_mode']}")
     if joint["start_state"]:
-        facts.append(f"starts in {joint['start_state']}")
+        facts.append(f"starts in {joint['start_state']['name']}")
     if joint["linespec"]:
         facts.append(f"line style {joint['linespec']}")
     yield "  " + "; ".join(facts)
@@ -119,7 +120,8 @@ def _joint(joint: Data, ink: Ink) -> Iterator[str]:
     for state in joint["states"]:
         yield from _state(state, ink)
     for organ in joint["sense_organs"]:
-        sensors = f"  [{', '.join(organ['sensors'])}]" if organ["sensors"] else ""
+        names = ", ".join(sensor["name"] for sensor in organ["sensors"])
+        sensors = f"  [{names}]" if names else ""
         yield "  " + _head("Sense organ", organ, ink) + sensors
         yield from _wrapped(organ["description"], 4)
 
@@ -132,7 +134,8 @@ def _motor(motor: Data, ink: Ink) -> Iterator[str]:
         f"    raw = {motor['angle_cal1']:g} {'-' if slope < 0 else '+'} {abs(slope):g} x angle in deg;"
         f" reaches {low:.1f} to {high:.1f} deg; torque direction {motor['dir']:+d}"
     )
-    yield f"    bus id {motor['bus_id']}{model}; angle is {motor['angle_sensor']}, load is {motor['load_sensor']}"
+    angle, load = motor["angle_sensor"]["name"], motor["load_sensor"]["name"]
+    yield f"    bus id {motor['bus_id']}{model}; angle is {angle}, load is {load}"
     if "family" in motor:
         yield from _units(motor)
     if motor.get("others"):
@@ -180,8 +183,8 @@ def _muscle(muscle: Data, ink: Ink) -> Iterator[str]:
         f" alpha {muscle['alpha_deg']:g} deg, fmax {muscle['fmax']:g}"
     )
     for use, function in muscle["functions"].items():
-        parameters = ink.faint(f"({', '.join(function['parameters'])})")
-        yield f"    {use.replace('_', ' '):<18} {function['type']:<11} {function['formula']:<12} {parameters}"
+        parameters, formula = ink.faint(_listed(function["parameters"])), function["formula"] or UNSET
+        yield f"    {use.replace('_', ' '):<18} {function['type']:<11} {formula:<12} {parameters}"
     yield from _wrapped(muscle["description"], 4)
 
 
@@ -193,9 +196,9 @@ def _state(state: Data, ink: Ink) -> Iterator[str]:
     yield "  " + patch + _head("State", state, ink) + ink.faint(color)
     yield from _wrapped(state["description"], 4)
     rule = state["rule"]
-    yield f"    enter when   {ink.name(rule['by_name'])}"
-    yield f"    by id        {rule['by_id']}  {ink.faint(_named(rule))}"
-    yield f"    at start     {rule['at_start']}"
+    yield f"    enter when   {ink.name(_value(rule['by_name']))}"
+    yield f"    by id        {_value(rule['by_id'])}  {ink.faint(_named(rule))}"
+    yield f"    at start     {_value(rule['at_start'])}"
     yield from _wrapped(rule["description"], 17)
     if state["dwell"]:
         yield f"    dwell        {_valued(state['dwell'])}  {ink.faint(_named(state['dwell']))}"
@@ -204,8 +207,8 @@ def _state(state: Data, ink: Ink) -> Iterator[str]:
 
 
 def _activation(activation: Data, ink: Ink) -> Iterator[str]:
-    head = f"    activation   {activation['muscle']}: {activation['function']}"
-    names = ink.faint(f"({', '.join(activation['parameters'])})")
+    head = f"    activation   {activation['muscle']['name']}: {activation['function']}"
+    names = ink.faint(_listed(activation["parameters"]))
     if not activation["sensors"]:
         yield f"{head} {_value(activation['value'])}  {names}"
     else:
@@ -213,7 +216,7 @@ def _activation(activation: Data, ink: Ink) -> Iterator[str]:
         for k, sensor in enumerate(activation["sensors"]):
             numbers = map(_number, activation["value"][5 * k : 5 * k + 5])
             parts = [f"{what} {number}" for what, number in zip(_KERNEL, numbers, strict=False)]
-            yield f"{'':17}K of {sensor}: {', '.join(parts)}"
+            yield f"{'':17}K of {_both(sensor)}: {', '.join(parts)}"
     yield from _wrapped(activation["description"], 17)
 
 
@@ -244,7 +247,7 @@ def _group(parameter: Data) -> str:
 def _hdso(hdso: Data, ink: Ink) -> Iterator[str]:
     constant = " (constant)" if hdso["kind"] == "constant" else ""
     yield f"  {hdso['id']:>4}  {ink.name(hdso['name'])}{_titled(hdso)}{constant}"
-    if "by_id" in hdso:
+    if hdso.get("by_id") is not None:
         yield f"        {hdso['by_name']}"
         yield f"        {hdso['by_id']}"
     elif hdso["kind"] != "sensor" or hdso["value"] is not None:
@@ -301,11 +304,19 @@ def _number(value: int | float | None) -> str:
 
 
 def _unit(item: Data) -> str:
-    return f" {item['unit']}" if item["unit"] not in ("", "dimensionless") else ""
+    return f" {item['unit']}" if item["unit"] not in (None, "dimensionless") else ""
 
 
 def _named(item: Data) -> str:
-    return f"({item['id']} {item['name']})"
+    return _listed([item])
+
+
+def _listed(items: Sequence[Data]) -> str:
+    return f"({', '.join(_both(item) for item in items)})"
+
+
+def _both(item: Data) -> str:
+    return f"{item['id']} {item['name']}"
 
 
 def _head(what: str, item: Data, ink: Ink) -> str:
@@ -316,7 +327,7 @@ def _titled(item: Data) -> str:
     return f": {item['fullname']}" if item["fullname"] else ""
 
 
-def _wrapped(text: str, indent: int, finish: Callable[[str], str] = str) -> Iterator[str]:
+def _wrapped(text: str | None, indent: int, finish: Callable[[str], str] = str) -> Iterator[str]:
     space = " " * indent
-    for line in textwrap.wrap(text, WIDTH - indent, break_long_words=False, break_on_hyphens=False):
+    for line in textwrap.wrap(text or "", WIDTH - indent, break_long_words=False, break_on_hyphens=False):
         yield space + finish(line)

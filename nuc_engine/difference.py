@@ -220,6 +220,10 @@ def _flat(value: Any, path: str = "") -> dict[str, str]:
 
     `joint Femur-Tibia, state FT_Flexion, activation Tibia_Flexor, function`
     """
+    if _is_reference(value):
+        return {path: str(value["name"])}
+    if isinstance(value, list) and value and all(map(_is_reference, cast(list[Any], value))):
+        return {path: " ".join(str(item["name"]) for item in cast(list[Any], value))}
     if isinstance(value, Mapping):
         flat: dict[str, str] = {}
         for key, item in cast(Mapping[str, Any], value).items():
@@ -239,13 +243,18 @@ def _flat(value: Any, path: str = "") -> dict[str, str]:
     return {path: _scalar(value)}
 
 
+def _is_reference(value: Any) -> bool:
+    """Say whether this names a thing that is described elsewhere: by its name it is the same, whatever its number."""
+    return isinstance(value, Mapping) and set(cast(Mapping[str, Any], value)) == {"id", "name"}
+
+
 def _path(path: str, key: str) -> str:
     key = key.replace("_", " ")
     return f"{path}, {key}" if path and key != "functions" else path or key
 
 
 def _item_name(item: Mapping[str, Any]) -> str:
-    return str(item.get("name", item.get("muscle")))
+    return str(item["name"] if "name" in item else item["muscle"]["name"])
 
 
 def _scalar(value: Any) -> str:

@@ -7,6 +7,8 @@ import itertools
 import re
 from collections.abc import Iterable
 
+from sccils_schemas.lookalikes import odd_letters, skeleton
+
 MAX_CANDIDATES = 2000
 """Most known words a guess at what was meant looks at."""
 MAX_NAME_BYTES = 128
@@ -23,7 +25,11 @@ NAME = re.compile(f"[{NAME_START}][{NAME_REST}]*")
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for the nearest known word, or an empty string. Looks at `MAX_CANDIDATES` at most."""
-    by_lower = {candidate.lower(): candidate for candidate in itertools.islice(known, MAX_CANDIDATES)}
+    looked_at = tuple(itertools.islice(known, MAX_CANDIDATES))
+    alike = next((candidate for candidate in looked_at if skeleton(candidate) == skeleton(word)), None)
+    if alike is not None and (odd := odd_letters(word) or odd_letters(alike)):
+        return f"'{alike}' only looks the same: {odd}"
+    by_lower = {candidate.lower(): candidate for candidate in looked_at}
     parts = sorted(word.lower().split("_"))
     turned = [candidate for candidate in by_lower if sorted(candidate.split("_")) == parts]
     close = turned or difflib.get_close_matches(word.lower()[:MAX_NAME_BYTES], by_lower, n=1, cutoff=0.6)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import os
 import traceback
+from bisect import insort
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -385,7 +386,7 @@ class Engine:
             due_ns = max(self.live.start_ns + changeset.time_ns, self.clock.now_ns)
             self.live.load([_at(changeset, due_ns)])
         else:
-            self.waiting = sorted([*self.waiting, changeset], key=lambda item: item.time_ns)
+            insort(self.waiting, changeset, key=lambda item: item.time_ns)
 
     @property
     def pending(self) -> int:

@@ -12,7 +12,7 @@ from drivers.servo import ReplyStatus
 from nuc_engine.changes import Changeset, Control, Request, Write
 from nuc_engine.controls import refusal as control_refusal
 from nuc_engine.daemon.modes import Input, Mode, Refusal
-from nuc_engine.daemon.wire import Command, unpack
+from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, unpack
 from nuc_engine.store import refusal
 from sccils_schemas.rules import RuleError
 
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 
 _LATEST_NS = 10**17
 _IN_A_BOUT_ONLY = ("muscle", "force")
-
-MOST_AT_ONCE = 512
-"""Changes in one changeset: they take effect together, and nothing else happens meanwhile (about 5 ms)."""
-
-MOST_WAITING = 10_000
-"""Changesets that may wait for their time."""
 
 
 def obey(core: Engine, kind: int, content: bytes) -> None:

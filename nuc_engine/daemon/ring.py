@@ -63,12 +63,22 @@ class Ring:
         """Bytes of data, record headers included."""
         return self._size
 
+    @property
+    def room(self) -> int:
+        """Bytes that can be put in now, record headers and what is skipped at the end of the data included."""
+        return self._size - (self._words[_WRITTEN] - self._words[_KEPT])
+
+    @staticmethod
+    def needs(content: bytes) -> int:
+        """Return the bytes that a record takes."""
+        return (len(content) + 31) & ~15
+
     def put(self, kind: int, content: bytes) -> bool:
         """Add a record; False, and counted, when there is no room."""
         words = self._words
         written = words[_WRITTEN]
         size = len(content)
-        need = (size + 31) & ~15
+        need = self.needs(content)
         at = written % self._size
         skip = self._size - at if at + need > self._size else 0
         waiting = written + skip + need - words[_KEPT]

@@ -19,6 +19,13 @@ from nuc_engine.plan import Plan
 from nuc_engine.tasks.board import Board
 
 
+MOST_AT_ONCE = 512
+"""Changes in one changeset: they take effect together, and nothing else happens meanwhile (about 5 ms)."""
+
+MOST_WAITING = 10_000
+"""Changesets that may wait for their time."""
+
+
 class Kind(IntEnum):
     """Kinds of records, core (or, for EVENT, guardian and supervisor) to service."""
 

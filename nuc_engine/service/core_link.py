@@ -13,8 +13,8 @@ from typing import Any
 
 from nuc_engine.changes import Control, Request, Write
 from nuc_engine.daemon.block import Block, Word
-from nuc_engine.daemon.ring import RingError
-from nuc_engine.daemon.wire import Command, Kind, pack, unpack
+from nuc_engine.daemon.ring import Ring, RingError
+from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, Kind, pack, unpack
 from nuc_engine.service.errands import Answer, Errands
 from nuc_engine.service.errors import Refused
 
@@ -90,6 +90,23 @@ class Parts:
     controls: tuple[Control, ...] = ()
     requests: tuple[Request, ...] = ()
 
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.writes) + len(self.controls) + len(self.requests)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to take effect together: when (engine time in ns, or AT_ONCE), what it is called, and its parts."""
+
+    due_ns: int
+    names: tuple[str, ...]
+    parts: Parts
+
+
+Admitted = tuple[Change, tuple[Any, ...], int]
+"""A change, what a CHANGESET says of it after its request's number, and how many answers are to come."""
 
 Listener = Callable[[int, list[Any]], None]
 """Told (kind, fields) of every record that does not come with each cycle."""
@@ -149,14 +166,40 @@ class CoreLink:
 
     def edit(self, author: str, due_ns: int, names: Sequence[str], parts: Parts) -> Edit:
         """Send a change of HDSOs and controls. Raises Refused."""
-        writes = [(w.hdso, w.values, *(() if w.element is None else (w.element,))) for w in parts.writes]
-        asked = [(request.hdso, request.count) for request in parts.requests]
-        controls = [(control.what, control.joint, control.value) for control in parts.controls]
-        request, ack = self.send(Command.CHANGESET, author, due_ns, writes, asked, controls)
-        everything = len(self._block.read_plan().hdsos) if any(r.hdso < 0 for r in parts.requests) else 0
-        edit = Edit(request, author, due_ns, tuple(names), deque(write.element for write in parts.writes), ack)
-        self.answers_soon = self.answers_soon or due_ns == AT_ONCE
-        edit.answers_due = sum(everything if asked.hdso < 0 else 1 for asked in parts.requests)
+        return self.send_edits(author, self.admit([Change(due_ns, tuple(names), parts)]))[0]
+
+    def admit(self, changes: Sequence[Change]) -> list[Admitted]:
+        """Return changes as they are sent, if the core can take all of them. Raises Refused."""
+        self._check_sizes(changes)
+        asks_all = any(request.hdso < 0 for change in changes for request in change.parts.requests)
+        everything = len(self._block.read_plan().hdsos) if asks_all else 0
+        admitted = [_admitted(change, everything) for change in changes]
+        sizes = [Ring.needs(pack(self._number, *fields)) for _, fields, _ in admitted]
+        # At the end of the ring's data a record may be moved to the beginning.
+        if sum(sizes) + max(sizes, default=0) > self._block.rings["commands"].room:
+            raise Refused("core_gone", "the core takes no commands: too many wait, or these are too long")
+        return admitted
+
+    def send_edits(self, author: str, admitted: Sequence[Admitted]) -> list[Edit]:
+        """Send changes that were admitted just now. Raises Refused."""
+        return [self._send_edit(author, *one) for one in admitted]
+
+    def _check_sizes(self, changes: Sequence[Change]) -> None:
+        size = max((change.parts.size for change in changes), default=0)
+        if size > MOST_AT_ONCE:
+            hint = "spread them over several times"
+            raise Refused("refused", f"{size} changes at one time; at most {MOST_AT_ONCE} take effect together", hint)
+        waiting = sum(edit.due_ns != AT_ONCE for edit in self.edits.values())
+        timed = sum(change.due_ns != AT_ONCE for change in changes)
+        if timed and waiting + timed > MOST_WAITING:
+            what = f"{waiting} changes wait for their time, and {timed} more would; at most {MOST_WAITING}"
+            raise Refused("refused", what, "`forget` some, or send the others later")
+
+    def _send_edit(self, author: str, change: Change, fields: tuple[Any, ...], answers_due: int) -> Edit:
+        request, ack = self.send(Command.CHANGESET, author, *fields)
+        elements = deque(write.element for write in change.parts.writes)
+        edit = Edit(request, author, change.due_ns, change.names, elements, ack, answers_due=answers_due)
+        self.answers_soon = self.answers_soon or change.due_ns == AT_ONCE
         self.edits[request] = edit
         # A change that was refused as a whole never takes effect.
         ack.tell(lambda: self._acknowledged(edit))
@@ -287,6 +330,15 @@ class CoreLink:
             answer.refuse(error)
         for edit in edits.values():
             edit.done.refuse(error)
+
+
+def _admitted(change: Change, everything: int) -> Admitted:
+    parts = change.parts
+    writes = [(w.hdso, w.values, *(() if w.element is None else (w.element,))) for w in parts.writes]
+    asked = [(request.hdso, request.count) for request in parts.requests]
+    controls = [(control.what, control.joint, control.value) for control in parts.controls]
+    answers = sum(everything if request.hdso < 0 else 1 for request in parts.requests)
+    return change, (change.due_ns, writes, asked, controls), answers
 
 
 def _to_nobody(request: int, author: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nuc_engine.changes import Changeset, ScriptRefused, Write, prepare
@@ -10,7 +10,7 @@ from nuc_engine.controls import JOINT_MODES
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.planning import stored_values
 from nuc_engine.service.clients import Client
-from nuc_engine.service.core_link import AT_ONCE, Done, Edit, Outcome, Parts
+from nuc_engine.service.core_link import AT_ONCE, Change, Done, Edit, Outcome, Parts
 from nuc_engine.service.elements import read_element, split_element
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
@@ -21,6 +21,7 @@ from nuc_engine.service.telemetry import MAX_RATE_HZ, describe
 from nuc_engine.store import refusal
 from nuc_engine.values import Values, plain_number, plain_value
 from sccils_schemas.by_hand import PlantEntry
+from sccils_schemas.checks.scripts import writes_of
 from sccils_schemas.documents import HDSO_ALL, HDSO_NONE, Gradual, HdsoScript
 from sccils_schemas.model import Model, check_script
 from sccils_schemas.parser import parse
@@ -73,7 +74,8 @@ def _named(plan: Plan, names: Sequence[int | str]) -> Iterator[int | str]:
 
 async def set_values(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Write values, together."""
-    writes = tuple(read_change(hub, item[0], item[1]) for item in params["changes"])
+    ids = {hdso.name: hdso.id_num for hdso in hub.need_plan().hdsos}
+    writes = tuple(read_change(hub, item[0], item[1], ids) for item in params["changes"])
     if hazards := hub.need_mirror().hazards.of(writes, hub.need_book().known):
         raise Refused("refused", "; ".join(hazards))
     due_ns = AT_ONCE if params["time_s"] is None else round(params["time_s"] * _NS)
@@ -83,8 +85,11 @@ async def set_values(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     return await outcome(hub, [edit])
 
 
-def read_change(hub: Hub, name: int | str, value: Any) -> Write:
-    """Return one write as the store takes it. Raises Refused with the reason where it can not be made."""
+def read_change(hub: Hub, name: int | str, value: Any, ids: Mapping[str, int]) -> Write:
+    """Return one write as the store takes it; `ids` are of the HDSOs by name.
+
+    Raises Refused with the reason where it can not be made.
+    """
     if name in (HDSO_ALL, str(HDSO_ALL)):
         raise Refused("bad_request", f"{HDSO_ALL} stands for every HDSO: all can be read, but not written", "name one")
     name, inner = split_element(name)
@@ -100,7 +105,6 @@ def read_change(hub: Hub, name: int | str, value: Any) -> Write:
         expected = "a rule as text" if wants_text else f"numbers of type {hdso.datatype}"
         raise Refused("bad_request", f"{named}: expected {expected}")
     data = value if isinstance(value, str | list) else [value]
-    ids = {other.name: other.id_num for other in hub.need_plan().hdsos} if wants_text else {}
     try:
         values = stored_values(hdso, data, ids)
     except (SccilsError, OverflowError) as error:
@@ -200,7 +204,7 @@ async def script(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     data = params["text"].encode("utf-8", "replace")
     model = hub.need_configuration().model
     document = await hub.workshop.do(lambda: read_script(data, model), len(data))
-    edits = submit(hub, client.author, document, data, from_now=params["offset"] == "now")
+    edits = await submit(hub, client.author, document, data, from_now=params["offset"] == "now")
     for edit in edits:
         await edit.ack
     return await outcome(hub, edits)
@@ -243,36 +247,55 @@ def reasons(problems: Problems) -> str:
     return "\n".join(lines[:_MAX_REASONS] + ([f"... and {more} more"] if more > 0 else []))
 
 
-def submit(hub: Hub, author: str, document: HdsoScript, data: bytes, *, from_now: bool = False) -> list[Edit]:
-    """Hand a checked script, and its text, to logger and core: one edit for each of its times. Raises Refused."""
+async def submit(hub: Hub, author: str, document: HdsoScript, data: bytes, *, from_now: bool = False) -> list[Edit]:
+    """Hand a checked script, and its text, to logger and core: one edit for each of its times, or none. Raises Refused.
+
+    Gradual changes begin from the values at its arrival.
+    """
     plan = hub.need_plan()
     refuse_by_hand(document)
-    values = None
-    if any(isinstance(entry, Gradual) for entry in document.entries):
-        moment = hub.moment()
-        values = [moment.values(hdso.index) for hdso in plan.hdsos]
-    try:
-        changesets = prepare(document, plan, hub.need_configuration().model.ids, values)
-    except ScriptRefused as refused:
-        raise Refused("refused", "\n".join(refused.reasons)) from refused
+    changesets = await _prepared(hub, plan, document, len(data))
     if len(changesets) > MAX_CHANGESETS:
         raise Refused("refused", f"the script has {len(changesets)} different times", f"at most {MAX_CHANGESETS}")
     elapsed = _elapsed_ns(hub)
     if from_now and elapsed == AT_ONCE and any(changeset.time_ns for changeset in changesets):
         raise Refused("refused", "no engine time runs that could be counted from", "run first, or count from the start")
-    first = hub.core.next_request
-    try:
-        hub.logger.tell_script(document.name or "script", data, (first, first + len(changesets) - 1))
-    except LogRefused as refused:
-        # What the leg does must not wait for a disk.
-        hub.recent.add("script_not_logged", str(refused), author=author)
-    edits: list[Edit] = []
+    changes: list[Change] = []
     for changeset in changesets:
         time_ns = changeset.time_ns + elapsed if from_now and changeset.time_ns else changeset.time_ns
         # What is due already, and time 0 before a bout, takes effect when it arrives.
         due_ns = AT_ONCE if time_ns == 0 or time_ns <= elapsed else time_ns
-        edits.append(hub.core.edit(author, due_ns, _names(plan, changeset), _parts(changeset)))
-    return edits
+        changes.append(Change(due_ns, tuple(_names(plan, changeset)), _parts(changeset)))
+    admitted = hub.core.admit(changes)
+    first = hub.core.next_request
+    try:
+        hub.logger.tell_script(document.name or "script", data, (first, first + len(admitted) - 1))
+    except LogRefused as refused:
+        # What the leg does must not wait for a disk.
+        hub.recent.add("script_not_logged", str(refused), author=author)
+    return hub.core.send_edits(author, admitted)
+
+
+async def _prepared(hub: Hub, plan: Plan, document: HdsoScript, size: int) -> tuple[Changeset, ...]:
+    """Return a script's changesets; many are made beside the loop."""
+    values = None
+    if any(isinstance(entry, Gradual) for entry in document.entries):
+        moment = hub.moment()
+        values = [moment.values(hdso.index) for hdso in plan.hdsos]
+    ids = hub.need_configuration().model.ids
+
+    def work() -> tuple[Changeset, ...]:
+        try:
+            return prepare(document, plan, ids, values)
+        except ScriptRefused as refused:
+            raise Refused("refused", "\n".join(refused.reasons)) from refused
+
+    if sum(map(writes_of, document.entries)) <= MAX_CHANGESETS:
+        return work()
+    changesets = await hub.workshop.do(work, size)
+    if hub.plan is not plan:
+        raise Refused("refused", "another configuration was put in force meanwhile", "send the script again")
+    return changesets
 
 
 def _parts(changeset: Changeset) -> Parts:

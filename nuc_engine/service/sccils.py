@@ -247,7 +247,7 @@ class Session:
         if any(isinstance(item, HdsoMod | Gradual) for item in entry.entries):
             self._authorise("hdsoscript")
         self._say(slot, response("conditional", time=self._time()))
-        edits = methods_values.submit(hub, self._client.author, entry, write(entry))
+        edits = await methods_values.submit(hub, self._client.author, entry, write(entry))
         for edit in edits:
             await edit.ack
         # What waits for its time must not keep other requests of this client waiting.

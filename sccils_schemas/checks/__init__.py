@@ -6,6 +6,7 @@
     muscles     muscles and their functions         writes     one write against its HDSO
     motors      motors, of one joint and of all
     states      activations, dwell times, rules     rules      one rule; circles of rules
+    looks       what names look like
     geometry    A-matrices and DH lines             scope      what the checks of one document share
 
 All of them note problems and go on; none raises.

@@ -20,6 +20,7 @@ from sccils_schemas.documents import (
     Servo,
 )
 from sccils_schemas.lines import attribute_line, data_line
+from sccils_schemas.lookalikes import odd_letters
 from sccils_schemas.names import did_you_mean, id_ranges, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.ranges import both_ways
@@ -149,8 +150,9 @@ class HdsoTable:
         entry = self.find(mod.ref, place.attribute(by), problems, mod.name)
         if entry is not None and not mod.id_by_name and mod.name and mod.name != entry.hdso.name:
             what = f"name '{shorten(mod.name)}' differs from '{entry.hdso.name}', the name of HDSO {mod.id_num}"
-            line = place.attribute("name").line
-            problems.warning(file, line, what, hint="idNum decides; with idByName='y' the name does")
+            line, odd = place.attribute("name").line, odd_letters(mod.name) or odd_letters(entry.hdso.name)
+            hint = "idNum decides; with idByName='y' the name does"
+            problems.warning(file, line, what, hint=f"{hint}; look-alike: {odd}" if odd else hint)
         return entry
 
     def write(self, mod: HdsoMod) -> None:

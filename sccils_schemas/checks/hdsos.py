@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sccils_schemas.checks.hdso_table import ENGINE_TIMES, KINDS, LIST_KINDS, Entry, HdsoTable, Kind, Place, kind_of
+from sccils_schemas.checks.looks import check_looks
 from sccils_schemas.checks.rules import check_rule
 from sccils_schemas.checks.writes import ENGINE_BOUNDS, check_characters, check_values
 from sccils_schemas.documents import HdsoList
@@ -105,6 +106,7 @@ def check_together(lists: list[tuple[HdsoList, str]], table: HdsoTable, problems
     """Report ids and names used twice, in one list or in two, and lists too large together (reading B10)."""
     ids: dict[int, Place] = {}
     names: dict[str, Place] = {}
+    looks: dict[str, str] = {}
     for hdsos, file in lists:
         for hdso in hdsos.hdsos:
             place = Place(file, hdso.line)
@@ -118,6 +120,7 @@ def check_together(lists: list[tuple[HdsoList, str]], table: HdsoTable, problems
             if first is not place and hdso.name:
                 what = f"HDSO name '{hdso.name}' is used twice"
                 problems.error(file, at.line, what, "a name of its own", f"first in {first}")
+            check_looks(hdso.name, at, looks, problems)
     total = sum(entry.count for entry in table.entries.values())
     if total > MAX_STORE_ELEMENTS:
         problems.error(lists[0][1], 0, f"all HDSOs together have {total} elements", f"at most {MAX_STORE_ELEMENTS}")

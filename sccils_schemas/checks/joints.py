@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sccils_schemas.checks.geometry import check_geometry
-from sccils_schemas.checks.hdso_table import Entry, joint_mods
+from sccils_schemas.checks.hdso_table import Entry, Place, joint_mods
+from sccils_schemas.checks.looks import check_looks
 from sccils_schemas.checks.motors import check_joint_motors, check_motors
 from sccils_schemas.checks.muscles import check_muscle
 from sccils_schemas.checks.scope import Scope
@@ -80,6 +81,7 @@ def _check_labels(jointlist: JointList, scope: Scope) -> None:
     """Ids are unique among elements of one kind (reading B10), names, being XML ids, in the whole document."""
     ids: dict[tuple[str, int], int] = {}
     names: dict[str, Labelled] = {}
+    looks: dict[str, str] = {}
     for element in _labelled(jointlist):
         word = _word(element)
         key = (word, element.id_num)
@@ -93,6 +95,7 @@ def _check_labels(jointlist: JointList, scope: Scope) -> None:
             hint = f"first for a {_word(first)} in line {first.line}"
             line = attribute_line(element.line, "name")
             scope.error(line, f"name '{element.name}' is used twice", "a name of its own", hint)
+        check_looks(element.name, Place(scope.file, element.line).attribute("name"), looks, scope.problems)
 
 
 def _check_parents(jointlist: JointList, scope: Scope) -> None:

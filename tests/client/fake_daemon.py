@@ -40,7 +40,7 @@ class Leg:
         self.values: dict[str, Any] = {
             name: h["by_name"] if "by_name" in h else h["value"] for name, h in self.hdsos.items()
         }
-        self.actions = {j["name"]: j["start_state"] for j in self.data["joints"] if j["start_state"]}
+        self.actions = {j["name"]: j["start_state"]["name"] for j in self.data["joints"] if j["start_state"]}
 
     def name(self, ref: Any) -> str:
         for name, hdso in self.hdsos.items():

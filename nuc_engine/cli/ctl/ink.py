@@ -66,6 +66,11 @@ def edit_text(what: str, result: Acknowledgement) -> str:
     return f"{what}: {text}" + (f", what was due is {since}" if result.applied else "")
 
 
+def name_of(named: Mapping[str, Any] | None) -> str:
+    """Return the name of what a model's description names; empty where there is nothing."""
+    return "" if named is None else str(named["name"])
+
+
 def number(value: Any, digits: int = 2) -> str:
     """Return a number for a column: integers as they are, others with a few decimals; `-` where there is none."""
     if isinstance(value, bool):

@@ -68,15 +68,15 @@ def _models_at_hand() -> list[Mapping[str, Any]]:
 
 
 def _joints(model: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(item["name"], item["fullname"]) for item in model["joints"] if not item.get("endpoint")]
+    return [(item["name"], item["fullname"] or "") for item in model["joints"] if not item.get("endpoint")]
 
 
 def _hdsos(model: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(item["name"], item["fullname"]) for item in (*model["parameters"], *model["sensors"])]
+    return [(item["name"], item["fullname"] or "") for item in (*model["parameters"], *model["sensors"])]
 
 
 def _writable(model: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(item["name"], item["fullname"]) for item in model["parameters"] if item["kind"] != "constant"]
+    return [(item["name"], item["fullname"] or "") for item in model["parameters"] if item["kind"] != "constant"]
 
 
 JOINT = Named("JOINT", _joints)

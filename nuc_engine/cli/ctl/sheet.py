@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
+from nuc_engine.cli.ctl.ink import name_of
 from nuc_engine.cli.ctl.rules import Term, terms
 
 Values = Mapping[str, Any]
@@ -165,8 +166,8 @@ def make_sheet(model: Mapping[str, Any], joint: str) -> Sheet:
     return Sheet(
         configuration=str(model["name"]),
         joint=str(found["name"]),
-        angle=str(motor.get("angle_sensor", "")),
-        load=str(motor.get("load_sensor", "")),
+        angle=name_of(motor.get("angle_sensor")),
+        load=name_of(motor.get("load_sensor")),
         motor=str(motor.get("name", "")),
         muscles=tuple((str(muscle["name"]), _function_names(muscle)) for muscle in found["muscles"]),
         states=tuple(_state(state) for state in found["states"]),
@@ -181,21 +182,15 @@ def joint_names(model: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _state(state: Mapping[str, Any]) -> StateSheet:
     activations = tuple(
-        (str(item["muscle"]), str(item["function"]), tuple(map(_bare, item["parameters"])))
+        (name_of(item["muscle"]), str(item["function"]), tuple(map(name_of, item["parameters"])))
         for item in state["activations"]
     )
-    dwell = state.get("dwell") or {}
-    return StateSheet(str(state["name"]), str(state["rule"]["name"]), activations, str(dwell.get("name", "")))
+    return StateSheet(str(state["name"]), name_of(state["rule"]), activations, name_of(state.get("dwell")))
 
 
 def _function_names(muscle: Mapping[str, Any]) -> tuple[str, ...]:
-    names = [_bare(name) for function in muscle["functions"].values() for name in function["parameters"]]
+    names = [name_of(item) for function in muscle["functions"].values() for item in function["parameters"]]
     return tuple(dict.fromkeys(names))
-
-
-def _bare(named: str) -> str:
-    """Return the name out of `173 NAME`."""
-    return named.rpartition(" ")[2]
 
 
 def _knob(hdso: Mapping[str, Any], element: int) -> Knob:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nuc_engine.cli.ctl.ink import PLAIN, TASK_HEAD, Ink, alarms, cut, headline, number, table, task_rows
+from nuc_engine.cli.ctl.ink import PLAIN, TASK_HEAD, Ink, alarms, cut, headline, name_of, number, table, task_rows
 from nuc_engine.client.results import Status
 
 
@@ -84,8 +84,8 @@ def _joint(joint: Mapping[str, Any]) -> JointNames:
     motor = joint.get("motor") or {}
     return JointNames(
         joint=str(joint["name"]),
-        angle=str(motor.get("angle_sensor", "")),
-        load=str(motor.get("load_sensor", "")),
+        angle=name_of(motor.get("angle_sensor")),
+        load=name_of(motor.get("load_sensor")),
         motor=str(motor.get("name", "")),
         muscles=tuple(str(muscle["name"]) for muscle in joint["muscles"]),
         rules=tuple((str(state["name"]), str(state["rule"]["name"])) for state in joint["states"]),
