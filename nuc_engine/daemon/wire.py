@@ -18,7 +18,6 @@ import msgpack
 from nuc_engine.plan import Plan
 from nuc_engine.tasks.board import Board
 
-
 MOST_AT_ONCE = 512
 """Changes in one changeset: they take effect together, and nothing else happens meanwhile (about 5 ms)."""
 

@@ -257,7 +257,7 @@ def test_views_fill_the_frame(kind, views, request):
     boxes = [panel._axes.get_window_extent() for panel in shown._panels]
     area = sum(box.width * box.height for box in boxes)
     assert area > 0.45 * shown._figure.bbox.width * shown._figure.bbox.height
-    assert max(scales) < 1.7 * min(scales)
+    assert max(scales) < 2 * min(scales)
 
 
 @pytest.mark.parametrize("height", [480, 720])
