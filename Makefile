@@ -75,7 +75,7 @@ nightly: $(VENV)/.test
 	$(BIN)/python -m benchmarks.stepping
 	$(BIN)/python -m benchmarks.fuzz
 	$(BIN)/python -m benchmarks.verify
-	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup wire endurance --minutes 30
+	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup off wire endurance --minutes 30
 
 bench-daemon: $(VENV)/.sim
 	$(BIN)/python -m benchmarks.realtime

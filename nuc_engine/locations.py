@@ -1,4 +1,4 @@
-"""Where configurations and scripts are: the working folder first, then what came with the package."""
+"""Where configurations, scripts and verdicts are: the working folder first, then what came with the package."""
 
 from __future__ import annotations
 
@@ -46,6 +46,11 @@ def list_configurations() -> list[str]:
 def list_scripts() -> list[str]:
     """Return the names of all scripts that can be found by name."""
     return sorted({path.stem for root in _roots("scripts") for path in root.glob("*.xml")})
+
+
+def find_verdicts() -> Path | None:
+    """Return the folder with the last verdicts on the experiments, one folder each; None where there is none."""
+    return next((root for root in _roots("docs/experiments") if any(root.glob("*/verdict.json"))), None)
 
 
 def _roots(kind: str) -> list[Path]:

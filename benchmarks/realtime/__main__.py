@@ -16,13 +16,14 @@ from pathlib import Path
 from benchmarks.realtime.children import Broken
 from benchmarks.realtime.endurance import endurance
 from benchmarks.realtime.exchange import exchange
+from benchmarks.realtime.off import off
 from benchmarks.realtime.report import machine
 from benchmarks.realtime.roundtrip import roundtrip
 from benchmarks.realtime.startup import startup
 from benchmarks.realtime.wakeup import wakeup
 from benchmarks.realtime.wire import wire
 
-SHORT = ("wakeup", "exchange", "roundtrip", "startup")
+SHORT = ("wakeup", "exchange", "roundtrip", "startup", "off")
 ALL = (*SHORT, "wire", "endurance")
 _MARK = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
 _WORDS = (
@@ -49,6 +50,7 @@ def main() -> None:
         "exchange": lambda: exchange(3 if quick else 10, 1 if quick else 2),
         "roundtrip": lambda: roundtrip(3 if quick else 10, 100 if quick else 500),
         "startup": lambda: startup(3 if quick else 10),
+        "off": lambda: off(5 if quick else 20),
         "wire": lambda: wire(1 if quick else 4, 0.3 if quick else 0.5),
         "endurance": lambda: endurance(arguments.minutes),
     }

@@ -1,6 +1,8 @@
 """The command line, `nuc`. The only part of the project that prints, and, with the manifest, that reads a wall clock.
 
     app         the group of commands, how errors become one line and an exit status
+    listed      groups of commands of which none is loaded before it is used
+    ending      closed windows, signals, pipes that nobody reads any more
     off         `nuc ctl off`, before anything else is loaded
     output      text, JSON and colour on their way out
     params      arguments and options that several commands share, with their completion

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,10 +10,10 @@ from types import MappingProxyType
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from nuc_engine.cli.ending import UNREAD, unread
 from nuc_engine.cli.errors import explain
+from nuc_engine.cli.listed import Listed
 from nuc_engine.cli.output import HELP_WIDTH, note, say, say_json
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
@@ -69,20 +68,8 @@ All commands:
 _SETTINGS = {"max_content_width": HELP_WIDTH, "help_option_names": ["-h", "--help"]}
 
 
-class Commands(click.Group):
-    """Loads a command's module when the command is asked for, and turns errors into lines and an exit status."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
-        del ctx
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return one command, or None."""
-        del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        return importlib.import_module(f"nuc_engine.cli.{cmd_name}").command
+class Commands(Listed):
+    """All commands; turns errors into lines and an exit status."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -93,16 +80,6 @@ class Commands(click.Group):
             hint = f"did you mean {near[0]!r}?" if near else f"commands are {', '.join(COMMANDS)}"
             ctx.fail(f"no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands that begin like this, and options, without loading any command."""
-        named = [CompletionItem(name, help=what) for name, what in COMMANDS.items() if name.startswith(incomplete)]
-        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without loading any of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
 
     def main(
         self,
@@ -171,6 +148,7 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
 @click.group(
     name="nuc",
     cls=Commands,
+    table={name: (name, what) for name, what in COMMANDS.items()},
     invoke_without_command=True,
     context_settings=_SETTINGS,
     epilog="Exit status: 0 good, 1 what was asked about is bad, 2 the command line itself is wrong.",

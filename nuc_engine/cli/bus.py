@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from types import MappingProxyType
 
 import click
 
+from nuc_engine.cli.listed import Listed
 from nuc_engine.cli.params import Command
 
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -29,27 +29,13 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
 """Every command, the module it is in, and what it is for."""
 
 
-class _Group(Command, click.Group):
+class _Group(Command, Listed):
     """A group of commands with examples of its own, each loaded when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return one command, or None."""
-        if cmd_name not in COMMANDS:
-            return None
-        return importlib.import_module(f"nuc_engine.cli.{COMMANDS[cmd_name][0]}").command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without loading any of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, purpose) for name, (_, purpose) in COMMANDS.items()])
 
 
 @click.group(
     cls=_Group,
+    table=COMMANDS,
     examples=(
         ("nuc bus scan aimotor:///dev/ttyUSB0", "which servos are there"),
         ("nuc bus ping dynamixel:///dev/ttyUSB0 --ids 10,11", "how long they take to answer"),

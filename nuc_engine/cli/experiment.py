@@ -265,9 +265,10 @@ def _select(names: Sequence[str]) -> list[Experiment]:
 def _list(as_json: bool) -> int:
     from nuc_engine.experiments.catalogue import EXPERIMENTS
     from nuc_engine.experiments.record import read_verdict
+    from nuc_engine.locations import find_verdicts
 
-    folder = next((place for place in (PAGES, _ROOT / PAGES) if place.is_dir()), PAGES)
-    found = [(experiment, read_verdict(folder / experiment.name)) for experiment in EXPERIMENTS]
+    folder = find_verdicts()
+    found = [(item, None if folder is None else read_verdict(folder / item.name)) for item in EXPERIMENTS]
     if as_json:
         say_json({"ok": True, "experiments": [_listed(*item) for item in found]})
         return 0

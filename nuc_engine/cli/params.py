@@ -15,6 +15,7 @@ from nuc_engine.endings import WrongEnding, ending
 from nuc_engine.locations import list_configurations, list_scripts
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_WHOLE = 10_000
 
 
 class Command(click.Command):
@@ -35,6 +36,11 @@ class Command(click.Command):
             if isinstance(value, float) and not math.isfinite(value):
                 raise click.BadParameter(f"{value} is no number to go by", ctx, param)
         return rest
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the first sentence of the help, whole: lists have lines enough."""
+        del limit
+        return super().get_short_help_str(_WHOLE)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples, then where output goes."""

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -238,7 +239,13 @@ def command(
         control_timeout_s=control_timeout,
         keys=keys,
     )
-    return serve(options, lines, environment=os.environ, seed=seed, show=lambda text: note(f"nuc serve: {text}"))
+    return serve(options, lines, environment=os.environ, seed=seed, show=_show)
+
+
+def _show(text: str) -> None:
+    # A leg does not stop walking because nobody reads any more what is said of it.
+    with suppress(OSError):
+        note(f"nuc serve: {text}")
 
 
 def _buses(take: Take, config: str, words: Sequence[str]) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -17,6 +18,7 @@ from nuc_engine.bout import prepare_bout
 from nuc_engine.cli import run
 from nuc_engine.cli.app import COMMANDS, app
 from nuc_engine.cli.errors import explain
+from nuc_engine.cli.listed import Listed
 from nuc_engine.cli.output import folded, plain, say_json, wrapped
 from nuc_engine.cli.params import typed_rows
 from nuc_engine.executive import Executive
@@ -60,10 +62,39 @@ def test_help_teaches(nuc: Nuc, name: str) -> None:
     assert max(map(len, result.stdout.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_help_fits_a_terminal_of_80_columns(nuc: Nuc, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def below(command: click.Command, ctx: click.Context, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield a command and all below it, each with the words that lead to it."""
+    yield path, command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ctx):
+            found = command.get_command(ctx, name)
+            assert found is not None
+            yield from below(found, click.Context(found, ctx, name), *path, name)
+
+
+def test_help_of_every_command_fits_a_terminal_of_80_columns_and_nothing_of_it_is_cut(
+    nuc: Nuc, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert max(map(len, nuc(name, "--help").stdout.splitlines())) <= 80
+    every = list(below(app, click.Context(app, info_name="nuc")))
+    assert len(every) > 80
+    for path, command in every:
+        text = nuc(*path, "--help").stdout
+        assert max(map(len, text.splitlines())) <= 80, path
+        assert letters(command.help) in letters(text), path
+        if isinstance(command, Listed):
+            assert all(letters(what) in letters(text) for _, what in command.table.values())
+        elif isinstance(command, click.Group):
+            for inside in command.commands.values():
+                sentence = letters(inside.get_short_help_str())
+                assert sentence in letters(text), path
+                assert letters(inside.help).startswith(sentence), path
+                assert sentence.endswith("."), path
+
+
+def letters(text: str | None) -> str:
+    """Return a text however it was laid out."""
+    return "".join((text or "").split())
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

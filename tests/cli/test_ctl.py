@@ -295,7 +295,13 @@ def test_who_is_the_same_person(who: str, same: bool) -> None:
     assert same_person(who, "alice") is same
 
 
-def test_a_stream_is_printed_line_by_line(ctl: Ctl, served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [((), "1234.5000 CTr_angle=88.5\n"), (("--json",), '{"unix_time_s": 1234.5, "CTr_angle": 88.5}\n')],
+)
+def test_a_stream_is_printed_line_by_line(
+    ctl: Ctl, served: Serving, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], line: str
+) -> None:
     subscribe = served.daemon.do_subscribe
     from nuc_engine.client import Subscription
 
@@ -307,8 +313,8 @@ def test_a_stream_is_printed_line_by_line(ctl: Ctl, served: Serving, monkeypatch
 
     monkeypatch.setattr(Subscription, "receive", published)
     served.daemon.answers["subscribe"] = subscribe
-    result = ctl("subscribe", "CTr_angle", "nonsense", "--count", "1")
-    assert result.stdout == "1234.5000 CTr_angle=88.5\n"
+    result = ctl("subscribe", "CTr_angle", "nonsense", "--count", "1", *words)
+    assert result.stdout == line
     assert "not found: nonsense" in result.stderr
     assert ctl("subscribe", "nonsense").exit_code == 1
 
@@ -355,6 +361,14 @@ def test_a_sccils_dialogue_is_a_client_of_its_own_and_says_at_once_what_comes(
 def test_events_are_one_line_each(ctl: Ctl) -> None:
     assert ctl("events").stdout == "    1.250 s  rule_overlap: two rules of Coxa-Trochanter were true\n"
     assert ctl("events", "--last", "0").stdout == ""
+
+
+def test_events_that_repeat_leave_room_for_the_others(ctl: Ctl, daemon: FakeDaemon) -> None:
+    told = [{"seq": k, "name": "reply_missed", "text": "servo 1", "time_s": k / 10} for k in range(1, 100)]
+    daemon.answers["events"] = lambda since=None: [{"seq": 0, "name": "mark", "text": "before"}, *told]
+    lines = ctl("events", "--last", "2").stdout.splitlines()
+    assert [line[13:] for line in lines] == ["mark: before", "reply_missed: servo 1  (99 times, until 9.900 s)"]
+    assert len(json.loads(ctl("events", "--last", "50", "--json").stdout)["events"]) == 50
 
 
 def test_watch_and_tune_print_where_there_is_no_terminal(ctl: Ctl) -> None:

@@ -151,7 +151,7 @@ def test_what_is_told_without_a_daemon_loads_no_channel(place: Path, words: list
 
 
 def test_a_shell_completes_commands_without_loading_them(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for words, index, name in (("nuc ", 1, "validate"), ("nuc ctl ", 2, "hand-over")):
+    for words, index, name in (("nuc ", 1, "validate"), ("nuc ctl ", 2, "hand-over"), ("nuc bus ", 2, "scan")):
         for variable, value in {"_NUC_COMPLETE": "zsh_complete", "COMP_WORDS": words, "COMP_CWORD": str(index)}.items():
             monkeypatch.setenv(variable, value)
         modules, said = loaded(place)

@@ -36,6 +36,14 @@ def test_nothing_but_a_configuration_means_an_emulated_leg_and_the_defaults(nuc,
     assert more["environment"] is os.environ
 
 
+def test_a_daemon_whose_reader_is_gone_goes_on(nuc, served, monkeypatch):
+    def gone(*_, **__):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("click.echo", gone)
+    assert nuc("serve", "lin_roach").exit_code == 0
+
+
 def test_every_option_arrives(nuc, served):
     words = (
         "serve my_leg --bus left=aimotor:///dev/nuc/left?baud=115200 --bus right=emulated:?drop=0.01 --data d"

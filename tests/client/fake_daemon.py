@@ -340,9 +340,8 @@ class FakeDaemon:
 
     def do_events(self, since: Any = None) -> Any:
         text = "two rules of Coxa-Trochanter were true"
-        return (
-            [{"seq": 3, "unix_time_s": 1e9, "time_s": 1.25, "name": "rule_overlap", "text": text}] if not since else []
-        )
+        event = {"seq": 3, "unix_time_s": 1e9, "time_s": 1.25, "name": "rule_overlap", "text": text}
+        return [] if since else [event]
 
     def do_take_control(self, force: bool = False) -> Any:
         if self.control not in ("", self.greeted[-1]) and not force:

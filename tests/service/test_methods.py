@@ -486,16 +486,14 @@ def test_what_is_done_to_a_leg_by_hand_is_refused_with_what_would_help(b):
     assert b.client("Bob").ask("pending") == []
 
 
-def named_times(answer, path=""):
-    """Return (path, value) of everything in an answer whose name speaks of a time."""
+def named_times(answer):
+    """Return (name, value) of everything in an answer whose name speaks of a time."""
+    items = answer.items() if isinstance(answer, dict) else enumerate(answer) if isinstance(answer, list) else ()
     found = []
-    for key, value in (
-        answer.items() if isinstance(answer, dict) else enumerate(answer if isinstance(answer, list) else ())
-    ):
-        words = str(key).split("_")
-        if isinstance(value, int | float) and {"time", "wall", "unix", "since", "stamp"} & set(words):
-            found.append((str(key), value))
-        found += named_times(value, f"{path}.{key}")
+    for key, value in items:
+        if isinstance(value, int | float) and {"time", "wall", "unix", "since", "stamp"} & set(str(key).split("_")):
+            found.append((key, value))
+        found += named_times(value)
     return found
 
 

@@ -1,0 +1,53 @@
+"""What a wheel holds: everything the programs look for, and none of the pictures beside it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of packages as a wheel fills it."""
+    folder = tmp_path_factory.mktemp("site")
+    for file in WheelBuilder(str(ROOT)).recurse_included_files():
+        place = folder / file.distribution_path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file.path, place)
+    return folder
+
+
+def nuc(installed: Path, *words: str) -> str:
+    """Return what `nuc` prints where only the wheel is there, in a folder with nothing in it."""
+    place = installed.parent / "empty"
+    place.mkdir(exist_ok=True)
+    code = f"import sys; sys.path.insert(0, {str(installed)!r}); from nuc_engine.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, *words], cwd=place, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_experiments_show_their_last_verdicts(installed: Path) -> None:
+    said = nuc(installed, "experiment", "list")
+    assert "not judged yet" not in said
+    assert "[as seen," in said
+
+
+def test_configurations_and_scripts_are_found(installed: Path) -> None:
+    assert "lin_roach" in nuc(installed)
+    assert nuc(installed, "validate", "lin_roach", "experiment_a")
+
+
+def test_no_picture_and_no_page_is_carried_along(installed: Path) -> None:
+    assert {path.suffix for path in installed.rglob("*.*") if path.is_file()} <= {
+        *(".py", ".xml", ".toml", ".json", ".dtd", ".rng")
+    }
