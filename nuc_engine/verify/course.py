@@ -149,8 +149,9 @@ class Virtual:
         while self.script and self.script[0].time_ns <= now:
             changeset = self.script.popleft()
             refused = self.leg.write(changeset.writes)
-            for (number, values), bad in zip(changeset.writes, refused, strict=True):
-                self._edit(now, number, values, bad=bad)
+            gone = replaced(changeset.writes, refused)
+            for (number, values), bad, lost in zip(changeset.writes, refused, gone, strict=True):
+                self._edit(now, number, values, bad=bad, lost=lost)
                 touched |= set() if bad else {number}
             self.requests.extend(changeset.requests)
         self.due["script"] = self.script[0].time_ns if self.script else NEVER
@@ -161,7 +162,7 @@ class Virtual:
             self.due["hdso_server"] = now
         return True
 
-    def _edit(self, now: int, number: int, values: Values, *, bad: bool) -> None:
+    def _edit(self, now: int, number: int, values: Values, *, bad: bool, lost: bool) -> None:
         computed: list[Any] = ["edit", self.leg.cycle, now, number, list(values)]
         at, edit = self.edits.popleft() if self.edits else (0, [*computed, "refused" if bad else ""])
         for name, a, b in zip(("kind", "cycle", "time_ns", "hdso", "values"), computed, edit, strict=False):
@@ -171,7 +172,7 @@ class Virtual:
             self.report.differ(RECORD, at, now, "edit refused", bad, edit[5])
         if not at:
             self.report.differ(RECORD, 0, now, "edit", number, "none")
-        tell_write(self.leg, self.logs, now, number, values, edit[5] if bad else "", "")
+        tell_write(self.leg, self.logs, now, number, values, edit[5] if bad else "", "", lost=lost)
 
     def _motor_action(self, now: int) -> bool:
         self.due["motor_action"], self.begun_ns = NEVER, now
@@ -231,9 +232,23 @@ def _periods(due: int, begun: int, done: int, period: int) -> int:
     return max(1, -(-(max(done, begun + 1) - due) // period))
 
 
-def tell_write(leg: Leg, logs: Logs, now: int, number: int, values: Values, refused: str, author: str) -> None:
-    """Compare what the logs say of a write."""
-    logs.wrote(now, leg.cycle, number, values, refused, author)
+def replaced(writes: Sequence[tuple[int, Values]], refused: Sequence[bool]) -> list[bool]:
+    """Return of which writes of one changeset a later one has overwritten all, with something else (reading C2)."""
+
+    def over(place: int, later: int) -> bool:
+        (number, values), (other, new) = writes[place], writes[later]
+        same = number == other and not refused[place] and not refused[later]
+        return same and len(new) >= len(values) and tuple(new[: len(values)]) != tuple(values)
+
+    places = range(len(writes))
+    return [any(over(place, later) for later in places[place + 1 :]) for place in places]
+
+
+def tell_write(
+    leg: Leg, logs: Logs, now: int, number: int, values: Values, refused: str, author: str, *, lost: bool
+) -> None:
+    """Compare what the logs say of a write; `lost`: a later one of its changeset replaced it."""
+    logs.wrote(now, leg.cycle, number, values, refused, author, lost=lost)
     if refused:
         name = leg.model.hdsos[number].name
         logs.event(now, "write_refused", f"HDSO {number} ({name}) was not written: {refused}")
@@ -369,9 +384,10 @@ class Real:
         edits = [(at, entry) for at, entry in self.pending if entry[0] == "edit"]
         writes = [(entry[3], tuple(entry[4])) for _, entry in edits]
         refused = self.leg.write(writes)
-        for (at, entry), bad in zip(edits, refused, strict=True):
+        for (at, entry), bad, lost in zip(edits, refused, replaced(writes, refused), strict=True):
             self._compare(at, entry, bad=bad)
-            tell_write(self.leg, self.logs, entry[2], entry[3], tuple(entry[4]), entry[5], "".join(entry[6:]))
+            author = "".join(entry[6:])
+            tell_write(self.leg, self.logs, entry[2], entry[3], tuple(entry[4]), entry[5], author, lost=lost)
         for at, entry in self.pending:
             if entry[0] == "control":
                 self._control(at, entry)

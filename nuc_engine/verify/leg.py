@@ -207,26 +207,26 @@ class Leg:
         """Make a changeset's writes: numbers first, then rules. Return which of them are refused."""
         hdsos = self.model.hdsos
         refused = [hdsos[number].refusal(values) for number, values in edits]
-        rules: dict[int, int] = {}
-        trees: dict[int, Tree] = {}
+        rules = [place for place, (number, _) in enumerate(edits) if hdsos[number].kind == "boolstring"]
         for place, (number, values) in enumerate(edits):
-            if not refused[place] and hdsos[number].kind == "boolstring":
-                if number in rules:
-                    refused[rules[number]] = True
-                rules[number] = place
-            elif not refused[place]:
+            if place not in rules and not refused[place]:
                 self.store.write(number, values)
-        for number, place in rules.items():
+        trees: dict[int, Tree] = {}
+        for place in rules:
             try:
-                trees[number] = self._bound(number, edits[place][1])
+                trees[place] = self._bound(*edits[place])
             except RuleFault:
                 refused[place] = True
-        for number in unfit({**self.rules, **trees}, set(trees)):
-            refused[rules[number]] = True
-        for number, place in rules.items():
-            if not refused[place]:
-                self.store.write(number, edits[place][1])
-                self.rules[number] = trees[number]
+        # The last one of each rule counts; one that can not be in force leaves the one before it.
+        while last := {edits[place][0]: place for place in rules if not refused[place]}:
+            bad = unfit({**self.rules, **{number: trees[place] for number, place in last.items()}}, set(last))
+            if not bad:
+                break
+            for number in bad:
+                refused[last[number]] = True
+        for number, place in last.items():
+            self.store.write(number, edits[place][1])
+            self.rules[number] = trees[place]
         self.refused += sum(refused)
         return refused
 

@@ -135,11 +135,15 @@ class Logs:
             if word != text and word not in [f"{edge:.9g}" for edge in edges]:
                 self.report.differ(file, lines.at, time_ns, column, text, word)
 
-    def wrote(self, time_ns: int, cycle: int, number: int, values: Values, refused: str, author: str) -> None:
+    def wrote(
+        self, time_ns: int, cycle: int, number: int, values: Values, refused: str, author: str, *, lost: bool
+    ) -> None:
         """Compare the entry of a write in Scriptlog.xml; `refused` is why it was not made, or nothing."""
         element = self._mod(number, values, time_ns)
         if refused:
             element = f"<!-- refused: {_comment(refused)}: {_comment(element)} -->"
+        elif lost:
+            element = f"<!-- replaced by a later entry: {_comment(element)} -->"
         self._entry("Scriptlog.xml", time_ns, cycle, element, author)
 
     def happened(self, time_ns: int, cycle: int, event: Mapping[str, object]) -> None:
