@@ -245,6 +245,7 @@ def _adapted_motor(old: _Old, joint: str, target: ServoModel, bus_id: int, stren
         angle_cal1=_short(turned(servo.angle_cal1)),
         angle_cal2=_short(slope * servo.angle_cal2),
         bus=servo.bus,
+        sensorspecs=servo.sensorspecs,
         force_command=servo.force_command,
         position_command=_turned_command(servo.position_command, turned, target),
         description=(

@@ -25,7 +25,7 @@ from nuc_engine.plan import (
 from nuc_engine.store import TYPES, unfit
 from nuc_engine.torque_table import TorqueTable, read_table
 from sccils_schemas import rules
-from sccils_schemas.checks.hdso_table import force_commands, joint_mods, parameter_refs
+from sccils_schemas.checks.hdso_table import force_commands, joint_mods, motor_sensors, parameter_refs
 from sccils_schemas.checks.writes import ENGINE_BOUNDS
 from sccils_schemas.documents import Hdso, HdsoMod, Joint, Muscle, MuscleActivation, Ref, State
 from sccils_schemas.model import Model
@@ -111,8 +111,7 @@ class _Planner:
         return tuple(Slot(hdso.index, element) for hdso in found for element in range(hdso.count))
 
     def _motors(self) -> tuple[MotorPlan, ...]:
-        # With no sensorspec the first 2N sensors are (angle, current) per motor in document order (reading B12).
-        sensors = [self.index[hdso.id_num] for hdso in self.model.sensors.hdsos]
+        sensors = motor_sensors(self.model.jointlist, self.model.sensors)
         motors: list[MotorPlan] = []
         for joint in self.joints:
             picked = self.picked[joint.id_num]
@@ -120,7 +119,7 @@ class _Planner:
                 continue
             motor, family = picked
             k = len(motors)
-            angle = self.model.sensors.hdsos[2 * k]
+            angle, current = (self.index[ref] for ref in sensors[k])
             motors.append(
                 MotorPlan(
                     index=k,
@@ -131,12 +130,13 @@ class _Planner:
                     cal1=motor.angle_cal1,
                     cal2=motor.angle_cal2,
                     joint=self.joint_index[joint.id_num],
-                    angle=sensors[2 * k],
-                    current=sensors[2 * k + 1],
+                    angle=angle,
+                    current=current,
                     position_command=self._command(motor.position_command),
                     force_command=self._command(motor.force_command),
                     # Readings of other families do not wrap round: their buses keep them within the model's positions.
-                    overflow_correction=angle.overflow_correction != 0 and family == DEFAULT_FAMILY,
+                    overflow_correction=self.model.hdso(self.hdsos[angle].id_num).overflow_correction != 0
+                    and family == DEFAULT_FAMILY,
                     bus=motor.bus or "",
                     **motor_units(motor, family, self.tables),
                 )

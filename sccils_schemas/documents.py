@@ -230,7 +230,7 @@ class SenseOrgan:
 
 @dataclass(frozen=True, slots=True)
 class SensorSpec:
-    """`sensorspec`: explicit mapping of a motor's sensors. Read, and answered with "not supported" (reading A2)."""
+    """`sensorspec`: sensors of a motor; all of a motor together name its angle, then its current (reading B12)."""
 
     mods: tuple[HdsoMod, ...] = ()
     description: str | None = None

@@ -176,12 +176,10 @@ class HdsoTable:
         return HdsoTable(self.entries, self.ids, values, self.complete, self.fed)
 
     def feed(self, sensors: HdsoList, jointlist: JointList) -> None:
-        """Note which sensors get values: two for each motor (reading B12), and the engine's own times."""
-        motors = sum(bool(joint.servos) and not joint.endpoint for joint in jointlist.joints)
-        self.fed = frozenset(
-            [hdso.id_num for hdso in sensors.hdsos[: 2 * motors]]
-            + [hdso.id_num for hdso in sensors.hdsos if hdso.name in ENGINE_TIMES]
-        )
+        """Note which sensors get values: those of the motors (reading B12), and the engine's own times."""
+        entries = [self.get(ref) for pair in motor_sensors(jointlist, sensors) for ref in pair]
+        times = [hdso.id_num for hdso in sensors.hdsos if hdso.name in ENGINE_TIMES]
+        self.fed = frozenset([*times, *(entry.hdso.id_num for entry in entries if entry is not None)])
 
     def is_unfed(self, entry: Entry) -> bool:
         """Say whether this is a sensor that never has a value."""
@@ -221,6 +219,21 @@ def joint_mods(joint: Joint, servos: Sequence[Servo] | None = None) -> list[Hdso
         mods += [mod for spec in servo.sensorspecs for mod in spec.mods]
         mods += [servo.force_command, servo.position_command]
     return [mod for mod in mods if mod is not None]
+
+
+def motor_sensors(jointlist: JointList, sensors: HdsoList) -> list[tuple[Ref, ...]]:
+    """Return angle and current of each motor, in the order of the joints: by its sensorspecs, as far as it has any.
+
+    Without them the first 2N sensors are (angle, current) of the N motors, in document order (reading B12).
+    """
+    servos = [joint.servos[0] for joint in jointlist.joints if joint.servos and not joint.endpoint]
+    ids = [hdso.id_num for hdso in sensors.hdsos]
+    return [sensor_refs(servo) or tuple(ids[2 * k : 2 * k + 2]) for k, servo in enumerate(servos)]
+
+
+def sensor_refs(servo: Servo) -> tuple[Ref, ...]:
+    """Return the sensors that the sensorspecs of a motor name, one after another."""
+    return tuple(mod.ref for spec in servo.sensorspecs for mod in spec.mods)
 
 
 def force_commands(jointlist: JointList) -> list[Ref]:

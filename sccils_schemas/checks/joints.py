@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sccils_schemas.checks.geometry import check_geometry
-from sccils_schemas.checks.hdso_table import Entry, Place, joint_mods
+from sccils_schemas.checks.hdso_table import Entry, Place, joint_mods, motor_sensors
 from sccils_schemas.checks.looks import check_looks
 from sccils_schemas.checks.motors import check_joint_motors, check_motors
 from sccils_schemas.checks.muscles import check_muscle
@@ -174,37 +174,41 @@ def _check_start_state(joint: Joint, owners: Mapping[int, Joint], label: str, sc
 
 
 def check_sensor_mapping(jointlist: JointList, sensors: HdsoList, sensor_file: str, scope: Scope) -> None:
-    """Report sensors that can not serve as the motors' angles and currents.
-
-    Without sensorspecs the first 2N sensors are angle and current of the N motors, in document order (reading B12).
-    """
+    """Report sensors that can not serve as the motors' angles and currents (reading B12)."""
     motors = [joint.servos[0] for joint in jointlist.joints if joint.servos and not joint.endpoint]
-    if not motors:
-        return
-    needed = 2 * len(motors)
-    found = sensors.hdsos[:needed]
-    if len(found) < needed:
+    without = [motor for motor in motors if not motor.sensorspecs]
+    pairs = motor_sensors(jointlist, sensors)
+    if without and len(without) < len(motors):
+        what = f"motor {without[0].id_num} ({without[0].name}) has no sensorspec, others have"
+        scope.error(without[0].line, what, "one for each motor, or for none")
+    elif without and len(sensors.hdsos) < 2 * len(motors):
         what = f"{counted(len(sensors.hdsos), 'sensor')} for {counted(len(motors), 'motor')}"
-        expected = f"at least {needed}: angle and current of each motor, in the motors' order"
+        expected = f"at least {2 * len(motors)}: angle and current of each motor, in the motors' order"
         scope.problems.error(sensor_file, 0, what, expected)
-    for at, hdso in enumerate(found):
-        entry = scope.table.get(hdso.id_num)
-        if entry is not None and entry.hdso is hdso:
-            _check_motor_sensor(entry, motors[at // 2], ("angle", "current")[at % 2], scope)
-    if len(found) == needed and not any(motor.sensorspecs for motor in motors):
-        first, last = found[0].id_num, found[-1].id_num
-        what = f"no sensorspec: sensors {first} to {last} are taken as angle and current of "
-        hint = "in the order of both files"
+    elif without:
+        what = f"no sensorspec: sensors {pairs[0][0]} to {pairs[-1][-1]} are taken as angle and current of "
+        hint = "in the order of both files; a sensorspec in each motor says it"
         scope.warning(motors[0].line, what + counted(len(motors), "motor"), hint=hint)
+    taken: dict[int, Servo] = {}
+    for motor, pair in zip(motors, pairs, strict=True):
+        for ref, role in zip(pair, ("angle", "current"), strict=False):
+            entry = scope.table.get(ref)
+            if entry is not None:
+                _check_motor_sensor(entry, motor, role, taken, scope)
 
 
-def _check_motor_sensor(entry: Entry, motor: Servo, role: str, scope: Scope) -> None:
-    place = entry.place
+def _check_motor_sensor(entry: Entry, motor: Servo, role: str, taken: dict[int, Servo], scope: Scope) -> None:
+    place = Place(scope.file, motor.sensorspecs[0].line) if motor.sensorspecs else entry.place
     if entry.kind != "sensor" or entry.count != 1 or entry.hdso.datatype not in ("float", "double"):
         what = f"{entry}, a {entry.kind} of type {entry.hdso.datatype} with {counted(entry.count, 'element')}, "
         what += f"stands where {motor.name} has its {role}"
         expected = "a sensor of type float with one element"
-        scope.problems.error(place.file, place.line, what, expected, "the first two sensors of each motor come first")
+        hint = "" if motor.sensorspecs else "the first two sensors of each motor come first"
+        scope.problems.error(place.file, place.line, what, expected, hint)
+    first = taken.setdefault(entry.hdso.id_num, motor)
+    if motor.sensorspecs and first is not motor:
+        what = f"{entry} is the {role} of {motor.name} and belongs to {first.name}"
+        scope.problems.error(place.file, place.line, what, "a sensor of its own")
 
 
 def _check_organ(organ: SenseOrgan, scope: Scope) -> None:

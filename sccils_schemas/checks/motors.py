@@ -6,9 +6,11 @@ import math
 import re
 from dataclasses import dataclass
 
+from sccils_schemas.checks.hdso_table import sensor_refs
 from sccils_schemas.checks.scope import Scope
 from sccils_schemas.documents import AiMotor, HdsoMod, Joint, JointList, Motor, Servo
 from sccils_schemas.lines import attribute_line
+from sccils_schemas.names import counted
 from sccils_schemas.reader import STAND_IN
 from sccils_schemas.servos import label_of, model_of
 
@@ -75,6 +77,7 @@ def _check_alike(first: Servo, servo: Servo, joint: Joint, scope: Scope) -> None
         ("idNum", first.id_num, servo.id_num),
         ("name", first.name, servo.name),
         ("forceCommand", _held_by(first.force_command, scope), _held_by(servo.force_command, scope)),
+        ("sensorspec", _sensors_of(first, scope), _sensors_of(servo, scope)),
         ("positionCommand", _held_by(first.position_command, scope), _held_by(servo.position_command, scope)),
     )
     for what, of_first, of_this in shared:
@@ -88,6 +91,11 @@ def _check_alike(first: Servo, servo: Servo, joint: Joint, scope: Scope) -> None
 def _held_by(mod: HdsoMod | None, scope: Scope) -> int | str | None:
     entry = None if mod is None else scope.table.get(mod.ref)
     return entry.hdso.id_num if entry is not None else None if mod is None else mod.ref
+
+
+def _sensors_of(servo: Servo, scope: Scope) -> str | None:
+    entries = [scope.table.get(ref) for ref in sensor_refs(servo)]
+    return " ".join(str(entry.hdso.id_num) for entry in entries if entry is not None) or None
 
 
 def _said(what: str, value: int | str | None) -> str:
@@ -116,9 +124,9 @@ def _check_servo(servo: Servo, joint: Joint, scope: Scope) -> None:
         what = f"dir='{servo.dir}' of {label} and angleCal2='{servo.angle_cal2:g}' have different signs"
         line = attribute_line(servo.line, "dir")
         scope.warning(line, what, hint="torque would push against the angle; in all known legs the signs agree")
-    for spec in servo.sensorspecs:
-        hint = "leave it out: the first two sensors in sensors.xml belong to the first motor, and so on"
-        scope.error(spec.line, f"the sensorspec of {label} is not supported", hint=hint)
+    if servo.sensorspecs and len(sensor_refs(servo)) != 2:
+        what = f"the sensorspec of {label} names {counted(len(sensor_refs(servo)), 'sensor')}"
+        scope.error(servo.sensorspecs[0].line, what, "two: its angle, then its current")
     if isinstance(servo, Motor):
         _check_quantities(servo, label, scope)
     _check_commands(servo, joint, label, scope)

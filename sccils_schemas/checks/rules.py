@@ -58,7 +58,7 @@ def _check_operand(entry: Entry, table: HdsoTable, place: Place, problems: Probl
         what = f"{entry} has {entry.count} elements and stands in a rule"
         problems.error(place.file, place.line, what, "an HDSO with a single value")
     if table.is_unfed(entry):
-        hint = "the first two sensors of sensors.xml belong to the first motor, and so on"
+        hint = "a motor's sensors stand in its sensorspec; without one, two by two in the order of sensors.xml"
         what = f"{entry} is a sensor that no motor feeds, and stands in a rule"
         problems.error(place.file, place.line, what, "angle or current of a motor", hint)
 

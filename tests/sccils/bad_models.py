@@ -26,6 +26,18 @@ def elsewhere(file: str, marker: str, *words: str, edits: tuple[tuple[str, str, 
     return Bad(edits, file, marker, words)
 
 
+def spec(*ids: int) -> str:
+    mods = "".join(f'<hdsoMod idNum="{number}" NumElts="0"/>' for number in ids)
+    return f"<sensorspec>{mods}</sensorspec>"
+
+
+def sensors_by(coxa: str, femur: str, *words: str) -> Bad:
+    """Return a case of sensorspecs in both motors, of which the second is wrong."""
+    motor = 'angleCal2="1.529"/>'
+    edits = ((J, motor, f"{motor[:-2]}>{coxa}</aimotor>"), (J, "<forceCommand>", f"{femur}\n<forceCommand>"))
+    return elsewhere(J, femur, *words, edits=edits)
+
+
 REF_190 = '<hdsoMod idNum="190" NumElts="0"/>'
 FL = '<hdsoMod idNum="171" NumElts="2">2 -1.5</hdsoMod>'
 PARABOLIC = '<hdsoMod idNum="172" NumElts="3">-0.5 1 1</hdsoMod>'
@@ -308,9 +320,19 @@ MOTORS = {
     "sensor of another type": bad(
         S, '"Femur_angle"', '"Femur_angle" datatype="int"', "Femur_angle", "int", "its angle"
     ),
-    "sensorspec": bad(
-        J, "<forceCommand>", "<sensorspec/><forceCommand>", "<sensorspec/>", "not supported", "leave it out"
+    "sensorspec of nothing": bad(
+        J, "<forceCommand>", "<sensorspec/><forceCommand>", "<sensorspec/>", "names 0 sensors", "its angle, then its"
     ),
+    "one sensorspec": bad(  # of two motors
+        J,
+        "<forceCommand>",
+        spec(303, 304) + "<forceCommand>",
+        "Coxa_motor",
+        "no sensorspec, others have",
+        "or for none",
+    ),
+    "sensorspec of a parameter": sensors_by(spec(301, 302), spec(303, 104), "HDSO 104", "stands where Femur_motor"),
+    "one sensor for two": sensors_by(spec(301, 302), spec(303, 302), "HDSO 302", "belongs to Coxa_motor"),
     "no motor": bad(
         J,
         '<aimotor name="Coxa_motor" idNum="601" serialID="0" dir="1" angleCal1="144" angleCal2="1.529"/>',
