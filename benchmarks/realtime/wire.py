@@ -5,8 +5,10 @@ bus writes and waits for as many as the bus gets, knowing nothing of them. Both 
 windows, against the same emulated servos (an emulator without physics, at a turnaround of 100 us). What a cycle costs
 in bytes is in `drivers.budget`. What the engine does between cycles is not in it: see `benchmarks.realtime.exchange`.
 
-Servos with registers are watched: now and then a cycle has an exchange more. All windows of the bus together hold whole
-turns of that watch, and rates are those of all windows together.
+Servos with registers are watched: now and then a cycle has an exchange more. A window of the bus holds whole turns of
+that watch; where the wire is slow there are fewer windows. Rates are those of all windows together. Each window begins
+once two cycles were as usual: a bus that has not spoken for a while looks after its servos first, and one whose servo
+was silent asks again, so that a bare loop would meet what is still being said.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import os
 import select
 import sys
 import tempfile
+import termios
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,8 +44,8 @@ LEAST_HZ = 5.0
 """Where the wire allows less a leg can not be driven, and a turn of the watch takes minutes: not measured."""
 
 _SETTLED = 200
-_PATIENCE_S, _SILENCE_S = 0.5, 0.1
-"""How long the bare loop waits for more, and how long a line must have been silent: what comes together takes less."""
+_PATIENCE_S = 0.5
+"""How long the bare loop waits for more; what comes together takes less."""
 
 _STUFFING = 8
 _LEAST_CYCLES = 16
@@ -66,21 +69,21 @@ def share_wanted(baud: int) -> float:
 class _Recording:
     """A port that notes what passes through it: what was written, and how many bytes came back since the last write.
 
-    Once it has stopped there is nothing between the bus and the port but the name of the method.
+    While it does not record there is nothing between the bus and the port but the name of the method.
     """
 
     def __init__(self, port) -> None:
         self._port = port
         self.trace: list[tuple[bytes, int]] = []
         self.flush_input, self.ready_ns, self.filenos = port.flush_input, port.ready_ns, port.filenos
-        self.write, self.read = self._write, self._read
+        self.record(on=False)
 
     def __getattr__(self, name: str):
         return getattr(self._port, name)
 
-    def stop(self) -> None:
-        """Note nothing any more."""
-        self.write, self.read = self._port.write, self._port.read
+    def record(self, *, on: bool) -> None:
+        """Note what passes from now on, or nothing any more."""
+        self.write, self.read = (self._write, self._read) if on else (self._port.write, self._port.read)
 
     def _write(self, data: bytes, now_ns: int) -> None:
         self.trace.append((data, 0))
@@ -172,14 +175,15 @@ def wire(windows: int, seconds: float) -> list[str]:
     spin_us = ServeOptions().spin_us
     waits = f"polls for the last {spin_us} us" if spin_us else "sleeps until bytes come"
     return [
-        f"## Wire efficiency: {windows} alternating windows of {seconds:g} s or more",
+        f"## Wire efficiency: up to {windows} alternating windows of {seconds:g} s or more",
         "",
         "Cycles per second in which all N servos answered, over all windows; the others are *broken*, and their time "
         f"counts. The bus is waited for by the daemon's clock with its default options: it {waits}; what the engine "
-        "does between cycles is in the section on exchanges. The windows of the bus hold whole turns of its watch over "
-        f"servos with registers ({_WATCH_TURN} cycles or a multiple). The bare loop writes the same bytes and waits "
-        "for as many; same process, same emulator, same priority. Wire limit: the bytes of a cycle at the rate, and "
-        f"a turnaround of {TURNAROUND_US} us per reply; where it is below {LEAST_HZ:g} Hz nothing was measured.",
+        "does between cycles is in the section on exchanges. A window of the bus holds whole turns of its watch over "
+        f"servos with registers ({_WATCH_TURN} cycles): there are fewer where the wire is slow. The bare loop writes "
+        "the same bytes and waits for as many; same process, same emulator, same priority. Wire limit: the bytes of a "
+        f"cycle at the rate, and a turnaround of {TURNAROUND_US} us per reply; where it is below {LEAST_HZ:g} Hz "
+        "nothing was measured.",
         "",
         f"*Others* is how many of the {os.cpu_count()} CPUs were busy with something else meanwhile; {_machine(rows)}.",
         "",
@@ -240,6 +244,8 @@ def _measure(row: Row, windows: int, seconds: float) -> None:
             others = Others(os.getpid(), child.pid)
             try:
                 _windows(row, bus, port, clock, windows, seconds)
+                if not (row.bus.whole and row.bare.whole):
+                    raise Broken("not one whole cycle")
             finally:
                 row.others = others.busy()
                 rights.close()
@@ -247,18 +253,19 @@ def _measure(row: Row, windows: int, seconds: float) -> None:
 
 
 def _windows(row: Row, bus: Bus, port: _Recording, clock: LiveClock, windows: int, seconds: float) -> None:
-    cycles = max(round(seconds * limit_hz(row.form, row.baud, row.count)), _LEAST_CYCLES)
-    if row.form.family != "aimotor":
-        cycles = math.ceil(cycles * windows / _WATCH_TURN) * _WATCH_TURN // windows
+    turn = 1 if row.form.family == "aimotor" else _WATCH_TURN
+    total_s = windows * seconds
+    total = max(total_s * limit_hz(row.form, row.baud, row.count), windows * _LEAST_CYCLES)
+    windows = min(windows, math.ceil(total / turn))
+    cycles = math.ceil(total / windows / turn) * turn
     goals = _goals(bus, clock)
-    trace = _usual(bus, port, goals, row.form.drive.bytes.of(row.count), clock)
-    port.stop()
     for _ in range(windows):
+        _usual(row, bus, port, goals, clock)
         before_ns = row.bus.lasted_ns
         row.bus.take(lambda: run_cycle(bus, goals, clock), cycles, clock)
         # Where a window is long because the wire is slow, the bare loop is as well known after less.
-        rounds = max(_LEAST_CYCLES, round(cycles * 0.5e9 / (row.bus.lasted_ns - before_ns)))
-        run_bare(port.fd, trace, min(cycles, rounds), row.bare, clock)
+        rounds = max(_LEAST_CYCLES, round(cycles * total_s / windows * 1e9 / (row.bus.lasted_ns - before_ns)))
+        run_bare(port.fd, _usual(row, bus, port, goals, clock), min(cycles, rounds), row.bare, clock)
 
 
 def _goals(bus: Bus, clock: LiveClock) -> list[int]:
@@ -269,19 +276,22 @@ def _goals(bus: Bus, clock: LiveClock) -> list[int]:
     raise BusError(f"not all servos answer: {bus.status} {bus.refusals}")
 
 
-def _usual(bus: Bus, port: _Recording, goals: Sequence[int], usual_bytes: int, clock: LiveClock) -> Trace:
-    """Drive until a cycle is like the next: set up, under torque, nothing odd; return what passed in it.
+def _usual(row: Row, bus: Bus, port: _Recording, goals: Sequence[int], clock: LiveClock) -> Trace:
+    """Drive until a cycle is like the last: set up, under torque, nothing odd; return what passed in it.
 
     Stuffing may add a few bytes to a cycle. Raises BusError when it never is.
     """
-    passed = 0
+    usual, passed, last = row.form.drive.bytes.of(row.count), 0, []
+    port.record(on=True)
     for _ in range(_SETTLED):
         port.trace.clear()
         whole = run_cycle(bus, goals, clock)
         passed = sum(len(data) + came for data, came in port.trace)
-        if whole and 0 <= passed - usual_bytes <= _STUFFING:
-            return list(port.trace)
-    raise BusError(f"a cycle takes {passed} bytes, expected {usual_bytes}: {bus.status} {bus.refusals}")
+        if whole and 0 <= passed - usual <= _STUFFING and port.trace == last:
+            port.record(on=False)
+            return last
+        last = port.trace[:]
+    raise BusError(f"a cycle takes {passed} bytes, expected {usual}: {bus.status} {bus.refusals}")
 
 
 def run_cycle(bus: Bus, goals: Sequence[int], clock: LiveClock) -> bool:
@@ -297,12 +307,9 @@ def run_bare(
     descriptor: int, trace: Trace, rounds: int, tally: Tally, clock: LiveClock, patience_s: float = _PATIENCE_S
 ) -> None:
     """Write what the bus wrote and wait for as many bytes, again and again, and count that."""
+    termios.tcflush(descriptor, termios.TCIFLUSH)
     epoll = select.epoll()
     epoll.register(descriptor, select.EPOLLIN)
-
-    def await_silence() -> None:
-        while epoll.poll(_SILENCE_S):
-            os.read(descriptor, 4096)
 
     def whole() -> bool:
         for data, expected in trace:
@@ -310,11 +317,11 @@ def run_bare(
             missing = expected
             while missing > 0:
                 if not epoll.poll(patience_s):
+                    # What comes too late is no answer to the next request.
+                    termios.tcflush(descriptor, termios.TCIFLUSH)
                     return False
                 missing -= len(os.read(descriptor, 4096))
         return True
 
-    # What a servo still says would be taken for the answer, or keep it from hearing the first request.
-    await_silence()
     tally.take(whole, rounds, clock)
     epoll.close()
