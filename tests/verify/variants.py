@@ -23,9 +23,9 @@ from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Command, pack
 from nuc_engine.locations import find_configuration
 from nuc_engine.planning import stored_values
-from nuc_engine.service.bouts import Context
 from nuc_engine.service.bouts_documents import Documents, DocumentStore
 from nuc_engine.service.bouts_keeper import Setting
+from nuc_engine.service.bouts_manifest import Context
 from nuc_engine.service.commits import inbox
 from nuc_engine.service.events import EventLog
 from nuc_engine.service.logwriter import LogWriter
