@@ -24,7 +24,7 @@ class SilentRecorder:
     def nothing(self, *_: Any) -> None:
         pass
 
-    motor = sensors = states = muscles = applied = controlled = done = answer = event = nothing
+    started = motor = sensors = states = muscles = applied = controlled = done = answer = event = nothing
 
 
 class StillPlant:

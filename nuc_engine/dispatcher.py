@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from drivers.port import NEVER
+from nuc_engine.bus_tap import BusTap, Replies
 from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.controls import Controls
 from nuc_engine.faults import FAULTS, EngineFault
@@ -54,8 +55,12 @@ class Clock(Protocol):
 class Recorder(Protocol):
     """Takes what each task has done, right after it: the log, the telemetry."""
 
-    def motor(self, now_ns: int, board: Board) -> None:
-        """A cycle is complete."""
+    def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
+        """An exchange begins: torque level and goals as the bus is told."""
+        ...
+
+    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
+        """A cycle is complete: what the tasks know of it, and what the bus gave."""
         ...
 
     def sensors(self, now_ns: int, store: Store) -> None:
@@ -138,7 +143,8 @@ class Dispatcher:
             limits if limits is not None else [None] * len(plan.motors), [motor.goals for motor in plan.motors]
         )
         self._bus, self._recorder = bus, recorder
-        self._motor_action = MotorAction(plan, self.store, self.board, bus, self.guard)
+        self._tap = BusTap(bus, recorder.started)
+        self._motor_action = MotorAction(plan, self.store, self.board, self._tap, self.guard)
         self._conversion = MotorConversion(plan, self.store, self.board)
         self.transition = StateTransition(plan, self.store, self.board, self.rulebook)
         self.muscles = MuscleConversion(plan, self.store, self.board)
@@ -248,7 +254,7 @@ class Dispatcher:
         view, at = self._delay
         self._start_entry.release_ns = max(now_ns + view[at], self._motor_action.begun_ns + self._cycle_min_ns)
         self._conversion_entry.release_ns = now_ns
-        self._recorder.motor(now_ns, self.board)
+        self._recorder.motor(now_ns, self.board, self._tap.replies(self.board))
         if any(self._bus.misses):
             for motor, misses in enumerate(self._bus.misses):
                 if misses:

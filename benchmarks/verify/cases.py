@@ -27,6 +27,10 @@ def _writes(number: int, values: list[float], begin: float = 0.3, step: float = 
 
 
 _ASKED = '<hdsoSpec idNum="-1" time="0.3"/><hdsoSpec idNum="301" time="0.3"/><hdsoSpec idNum="205" time="0.4"/>'
+_LEVELS = (
+    '<hdsoMod idNum="0" NumElts="1" datatype="int" time="0">1</hdsoMod>'
+    '<hdsoMod idNum="0" NumElts="1" datatype="int" time="0.6">4</hdsoMod>'
+)
 _BY_HAND = '<kick time="0.2"/><ground time="0.5" present="n"/><ground time="0.7" present="y"/>'
 _RULES = (
     '<hdsoMod idNum="162" NumElts="9" datatype="char" time="0.5">307 &lt; 103</hdsoMod>'
@@ -55,7 +59,7 @@ MUTANT_CASES = {
     "late": Case(
         "lin_roach",
         shake="periods",
-        script=_ASKED + _BY_HAND,
+        script=_ASKED + _BY_HAND + _LEVELS,
         more={
             "costs": {"state_transition": 2_000_000, "motor_conversion": 300_000, "hdso_server": 40_000_000},
             "limits": {"Femur_Tibia_motor": 3},

@@ -18,6 +18,7 @@ from nuc_engine.analysis.bout import Bout, Series
 from nuc_engine.analysis.layout import PLANT_COLUMNS, joints_of, states_of
 from nuc_engine.analysis.load import NS
 from nuc_engine.bout import CHUNK_NS, BoutSpec, Prepared, run_to, set_up
+from nuc_engine.bus_tap import Replies
 from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.plan import Plan, Slot
 from nuc_engine.plants.events import PlantEvent
@@ -137,7 +138,10 @@ class _Watcher:
             self._plant_ns.append(int(instant))
             self._foot.extend(row)
 
-    def motor(self, now_ns: int, board: Board) -> None:
+    def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
+        """Let it go by."""
+
+    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
         """Let it go by."""
 
     def muscles(self, now_ns: int, board: Board) -> None:

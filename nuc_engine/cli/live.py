@@ -10,6 +10,7 @@ import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.bout import PLANT_SPEC_FILE, open_leg, prepare_bout, schedule_events
+from nuc_engine.bus_tap import Replies
 from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.executive import Executive
 from nuc_engine.kinematics import joint_origins
@@ -199,7 +200,10 @@ class _Witness:
         self._names: list[str] = []
         self.told = ""
 
-    def motor(self, now_ns: int, board: Board) -> None:
+    def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
+        """Nothing is kept of an exchange."""
+
+    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
         """Nothing is kept of a cycle."""
 
     def sensors(self, now_ns: int, store: Store) -> None:

@@ -180,7 +180,6 @@ class LiveExecutive(Dispatcher):
             # Before the first byte, so that whoever finds this process dead knows.
             self._words[Word.TORQUE] = 1
         self._motor_action.start(now_ns)
-        self._ring_recorder.started(now_ns)
         self._exchanging = True
         self._complete_entry.release_ns = self._live_bus.wake_ns
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from nuc_engine.bus_tap import Replies
 from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.ring import Ring
@@ -51,14 +52,14 @@ class RingRecorder:
         if not more:
             self._wake()
 
-    def motor(self, now_ns: int, board: Board) -> None:
+    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
         """A cycle is complete."""
         self._cycle = board.cycle
-        self.put(Kind.MOTOR, self._formats.pack_motor(now_ns, board), now_ns)
+        self.put(Kind.MOTOR, self._formats.pack_motor(now_ns, board, replies), now_ns)
 
-    def started(self, now_ns: int) -> None:
-        """An exchange was begun."""
-        self.put(Kind.START, self._formats.pack_start(now_ns), now_ns)
+    def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
+        """An exchange begins."""
+        self.put(Kind.START, self._formats.pack_start(now_ns, level, goals), now_ns)
 
     def sensors(self, now_ns: int, store: Store) -> None:
         """Sensors are converted."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgpack
 
+from nuc_engine.bus_tap import Replies
 from nuc_engine.plan import Plan
 from nuc_engine.tasks.board import Board
 
@@ -46,7 +47,7 @@ class Kind(IntEnum):
     POSE = 14  # [time_ns, {joint name: degrees}]: where the leg was at the first exchange of a bout
     DONE = 15  # [request, time_ns, cycle, refused count]: a changeset has taken effect
     COUNTS = 16  # [time_ns, {...}]: the counters of a bout, before its BOUT_END
-    START = 17  # motor action began an exchange: fixed format; in the ring, the order in which the tasks really ran
+    START = 17  # motor action began an exchange, [time_ns, level, goals]: fixed format; so the order of tasks is kept
     REFUSALS = 18  # [time_ns, [texts]]: servos that can not be driven as they were given; empty when all can
     BUS = 19  # [time_ns, {name: count}]: what the buses have counted since the core began, when it has changed
 
@@ -91,23 +92,23 @@ class Formats:
         self._sensors = struct.Struct(f"=q{len(plan.sensor_columns)}d")
         self._states = struct.Struct(f"=q{joints}h{muscles}d")
         self._muscles = struct.Struct(f"=q{2 * muscles}d")
-        self._start = struct.Struct("=q")
+        self._start = struct.Struct(f"=qb{n}h")
 
-    def pack_motor(self, now_ns: int, board: Board) -> bytes:
-        """Return a MOTOR record."""
+    def pack_motor(self, now_ns: int, board: Board, replies: Replies) -> bytes:
+        """Return a MOTOR record: replies as the bus gave them, and what motor action says was sent."""
         return self._motor.pack(
             now_ns,
             board.cycle,
-            *board.position_raw,
-            *board.current_raw,
-            *board.status,
+            *replies.position_raw,
+            *replies.current_raw,
+            *replies.status,
             *board.sent_raw,
-            *board.stamp_ns,
+            *replies.stamp_ns,
         )
 
-    def pack_start(self, now_ns: int) -> bytes:
+    def pack_start(self, now_ns: int, level: int, goals: Sequence[int]) -> bytes:
         """Return a START record."""
-        return self._start.pack(now_ns)
+        return self._start.pack(now_ns, level, *goals)
 
     def pack_sensors(self, now_ns: int, numbers: Sequence[float]) -> bytes:
         """Return a SENSORS record."""
@@ -128,7 +129,8 @@ class Formats:
             n = self._n
             return MotorRecord(time_ns, cycle, *(rest[k * n : (k + 1) * n] for k in range(5)))
         if kind == Kind.START:
-            return list(self._start.unpack(content))
+            time_ns, level, *goals = self._start.unpack(content)
+            return [time_ns, level, goals]
         if kind in (Kind.SENSORS, Kind.MUSCLES):
             time_ns, *numbers = (self._sensors if kind == Kind.SENSORS else self._muscles).unpack(content)
             return NumbersRecord(time_ns, numbers)

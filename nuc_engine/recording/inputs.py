@@ -7,6 +7,7 @@
     ["edit", cycle, time_ns, hdso_id, values, refused]          one write of a changeset, and why not if refused
     ["control", cycle, time_ns, what, joint_id, value, refused]     one control of a changeset, likewise
     ["happened", cycle, time_ns, event]                         done to an emulated leg (`plants.events.event_record`)
+    ["ran", "start", time_ns, level, goals]             an exchange began; torque level and goals as the bus was told
     ["ran", what, time_ns]                                      of a real bout: a task ran (see RAN), in this order
     ["store", cycle, time_ns, bytes]                            every HDSO: set flags, then the data area
     ["lost", cycle, time_ns, from_ns, {kind: count}]            what is not in here or in the logs, and from when on
@@ -17,23 +18,23 @@ Edits and controls of a daemon's bout end with one text more: whose they were.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard, cast
 
 import msgpack
 
+from nuc_engine.bus_tap import Replies
 from nuc_engine.changes import Applied, Controlled
 from nuc_engine.plan import Plan
 from nuc_engine.plants.events import read_event
 from nuc_engine.recording.growing import GrowingFile, Mark
-from nuc_engine.tasks.board import Board
 
 FILE = "InputRecord.msgpack"
 FORMAT = 1
 
-RAN = ("start", "sensors", "states", "muscles", "changeset")
-"""What can have run: an exchange begun, the three tasks that follow, a changeset all of whose edits stand before it."""
+RAN = ("sensors", "states", "muscles", "changeset")
+"""What can have run besides: the three tasks that follow, a changeset all of whose edits stand before it."""
 
 
 class InputRecordError(Exception):
@@ -67,9 +68,13 @@ class InputRecord:
         self.records += 1
         self._packer.pack(record)
 
-    def cycle(self, now_ns: int, board: Board) -> None:
+    def cycle(self, now_ns: int, cycle: int, replies: Replies) -> None:
         """Record the replies of one cycle as they came."""
-        self._put("cycle", board.cycle, now_ns, board.position_raw, board.current_raw, board.status, board.stamp_ns)
+        self._put("cycle", cycle, now_ns, *replies)
+
+    def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
+        """Record that an exchange began, and what the bus was told: -1 of what is only read, -2 for torque off."""
+        self._put("ran", "start", now_ns, level, goals)
 
     def edit(self, applied: Applied, author: str = "") -> None:
         """Record one write of a changeset."""
@@ -172,6 +177,8 @@ def is_record(record: Any, motors: int) -> bool:
             fits = _whole(cycle) and _whole(joint) and (isinstance(value, str) or _number(value)) and _author(by)
         case ["happened", cycle, time_ns, dict() as event]:
             fits = _whole(cycle) and _is_event(cast(dict[Any, Any], event))
+        case ["ran", "start", time_ns, level, goals]:
+            fits = _whole(level) and _row(goals, motors)
         case ["ran", str(what), time_ns]:
             fits = what in RAN
         case ["store", cycle, time_ns, bytes()]:

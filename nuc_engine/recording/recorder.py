@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from nuc_engine.bus_tap import Replies
 from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.plan import Plan
 from nuc_engine.plants.events import PlantEvent, event_record
@@ -95,11 +96,15 @@ class BoutRecorder:
         """Keep the order in which the tasks of a real bout ran."""
         self._inputs.ran(now_ns, what)
 
-    def motor(self, now_ns: int, board: Board) -> None:
+    def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
+        """An exchange begins."""
+        self._inputs.started(now_ns, level, goals)
+
+    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
         """A cycle is complete."""
         self.cycle = board.cycle
         self._logs.motor(now_ns, board)
-        self._inputs.cycle(now_ns, board)
+        self._inputs.cycle(now_ns, board.cycle, replies)
 
     def sensors(self, now_ns: int, store: Store) -> None:
         """Sensors are converted."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from drivers.errors import BusUrlError
+from nuc_engine.bus_tap import Replies
 from nuc_engine.changes import Applied, Control, Controlled, Write
 from nuc_engine.daemon.wire import Formats, Kind, MotorRecord, NumbersRecord, StatesRecord
 from nuc_engine.plan import Plan, Slot
@@ -135,7 +136,7 @@ class BoutLog:
             board.position_raw, board.current_raw = record.position_raw, record.current_raw
             # A stamp of 0 is that of a motor that has never answered.
             board.stamp_ns = [stamp - begin if stamp else 0 for stamp in record.stamp_ns]
-            self._recorder.motor(now_ns, board)
+            self._recorder.motor(now_ns, board, Replies.of(board))
             state.cycle = record.cycle
         elif isinstance(record, StatesRecord):
             now_ns = record.time_ns - begin
@@ -156,7 +157,7 @@ class BoutLog:
             self._recorder.ran(now_ns, "muscles")
         else:
             now_ns = record[0] - begin
-            self._recorder.ran(now_ns, "start")
+            self._recorder.started(now_ns, *record[1:])
         state.taken_ns = now_ns
         self.answers.tell(now_ns)
 

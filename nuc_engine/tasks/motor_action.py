@@ -36,10 +36,25 @@ LONGEST_STEP_NS = 100_000_000
 class ServoBus(Protocol):
     """The part of a bus that motor action needs; lists are in the order the servos were given."""
 
-    position_raw: list[int]
-    current_raw: list[int]
-    status: list[int]
-    stamp_ns: list[int]
+    @property
+    def position_raw(self) -> list[int]:
+        """Last position that was believed."""
+        ...
+
+    @property
+    def current_raw(self) -> list[int]:
+        """Load of the same reply."""
+        ...
+
+    @property
+    def status(self) -> list[int]:
+        """`ReplyStatus` of the last exchange."""
+        ...
+
+    @property
+    def stamp_ns(self) -> list[int]:
+        """When the last believed reply was complete."""
+        ...
 
     def start(self, now_ns: int, goals: list[int]) -> None:
         """Begin one exchange with every servo; READ_ONLY reads the position only, LIMP takes the torque off."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,8 +23,6 @@ from nuc_engine.verify.store import Store
 from nuc_engine.verify.weight import Weight
 
 MANIFEST, SCRIPT, PLANT = "manifest.json", "scriptfile.xml", "plant.toml"
-_EVEN = re.compile(r"emulated:(aimotor)?(\?((turnaround_us|baud)=[\d.]+&?)*)?")
-"""A bus whose exchanges are all alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +106,7 @@ class _Check:
         for number in model.hdsos:
             self.logs.answered(0, 0, number, store.values(number))
         leg = self._leg()
-        even = len(self.manifest["families"]) == 1 and _EVEN.fullmatch(str(self.manifest["bus"])) is not None
-        course = Virtual(leg, self.logs, self.report, self.record, script, spec["costs"], even=even)
+        course = Virtual(leg, self.logs, self.report, self.record, script, spec["costs"])
         end_ns, slack_ns = round(spec["duration_s"] * 1e9), None
         own = self.state == "complete" or self.reason.startswith("motor_silent:")
         if self.torn:
@@ -159,17 +155,13 @@ class _Check:
             self.more.append("the manifest's counts: the bout did not come to tell them, or records are missing")
 
     def _latched(self) -> int:
-        """Return after how many cycles a fault that was latched had the torque taken off; NEVER where it had not."""
-        if self.state != "fault":
-            return NEVER
-        lines = self.logs.lines["MotorData.txt"].all
-        first = 1 + 2 * len(self.model.motors)
+        """Return from which entry on a fault that was latched had the torque taken off; NEVER where none had."""
         found = NEVER
-        for k in range(len(lines) - 1, -1, -1):
-            sent = {int(word) for word in lines[k].split(" ")[first::2]}
-            if not sent <= {LIMP, READ}:
+        starts = [(number, entry) for number, entry in enumerate(self.record, 1) if entry[:2] == ["ran", "start"]]
+        for number, entry in reversed(starts if self.state == "fault" else []):
+            if not (goals := set(entry[4])) <= {LIMP, READ}:
                 break
-            found = k if sent == {LIMP} else found
+            found = number if goals == {LIMP} else found
         return found
 
     def _said(self, name: str) -> Any:

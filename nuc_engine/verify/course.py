@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from nuc_engine.verify.leg import Leg
@@ -54,15 +53,22 @@ class Run:
     skipped: int = 0
 
 
-class Replies:
-    """Holds what is given, the replies, against time. `even`: each exchange with a servo takes as long as the next."""
+class Border:
+    """Holds what crossed to the bus and back against what is computed, and against time."""
 
-    def __init__(self, leg: Leg, report: Report, *, even: bool) -> None:
-        self.leg, self.report, self.even = leg, report, even
+    def __init__(self, leg: Leg, report: Report) -> None:
+        self.leg, self.report = leg, report
         self.before: Sequence[Sequence[int]] = ([0] * len(leg.shafts),) * 3
-        self.clean = False
 
-    def check(self, number: int, begun_ns: int, now: int, cycle: int, replies: Sequence[Sequence[int]]) -> None:
+    def told(self, number: int, level: int, goals: Sequence[int], now: int) -> None:
+        """The bus is told what was computed, and the torque level in force."""
+        for k, (shaft, goal) in enumerate(zip(self.leg.shafts, goals, strict=True)):
+            if goal != shaft.sent:
+                self.report.differ(RECORD, number, now, f"goal {k}", shaft.sent, goal)
+        if level != self.leg.value("motor_speed"):
+            self.report.differ(RECORD, number, now, "level", self.leg.value("motor_speed"), level)
+
+    def gave(self, number: int, begun_ns: int, now: int, cycle: int, replies: Sequence[Sequence[int]]) -> None:
         """What was believed came within this exchange, all else is as before."""
         if cycle != self.leg.cycle + 1:
             self.report.differ(RECORD, number, now, "cycle", self.leg.cycle + 1, cycle)
@@ -74,13 +80,7 @@ class Replies:
                 self.report.differ(RECORD, number, now, f"stamp {k}", f"from {begun_ns} to {now}", stamps[k])
             if state != OK and found != before:
                 self.report.differ(RECORD, number, now, f"reply {k}", before, found)
-        clean = all(state == OK for state in status)
-        gaps = {b - a for a, b in pairwise(stamps)}
-        if self.even and clean and self.clean and len(gaps) == 1 and stamps[0] - begun_ns not in gaps:
-            # The first reply tells when the first request was sent.
-            began = stamps[0] - gaps.pop()
-            self.report.differ(RECORD, number, now, "begin of the exchange", begun_ns, began)
-        self.before, self.clean = kept, clean
+        self.before = kept
 
 
 class Virtual:
@@ -94,13 +94,12 @@ class Virtual:
         record: Sequence[Sequence[Any]],
         script: Sequence[Changeset],
         costs: Mapping[str, int],
-        *,
-        even: bool,
     ) -> None:
         self.leg, self.logs, self.report, self.costs = leg, logs, report, costs
-        self.replies = Replies(leg, report, even=even)
+        self.border = Border(leg, report)
         self.cycles = deque((n, r) for n, r in enumerate(record, 1) if r[0] == "cycle")
         self.edits = deque((n, r) for n, r in enumerate(record, 1) if r[0] in ("edit", "control"))
+        self.starts = deque((n, r) for n, r in enumerate(record, 1) if r[:2] == ["ran", "start"])
         self.happened = deque(r for r in record if r[0] == "happened")
         self.script = deque(script)
         self.requests: deque[tuple[int | None, int]] = deque()
@@ -134,8 +133,8 @@ class Virtual:
             self.report.differ(RECORD, 0, self.begun_ns, "cycle", "an exchange is complete", "none")
         for number, edit in self.edits:
             self.report.differ(RECORD, number, edit[2], "edit", "none", edit[3])
-        for number, cycle in self.cycles:
-            self.report.differ(RECORD, number, cycle[2], "cycle", "none", cycle[1])
+        for number, entry in (*self.cycles, *self.starts):
+            self.report.differ(RECORD, number, entry[2], entry[1] if entry[0] == "ran" else entry[0], "none", entry)
         return False
 
     def _happen(self) -> None:
@@ -177,6 +176,11 @@ class Virtual:
     def _motor_action(self, now: int) -> bool:
         self.due["motor_action"], self.begun_ns = NEVER, now
         self.leg.begin(now)
+        number, (*_, time_ns, level, goals) = self.starts.popleft() if self.starts else (0, ("none", 0, []))
+        if time_ns != now:
+            self.report.differ(RECORD, number, now, "time of start", now, time_ns)
+        if number:
+            self.border.told(number, level, goals, now)
         self.due["motor_reply"] = self.cycles[0][1][2] if self.cycles else NEVER
         return True
 
@@ -185,7 +189,7 @@ class Virtual:
         number, (_, cycle, time_ns, *replies) = self.cycles.popleft()
         if time_ns != now:
             self.report.differ(RECORD, number, time_ns, "time_ns", f"{now} or later", time_ns)
-        self.replies.check(number, self.begun_ns, now, cycle, replies)
+        self.border.gave(number, self.begun_ns, now, cycle, replies)
         self.leg.take(now, replies)
         pause = self.leg.value("motor_control_delay_ns")
         self.due["motor_action"] = max(now + pause, self.begun_ns + self.leg.cycle_min_ns)
@@ -276,7 +280,7 @@ class Real:
 
     def __init__(self, leg: Leg, logs: Logs, report: Report, record: Sequence[Sequence[Any]], *, latched: int) -> None:
         self.leg, self.logs, self.report, self.record, self.latched = leg, logs, report, record, latched
-        self.replies = Replies(leg, report, even=False)
+        self.border = Border(leg, report)
         self.due = {"start": 0, "states": 0}
         self.begun_ns = self.judged_ns = 0
         self.period_ns = leg.value("statetrans_period_ns")
@@ -350,15 +354,17 @@ class Real:
 
     def _start(self, number: int, now: int) -> None:
         self._wait(number, now, "start")
-        if self.leg.cycle >= self.latched:
+        if number >= self.latched:
             for shaft in self.leg.shafts:
                 shaft.switch("limp")
         self.begun_ns, self.due["start"] = now, NEVER
         self.leg.begin(now)
+        *_, level, goals = self.record[number - 1]
+        self.border.told(number, level, goals, now)
 
     def _cycle(self, number: int, entry: Sequence[Any]) -> None:
         _, cycle, now, *replies = entry
-        self.replies.check(number, self.begun_ns, now, cycle, replies)
+        self.border.gave(number, self.begun_ns, now, cycle, replies)
         self.leg.take(now, replies)
         pause = self.leg.value("motor_control_delay_ns")
         self.due["start"], self.next = max(now + pause, self.begun_ns + self.leg.cycle_min_ns), "sensors"

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 from nuc_engine.bout import prepare_bout
+from nuc_engine.bus_tap import Replies
 from nuc_engine.daemon import block as module
 from nuc_engine.daemon.block import Block, BlockError, Word
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
@@ -92,7 +93,7 @@ def test_records_of_every_cycle_come_back_as_they_were(plan):
     formats, board = Formats(plan), Board(plan, lambda *_: None)
     board.cycle, board.position_raw, board.current_raw = 7, [1, 2, 3, 254], [0, 9, 8, 7]
     board.status, board.sent_raw, board.stamp_ns = [1, 2, 3, 0], [-1, -2, 0, 254], [-1, 10**18, 3, 4]
-    motor = formats.unpack(Kind.MOTOR, formats.pack_motor(99, board))
+    motor = formats.unpack(Kind.MOTOR, formats.pack_motor(99, board, Replies.of(board)))
     assert (motor.time_ns, motor.cycle, motor.position_raw) == (99, 7, board.position_raw)
     assert (motor.current_raw, motor.status, motor.sent_raw) == (board.current_raw, board.status, board.sent_raw)
     assert motor.stamp_ns == board.stamp_ns
@@ -104,7 +105,7 @@ def test_records_of_every_cycle_come_back_as_they_were(plan):
     assert muscles.numbers == board.forces + board.lengths
     sensors = [0.5 * k for k in range(len(plan.sensor_columns))]
     assert formats.unpack(Kind.SENSORS, formats.pack_sensors(8, sensors)).numbers == sensors
-    assert formats.unpack(Kind.START, formats.pack_start(12)) == [12]
+    assert formats.unpack(Kind.START, formats.pack_start(12, 3, board.sent_raw)) == [12, 3, board.sent_raw]
 
 
 NEXT = {

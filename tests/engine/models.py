@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from drivers.port import NEVER
 from drivers.servo import ReplyStatus
+from nuc_engine.bus_tap import Replies
 from nuc_engine.changes import Changeset, Controlled
 from nuc_engine.plan import (
     ActivationPlan,
@@ -175,7 +176,10 @@ class Trace:
     def __init__(self) -> None:
         self.rows: list[tuple[int, str, Any]] = []
 
-    def motor(self, now_ns: int, board: Board) -> None:
+    def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
+        """What the bus was told, it keeps itself."""
+
+    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
         self.rows.append((now_ns, "motor", tuple(board.sent_raw)))
 
     def sensors(self, now_ns: int, store: Any) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nuc_engine.bus_tap import Replies
 from nuc_engine.plan import JointPlan, Plan
 from nuc_engine.planning import build_plan
 from nuc_engine.recording.columns import describe_columns
@@ -186,7 +187,7 @@ def test_a_flush_of_the_recorder_puts_everything_on_disk(model, tmp_path):
     recorder = BoutRecorder(tmp_path, model, plan, Store(plan))
     recorder.start(0, "emulated:")
     board = Board(plan, lambda *_: None)
-    recorder.motor(7, board)
+    recorder.motor(7, board, Replies.of(board))
     recorder.states(7, board)
     recorder.answer(8, 0, (3,), 0)
     recorder.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nuc_engine.bus_tap import Replies
 from nuc_engine.changes import Changeset, Control, Controlled, Request, Write
 from nuc_engine.controls import refusal as control_refusal
 from nuc_engine.daemon.block import Block, Word
@@ -90,7 +91,7 @@ class FakeCore:
             self.board.stamp_ns[motor.index] = now
             self.store.write(motor.angle, ((angles or {}).get(motor.index, 10.0 + motor.index),))
             self.store.write(motor.current, (1.5,))
-        self.recorder.motor(now, self.board)
+        self.recorder.motor(now, self.board, Replies.of(self.board))
         self.recorder.sensors(now, self.store)
         self.store.publish(self.board.cycle, now)
         self.recorder.states(now, self.board)

@@ -52,16 +52,6 @@ class Collector:
         return True
 
 
-class Started(Executive):
-    """Tells when an exchange is begun, as the live executive does."""
-
-    ring: RingRecorder
-
-    def _run_start(self, now_ns: int) -> None:
-        super()._run_start(now_ns)
-        self.ring.started(now_ns)
-
-
 def documents() -> Documents:
     return Documents("lin_roach", {name: (CONFIG / name).read_bytes() for name in FILES})
 
@@ -91,8 +81,7 @@ def bout(duration_ms: int = 250, number: int = 1, seed: int = 3) -> tuple[Record
     _, bus = open_leg(model, CONFIG, bus_url("loopback:", seed), seed)
     clock = VirtualClock()
     clock.wait_until(START)
-    executive = Started(model, bus, ring, store=store, clock=clock, keep_store=True, approach_deg_s=60.0)
-    executive.ring = ring
+    executive = Executive(model, bus, ring, store=store, clock=clock, keep_store=True, approach_deg_s=60.0)
     ring.tell(Kind.BOUT_BEGIN, START, number, -1)
     ring.tell(Kind.STORE, START, 0, store.live_bytes())
     ring.tell(Kind.MODE, START, 2, f"bout {number}", number)

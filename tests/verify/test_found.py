@@ -158,7 +158,10 @@ def test_another_reply_is_found_in_what_was_made_of_it(folder: Path) -> None:
         ("edit refused", lambda records: edits(records)[5].__setitem__(5, "why not")),
         ("cycle", lambda records: cycles(records)[5].__setitem__(1, 7)),
         ("stamp 1", lambda records: cycles(records)[5][6].__setitem__(1, 12345)),
-        ("begin of the exchange", lambda records: earlier(cycles(records)[9][6])),
+        ("time of start", lambda records: sooner(starts(records)[9])),
+        ("level", lambda records: starts(records)[9].__setitem__(3, 2)),
+        ("goal 3", lambda records: starts(records)[9][4].__setitem__(3, 77)),
+        ("start", lambda records: records.append(["ran", "start", 399_999_999, 3, [1, 2, 3, 4]])),
     ],
 )  # fmt: skip
 def test_what_a_record_cannot_say_is_found(column: str, how: Callable[[list[Any]], Any], folder: Path) -> None:
@@ -175,8 +178,8 @@ def cycles(records: list[Any]) -> list[Any]:
     return [record for record in records if record[0] == "cycle"]
 
 
-def earlier(stamps: list[int]) -> None:
-    stamps[:] = [stamp - 1000 for stamp in stamps]
+def starts(records: list[Any]) -> list[Any]:
+    return [record for record in records if record[:2] == ["ran", "start"]]
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ def mode(joint: str, how: str) -> tuple[str, str]:
         ("rules that are late by one period", {"more": {"costs": {"state_transition": 25 * MS}}}),
         ("done by hand", {"script": BY_HAND, "more": {"events": (Kick(123_456_789, (1.0, 0.0, 0.0), 5 * MS),)}}),
         ("values given", {"changes": ZOO, "more": {"values": {"109": 61.5, "k1": (0.2, 0.1), "162": "307 < 103"}}}),
+        ("torque levels", {"script": '<hdsoMod idNum="0" NumElts="1" datatype="int" time="0.4">1</hdsoMod>'}),
         ("limits", {"more": {"limits": {"Femur_Tibia_motor": 3}}}),
         ("gravity", {"more": {"gravity_compensation": 0.7}}),
         ("gravity, torques by a table", {
