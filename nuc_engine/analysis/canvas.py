@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from nuc_engine.analysis.bout import Span
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.palette import FAINT, INK, STANCE, Color
+from nuc_engine.analysis.whole import appearing
 
 try:
     import matplotlib
@@ -81,7 +82,8 @@ def say_empty(axes: Axes) -> None:
 
 def save_png(figure: Figure, path: Path) -> Path:
     """Write a PNG without date, version or other metadata; return its path. Raises OSError as open does."""
-    figure.savefig(path, format="png", dpi=DPI, metadata={"Software": None})
+    with appearing(path) as part:
+        figure.savefig(part, format="png", dpi=DPI, metadata={"Software": None})
     return path
 
 
@@ -99,7 +101,8 @@ def save_figure(figure: Figure, path: Path) -> Path:
     if kind == "png":
         return save_png(figure, path)
     unsaid = ("Date", "Creator") if kind == "svg" else ("CreationDate", "Creator", "Producer")
-    figure.savefig(path, format=kind, dpi=DPI, metadata=dict.fromkeys(unsaid))
+    with appearing(path) as part:
+        figure.savefig(part, format=kind, dpi=DPI, metadata=dict.fromkeys(unsaid))
     return path
 
 
