@@ -14,8 +14,12 @@
     stepstats    steps of each window in numbers; `cycle`: the mean step; `spread`: how much steps differ, with tests
     compare      bouts side by side; `compare_figure`: their mean steps drawn
     tracks       the part of a bout the step detector needs, as plain arrays
-    figures      summary figures, joints, muscles, motors, path-state plots (`joint_figures`, `path_state`, `lanes`,
-                 `canvas`, `palette`; need matplotlib); `path_arrays`: path-state plots of plain arrays
+    firing       which comparison of which entry rule let an action begin
+    by_hand      what was done to a simulated leg from outside, and where the ground was by it
+    figures      summary figures, joints, muscles, motors, path-state plots (`joint_figures`, `path_state`, `timeline`,
+                 `lanes`, `canvas`, `palette`; need matplotlib); `path_arrays`: path-state plots of plain arrays
+    movie        the leg in motion (`movie_scene`, `movie_captions`: what is shown; `movie_stage`, `movie_panel`: drawn;
+                 `movie_camera`, `movie_file`: films read and written)
 
     from nuc_engine.analysis import load_bout, bout_stats, summarise
     print(summarise("data/mine"))
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from nuc_engine.analysis.cycle import MeanCycle, mean_cycle
     from nuc_engine.analysis.errors import AnalysisError, BoutError
     from nuc_engine.analysis.figures import draw_figures, draw_window
+    from nuc_engine.analysis.firing import Firing, firing_of
     from nuc_engine.analysis.listing import BoutEntry, list_bouts
     from nuc_engine.analysis.load import load_bout
     from nuc_engine.analysis.outcome import Outcome, classify
@@ -52,6 +57,7 @@ __all__ = [
     "BoutEntry",
     "BoutError",
     "Comparison",
+    "Firing",
     "MeanCycle",
     "Outcome",
     "Series",
@@ -63,6 +69,7 @@ __all__ = [
     "compare_bouts",
     "draw_figures",
     "draw_window",
+    "firing_of",
     "list_bouts",
     "load_bout",
     "mean_cycle",
@@ -82,6 +89,7 @@ _HOMES = {
     "BoutEntry": "listing",
     "BoutError": "errors",
     "Comparison": "compare",
+    "Firing": "firing",
     "MeanCycle": "cycle",
     "Outcome": "outcome",
     "Series": "bout",
@@ -91,6 +99,7 @@ _HOMES = {
     "compare_bouts": "compare",
     "draw_figures": "figures",
     "draw_window": "figures",
+    "firing_of": "firing",
     "list_bouts": "listing",
     "load_bout": "load",
     "mean_cycle": "cycle",

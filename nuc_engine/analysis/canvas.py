@@ -12,8 +12,10 @@ import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+
 from nuc_engine.analysis.bout import Span
 from nuc_engine.analysis.palette import FAINT, INK, STANCE, Color
+from nuc_engine.analysis.whole import appearing
 from nuc_engine.endings import FIGURES, ending
 
 if TYPE_CHECKING:
@@ -78,7 +80,8 @@ def say_empty(axes: Axes) -> None:
 
 def save_png(figure: Figure, path: Path) -> Path:
     """Write a PNG without date, version or other metadata; return its path. Raises OSError as open does."""
-    figure.savefig(path, format="png", dpi=DPI, metadata={"Software": None})
+    with appearing(path) as part:
+        figure.savefig(part, format="png", dpi=DPI, metadata={"Software": None})
     return path
 
 
@@ -91,7 +94,8 @@ def save_figure(figure: Figure, path: Path) -> Path:
     if kind == "png":
         return save_png(figure, path)
     unsaid = ("Date", "Creator") if kind == "svg" else ("CreationDate", "Creator", "Producer")
-    figure.savefig(path, format=kind, dpi=DPI, metadata=dict.fromkeys(unsaid))
+    with appearing(path) as part:
+        figure.savefig(part, format=kind, dpi=DPI, metadata=dict.fromkeys(unsaid))
     return path
 
 

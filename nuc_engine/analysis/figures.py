@@ -130,17 +130,17 @@ def sensor_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None 
     """First summary figure: joint angles and filtered load from the sensors, position and current as replied.
 
     Where the plant was simulated, foot height and contact force too. Stance is shaded. Of a long span, parts are shown.
+    Currents, which jump, have a lane for each joint: there line styles do not tell them apart.
     """
     span = _whole(bout) if span is None else span
     joints = [joint for joint in bout.joints if joint.angle is not None]
-    ratios, height_in = ([1.6, 1.2, 1.2, 1.0, 0.9], 8.4) if bout.plant is not None else ([1.6, 1.2, 1.2, 1.0], 6.8)
-    timeline = Timeline(bout, span, ratios, height_in, joints, windows)
+    ratios = [1.6, 1.2, 1.0, *[0.45] * len(joints), *([] if bout.plant is None else [0.9])]
+    timeline = Timeline(bout, span, ratios, 1.0 + 1.25 * sum(ratios), joints, windows)
     for k, (log, columns, label) in enumerate(
         (
             (bout.sensors, [joint.angle for joint in joints], "joint angle (deg)"),
             (bout.sensors, [joint.current for joint in joints], "load, filtered\n(current ticks)"),
             (bout.motor, [joint.raw_position for joint in joints], "position, raw\n(ticks)"),
-            (bout.motor, [joint.raw_current for joint in joints], "current, raw\n(ticks)"),
         )
     ):
         for axes, part in timeline.panel(k):
@@ -148,8 +148,15 @@ def sensor_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None 
         timeline.label(k, label)
     for axes in timeline.rows[1]:
         axes.axhline(0.0, color="0.75", linewidth=0.6, zorder=1)
+    for k, joint in enumerate(joints, 3):
+        for axes, part in timeline.panel(k):
+            log = bout.motor.between(*part).parted()
+            _curves(axes, log, [joint], [joint.raw_current], timeline.line_points)
+        timeline.label(k, joint.role or joint.name, rotation=0, ha="right", va="center")
+    if joints:
+        timeline.rows[3][0].set_title("current, raw (ticks)", loc="left", pad=2, fontsize=9)
     if bout.plant is not None:
-        _plant(timeline, 4, bout.plant)
+        _plant(timeline, len(ratios) - 1, bout.plant)
     timeline.legend(0)
     timeline.finish("sensors")
     return timeline.figure

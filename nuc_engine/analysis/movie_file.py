@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.whole import appearing
 from nuc_engine.needs import missing
 
 Picture = NDArray[np.uint8]
@@ -53,15 +54,11 @@ def write_movie(out: Path, pictures: Iterator[Picture], size: tuple[int, int], f
     Whatever interrupts it, an older file of this name stays what it was, and none is left half written. Raises
     Missing without ffmpeg, AnalysisError when it gives up, OSError as open does.
     """
-    part = out.with_name(f".{out.stem}.part{out.suffix.lower()}")
-    try:
-        if out.suffix.lower() == ".gif":
+    with appearing(out) as part:
+        if part.suffix == ".gif":
             _write_gif(part, pictures, fps)
         else:
             _write_video(part, pictures, size, fps)
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _write_video(path: Path, pictures: Iterator[Picture], size: tuple[int, int], fps: float) -> None:

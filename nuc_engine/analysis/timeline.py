@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -139,9 +139,9 @@ class Timeline:
         """Return the axes of a panel, each with the span it shows."""
         return list(zip(self.rows[k], self.parts, strict=True))
 
-    def label(self, k: int, text: str) -> None:
+    def label(self, k: int, text: str, **style: Any) -> None:
         """Name the vertical axis of a panel."""
-        self.rows[k][0].set_ylabel(text)
+        self.rows[k][0].set_ylabel(text, **style)
 
     def legend(self, k: int) -> None:
         """Name a panel's curves at its right."""

@@ -28,7 +28,10 @@ _PROJECTIONS = ("top", "side", "front")
             "nuc plot data/experiment_a --begin 20 --end 40 --out pictures",
             "only 20 s to 40 s, into a folder of its own",
         ),
-        ("nuc plot data/experiment_a --what joints --what motors", "one figure for each joint and each motor"),
+        (
+            "nuc plot data/experiment_a --what joints --what motors",
+            "one figure for each joint, with thresholds and what fired, and for each motor",
+        ),
         ("nuc plot data/experiment_a --what path --projection side --format pdf", "foot path from the side, for print"),
         ("nuc plot data/experiment_a --what path --joint FTi --joint foot --offset 0.3", "of the knee and of the foot"),
     ),
@@ -90,7 +93,8 @@ def command(
 
     DIR is a data directory of this engine or of NeuRoMod. The summaries show angles and loads, position and current,
     and the action of every joint with the muscles' activations; path-state plots show the path of the foot, or of a
-    joint, with the joints' actions in their colours.
+    joint, with the joints' actions in their colours. Of a span too long for its cycles to be told apart, parts are
+    shown.
     """
     need(matplotlib="a figure")
     seen = _look(folder, begin, end, window)

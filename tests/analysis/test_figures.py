@@ -47,7 +47,7 @@ def png_size(path: Path) -> tuple[int, int]:
 @pytest.mark.parametrize(
     ("name", "inches"),
     [
-        ("summary_sensors", (9.0, 8.4)),
+        ("summary_sensors", (9.0, 1.0 + 1.25 * (1.6 + 1.2 + 1.0 + 4 * 0.45 + 0.9))),
         ("summary_states", (9.0, 1.0 + 1.1 * 3 * (0.35 + 0.5 + 1.2))),
         ("pathstate", (9.0, 4.8)),
         ("pathstate_FWD", (9.0, 6.2)),

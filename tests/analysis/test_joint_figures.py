@@ -193,6 +193,22 @@ def test_formats_carry_no_date_and_come_out_the_same_again(tmp_path: Path, form:
     assert b"CreationDate" not in made[0]
 
 
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_a_figure_that_is_not_finished_leaves_the_old_one_and_nothing_else(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"a.{form}"
+    path.write_bytes(b"the old one")
+    figure = canvas.new_figure(2.0, 1.0)
+
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    figure.draw = stop
+    with pytest.raises(KeyboardInterrupt):
+        save_figure(figure, path)
+    assert path.read_bytes() == b"the old one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_another_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match=r"expected a name that ends in \.png"):
         save_figure(canvas.new_figure(1.0, 1.0), tmp_path / "a.bmp")

@@ -25,24 +25,25 @@ from tests.analysis.synthetic import bout, with_knee_actions
 def test_the_first_figure_shows_the_recorded_numbers(made_up: Bout) -> None:
     span = 1.003, 2.997
     figure = figures.sensor_figure(made_up, (), span)
-    panels = figure.axes[:4]
+    panels, lanes = figure.axes[:3], figure.axes[3:6]
     part, motor = made_up.sensors.between(*span), made_up.motor.between(*span)
-    for joint in made_up.joints:
+    for joint, lane in zip(made_up.joints, lanes, strict=True):
         for panel, series, column in (
             (panels[0], part, joint.angle),
             (panels[1], part, joint.current),
             (panels[2], motor, joint.raw_position),
-            (panels[3], motor, joint.raw_current),
+            (lane, motor, joint.raw_current),
         ):
             (line,) = [line for line in panel.lines if line.get_label() == joint.name]
             np.testing.assert_array_equal(line.get_xdata(), series.t_s)
             np.testing.assert_array_equal(line.get_ydata(), series.column(column))
+        assert lane.get_ylabel() == joint.role
     assert [panel.get_ylabel() for panel in panels] == [
         "joint angle (deg)",
         "load, filtered\n(current ticks)",
         "position, raw\n(ticks)",
-        "current, raw\n(ticks)",
     ]
+    assert lanes[0]._left_title.get_text() == "current, raw (ticks)"
     assert panels[0].get_xlim() == span
 
 
@@ -54,7 +55,7 @@ def test_foot_and_contact_are_shown_where_they_were_recorded(made_up: Bout) -> N
     np.testing.assert_array_equal(height.lines[0].get_ydata(), made_up.plant.values[:, 2])
     assert "shaded: stance, ticks: contact" in figure._suptitle.get_text()
     without = figures.sensor_figure(replace(made_up, plant=None))
-    assert len(without.axes) == 4
+    assert len(without.axes) == 3 + len(made_up.joints)
     assert "contact" not in without._suptitle.get_text()
 
 

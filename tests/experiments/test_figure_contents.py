@@ -7,7 +7,7 @@ import pytest
 
 from nuc_engine.analysis.canvas import house_style
 from nuc_engine.experiments.figures import (
-    LONGEST_S,
+    LONGEST_TOGETHER_S,
     MOST_PATHS,
     PART_S,
     Shown,
@@ -51,11 +51,11 @@ def dashed(axes):
     return [line.get_xdata()[0] for line in upright if line.get_color() != (0.55, 0.1, 0.45)]
 
 
-@pytest.mark.parametrize("times", [10.0, LONGEST_S / 4])
+@pytest.mark.parametrize("times", [5.0, LONGEST_TOGETHER_S / 4])
 def test_of_a_long_bout_the_end_is_shown(roach_bout, times):
     long = replace(roach_bout, sensors=replace(roach_bout.sensors, t_s=times * roach_bout.sensors.t_s))
     (axes,) = drawn(comparison_figure, [Shown(tiny.plan(), long, (), {})]).axes
-    begin = 0.0 if long.end_s <= LONGEST_S else long.end_s - PART_S
+    begin = 0.0 if long.end_s <= LONGEST_TOGETHER_S else long.end_s - PART_S
     assert axes.get_xlim() == pytest.approx((begin, long.end_s))
     assert all(line.get_xdata()[0] >= begin for line in axes.lines)
 

@@ -46,19 +46,19 @@ def test_a_movie_that_is_not_finished_leaves_nothing_behind(
 ) -> None:
     out = tmp_path / "leg.mp4"
     out.write_bytes(OLD)
-    # So slow that it would take hours.
-    words = ["movie", str(bout), "--speed", "0.0005", "--camera", str(film), "--out", str(out)]
+    # So slow that it would take minutes.
+    words = ["movie", str(bout), "--speed", "0.005", "--camera", str(film), "--out", str(out)]
     before = {path.name for path in bout.iterdir()}
     maker = subprocess.Popen([sys.executable, "-c", NUC, *words], stderr=subprocess.PIPE, text=True)
     try:
         part = tmp_path / ".leg.part.mp4"
         wait_until(lambda: part.exists() and part.stat().st_size > 0)
-        children = children_of(maker.pid)
-        handles = [os.pidfd_open(pid) for pid in children]
+        handles = [os.pidfd_open(pid) for pid in children_of(maker.pid)]
+        assert len(handles) == 2, "one that writes the movie, one that reads the camera's film"
     except BaseException:
         maker.kill()
+        maker.communicate()
         raise
-    assert len(children) == 2, "one that writes the movie, one that reads the camera's film"
     maker.send_signal(blow)
     _, said = maker.communicate(timeout=60)
     assert have_ended(handles)
