@@ -55,13 +55,16 @@ def test_each_write_changes_its_own_elements_alone(edits):
             expected[first : first + len(write.values)] = write.values
     task.run(10)
     assert list(store.values(index)) == expected
-    # What was told of it gives the same again, with writes that begin at the first element alone.
-    _, again = script([])
-    for told in applied:
-        assert not told.refused
-        assert told.write.element is None
-        again.write(told.write.hdso, told.write.values)
-    assert again.values(index) == store.values(index)
+    # What was told of it, writes that begin at the first element alone, is told again where these are made.
+    assert all(told.write.element is None and not told.refused for told in applied)
+    again: list[Applied] = []
+    repeated, other = script(again)
+    rest = iter(applied)
+    groups = [group for _, group in sorted(edits, key=lambda edit: edit[0])]
+    repeated.load([Changeset(k, tuple(next(rest).write for _ in group)) for k, group in enumerate(groups)])
+    repeated.run(len(groups))
+    assert [(told.write, told.replaced) for told in again] == [(told.write, told.replaced) for told in applied]
+    assert other.values(index) == store.values(index)
 
 
 @pytest.mark.parametrize(
