@@ -12,7 +12,6 @@ import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-
 from nuc_engine.analysis.bout import Span
 from nuc_engine.analysis.palette import FAINT, INK, STANCE, Color
 from nuc_engine.analysis.whole import appearing
