@@ -9,8 +9,8 @@ from tests.verify.variants import ZOO, Case
 TABLE = json.dumps({"ticks": [0, 4, 20, 60, 200, 400], "torque_n_m": [0, 0, 0.05, 0.18, 0.4, 0.4]})
 _WITH_TABLE = (r"(<motor )", r'\1torqueTable="t.json" ')
 _COMMANDS = (
-    r"</description>\s*</aimotor>\s*</joint>\s*<endpoint>",
-    '</description><forceCommand><hdsoMod idNum="207" NumElts="1">4.5</hdsoMod></forceCommand><positionCommand>'
+    r"</sensorspec>\s*</aimotor>\s*</joint>\s*<endpoint>",
+    '</sensorspec><forceCommand><hdsoMod idNum="207" NumElts="1">4.5</hdsoMod></forceCommand><positionCommand>'
     '<hdsoMod idNum="208" NumElts="1">120</hdsoMod></positionCommand></aimotor></joint><endpoint>',
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
 from xml.etree.ElementTree import Element, TreeBuilder
@@ -179,9 +179,17 @@ class _Reader:
         self.state_ids = {int(state.attrib["idNum"]): k for k, state in enumerate(self._each("state"))}
         self.muscle_ids = {int(muscle.attrib["idNum"]): k for k, muscle in enumerate(self._each("muscle"))}
         self.driven = [pick_servo(joint, families, folder) for joint in self.joints]
+        for command in root.iter("forceCommand"):
+            self._push(self.model.target(command.findall("hdsoMod")[0]))
         self._initial()
         for joint, picked in zip(self.joints, self.driven, strict=True):
             self._joint(joint, picked)
+
+    def _push(self, number: int) -> None:
+        """Let the range of a force command limit its size, whatever its sign (reading B20)."""
+        hdso = self.model.hdsos[number]
+        if 0.0 <= hdso.valid[0] <= hdso.valid[1]:
+            self.model.hdsos[number] = replace(hdso, valid=(-hdso.valid[1], hdso.valid[1]))
 
     def _each(self, tag: str) -> Iterator[Element]:
         return (element for joint in self.joints for element in joint.findall(tag))
@@ -243,8 +251,9 @@ class _Reader:
         element, servo = picked
         mods = [element.find(f"{name}/hdsoMod") for name in ("positionCommand", "forceCommand")]
         position, force = (None if mod is None else self.model.target(mod) for mod in mods)
-        # The first 2 N sensors are angle and current of each motor (reading B12).
-        angle, current = self.sensors[2 * index], self.sensors[2 * index + 1]
+        # Without a sensorspec the first 2 N sensors are angle and current of each motor (reading B12).
+        named = [self.model.target(mod) for mod in element.findall("sensorspec/hdsoMod")]
+        angle, current = named or self.sensors[2 * index : 2 * index + 2]
         turn = self.model.hdsos[angle].turn if servo.wraps else 0
         bus_id = element.attrib["serialID"].strip()
         return Motor(element.attrib["name"], bus_id, joint, angle, current, position, force, turn, servo)

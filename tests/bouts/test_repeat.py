@@ -463,7 +463,7 @@ def test_recorded_misses_end_the_repetition_as_they_ended_the_bout(silent, tmp_p
     assert report.difference is None
     copy = Path(shutil.copytree(silent, tmp_path / "copy"))
     found = records(copy)
-    for entry in found[-3:]:
+    for entry in [entry for entry in found if entry[0] == "cycle"][-3:]:
         entry[5][2] = 1
     rewrite(copy, found)
     assert replay_inputs(copy).difference is not None

@@ -487,16 +487,18 @@ def test_records_without_room_are_counted_and_told():
     bench.run(0.05)
     bench.start(0.1)
     ring = bench.block.rings["records"]
-    cursor = ring.kept
-    ring._words[1] = ring.written - ring.capacity + 8192
+    cursor, full = ring.kept, ring.written
+    ring._words[1] = full - ring.capacity + 8192
     bench.run(0.5)
     lost = bench.words[Word.LOST + Kind.MOTOR]
     assert lost > 0
+    # One is short, and may have found room where a cycle found none.
+    told = [bench.formats.unpack(kind, content) for kind, _, content in ring.read(full) if kind == Kind.LOST]
     ring.keep(ring.written)
     bench.run(0.1)
-    told = bench.records()
-    assert told[0][0] is Kind.LOST
-    assert told[0][1][1][int(Kind.MOTOR)] == lost
+    first, *_ = bench.records()
+    assert first[0] is Kind.LOST
+    assert sum(counts.get(int(Kind.MOTOR), 0) for _, counts in [*told, first[1]]) == lost
     assert cursor <= ring.kept
 
 

@@ -275,7 +275,7 @@ def test_all_that_a_cycle_leaves_is_of_that_cycle(pause_ns):
         names = ("cycle", "position_raw", "current_raw", "status", "stamp_ns", "sent_raw", "drive_sign")
         return {name: copy.copy(getattr(board, name)) for name in names}
 
-    trace.motor = lambda now, board: left.append(of_the_cycle())
+    trace.motor = lambda now, board, replies: left.append(of_the_cycle())
     trace.sensors = trace.states = lambda now, _: left and left.append(of_the_cycle())
     executive.run_until(200 * MS)
     assert len({one["cycle"] for one in left}) > 30

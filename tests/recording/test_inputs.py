@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nuc_engine.bus_tap import Replies
 from nuc_engine.changes import Applied, Write
 from nuc_engine.recording.inputs import FILE, InputRecord, InputRecordError, read_inputs
 from nuc_engine.tasks.board import Board
@@ -29,23 +30,30 @@ def test_a_cycle_and_an_edit_are_written_as_described(tmp_path):
     board.cycle, board.position_raw[0], board.current_raw[0] = 1, 101, 7
     board.status[0], board.stamp_ns[0], board.sent_raw[0] = 1, 4_900_000, 120
     record = InputRecord(tmp_path, plan)
-    record.cycle(5_000_000, board)
+    record.started(100_000, 3, [120])
+    record.cycle(5_000_000, board.cycle, Replies.of(board))
     record.edit(Applied(5_000_000, 1, Write(plan.hdso("low").index, (3.5,))))
     record.edit(Applied(5_000_000, 1, Write(plan.hdso("Enter_flexion").index, (0, 301)), "no rule"))
-    assert record.close() == record.close() == {FILE: 4}
+    assert record.close() == record.close() == {FILE: 5}
     with (tmp_path / FILE).open("rb") as file:
         raw = list(msgpack.Unpacker(file))
-    assert raw == [HEAD, CYCLE, EDIT, ["edit", 1, 5_000_000, 161, [0, 301], "no rule"]]
+    assert raw == [
+        HEAD,
+        ["ran", "start", 100_000, 3, [120]],
+        CYCLE,
+        EDIT,
+        ["edit", 1, 5_000_000, 161, [0, 301], "no rule"],
+    ]
     assert list(read_inputs(tmp_path / FILE)) == raw
 
 
 def test_a_flush_puts_what_came_so_far_on_disk_once(tmp_path):
     plan = one_joint()
     record = InputRecord(tmp_path, plan)
-    record.cycle(1, Board(plan, lambda *_: None))
+    record.cycle(1, 1, Replies.of(Board(plan, lambda *_: None)))
     record.flush()
     assert [entry[0] for entry in read_inputs(tmp_path / FILE)] == ["head", "cycle"]
-    record.cycle(2, Board(plan, lambda *_: None))
+    record.cycle(2, 2, Replies.of(Board(plan, lambda *_: None)))
     record.flush()
     record.close()
     assert [entry[2] for entry in read_inputs(tmp_path / FILE)] == [1, 1, 2]

@@ -65,8 +65,8 @@ def test_the_input_record_holds_store_controls_authors_and_the_order_of_the_task
     record = read_record(bench.folders[0])
     assert [entry[0] for entry in record[:4]] == ["head", "store", "ran", "ran"]
     ran = [tuple(entry[1:]) for entry in record if entry[0] == "ran"]
-    assert ran[0] == ("start", 0)
-    assert [what for what, _ in ran].count("changeset") == 3
+    assert ran[0] == ("start", 0, 3, [-1] * 4)
+    assert [what for what, *_ in ran].count("changeset") == 3
     assert ["control", 18, 90 * MS, "tweak", 3, 3.0, ""] in record
     edit = next(entry for entry in record if entry[0] == "edit")
     assert edit == ["edit", 8, 40 * MS, 103, [61.0], "", "Ann"]

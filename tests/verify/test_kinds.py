@@ -20,8 +20,8 @@ MS = 1_000_000
 TABLE = json.dumps({"ticks": [0, 4, 20, 60, 200, 400], "torque_n_m": [0, 0, 0.05, 0.18, 0.4, 0.4]})
 WITH_TABLE = (r"(<motor )", r'\1torqueTable="t.json" ')
 COMMANDS = (
-    r"</description>\s*</aimotor>\s*</joint>\s*<endpoint>",
-    '</description><forceCommand><hdsoMod idNum="207" NumElts="1">4.5</hdsoMod></forceCommand><positionCommand>'
+    r"</sensorspec>\s*</aimotor>\s*</joint>\s*<endpoint>",
+    '</sensorspec><forceCommand><hdsoMod idNum="207" NumElts="1">4.5</hdsoMod></forceCommand><positionCommand>'
     '<hdsoMod idNum="208" NumElts="1">120</hdsoMod></positionCommand></aimotor></joint><endpoint>',
 )
 WCK = ((r'<aimotor ([^>]*)modelnum="\d+"', r'<motor \1model="wCK-1108" deltaTorque="0.05"'), (r"</aimotor", "</motor"))
@@ -40,6 +40,15 @@ RULES = (
     '<hdsoMod idNum="198" NumElts="1" time="0.2">2</hdsoMod>'
     '<hdsoMod idNum="142" NumElts="2" time="0.4">0.3 0.5</hdsoMod>'
 )
+
+
+def renamed(old: int, new: int) -> tuple[str, str]:
+    """Let motors name other sensors: `old` and the next one become `new` and the next one."""
+    named = r'(then current. -->\s*<hdsoMod idNum=")%d("[^>]*>\s*<hdsoMod idNum=")%d' % (old, old + 1)
+    return named, rf"\g<1>{new}\g<2>{new + 1}"
+
+
+SWAPPED = (renamed(301, 309), renamed(303, 301), renamed(309, 303))
 
 
 def mode(joint: str, how: str) -> tuple[str, str]:
@@ -69,9 +78,11 @@ def mode(joint: str, how: str) -> tuple[str, str]:
             "script": writes(208, [100 + 3 * k for k in range(9)]),
         }),
         ("force commands of either sign", {
-            "changes": (mode("Femur-Tibia", "force"), COMMANDS, (r'(idNum="207"(?:.|\n)*?lower">)0', r"\g<1>-20")),
+            "changes": (mode("Femur-Tibia", "force"), COMMANDS),
             "script": writes(207, [(-1) ** k * k / 2 for k in range(14)]),
         }),
+        ("sensors in another order than motors", {"changes": SWAPPED}),
+        ("no sensors named", {"changes": ((r"<sensorspec>(?:.|\n)*?</sensorspec>", ""),)}),
         ("no control", {"changes": ((r'control_mode="position"', 'control_mode="none"'),)}),
         ("another unit of output, on AI framing", {"bus": "emulated:?wck=1&baud=115200", "changes": WCK}),
         ("uneven exchanges", {"bus": "emulated:?jitter_us=300"}),
