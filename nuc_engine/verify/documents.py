@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
 from xml.etree.ElementTree import Element, TreeBuilder
@@ -178,6 +178,11 @@ class _Reader:
         self.joints = root.findall("joint")  # an endpoint's joint is a place only (B24)
         self.state_ids = {int(state.attrib["idNum"]): k for k, state in enumerate(self._each("state"))}
         self.muscle_ids = {int(muscle.attrib["idNum"]): k for k, muscle in enumerate(self._each("muscle"))}
+        for mod in (mod for joint in self.joints for mod in joint.iterfind("*/forceCommand/hdsoMod")):
+            # A force without negative values is one of either sign (B20).
+            hdso = self.model.hdsos[self.model.target(mod)]
+            if hdso.valid[0] >= 0:
+                self.model.hdsos[hdso.number] = replace(hdso, valid=(-hdso.valid[1], hdso.valid[1]))
         self.driven = [pick_servo(joint, families, folder) for joint in self.joints]
         self._initial()
         for joint, picked in zip(self.joints, self.driven, strict=True):
@@ -243,8 +248,9 @@ class _Reader:
         element, servo = picked
         mods = [element.find(f"{name}/hdsoMod") for name in ("positionCommand", "forceCommand")]
         position, force = (None if mod is None else self.model.target(mod) for mod in mods)
-        # The first 2 N sensors are angle and current of each motor (reading B12).
-        angle, current = self.sensors[2 * index], self.sensors[2 * index + 1]
+        # Angle and current stand in the sensorspec; where there is none, the first 2 N sensors are the motors' (B12).
+        named = [self.model.target(mod) for mod in element.findall("sensorspec/hdsoMod")]
+        angle, current = named or self.sensors[2 * index : 2 * index + 2]
         turn = self.model.hdsos[angle].turn if servo.wraps else 0
         bus_id = element.attrib["serialID"].strip()
         return Motor(element.attrib["name"], bus_id, joint, angle, current, position, force, turn, servo)
