@@ -22,7 +22,11 @@ from nuc_engine.cli.ending import when_ended
 from nuc_engine.cli.errors import Refused
 from nuc_engine.cli.output import is_terminal, note, say
 from nuc_engine.cli.params import Command, Pair, configuration
+from nuc_engine.daemon.notify import Notifier, handed_over
+from nuc_engine.emulation.leg import Leg, LegSpec
+from nuc_engine.emulation.loop import LATE_NS
 from nuc_engine.needs import need, need_linux
+from nuc_engine.realtime import RealtimePolicy, acquire
 
 if TYPE_CHECKING:
     from nuc_engine.emulation.process import EmulatorProcess, Sight
@@ -160,9 +164,7 @@ def command(
     if plant == "mujoco":
         need(mujoco="an emulated leg")
     from nuc_engine.daemon.spawn import END_SIGNAL
-    from nuc_engine.emulation.leg import Leg, LegSpec
     from nuc_engine.emulation.process import EmulatorProcess, Places
-    from nuc_engine.realtime import RealtimePolicy, acquire
 
     named = {"baud": baud, "turnaround_us": turnaround_us, "jitter_us": jitter_us}
     spec = LegSpec(
@@ -214,8 +216,6 @@ def _wait(deadline_ns: int, descriptors: Sequence[int]) -> Sequence[int]:
 
 def _keep_telling(process: EmulatorProcess) -> None:
     """Tell systemd that the terminal is there, and then that the loop turns, as often as it wants to hear it."""
-    from nuc_engine.daemon.notify import Notifier, handed_over
-
     systemd = handed_over(os.environ, os.getpid())
     notifier = Notifier(systemd.address)
     if not notifier.listens:
@@ -249,8 +249,6 @@ def _show(sight: Sight) -> None:
 
 
 def _sum_up(process: EmulatorProcess) -> None:
-    from nuc_engine.emulation.loop import LATE_NS
-
     loop = process.loop
     note(
         f"{loop.replies.count} replies, {loop.replies.late} of them over {LATE_NS // 1000} us late, {loop.lost} lost;"

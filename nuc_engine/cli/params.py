@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from nuc_engine.endings import WrongEnding, ending
 from nuc_engine.locations import list_configurations, list_scripts
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -118,6 +117,8 @@ class OutFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or fail with the endings there are."""
+        from nuc_engine.endings import WrongEnding, ending
+
         path: Any = super().convert(value, param, ctx)
         try:
             ending(path, self.formats)

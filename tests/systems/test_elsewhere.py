@@ -113,6 +113,7 @@ run lin_roach --duration 6 --out a --script experiment_a
 run null_roach --duration 1 --bus loopback: --out b
 replay a
 replay a --recorded
+verify a
 stats a
 plot a --what path --out figures
 compare a b
