@@ -187,8 +187,9 @@ class Timeline:
     def _draw_range(self, axes: Axes, joint: JointInfo) -> None:
         """Draw how far a joint moved all the time, and which parts are shown below."""
         length_s = max(1.5 * (cycle_s(self._bout, self.span) or WITHOUT_CYCLES_S), (self.span[1] - self.span[0]) / 200)
-        times, low, high = envelope(self._bout.sensors.between(*self.span), joint.angle or "", length_s)
-        axes.fill_between(times, low, high, color=joint_color(joint), alpha=0.45, linewidth=0, step="mid")
+        edges, low, high = envelope(self._bout.sensors.between(*self.span), joint.angle or "", length_s)
+        low, high = (np.append(ends, ends[-1:]) for ends in (low, high))
+        axes.fill_between(edges, low, high, color=joint_color(joint), alpha=0.45, linewidth=0, step="post")
         for part in self.parts:
             axes.axvspan(*part, facecolor=_SHOWN[0], edgecolor=_SHOWN[1], linewidth=0.8, zorder=0)
         axes.set_xlim(*self.span)
@@ -197,17 +198,16 @@ class Timeline:
 
 
 def envelope(log: Series, column: str, length_s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the lowest and the highest value of a column in each stretch of `length_s`, and its middle time.
+    """Return the edges (n + 1,) of stretches of `length_s`, and the lowest and highest value of a column in each, (n,).
 
     nan for a stretch without records.
     """
     if not len(log):
         return np.zeros(0), np.zeros(0), np.zeros(0)
-    edges = np.arange(float(log.t_s[0]), float(log.t_s[-1]) + length_s, length_s)
-    at = np.searchsorted(log.t_s, edges)
-    values = log.column(column)
+    edges = np.append(np.arange(float(log.t_s[0]), float(log.t_s[-1]), length_s), float(log.t_s[-1]))
     low, high = np.full((2, len(edges) - 1), np.nan)
-    for k, (first, last) in enumerate(pairwise(at.tolist())):
+    values = log.column(column)
+    for k, (first, last) in enumerate(pairwise(np.searchsorted(log.t_s, edges).tolist())):
         if last > first:
             low[k], high[k] = values[first:last].min(), values[first:last].max()
-    return edges[:-1] + length_s / 2, low, high
+    return edges, low, high

@@ -140,13 +140,13 @@ def test_parts_are_at_one_scale_below_a_view_of_the_whole_that_shows_where_they_
 def test_how_far_a_joint_moved_is_told_of_all_of_it(minute: Bout) -> None:
     log = minute.sensors
     values = log.column("Femur-Tibia_angle")
-    times, low, high = envelope(log, "Femur-Tibia_angle", 1.5)
-    assert (times[0], times[-1]) == (pytest.approx(0.75), pytest.approx(59.25))
+    edges, low, high = envelope(log, "Femur-Tibia_angle", 1.5)
+    assert (edges[0], edges[1], edges[-1]) == (log.t_s[0], 1.5, log.t_s[-1])
     assert (low.min(), high.max()) == (values.min(), values.max())
     apart = (log.t_s < 20.0) | (log.t_s > 30.0)
     _, low, _ = envelope(replace(log, t_s=log.t_s[apart], values=log.values[apart]), "Femur-Tibia_angle", 1.5)
-    assert np.isnan(low[(times > 21) & (times < 29)]).all()
-    assert np.isfinite(low[times < 19]).all()
+    assert np.isnan(low[(edges[:-1] > 20) & (edges[1:] < 30)]).all()
+    assert np.isfinite(low[edges[:-1] < 19]).all()
 
 
 def test_lines_are_thinner_where_there_are_more_cycles(minute: Bout) -> None:
