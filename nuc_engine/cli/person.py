@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 
 
 def own_name() -> str:
@@ -12,10 +13,10 @@ def own_name() -> str:
 
 
 def _user() -> str:
-    try:
-        import pwd
-    except ImportError:  # no POSIX
+    if sys.platform == "win32":
         return os.environ.get("USERNAME", "somebody")
+    import pwd
+
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
@@ -48,7 +49,7 @@ def unread() -> bool:
 
     Another pipe that broke (to a worker, to a device) is not meant by that, and is an error.
     """
-    if not hasattr(select, "poll"):  # Windows, where a pipe breaks otherwise
+    if sys.platform == "win32":  # where a pipe breaks otherwise
         return False
     poll = select.poll()
     for descriptor in _STANDARD:
