@@ -76,14 +76,13 @@ def _stops(folder: Path, repeats: int) -> list[Stop]:
     marks: list[tuple[int, int]] = []
     with Leg(folder, BAUD, "--byte-log", log) as leg, Served(folder, leg) as served:
         for _ in range(repeats):
-            served.run()
+            served.run()  # which arms
             time.sleep(0.3)
             begun_ns = time.monotonic_ns()
             done = subprocess.run(_nuc(served.commands), cwd=ROOT, capture_output=True, text=True, check=False)
             marks.append((begun_ns, time.monotonic_ns()))
             if done.returncode:
                 raise Broken(f"nuc ctl off: {done.stderr}")
-            served.client.arm()
     releases = [frame.end_ns for frame in read(log).frames if any(frame.releases(servo) for servo in range(4))]
     found = [
         Stop((min(at for at in releases if at > begun) - begun) / 1e9, (end - begun) / 1e9) for begun, end in marks

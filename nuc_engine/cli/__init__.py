@@ -2,7 +2,7 @@
 
     app         the group of commands, how errors become one line and an exit status
     listed      groups of commands of which none is loaded before it is used
-    ending      closed windows, signals, pipes that nobody reads any more
+    leaving     closed windows, signals, pipes that nobody reads any more
     off         `nuc ctl off`, before anything else is loaded
     output      text, JSON and colour on their way out
     params      arguments and options that several commands share, with their completion

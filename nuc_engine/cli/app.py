@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from nuc_engine.cli.ending import UNREAD, unread
 from nuc_engine.cli.errors import explain
+from nuc_engine.cli.leaving import UNREAD, unread
 from nuc_engine.cli.listed import Listed
 from nuc_engine.cli.output import HELP_WIDTH, note, say, say_json
 

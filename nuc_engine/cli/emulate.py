@@ -18,8 +18,8 @@ import click
 from drivers.factory import DEFAULT_FAMILY
 from drivers.faults import FAULT_OPTIONS
 from drivers.servo import PlantFault
-from nuc_engine.cli.ending import when_ended
 from nuc_engine.cli.errors import Refused
+from nuc_engine.cli.leaving import when_ended
 from nuc_engine.cli.output import is_terminal, note, say
 from nuc_engine.cli.params import Command, Pair, configuration
 from nuc_engine.daemon.notify import Notifier, handed_over

@@ -14,8 +14,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from nuc_engine.cli import wallclock
-from nuc_engine.cli.ending import when_ended
 from nuc_engine.cli.errors import BAD, Refused
+from nuc_engine.cli.leaving import when_ended
 from nuc_engine.cli.many import ManyProgress
 from nuc_engine.cli.output import note, say, say_json
 from nuc_engine.cli.params import Command, as_json

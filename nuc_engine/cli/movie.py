@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from nuc_engine.cli.ending import interrupt, when_ended
+from nuc_engine.cli.leaving import interrupt, when_ended
 from nuc_engine.cli.output import note, say, say_json
 from nuc_engine.cli.params import Command, OutFile, as_json
 from nuc_engine.endings import MOVIES

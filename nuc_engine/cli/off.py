@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from nuc_engine.cli.ending import UNREAD, unread
+from nuc_engine.cli.leaving import UNREAD, unread
 from nuc_engine.cli.person import own_name
 from nuc_engine.client.address import DEFAULT_ADDRESS
 from nuc_engine.client.errors import ClientError

@@ -114,7 +114,7 @@ def _run_on(folder: Path, address: str, as_json: bool) -> int:
     from nuc_engine.again import run_again_on
     from nuc_engine.cli import wallclock
     from nuc_engine.cli.ctl.link import Target, daemon
-    from nuc_engine.cli.ending import when_ended
+    from nuc_engine.cli.leaving import when_ended
 
     with when_ended(), daemon(Target(address)) as client, Progress(f"{folder} as a new bout") as progress:
         report = run_again_on(folder, client, sleep=wallclock.sleep, progress=progress)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli import wallclock
-from nuc_engine.cli.ending import interrupt, when_ended
 from nuc_engine.cli.errors import BAD
+from nuc_engine.cli.leaving import interrupt, when_ended
 from nuc_engine.cli.output import count, counts_text, note, note_warnings, say, say_json
 from nuc_engine.cli.params import Command, Pair, as_json, configuration, gravity_compensation, limits, script
 from nuc_engine.cli.progress import Progress

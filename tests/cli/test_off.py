@@ -29,10 +29,10 @@ DOCUMENT = '<?xml version="1.0"?><sccils_commandscript><Command commandtype="sto
 DONE = b'<?xml version="1.0"?><sccils_commandscript><CommandResponse status="success"/></sccils_commandscript>'
 
 OF_OFF = {
-    *("nuc_engine", "nuc_engine.cli", "nuc_engine.cli.ending", "nuc_engine.cli.off", "nuc_engine.cli.person"),
+    *("nuc_engine", "nuc_engine.cli", "nuc_engine.cli.leaving", "nuc_engine.cli.off", "nuc_engine.cli.person"),
     *("nuc_engine.client", "nuc_engine.client.address", "nuc_engine.client.errors", "nuc_engine.client.off"),
 }
-OF_ALL = {"nuc_engine", *(f"nuc_engine.{part}" for part in ("cli", "client", "decimals", "locations"))}
+OF_ALL = {"nuc_engine", *(f"nuc_engine.{part}" for part in ("cli", "client", "decimals", "endings", "locations"))}
 SLOW = {"asyncio", "importlib.metadata", "logging", "ssl", "tomllib", "xml"}
 """Parts of Python that cost a good part of a second on a small machine."""
 

@@ -19,7 +19,7 @@ import click
 from nuc_engine.cli.ctl import bouts, edits, keep, people, see
 from nuc_engine.cli.ctl.base import Group
 from nuc_engine.cli.ctl.link import Target
-from nuc_engine.cli.ending import when_ended
+from nuc_engine.cli.leaving import when_ended
 from nuc_engine.client.address import DEFAULT_ADDRESS
 
 

@@ -49,7 +49,7 @@ def unread() -> bool:
 
     Another pipe that broke (to a worker, to a device) is not meant by that, and is an error.
     """
-    if sys.platform == "win32":  # A pipe breaks otherwise there.
+    if sys.platform == "win32":  # where a pipe breaks otherwise
         return False
     poll = select.poll()
     for descriptor in _STANDARD:
