@@ -178,15 +178,18 @@ class _Reader:
         self.joints = root.findall("joint")  # an endpoint's joint is a place only (B24)
         self.state_ids = {int(state.attrib["idNum"]): k for k, state in enumerate(self._each("state"))}
         self.muscle_ids = {int(muscle.attrib["idNum"]): k for k, muscle in enumerate(self._each("muscle"))}
-        for mod in (mod for joint in self.joints for mod in joint.iterfind("*/forceCommand/hdsoMod")):
-            # A force without negative values is one of either sign (B20).
-            hdso = self.model.hdsos[self.model.target(mod)]
-            if hdso.valid[0] >= 0:
-                self.model.hdsos[hdso.number] = replace(hdso, valid=(-hdso.valid[1], hdso.valid[1]))
         self.driven = [pick_servo(joint, families, folder) for joint in self.joints]
+        for command in root.iter("forceCommand"):
+            self._push(self.model.target(command.findall("hdsoMod")[0]))
         self._initial()
         for joint, picked in zip(self.joints, self.driven, strict=True):
             self._joint(joint, picked)
+
+    def _push(self, number: int) -> None:
+        """Let the range of a force command limit its size, whatever its sign (reading B20)."""
+        hdso = self.model.hdsos[number]
+        if 0.0 <= hdso.valid[0] <= hdso.valid[1]:
+            self.model.hdsos[number] = replace(hdso, valid=(-hdso.valid[1], hdso.valid[1]))
 
     def _each(self, tag: str) -> Iterator[Element]:
         return (element for joint in self.joints for element in joint.findall(tag))
@@ -248,7 +251,7 @@ class _Reader:
         element, servo = picked
         mods = [element.find(f"{name}/hdsoMod") for name in ("positionCommand", "forceCommand")]
         position, force = (None if mod is None else self.model.target(mod) for mod in mods)
-        # Angle and current stand in the sensorspec; where there is none, the first 2 N sensors are the motors' (B12).
+        # Without a sensorspec the first 2 N sensors are angle and current of each motor (reading B12).
         named = [self.model.target(mod) for mod in element.findall("sensorspec/hdsoMod")]
         angle, current = named or self.sensors[2 * index : 2 * index + 2]
         turn = self.model.hdsos[angle].turn if servo.wraps else 0

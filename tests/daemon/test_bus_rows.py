@@ -7,11 +7,11 @@ import pytest
 from drivers.faults import LineFaults
 from nuc_engine.daemon.block import WORDS, Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST
+from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.lines import volley_of
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.release import Line as ReleaseLine
 from nuc_engine.daemon.release import Release
-from nuc_engine.daemon.wire import FAULT_NAMES
 from tests.daemon.bus_on_paper import on_paper, until
 from tests.daemon.bus_rows import FORMS, GOES_ON, ROWS, End
 from tests.daemon.cores import MS, S
@@ -38,7 +38,7 @@ def driving(form, **options):
 
 
 def reason(bench):
-    return FAULT_NAMES[bench.words[Word.LATCH_REASON]] if bench.words[Word.LATCHED] else ""
+    return latched(bench.words)
 
 
 def ended(bench, since_ns, seconds=3.0):

@@ -126,7 +126,8 @@ def test_a_line_is_a_number_to_whoever_wants_one() -> None:
 def test_a_document_of_a_wrong_line_is_still_checked_whole(tmp_path: Path) -> None:
     path = tmp_path / "s.xml"
     path.write_text(
-        '<hdsoscript><hdsoMod idNum="101" NumElts="2">1\n2</hdsoMod>\n<hdsoMod idNum="9999" NumElts="1">1\n</hdsoMod></hdsoscript>'
+        '<hdsoscript><hdsoMod idNum="101" NumElts="2">1\n2</hdsoMod>\n'
+        '<hdsoMod idNum="9999" NumElts="1">1\n</hdsoMod></hdsoscript>'
     )
     lines = [problem.line for problem in load_any(path, MODEL)[1].errors]
     assert lines == [2, 3]
