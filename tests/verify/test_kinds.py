@@ -44,7 +44,7 @@ RULES = (
 
 def renamed(old: int, new: int) -> tuple[str, str]:
     """Let motors name other sensors: `old` and the next one become `new` and the next one."""
-    named = r'(then current. -->\s*<hdsoMod idNum=")%d("[^>]*>\s*<hdsoMod idNum=")%d' % (old, old + 1)
+    named = rf'(then current. -->\s*<hdsoMod idNum="){old}("[^>]*>\s*<hdsoMod idNum="){old + 1}'
     return named, rf"\g<1>{new}\g<2>{new + 1}"
 
 
