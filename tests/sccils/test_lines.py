@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.lines import attribute_line, data_line
-from sccils_schemas.model import check_script, load_any, load_model
+from sccils_schemas.model import check_script, load_model
 from sccils_schemas.parser import parse, read_document
 from sccils_schemas.problems import Problems
 from tests.sccils.small import SMALL, changed, small_model
@@ -121,12 +121,3 @@ def test_a_line_is_a_number_to_whoever_wants_one() -> None:
     assert isinstance(document, HdsoScript)
     line = document.entries[0].line
     assert (line, f"{line}", line + 1, type(line + 1)) == (1, "1", 2, int)
-
-
-def test_a_document_of_a_wrong_line_is_still_checked_whole(tmp_path: Path) -> None:
-    path = tmp_path / "s.xml"
-    path.write_text(
-        '<hdsoscript><hdsoMod idNum="101" NumElts="2">1\n2</hdsoMod>\n<hdsoMod idNum="9999" NumElts="1">1\n</hdsoMod></hdsoscript>'
-    )
-    lines = [problem.line for problem in load_any(path, MODEL)[1].errors]
-    assert lines == [2, 3]
