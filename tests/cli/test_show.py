@@ -14,6 +14,7 @@ from nuc_engine.planning import build_plan
 from nuc_engine.pose import PoseError, parse_angles, pose
 from sccils_schemas.model import Model, load_model
 from tests.cli.conftest import CONFIGS, Nuc, edit
+from tests.sccils.small import SMALL
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +83,34 @@ def test_json_holds_what_the_text_says(nuc: Nuc, model: Model) -> None:
     assert unset["value"] is None
     assert [joint["id"] for joint in data["joints"]] == [1, 2, 3, 4, 5]
     assert data["joints"][0]["states"][0]["code"] == 0
+
+
+def test_json_keeps_id_and_name_apart(nuc: Nuc) -> None:
+    joint, held = json.loads(nuc("show", "lin_roach", "--json").stdout)["joints"][:2]
+    muscle, state = joint["muscles"][0], joint["states"][0]
+    assert muscle["functions"]["force-length"]["parameters"] == [{"id": 171, "name": "ThC1_RemotorLEV_F-L_Params"}]
+    assert state["activations"][0]["muscle"] == {"id": 401, "name": "Coxa_RemotorLEV"}
+    assert joint["motor"]["angle_sensor"] == {"id": 301, "name": "TC1_angle"}
+    assert joint["sense_organs"][0]["sensors"] == [{"id": 301, "name": "TC1_angle"}]
+    assert joint["start_state"] == {"id": 201, "name": "TC1_protractionDEP"}
+    assert held["start_state"] is None
+
+
+def test_what_is_not_there_is_null_in_json(nuc: Nuc) -> None:
+    """The small configuration has no texts, and a rule and parameters without values."""
+    data = json.loads(nuc("show", str(SMALL), "--json").stdout)
+    hdsos = {hdso["name"]: hdso for hdso in (*data["parameters"], *data["sensors"])}
+    unset = hdsos["Spare_Rule"]
+    assert [unset[key] for key in ("value", "by_id", "by_name", "at_start", "unit", "fullname")] == [None] * 6
+    assert data["joints"][0]["motor"]["model"] is None
+    assert "no value" not in json.dumps(data)
+
+
+def test_a_request_of_a_script_is_an_object_too(nuc: Nuc, tmp_path: Path) -> None:
+    (tmp_path / "s.xml").write_text('<hdsoscript><hdsoSpec idNum="103"/><hdsoSpec idNum="-1"/></hdsoscript>')
+    (moment,) = json.loads(nuc("show", "lin_roach", "--script", "s.xml", "--json").stdout)["script"]
+    assert moment["requests"] == [{"id": 103, "name": "TC1_retLEV_FTang"}, None]
+    assert "asks for TC1_retLEV_FTang, every HDSO" in nuc("show", "lin_roach", "--script", "s.xml").stdout
 
 
 def test_values_are_those_a_bout_would_start_with_not_those_of_the_parameter_file(nuc: Nuc, roach: Path) -> None:
