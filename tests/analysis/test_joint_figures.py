@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from nuc_engine.analysis import canvas, figures, path_state
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.canvas import house_style, save_figure
-from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.joint_figures import joint_figure, motor_figure, muscle_figure
 from nuc_engine.analysis.palette import DASHED, DOTTED, SOLID, bout_pen, joint_color, state_dashes
+from nuc_engine.endings import WrongEnding
 from tests.analysis.printed import collisions
 from tests.analysis.synthetic import FWD, bout, leg
 
@@ -210,7 +210,7 @@ def test_a_figure_that_is_not_finished_leaves_the_old_one_and_nothing_else(tmp_p
 
 
 def test_another_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AnalysisError, match=r"expected a name that ends in \.png"):
+    with pytest.raises(WrongEnding, match=r"expected a name that ends in \.png"):
         save_figure(canvas.new_figure(1.0, 1.0), tmp_path / "a.bmp")
     assert list(tmp_path.iterdir()) == []
 
