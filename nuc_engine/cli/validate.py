@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         ("nuc validate my_leg/sensors.xml --json", "one file by itself, for a program to read"),
     ),
     output=(
-        "To stdout: one line per problem, `file:line: error: what is wrong, what was expected (hint)`, or with `warning:`,"
-        " then one with counts.",
+        "To stdout: one line per problem, `file:line: error: what is wrong, what was expected (hint)`, or with"
+        " `warning:`, then one with counts.",
         "Notes about what could not be checked go to stderr.",
         "Exit status 1 when there is any error; warnings alone are good.",
     ),
@@ -51,9 +51,8 @@ def command(paths: Sequence[str], config: str | None, as_json: bool) -> int:
     warnings = sum(checked.problems.warning_count for checked in found)
     for checked in found:
         if checked.kind not in ("configuration", "file") and checked.against is None:
-            note(
-                f"{checked.path}: note: {checked.kind}, checked by itself only; --config CONFIG checks it against a model"
-            )
+            said = f"{checked.kind}, checked by itself only; --config CONFIG checks it against a model"
+            note(f"{checked.path}: note: {said}")
     if as_json:
         say_json(
             {
