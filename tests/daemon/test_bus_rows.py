@@ -99,7 +99,7 @@ def unplugged(form):
     # It hears nobody: the last goal stays.
     assert not line.shafts.limp_ns
     line.port.gone = False
-    again, lines = on_paper(form, lines=[line], latched=True)
+    again, lines = on_paper(form, lines=[line], latched="bus_lost")
     limp_again(again, lines)
     return end
 
@@ -123,7 +123,7 @@ def one_of_two(form):
     assert here.all_limp
     assert max(here.shafts.limp_ns.values()) - since <= LIMP_MS * MS
     gone.port.gone = False
-    again, lines = on_paper(form, buses=2, lines=lines, latched=True)
+    again, lines = on_paper(form, buses=2, lines=lines, latched="bus_lost")
     limp_again(again, lines)
     return end
 
