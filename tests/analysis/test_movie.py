@@ -206,7 +206,7 @@ def test_what_was_not_recorded_is_not_drawn(walking):
 
 
 def test_a_movie_of_which_nothing_was_recorded_of_the_foot_is_made(walking):
-    shown = stage(without(walking, 0.0, 4.0, ["plant"]), [1.0, 1.5], ("side", "3d"))
+    shown = stage(without(walking, 0.0, 3.0, ["plant"]), [1.0, 1.5], ("side", "3d"))
     picture = shown.picture(1, None)
     for lane in shown._scene.lanes:
         assert has_color(picture, lane.colors[lane.place[1]]) > 200
