@@ -65,8 +65,13 @@ VIEWS: Mapping[str, View] = MappingProxyType(
 
 def view_of(scene: Scene, name: str) -> View:
     """Return a view by its name; the slanted one is from the side on which the leg is."""
-    y = scene.foot[:, 1]
-    return VIEWS[name] if name != "3d" else _slanted(-1.0 if np.nan_to_num(np.nanmedian(y)) < 0 else 1.0)
+    return VIEWS[name] if name != "3d" else _slanted(-1.0 if float(np.median(known_of(scene.foot)[:, 1])) < 0 else 1.0)
+
+
+def known_of(points: FloatArray) -> FloatArray:
+    """Return those points of (n, k) that were recorded; the origin where none was."""
+    known = points[np.isfinite(points).all(axis=1)]
+    return known if len(known) else np.zeros((1, points.shape[1]))
 
 
 def extent_of(scene: Scene, view: View) -> tuple[FloatArray, FloatArray]:
@@ -78,10 +83,7 @@ def extent_of(scene: Scene, view: View) -> tuple[FloatArray, FloatArray]:
         below = scene.foot.copy()
         below[:, 2] = scene.ground
         points.append(below @ rows.T)
-    every = np.concatenate(points)
-    every = every[np.isfinite(every).all(axis=1)]
-    if not len(every):
-        every = np.zeros((1, 2))
+    every = known_of(np.concatenate(points))
     return every.min(axis=0) - around, every.max(axis=0) + around
 
 
@@ -125,8 +127,8 @@ class Panel:
             far = _FAR_CM
             self._ground.set_xy([(-far, -far), (far, -far), (far, height_cm), (-far, height_cm)])
         else:
-            points = np.concatenate([self._scene.leg.reshape(-1, 3), self._scene.path])
-            (x0, y0), (x1, y1) = np.nanmin(points[:, :2], axis=0) - 2.0, np.nanmax(points[:, :2], axis=0) + 2.0
+            points = known_of(np.concatenate([self._scene.leg.reshape(-1, 3), self._scene.path]))[:, :2]
+            (x0, y0), (x1, y1) = points.min(axis=0) - 2.0, points.max(axis=0) + 2.0
             corners = np.array([(x, y, height_cm) for x, y in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))])
             self._ground.set_xy(corners @ self._rows.T)
 
@@ -190,7 +192,7 @@ class Trail:
         known = np.isfinite(path[:, 0])
         self._colors = scene.path_colors
         width = max(1, round(SMOOTHING_S / (float(np.median(np.diff(scene.path_s))) if len(path) > 1 else SMOOTHING_S)))
-        size = float(np.nan_to_num(np.nanmax(np.ptp(scene.leg.reshape(-1, 3), axis=0), initial=0.0)))
+        size = float(np.ptp(known_of(scene.leg.reshape(-1, 3)), axis=0).max())
         for begin, end in runs(known):
             if end - begin > 1:
                 smooth = moving_average(path[begin:end], width)

@@ -197,8 +197,19 @@ def test_what_was_not_recorded_is_not_drawn(walking):
     assert len(lines) == len(colors) > 6
     assert all(np.isfinite(line).all() for line in lines)
     longest = max(np.hypot(*np.diff(line, axis=0).T).max() for line in lines if len(line) > 1)
-    whole = stage(walking, times)._panels[0]._trail._lines[0]
-    assert longest < 3 * np.nanmax(np.hypot(*np.diff(whole, axis=0).T))
+    whole = stage(walking, times)._panels[0]._trail._lines
+    assert longest < 3 * np.nanmax(np.hypot(*np.diff(whole[0], axis=0).T))
+    # Lines of different joints are as far apart as without a gap.
+    apart = [np.nanmedian(np.hypot(*(lines[1] - lines[0]).T)) for lines in (trail._lines, whole)]
+    assert apart[0] == pytest.approx(apart[1], rel=0.05)
+    assert apart[0] > 0.1
+
+
+def test_a_movie_of_which_nothing_was_recorded_of_the_foot_is_made(walking):
+    shown = stage(without(walking, 0.0, 3.0, ["plant"]), [1.0, 1.5], ("side", "3d"))
+    picture = shown.picture(1, None)
+    for lane in shown._scene.lanes:
+        assert has_color(picture, lane.colors[lane.place[1]]) > 200
 
 
 def test_the_record_begins_with_its_first_record_and_not_before(walking):
