@@ -127,6 +127,7 @@ class Virtual:
                 told = now
                 progress(now / 1e9, end_ns / 1e9)
         self.ended_ns = now
+        progress(end_ns / 1e9, end_ns / 1e9)
         while self.happened and self.happened[0][2] < end_ns:
             self._happen()
         if self.due["motor_reply"] == NEVER and end_ns - self.begun_ns > LONGEST_EXCHANGE_NS and self.begun_ns >= 0:
