@@ -24,7 +24,11 @@ MODES = {"muscle": "muscle", "force": "force", "hold": "target", "limp": "limp"}
 
 
 class Leg:
-    """The whole controller. `controls` are what drives each motor beside its joint's mode: None on virtual time."""
+    """The whole controller.
+
+    `limits` say by motor how many ticks from where it was measured it may be sent, `approach_deg_s` how fast positions
+    are approached (None: at once), `weight` what is carried beside the muscles.
+    """
 
     def __init__(
         self,
