@@ -1,6 +1,6 @@
 """What happens when: the tasks of a leg in their order, on virtual time by computation, in real time as recorded.
 
-On virtual time every instant follows: of the tasks that are due the first in the order of TASKS runs, to its end (D 6.2).
+On virtual time every instant follows: of the tasks that are due the first in the order of TASKS runs, to its end.
 Only when an exchange was complete, and with what replies, is the bus's to say.
 """
 
