@@ -23,6 +23,8 @@ from nuc_engine.verify.store import Store
 from nuc_engine.verify.weight import Weight
 
 MANIFEST, SCRIPT, PLANT = "manifest.json", "scriptfile.xml", "plant.toml"
+BEYOND_NS = 2_000_000_000
+"""How far behind the last record it is computed what should be there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,12 @@ def verify_bout(folder: Path, progress: Progress = lambda _now, _end: None) -> V
     report = Report()
     try:
         return _Check(folder, manifest, report, progress).verdict(changed)
-    except Unverifiable as error:
-        if not changed:
-            raise
-        told = (f"nothing could be computed from what was changed: {error}",)
+    except Exception as error:  # whatever a damaged directory leads to, it is told, not died of
+        known = isinstance(error, Unverifiable)
+        why = str(error) if known else f"its files do not fit one another ({type(error).__name__}: {error})"
+        if not changed and not report.counts:
+            raise Unverifiable(f"{folder}: {why}") from error
+        told = (f"everything from there on: {why}",)
         return Verdict(changed, {}, dict(report.counts), tuple(report.differences), told)
 
 
@@ -80,11 +84,7 @@ class _Check:
         self.weight = Weight(model, folder / PLANT, self.spec.get("plant", {}), share) if share else None
 
     def verdict(self, changed: tuple[str, ...]) -> Verdict:
-        try:
-            (self._virtual if self.virtual else self._real)()
-        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
-            what = f"{type(error).__name__} {error}"
-            raise Unverifiable(f"{self.folder}: the record does not fit its documents ({what})") from error
+        (self._virtual if self.virtual else self._real)()
         compared = {name: min(lines.at, len(lines.all)) for name, lines in self.logs.lines.items()}
         return Verdict(
             changed, compared, dict(self.report.counts), tuple(self.report.differences), tuple(self._unchecked())
@@ -107,13 +107,15 @@ class _Check:
             self.logs.answered(0, 0, number, store.values(number))
         leg = self._leg()
         course = Virtual(leg, self.logs, self.report, self.record, script, spec["costs"])
-        end_ns, slack_ns = round(spec["duration_s"] * 1e9), None
+        last_ns, slack_ns = self._last_ns(), None
+        # Far enough to see that more should be there, however long the manifest says that it was.
+        asked_ns = round(spec["duration_s"] * 1e9)
+        end_ns = min(asked_ns, last_ns + BEYOND_NS)
         own = self.state == "complete" or self.reason.startswith("motor_silent:")
         if self.torn:
             end_ns, slack_ns = max(entry[2] for entry in [[0, 0, 0], *self.record[1:]]) + 1, 0
         elif not own:
-            slack_ns = self._last_ns()
-            end_ns = slack_ns + 1
+            end_ns, slack_ns = last_ns + 1, last_ns
         silent = course.run(end_ns, self.progress)
         self._by_hand(path, end_ns)
         self.logs.end(slack_ns)
@@ -127,7 +129,7 @@ class _Check:
             left = len(course.script)
             self._manifest("changesets_not_reached", left, self.manifest["losses"]["changesets_not_reached"])
         if self.state == "complete":
-            self._manifest("simulated_s", course.ended_ns / 1e9, self.manifest["simulated_s"])
+            self._manifest("simulated_s", max(course.ended_ns, asked_ns) / 1e9, self.manifest["simulated_s"])
 
     def _last_ns(self) -> int:
         """Return the last instant there is anything of: what ended the bout then is not computed."""
@@ -226,8 +228,18 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         manifest: Any = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise Unverifiable(f"{path}: cannot be read ({error}); expected the data directory of a bout") from error
-    kinds = {"spec": dict, "inputs": dict, "families": dict, "clock": str, "state": str, "configuration": str}
-    fits = isinstance(manifest, dict) and all(isinstance(manifest.get(name), kind) for name, kind in kinds.items())
+    kinds = {
+        "files": dict,
+        "spec": dict,
+        "inputs": dict,
+        "families": dict,
+        "clock": str,
+        "state": str,
+        "configuration": str,
+    }
+    fits = isinstance(manifest, dict) and all(
+        isinstance({"files": {}, **manifest}.get(name), kind) for name, kind in kinds.items()
+    )
     if not fits:
         raise Unverifiable(f"{path}: is not the manifest of a bout")
     return manifest
@@ -238,9 +250,9 @@ def _read_record(path: Path, motors: int, *, virtual: bool) -> Sequence[Sequence
         with path.open("rb") as file:
             record: list[Any] = list(msgpack.Unpacker(file, use_list=True))
     except (OSError, ValueError, msgpack.UnpackException) as error:
-        raise Unverifiable(f"{path}: cannot be read ({error})") from error
+        raise Unverifiable(f"{path.name}: cannot be read ({error})") from error
     if not record or record[0] != ["head", 1, motors]:
-        raise Unverifiable(f"{path}: does not begin with the head of a record of {motors} motors")
+        raise Unverifiable(f"{path.name}: does not begin with the head of a record of {motors} motors")
     if not virtual and (len(record) < 2 or record[1][0] != "store"):
-        raise Unverifiable(f"{path}: the store at the start of the bout is not in it; logging began later")
+        raise Unverifiable(f"{path.name}: the store at the start of the bout is not in it; logging began later")
     return record

@@ -1,7 +1,7 @@
 """What happens when: the tasks of a leg in their order, on virtual time by computation, in real time as recorded.
 
-On virtual time every instant follows: the first of these tasks that is due runs, one after the other (D 6.2; docs of
-the engine's task table). Only when an exchange was complete, and with what replies, is the bus's to say.
+On virtual time every instant follows: of the tasks that are due the first in the order of TASKS runs, to its end.
+Only when an exchange was complete, and with what replies, is the bus's to say.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ class Virtual:
                 told = now
                 progress(now / 1e9, end_ns / 1e9)
         self.ended_ns = now
+        progress(end_ns / 1e9, end_ns / 1e9)
         while self.happened and self.happened[0][2] < end_ns:
             self._happen()
         if self.due["motor_reply"] == NEVER and end_ns - self.begun_ns > LONGEST_EXCHANGE_NS and self.begun_ns >= 0:

@@ -15,6 +15,8 @@ from nuc_engine.verify.rules import RuleFault, code_of, tokens_of
 from nuc_engine.verify.servos import Servo, Unverifiable, pick_servo
 from nuc_engine.verify.store import ENGINE_LEAST, ENGINE_MOST, INTEGERS, Cell, Hdso, Number, Values
 
+MOST_ELEMENTS = 65_536
+"""Elements of one HDSO (docs/readings.md, limits)."""
 _CUT = "\f"  # no character of XML: stands where a comment cut a text in two
 
 
@@ -300,6 +302,8 @@ def _hdso(item: Element, home: Element, home_kind: str) -> Hdso:
     low, high = dict(spans).get("valid", (-math.inf, math.inf))
     bottom, top = dict(spans).get("normal", (-math.inf, math.inf))
     wraps = int(item.get("overflowCorrection", "0")) and math.isfinite(top - bottom)
+    if not 0 < math.prod(dims) <= MOST_ELEMENTS:
+        raise Unverifiable(f"HDSO {name} has {math.prod(dims)} elements; at most {MOST_ELEMENTS} are read")
     initial = item.find("initial_data")
     text = None if initial is None else (initial.text or "").strip()
     return Hdso(

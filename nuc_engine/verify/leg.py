@@ -24,7 +24,11 @@ MODES = {"muscle": "muscle", "force": "force", "hold": "target", "limp": "limp"}
 
 
 class Leg:
-    """The whole controller. `controls` are what drives each motor beside its joint's mode: None on virtual time."""
+    """The whole controller.
+
+    `limits` say by motor how many ticks from where it was measured it may be sent, `approach_deg_s` how fast positions
+    are approached (None: at once), `weight` what is carried beside the muscles.
+    """
 
     def __init__(
         self,
@@ -42,6 +46,7 @@ class Leg:
             rate = None if approach_deg_s is None else approach_deg_s * abs(motor.servo.cal2)
             self.shafts.append(Shaft(motor, model.joints[motor.joint].mode, rate, limits.get(motor.name)))
         self.cycle_min_ns = max((motor.servo.cycle_min_ns for motor in model.motors), default=0)
+        self.columns = model.columns
         self.cycle = 0
         self.sensed = False
         self.states = [joint.start for joint in model.joints]
@@ -102,7 +107,7 @@ class Leg:
         if self.sensed and self.pose is None:
             angles = [(self.model.joints[s.motor.joint].name, self.store.held[s.motor.angle][0]) for s in self.shafts]
             self.pose = dict(angles)
-        self.logs.row("SensData.txt", now_ns, [self.store.held[number][0] for number in self.model.columns])
+        self.logs.row("SensData.txt", now_ns, [self.store.held[number][0] for number in self.columns])
 
     # --- state transition (D 4.2.2, 6.2.1.3, equations 7-1 to 7-4; readings B5 to B7, B22) ---
 

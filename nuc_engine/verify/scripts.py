@@ -10,7 +10,11 @@ from xml.etree.ElementTree import Element
 
 from nuc_engine.verify.course import Changeset
 from nuc_engine.verify.documents import Model, nanoseconds, read_xml, words
+from nuc_engine.verify.servos import Unverifiable
 from nuc_engine.verify.store import INTEGERS, Number, Store, Values
+
+MOST_STEPS = 1000
+"""Of a gradual change (docs/readings.md, limits)."""
 
 _Part = tuple[int, int, int | None, Values | int]
 """Instant, place in the document, HDSO (None: all), and the values of a write or the count of a request."""
@@ -49,6 +53,8 @@ def _steps(place: int, gradual: Element, parts: list[_Part], model: Model, store
     """Return the writes of a gradual change: equal steps from what is in force when it begins."""
     begin, duration = (Decimal(gradual.attrib[name].strip()) for name in ("time", "duration"))
     steps, found = int(gradual.attrib["steps"]), list[_Part]()
+    if not 0 < steps <= MOST_STEPS:
+        raise Unverifiable(f"a gradual change of {steps} steps; at most {MOST_STEPS} are read")
     held = {number: tuple(store.held[number]) for number in store.given}
     for time_ns, _, number, data in sorted(parts, key=lambda part: part[:2]):
         if time_ns <= nanoseconds(begin) and number is not None and isinstance(data, tuple):

@@ -165,7 +165,7 @@ def _general(motor: Element, make: Make, folder: Path) -> Servo:
         wraps=make.family == "aimotor",
         unit_n_m=unit,
         ticks=unit / tick,
-        table=() if table is None else _read_table(folder / table),
+        table=() if table is None else _read_table(folder / Path(table).name),
         magnitude=not make.signed,
         scale=given.get("currentScale", 1.0),
         per_deg_s=given.get("currentPerSpeed", 0.0),

@@ -280,6 +280,12 @@ def test_what_comes_behind_lost_records_is_not_compared(served: Path, tmp_path: 
         (RECORD, "rubbish", "head of a record"),
         ("parameters.xml", "<hdsolist>", "cannot be read"),
         ("joints.xml", "<jointlist/>", "head of a record of 0 motors"),
+        (
+            "sensors.xml",
+            '<hdsolist><hdso name="a" idNum="1"><dimsize dimNr="1">9999999</dimsize></hdso></hdsolist>',
+            "at most",
+        ),
+        ("scriptfile.xml", '<hdsoscript><gradual time="0" duration="1" steps="99999999"/></hdsoscript>', "at most"),
         ("joints.xml", '<!DOCTYPE a [<!ENTITY b "c">]><jointlist>&b;</jointlist>', "declares an entity"),
     ],
 )
@@ -293,6 +299,11 @@ def test_where_nothing_can_be_computed_it_is_said_why(name: str, content: str, w
         manifest(folder, files=sums, inputs={name: sums[name] for name in manifest(folder)["inputs"]})
     with pytest.raises(Unverifiable, match=why):
         verify_bout(folder)
+
+
+def test_a_manifest_that_says_it_was_for_ever_is_not_computed_for_ever(folder: Path) -> None:
+    manifest(folder, spec=manifest(folder)["spec"] | {"duration_s": 1e9})
+    assert {"StateData.txt", "MuscleData.txt"} <= set(verify_bout(folder).counts)
 
 
 def test_a_record_that_began_later_than_the_bout_is_said_to_be_none_to_verify(served: Path, tmp_path: Path) -> None:
