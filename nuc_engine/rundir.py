@@ -1,0 +1,153 @@
+"""Where a daemon's sockets are, and where clients look for them.
+
+Each daemon has a folder of its own, NAME, under the first of these that there is:
+
+    $RUNTIME_DIRECTORY        systemd's, which is the folder itself (/run/nuc/NAME)
+    $XDG_RUNTIME_DIR/nuc      of whoever is logged in
+    /run/nuc                  where it may be written
+    /tmp/nuc-UID              whoever else
+
+It is locked as long as a process of its daemon lives: what a killed one left there is taken over by the next.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+COMMAND, OFF = "command", "off"
+"""Names of the sockets in a folder: requests over ZeroMQ, and datagrams that take the torque off."""
+
+LONGEST = 107
+"""Bytes that the path of a Unix socket may have (unix(7))."""
+
+_SOCKETS = (COMMAND, OFF)
+_SYSTEM = Path("/run/nuc")
+_TEMPORARY = Path("/tmp")  # noqa: S108  a folder of ours in it is checked
+_MOST = 16
+
+
+class RunDirError(Exception):
+    """No folder for sockets can be had; the text says what to do."""
+
+
+@dataclass(slots=True)
+class RunDir:
+    """One daemon's folder, and the descriptor that keeps it locked (forked processes keep it too)."""
+
+    path: Path
+    fd: int
+
+    def remove(self) -> None:
+        """Remove the folder with its sockets, and unlock it."""
+        with suppress(OSError):
+            _clear(self.path)
+            self.path.rmdir()
+        os.close(self.fd)
+
+
+def socket_path(folder: Path, name: str) -> Path:
+    """Return the path of a socket in a folder. Raises RunDirError when it is too long for one."""
+    path = folder / name
+    if len(os.fsencode(path)) > LONGEST:
+        raise RunDirError(f"{path}: too long for a socket ({LONGEST} bytes); choose a shorter $XDG_RUNTIME_DIR or name")
+    return path
+
+
+def take(name: str, environment: Mapping[str, str], *, system: Path = _SYSTEM, temporary: Path = _TEMPORARY) -> RunDir:
+    """Make and lock the folder of a daemon called `name`; `name`-2 and so on where that is in use.
+
+    What is left in it of a daemon that is dead is removed. Raises RunDirError.
+    """
+    given = environment.get("RUNTIME_DIRECTORY", "").partition(":")[0]
+    if given:
+        locked = _lock(Path(given))
+        if locked is None:
+            raise RunDirError(f"{given}: another daemon has its sockets there")
+        return locked
+    root = _root(environment, system, temporary)
+    for number in range(1, _MOST + 1):
+        folder = root / (name if number == 1 else f"{name}-{number}")
+        for socket in _SOCKETS:
+            socket_path(folder, socket)
+        locked = _lock(folder)
+        if locked is not None:
+            return locked
+    raise RunDirError(f"{root}: {_MOST} daemons called {name} have their sockets there")
+
+
+def found(environment: Mapping[str, str], *, system: Path = _SYSTEM, temporary: Path = _TEMPORARY) -> list[Path]:
+    """Return the folders of daemons, in the order of the list above; of dead ones too, if they left theirs."""
+    given = environment.get("XDG_RUNTIME_DIR", "")
+    roots = [Path(given, "nuc")] if given else []
+    own = temporary / f"nuc-{os.getuid()}" if hasattr(os, "getuid") else temporary / "nuc"
+    roots += [system, *([own] if _is_ours(own) else [])]
+    return [folder for root in dict.fromkeys(roots) for folder in _folders(root)]
+
+
+def _folders(root: Path) -> Iterator[Path]:
+    with suppress(OSError):
+        for folder in sorted(root.iterdir()):
+            with suppress(OSError):
+                if any(stat.S_ISSOCK((folder / name).stat().st_mode) for name in _SOCKETS if (folder / name).exists()):
+                    yield folder
+
+
+def _root(environment: Mapping[str, str], system: Path, temporary: Path) -> Path:
+    given = environment.get("XDG_RUNTIME_DIR", "")
+    if given:
+        root = Path(given, "nuc")
+    elif os.access(system if system.exists() else system.parent, os.W_OK):
+        root = system
+    else:
+        root = temporary / f"nuc-{os.getuid()}"
+    try:
+        with suppress(FileExistsError):
+            root.mkdir(mode=0o700)
+        if root.parent == temporary and not _is_ours(root):
+            raise RunDirError(f"{root} is somebody else's; set XDG_RUNTIME_DIR to a folder of your own")
+    except OSError as error:
+        raise RunDirError(f"{root}: {error.strerror}; set XDG_RUNTIME_DIR to a folder of your own") from error
+    return root
+
+
+def _is_ours(folder: Path) -> bool:
+    """Say whether a folder that anybody could have made is our own, and nobody else's to write."""
+    try:
+        is_ = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(is_.st_mode) and is_.st_uid == os.getuid() and not is_.st_mode & 0o022
+
+
+def _lock(folder: Path) -> RunDir | None:
+    """Make and lock one folder; None when a daemon that lives has it. Raises RunDirError."""
+    import fcntl  # where there are daemons
+
+    try:
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o750)
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise RunDirError(f"{folder}: {error.strerror}") from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(fd), folder.stat()):
+            raise FileNotFoundError(0, "removed meanwhile by the daemon that had it; try again")
+        _clear(folder)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    except OSError as error:
+        os.close(fd)
+        raise RunDirError(f"{folder}: {error.strerror}") from error
+    return RunDir(folder, fd)
+
+
+def _clear(folder: Path) -> None:
+    for name in _SOCKETS:
+        (folder / name).unlink(missing_ok=True)
