@@ -16,6 +16,7 @@ LONGEST_GROUP: Final = 64
 """Servos in one packet at most: where the length is one byte, more do not fit."""
 
 _FAST_FAILURES: Final = 3
+_OFTEN: Final = 32
 
 
 class Asker:
@@ -38,7 +39,9 @@ class Asker:
     def values(
         self, slots: Sequence[Slot], register: Register, prefix: bytes = b"", *, again: bytes = b""
     ) -> Generator[Exchange, Answers, dict[int, int]]:
-        """Ask for one register, behind the requests in `prefix`; each that is asked by itself is sent `again` before.
+        """Ask for one register, behind the requests in `prefix`; `again` is said before those that are asked singly.
+
+        Not before each of them where they are more than legs have: padding behind the silent ones would cost seconds.
 
         Return its values by the slots' numbers, of those that gave one.
         """
@@ -91,9 +94,10 @@ class Asker:
                 hidden += group if form is not None else _hidden(group, got)
         if prefix:
             yield Exchange(prefix)
-        for slot in hidden + gone:
+        for k, slot in enumerate(hidden + gone):
             request = requests.read(self._layout.dialect, slot.bus_id, address, length)
-            answers |= yield Exchange(request, (slot.bus_id,), length, take, before=again, wary=take is None)
+            before = again if k < _OFTEN or k % _OFTEN == 0 else b""
+            answers |= yield Exchange(request, (slot.bus_id,), length, take, before=before, wary=take is None)
         if fast and self._fast is not None:
             self._judge_fast(hidden)
         return answers

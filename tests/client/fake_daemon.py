@@ -67,8 +67,8 @@ class Leg:
                 if state["name"] != self.actions.get(joint["name"]):
                     continue
                 for activation in state["activations"]:
-                    if activation["muscle"] == muscle:
-                        return self.values[activation["parameters"][0].split(" ", 1)[1]]
+                    if activation["muscle"]["name"] == muscle:
+                        return self.values[activation["parameters"][0]["name"]]
         return None
 
     def truth(self, rule: str) -> bool | None:

@@ -217,9 +217,9 @@ def test_a_row(what, form):
         return
     assert isinstance(found, End)
     assert found.fault == expected.fault
-    # What the page says is no less, and not ten times as much.
+    # What the page says is no less, and not ten times as much, but where chance decides when it ends.
     assert found.within_ms <= (expected.within_ms or 5)
-    assert expected.within_ms < 10 * found.within_ms + 10
+    assert "%" in what or expected.within_ms < 10 * found.within_ms + 10
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
