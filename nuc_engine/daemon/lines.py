@@ -103,10 +103,9 @@ def volley_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[bytes, in
     servos share a wire: then there is no more of it, and it is repeated for as long as all that would have taken, which
     is what a cycle takes with its replies, since it is not heard while servos answer.
     """
-    said = _said_for_release(spec, servos)
+    said, padding = said_for_release(spec, servos)
     begin, off, length = 0, list[bytes](), 0
     for last, heard in find_family(spec.family).ear().feed(said):
-        # Without the zeros that free servos which wait for the rest of a packet: what is repeated does that itself.
         packet = said[begin : last + 1].lstrip(b"\0")
         begin = last + 1
         length += len(packet)
@@ -117,17 +116,28 @@ def volley_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[bytes, in
     volley, again = b"", cycle(off)
     while len(volley) < length:
         volley += next(again)
+    if padding:
+        # FF behind a packet that seems one or two bytes longer than it is would complete it, with a right checksum.
+        # Those who wait for more are set free by the bus, when they do not answer: that takes 44 ms at 57,600 baud,
+        # for which all others would wait.
+        volley = padding[:2] + volley
     return volley, wire_ns(_REQUEST_BYTES + _SERVO_BYTES * len(servos), spec.baud)
 
 
-def _said_for_release(spec: LineSpec, servos: Sequence[ServoAddress]) -> bytes:
+def said_for_release(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[bytes, bytes]:
+    """Return what a bus says to release servos none of which answers, and the zeros it begins with the next time."""
     tape = _Tape()
     bus: Bus = bus_on_port(spec, tape, servos)
     now_ns = 0
-    bus.torque_off(now_ns)
-    while not bus.proceed(now_ns) and now_ns < _LONGEST_VOLLEY_S * 1_000_000_000:
-        now_ns = bus.wake_ns
-    return tape.written
+    said: list[bytes] = []
+    for _ in range(2):
+        tape.written = b""
+        bus.torque_off(now_ns)
+        while not bus.proceed(now_ns) and now_ns < _LONGEST_VOLLEY_S * 1_000_000_000:
+            now_ns = bus.wake_ns
+        said.append(tape.written)
+    first, again = said
+    return first, again[: len(again) - len(again.lstrip(b"\0"))]
 
 
 def _port(fd: int, baud: int) -> SerialPort:

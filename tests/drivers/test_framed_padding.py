@@ -8,12 +8,14 @@ from framed_servos import MS
 
 from drivers.bus import LIMP, READ_ONLY
 from drivers.dynamixel.table import BYTE_GAP_NS
+from drivers.factory import parse_line
 from drivers.feetech import layout as feetech
 from drivers.feetech.codec import DIALECT
 from drivers.framed.packet import PING, READ, SYNC_READ, SYNC_WRITE, WRITE
 from drivers.inprocess import InProcessPort
 from drivers.port import wire_ns
 from drivers.servo import ServoAddress
+from nuc_engine.daemon.lines import said_for_release, volley_of
 
 STIFFNESS = 0.03
 LENGTH_AT = {"dynamixel": (5, 6), "feetech": (3,)}
@@ -91,6 +93,25 @@ def test_the_sum_that_padding_rests_on_for_any_packets_there_may_ever_be():
     for bit, packets in product(range(8), range(longest // shortest + 1)):
         heard = (0xFF + (1 << bit) - 3 * packets) & 0xFF
         assert ~heard & 0xFF != 0
+
+
+@pytest.mark.parametrize(("count", "single"), [(1, False), (1, True), (4, False), (4, True), (18, False)])
+def test_the_guardians_volley_completes_no_packet_either_and_what_follows_it_is_heard(count, single):
+    spec = parse_line("feetech:///dev/x?single=1" if single else "feetech:///dev/x")
+    servos = [ServoAddress(bus_id, f"servo {bus_id}") for bus_id in range(1, count + 1)]
+    volley, _ = volley_of(spec, servos)
+    said, padding = said_for_release(spec, servos)
+    said_whole = set(frames_of(volley + said))
+    (off,) = set(frames_of(volley))
+    for frame, bit in product(everything_said(count, single=single), range(8)):
+        damaged_frame = bytearray(frame)
+        damaged_frame[3] ^= 1 << bit
+        ear = DIALECT.listener()
+        # What a shorter length ends is heard before the volley.
+        list(ear.feed(bytes(damaged_frame)))
+        heard = [DIALECT.instruction(*packet[:3]) for _, packet in ear.feed(volley + said + padding + off)]
+        assert set(heard) <= said_whole, (frame.hex(" "), bit)
+        assert heard[-1] == off
 
 
 class Damage:
