@@ -13,8 +13,12 @@ _CYRILLIC = (
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0406\u0408\u0405"
 )
 _GREEK = "\u03bf\u03bd\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
-_LATIN = "aeopcyxijsdqwhABEKMHOPCTYXIJSovABEZHIKMNOPTYX"
-_FOREIGN = dict(zip(map(ord, _CYRILLIC + _GREEK), _LATIN, strict=True))
+_OTHER = "\u0251\u0261\u0131\u0269\u028b\u04cf\u04c0\u0475\u0578\u057d\u0585"
+_LATIN = "aeopcyxijsdqwhABEKMHOPCTYXIJSovABEZHIKMNOPTYXagiivllvnuo"
+_FOREIGN = dict(zip(map(ord, _CYRILLIC + _GREEK + _OTHER), _LATIN, strict=True))
+_SMALL_GREEK = dict(zip(map(ord, "\u03b1\u03b3\u03b9\u03ba\u03c1\u03c5\u03c9"), "ayikpuw", strict=True))
+"""Alike enough to be taken for the Latin ones, but somebody's own symbols: alone they are not odd."""
+
 _SHAPES = str.maketrans("1I0", "llO")
 
 
@@ -22,7 +26,7 @@ def skeleton(name: str) -> str:
     """Return what is left of a name for the eye: names that look the same have the same one."""
     plain = unicodedata.normalize("NFKC", name)
     seen = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
-    return seen.translate(_FOREIGN).translate(_SHAPES)
+    return seen.translate(_FOREIGN | _SMALL_GREEK).translate(_SHAPES)
 
 
 def odd_letters(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +21,11 @@ from nuc_engine.values import value_text
 NS = 1e-9
 LONGEST = 96
 """Most characters of an event."""
+
+MOST = 8
+"""Most lines of a changeset, which are shown one after the other."""
+
+_HEAD, _REST = "script: ", ", and 9999 more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +50,13 @@ class Captions:
         return next((shown.text for shown in reversed(self.behaviours) if shown.begin_s <= time_s), "")
 
     def event_at(self, time_s: float, for_s: float) -> str:
-        """Return the last event, up to `for_s` after it."""
-        k = bisect_right(self.events, time_s, key=lambda event: event[0]) - 1
-        return self.events[k][1] if k >= 0 and time_s - self.events[k][0] < for_s else ""
+        """Return the last event, up to `for_s` after it; of several at one time, one after the other."""
+        end = bisect_right(self.events, time_s, key=lambda event: event[0])
+        at_s = self.events[end - 1][0] if end else 0.0
+        if not end or time_s - at_s >= for_s:
+            return ""
+        begin = bisect_left(self.events, at_s, key=lambda event: event[0])
+        return self.events[begin + int((time_s - at_s) / for_s * (end - begin))][1]
 
 
 def captions_of(bout: Bout, events: Sequence[PlantEvent] = ()) -> Captions:
@@ -57,7 +66,7 @@ def captions_of(bout: Bout, events: Sequence[PlantEvent] = ()) -> Captions:
         behaviours, changes = tuple(_behaviours(bout)), list(_changes(bout))
     except BoutError:
         behaviours, changes = (), []
-    return Captions(behaviours, tuple(sorted([*changes, *by_hand])))
+    return Captions(behaviours, tuple(sorted([*changes, *by_hand], key=lambda event: event[0])))
 
 
 def _behaviours(bout: Bout) -> Iterator[Shown]:
@@ -82,21 +91,24 @@ def _seen(leg: LegTracks, steps: Steps, window: BehaviourWindow) -> str:
 
 
 def _changes(bout: Bout) -> Iterator[tuple[float, str]]:
-    """Yield the changesets after the start, as the script log tells of them."""
+    """Yield the changesets, as the script log tells of them."""
     plan, changesets = course_of(bout.folder)
     names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
     for changeset in changesets:
-        if changeset.time_ns > 0 and changeset.writes:
-            yield changeset.time_ns * NS + bout.shifted_s, _change_text(plan, changeset, names)
+        for text in _change_texts(plan, changeset, names):
+            yield changeset.time_ns * NS + bout.shifted_s, text
 
 
-def _change_text(plan: Plan, changeset: Changeset, names: dict[int, str]) -> str:
-    """Return what a changeset writes, as much of it as there is room for."""
-    text = more = ""
+def _change_texts(plan: Plan, changeset: Changeset, names: dict[int, str]) -> Iterator[str]:
+    """Yield what a changeset writes, in as many lines as it needs; the last of MOST says how many are left out."""
     parts = [f"{plan.hdsos[w.hdso].name} = {value_text(plan.hdsos[w.hdso], w.values, names)}" for w in changeset.writes]
-    for count in range(len(parts), 0, -1):
-        more = f", and {len(parts) - count} more" if count < len(parts) else ""
-        text = f"script: {', '.join(parts[:count])}"
-        if len(text) + len(more) <= LONGEST:
-            return text + more
-    return f"{text[: LONGEST - len(more) - 3]}...{more}"
+    for line in range(1, MOST + 1):
+        if not parts:
+            return
+        count, room = 1, LONGEST - len(_HEAD) - (len(_REST) if line == MOST else 0)
+        while count < len(parts) and len(", ".join(parts[: count + 1])) <= room:
+            count += 1
+        text, parts = ", ".join(parts[:count]), parts[count:]
+        if len(text) > room:
+            text = f"{text[: room - 3]}..."
+        yield f"{_HEAD}{text}" + (f", and {len(parts)} more" if parts and line == MOST else "")

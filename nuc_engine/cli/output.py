@@ -136,14 +136,15 @@ def patch(color: Sequence[float]) -> str:
     return click.style("\u25a0 ", fg=(red, green, blue)) if is_terminal() else ""
 
 
-def note_warnings(config: str, warnings: Sequence[str]) -> None:
+def note_warnings(config: str, warnings: Sequence[str], script: str = "") -> None:
     """Write warnings to stderr; those about the documents are only counted, since `nuc validate` lists them."""
     documents = [warning for warning in warnings if _DOCUMENT_WARNING in warning]
     for warning in warnings:
         if warning not in documents:
             note(f"warning: {warning}")
     if documents:
-        note(f"{count(len(documents), 'remark')} on the documents, no error: `nuc validate {config}` lists them")
+        which = f"{config} {script} --config {config}" if script else config
+        note(f"{count(len(documents), 'remark')} on the documents, no error: `nuc validate {which}` lists them")
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

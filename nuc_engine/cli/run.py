@@ -128,7 +128,7 @@ def command(
     )
     with when_ended(interrupt), Progress(_title(spec)) as progress:
         result = run_bout(spec, progress)
-    note_warnings(config, result.warnings)
+    note_warnings(config, result.warnings, script or "")
     return _report(result, progress.wall_s, plot=plot, as_json=as_json)
 
 

@@ -17,6 +17,7 @@ J, P = "joints.xml", "parameters.xml"
 ODD = {
     "Cyrillic among Latin": ("pro_l\u043ead", "U+043E CYRILLIC SMALL LETTER O"),
     "Greek capital among Latin": ("\u0391rm", "U+0391 GREEK CAPITAL LETTER ALPHA"),
+    "IPA among Latin": ("FTan\u0261", "U+0261 LATIN SMALL LETTER SCRIPT G"),
     "invisible": ("pro\u200d_load", "U+200D ZERO WIDTH JOINER"),
     "of another width": ("pro_\uff4coad", "U+FF4C FULLWIDTH LATIN SMALL LETTER L"),
 }
@@ -28,7 +29,7 @@ def test_letters_that_look_like_others_are_named(name: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["pro_load", "\u03b8_angle", "\u043d\u043e\u0433\u0430", "K\u00f6rper", "\u80a2_1", "a.b-c"]
+    "name", ["pro_load", "\u03b8_angle", "\u043d\u043e\u0433\u0430", "\u03b1_motor", "K\u00f6rper", "\u80a2_1", "a.b-c"]
 )
 def test_names_in_any_script_are_good_where_nothing_is_mixed_up(name: str) -> None:
     assert odd_letters(name) == ""
@@ -36,7 +37,15 @@ def test_names_in_any_script_are_good_where_nothing_is_mixed_up(name: str) -> No
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("TC1", "TCl"), ("TCI", "TC1"), ("\u0430", "a"), ("O2", "02"), ("\uff41b", "ab"), ("a\u200cb", "ab")],
+    [
+        ("TC1", "TCl"),
+        ("TCI", "TC1"),
+        ("\u0430", "a"),
+        ("O2", "02"),
+        ("\uff41b", "ab"),
+        ("a\u200cb", "ab"),
+        ("\u03b1b", "ab"),
+    ],
 )
 def test_names_that_look_the_same_have_one_skeleton(one: str, other: str) -> None:
     assert skeleton(one) == skeleton(other)
