@@ -51,7 +51,7 @@ class End:
         return f"`{self.fault}` " + (f"within {self.within_ms} ms" if self.within_ms else "at once")
 
 
-GOES_ON = "goes on"
+GOES_ON, REFUSED = "goes on", "`run` is refused"
 
 SILENT, LOST = "motor_silent", "bus_lost"
 END_40, END_70 = End("bus_silent", 50), End("bus_silent", 90)
@@ -71,5 +71,9 @@ ROWS: dict[str, tuple[End | str, ...]] = {
     "1 % of all messages lost, and one bit flipped in 1 % of them": (GOES_ON,) * 5,
     "1 % of all bytes lost": (GOES_ON,) * 5,
     "one bit flipped in 1 % of all bytes": (GOES_ON, GOES_ON, GOES_ON, End(SILENT, 3000), End(SILENT, 3000)),
+    "a servo absent from the start": (REFUSED,) * 5,
+    "a servo lost in a bout": (End(SILENT, 100),) * 5,
+    "a servo stuck": (GOES_ON,) * 5,
+    "a servo at another id in a bout": (End(SILENT, 100),) * 5,
 }  # fmt: skip
 """What becomes of the leg, for each of `FORMS` in their order."""

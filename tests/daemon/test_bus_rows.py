@@ -12,8 +12,9 @@ from nuc_engine.daemon.lines import volley_of
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.release import Line as ReleaseLine
 from nuc_engine.daemon.release import Release
+from nuc_engine.daemon.wire import Command
 from tests.daemon.bus_on_paper import on_paper, until
-from tests.daemon.bus_rows import FORMS, GOES_ON, ROWS, End
+from tests.daemon.bus_rows import FORMS, GOES_ON, REFUSED, ROWS, End
 from tests.daemon.cores import MS, S
 
 LIMP_MS = 50
@@ -189,7 +190,57 @@ def without_supply(form, milliseconds):
     return max(ends, key=lambda end: (end != GOES_ON, getattr(end, "within_ms", 0)))
 
 
+def limp_but(bench, line, servo):
+    """Assert that all others are limp soon, and that this one is said to be unconfirmed."""
+    others = set(range(len(line.servos))) - {servo}
+    assert until(bench, lambda: others <= set(line.shafts.limp_ns), 1.0) <= LIMP_MS
+    bench.run(0.2)
+    assert bench.words[Word.UNCONFIRMED] == 1 << servo
+
+
+def absent(form):
+    bench, (line,) = on_paper(form)
+    line.emulator.unplug(1)
+    bench.run(1.0)
+    ok, detail = bench.obeyed(Command.RUN, 0, -1, 1)
+    assert not ok
+    assert line.servos[1].name in detail
+    bench.run(0.5)
+    assert not line.shafts.driven_ns
+    return REFUSED
+
+
+def lost(form):
+    bench, (line,) = driving(form)
+    line.emulator.unplug(1)
+    end = ended(bench, bench.clock.now_ns)
+    limp_but(bench, line, 1)
+    line.emulator.plug(1)
+    limp_again(bench, [line])
+    return end
+
+
+def stuck(form):
+    bench, (line,) = driving(form)
+    line.emulator.stick(1)
+    return watched(bench, bench.clock.now_ns, 2.0)
+
+
+def at_another_id(form):
+    bench, (line,) = driving(form)
+    line.emulator.answer_as(1, 29)
+    end = ended(bench, bench.clock.now_ns)
+    limp_but(bench, line, 1)
+    # What is said to all reaches it, where a family has that.
+    assert (1 in line.shafts.limp_ns) == (form.name in ("Dynamixel", "STS3215"))
+    return end
+
+
 MAKE = {
+    "a servo absent from the start": absent,
+    "a servo lost in a bout": lost,
+    "a servo stuck": stuck,
+    "a servo at another id in a bout": at_another_id,
     "silent": silent,
     "held up for 400 ms, and everything comes at once afterwards": held_up,
     "adapter unplugged, and back": unplugged,
