@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageSequence
 
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.movie_file import ffmpeg_program, last_words
+from nuc_engine.analysis.movie_file import end_with_parent, ffmpeg_program, last_words
 
 Film = NDArray[np.uint8]
 """One picture, shape (height, width, 3)."""
@@ -117,7 +117,13 @@ class _Video:
         words = [ffmpeg_program(), "-v", "error", "-nostdin", *source, *raw]
         self._begin_s, self._rate, self._path = begin_s, rate, path
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
-        self._decoder = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True)
+        self._decoder = subprocess.Popen(
+            words,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
+            preexec_fn=end_with_parent,  # noqa: PLW1509  it calls the kernel, and nothing else
+        )
         self._index, self._shown = 0, self._next()
         if self._shown is None and self._decoder.wait() != 0:
             said = last_words(self._errors)

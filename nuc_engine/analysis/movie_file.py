@@ -5,8 +5,11 @@ A file appears under its name only when it is whole.
 
 from __future__ import annotations
 
+import ctypes
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -24,6 +27,8 @@ from nuc_engine.needs import missing
 Picture = NDArray[np.uint8]
 """One frame, shape (height, width, 3), or 4 with an opacity that is not looked at."""
 
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 _QUALITY = ("-c:v", "libx264", "-crf", "19", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-movflags", "+faststart")
 """Thin coloured lines have to stay readable; every player knows this pixel format."""
 
@@ -39,6 +44,12 @@ def ffmpeg_program() -> str:
         if found is None:
             raise missing(imageio_ffmpeg="a movie other than gif") from error
         return found
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when its parent dies, where the kernel can: ffmpeg may wait for ever on its pipes."""
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def last_words(errors: IO[bytes]) -> str:
@@ -72,7 +83,13 @@ def _write_video(path: Path, pictures: Iterator[Picture], size: tuple[int, int],
     words = [program, "-v", "error", "-y", *raw, *_QUALITY, *ordered, str(path)]
     with tempfile.TemporaryFile() as errors:
         # In a session of its own: Ctrl-C reaches this program alone, which then ends the other.
-        with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=errors, start_new_session=True) as encoder:
+        with subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+            preexec_fn=end_with_parent,  # noqa: PLW1509  it calls the kernel, and nothing else
+        ) as encoder:
             try:
                 _feed(encoder, chain([first], pictures))
             except BaseException:

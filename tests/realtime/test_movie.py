@@ -20,7 +20,7 @@ ORDERLY = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 # Whoever runs the tests in the background may have switched Ctrl-C off.
 NUC = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    "from nuc_engine.cli.app import main; main()"
+    "from nuc_engine.cli import main; main()"
 )
 
 
