@@ -30,7 +30,6 @@ _FIXED = frozenset({Kind.MOTOR, Kind.SENSORS, Kind.STATES, Kind.MUSCLES, Kind.ST
 _KIND_NAMES = {int(kind): kind.name.lower() for kind in Kind}
 _TIME = struct.Struct("=q")
 _EDITS = frozenset({Kind.APPLIED, Kind.CONTROL})
-_WITH_AUTHOR = _EDITS | {Kind.ANSWER}
 _NOTES_AHEAD = 10
 _SCRIPTS_KNOWN = 16
 _NS = 1e-9
@@ -168,7 +167,7 @@ class BoutKeeper:
                 bout.take(kind, record, "")
 
     def _take_other(self, kind: int, record: list[Any]) -> None:
-        author = self._author(record[-1]) if kind in _WITH_AUTHOR else ""
+        author = self._author(record[-1]) if kind in _EDITS else ""
         if kind == Kind.DONE:
             self._done(record[0])
         if kind in _EDITS:

@@ -36,9 +36,9 @@ class OpenBout:
     engine times `from_ns` to `until_ns` (-1: no end) belong here, until the bout has `ended`; the last came at
     `taken_ns`.
     `losses` are [count, first ns, last ns] by kind. `deaths` are those of cores, up to the start. `script_writes`
-    counts writes of scripts that took effect. `rations` are [left, at ns] of the answers logged for each author,
-    `left_out` [count, first ns, last ns] of the values that were not, until they are told of; `unlogged_answers` counts
-    all of those, `answers_lost` the answers that the ring had no room for, as far as they are told of.
+    counts writes of scripts that took effect. `left_out` are [count, first ns, last ns] of the values answered to each
+    author that were not logged, until they are told of; `unlogged_answers` counts all of those, `answers_lost` the
+    answers that the ring had no room for, as far as they are told of.
     `kernel_number` is that of the kernel's last message looked at (None: they are not read), `kernel_delay_ns` the
     least time after its stamp at which one was, `kernel_left_out` how many were not written down.
     """
@@ -61,7 +61,6 @@ class OpenBout:
     deaths: int = 0
     events: dict[str, int] = field(default_factory=dict[str, int])
     losses: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    rations: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
     left_out: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     unlogged_answers: int = 0
     answers_lost: int = 0

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nuc_engine.changes import Control, Request, Write
+from nuc_engine.changes import Control, Write
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import Ring, RingError
 from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, Kind, pack, unpack
@@ -40,7 +40,7 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one write, control or request of an edit.
+    """What became of one write or control of an edit.
 
     A write may be `replaced` by a later one of it; `element` is there where one element alone was written.
     """
@@ -78,22 +78,19 @@ class Edit:
     ack: Answer[Ack] = field(default_factory=Answer[Ack])
     done: Answer[Done] = field(default_factory=Answer[Done])
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
-    done_at: tuple[int, int] | None = None
-    answers_due: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What takes effect together: writes, controls, and requests for data of that time."""
+    """What takes effect together: writes and controls."""
 
     writes: tuple[Write, ...] = ()
     controls: tuple[Control, ...] = ()
-    requests: tuple[Request, ...] = ()
 
     @property
     def size(self) -> int:
         """How many there are."""
-        return len(self.writes) + len(self.controls) + len(self.requests)
+        return len(self.writes) + len(self.controls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +102,8 @@ class Change:
     parts: Parts
 
 
-Admitted = tuple[Change, tuple[Any, ...], int]
-"""A change, what a CHANGESET says of it after its request's number, and how many answers are to come."""
+Admitted = tuple[Change, tuple[Any, ...]]
+"""A change, and what a CHANGESET says of it after its request's number."""
 
 Listener = Callable[[int, list[Any]], None]
 """Told (kind, fields) of every record that does not come with each cycle."""
@@ -171,10 +168,8 @@ class CoreLink:
     def admit(self, changes: Sequence[Change]) -> list[Admitted]:
         """Return changes as they are sent, if the core can take all of them. Raises Refused."""
         self._check_sizes(changes)
-        asks_all = any(request.hdso < 0 for change in changes for request in change.parts.requests)
-        everything = len(self._block.read_plan().hdsos) if asks_all else 0
-        admitted = [_admitted(change, everything) for change in changes]
-        sizes = [Ring.needs(pack(self._number, *fields)) for _, fields, _ in admitted]
+        admitted = [_admitted(change) for change in changes]
+        sizes = [Ring.needs(pack(self._number, *fields)) for _, fields in admitted]
         # At the end of the ring's data a record may be moved to the beginning.
         if sum(sizes) + max(sizes, default=0) > self._block.rings["commands"].room:
             raise Refused("core_gone", "the core takes no commands: too many wait, or these are too long")
@@ -195,10 +190,10 @@ class CoreLink:
             what = f"{waiting} changes wait for their time, and {timed} more would; at most {MOST_WAITING}"
             raise Refused("refused", what, "`forget` some, or send the others later")
 
-    def _send_edit(self, author: str, change: Change, fields: tuple[Any, ...], answers_due: int) -> Edit:
+    def _send_edit(self, author: str, change: Change, fields: tuple[Any, ...]) -> Edit:
         request, ack = self.send(Command.CHANGESET, author, *fields)
         elements = deque(write.element for write in change.parts.writes)
-        edit = Edit(request, author, change.due_ns, change.names, elements, ack, answers_due=answers_due)
+        edit = Edit(request, author, change.due_ns, change.names, elements, ack)
         self.answers_soon = self.answers_soon or change.due_ns == AT_ONCE
         self.edits[request] = edit
         # A change that was refused as a whole never takes effect.
@@ -250,37 +245,21 @@ class CoreLink:
                 self._note(request, Outcome("write", index, tuple(values), refused, bool(replaced)))
             case Kind.CONTROL, [_, _, what, joint, value, refused, request]:
                 self._note(request, Outcome(what, joint, (value,), refused))
-            case Kind.ANSWER, [_, _, index, values, request]:
-                self._answer(request, Outcome("answer", index, tuple(values)))
             case _:
                 pass
         # Listeners see a change before whoever waits for it goes on.
         self._tell(kind, fields)
         if kind == Kind.DONE:
             request, time_ns, cycle, _ = fields
-            edit = self.edits.get(request)
+            edit = self.edits.pop(request, None)
             if edit is not None:
-                edit.done_at = (time_ns, cycle)
-                self._finish(edit)
+                edit.done.give(Done(request, time_ns, cycle, tuple(edit.outcomes)))
         elif kind == Kind.BOUT_END:
             self._drop_timed()
 
-    def _answer(self, request: int, outcome: Outcome) -> None:
-        # Answers come after the change has taken effect, at the core's lowest priority.
-        edit = self.edits.get(request)
-        if edit is not None:
-            edit.outcomes.append(outcome)
-            edit.answers_due -= 1
-            self._finish(edit)
-
-    def _finish(self, edit: Edit) -> None:
-        if edit.done_at is not None and edit.answers_due <= 0:
-            del self.edits[edit.request]
-            edit.done.give(Done(edit.request, *edit.done_at, tuple(edit.outcomes)))
-
     def _drop_timed(self) -> None:
         # The core drops what was to come in the bout that has ended.
-        for edit in [edit for edit in self.edits.values() if edit.due_ns != AT_ONCE and edit.done_at is None]:
+        for edit in [edit for edit in self.edits.values() if edit.due_ns != AT_ONCE]:
             del self.edits[edit.request]
             edit.done.refuse(Refused("forgotten", "the bout ended before its time"))
 
@@ -332,13 +311,11 @@ class CoreLink:
             edit.done.refuse(error)
 
 
-def _admitted(change: Change, everything: int) -> Admitted:
+def _admitted(change: Change) -> Admitted:
     parts = change.parts
     writes = [(w.hdso, w.values, *(() if w.element is None else (w.element,))) for w in parts.writes]
-    asked = [(request.hdso, request.count) for request in parts.requests]
     controls = [(control.what, control.joint, control.value) for control in parts.controls]
-    answers = sum(everything if request.hdso < 0 else 1 for request in parts.requests)
-    return change, (change.due_ns, writes, asked, controls), answers
+    return change, (change.due_ns, writes, controls)
 
 
 def _to_nobody(request: int, author: str) -> None:

@@ -25,6 +25,7 @@ from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.mirror import Mirror, Moment
 from nuc_engine.service.ration import BURST, OF_ALL, Ration, cost_of
+from nuc_engine.service.reads import Reads
 from nuc_engine.service.recent import Recent
 from nuc_engine.service.save import out_of_reach
 from nuc_engine.service.telemetry import Recipes
@@ -121,6 +122,8 @@ class Hub:
     park: tuple[Mapping[int, float], float] | None = None
     """The pose a client chose to park in, joint index to degrees, and its rate: another core is told again."""
     described: tuple[Configuration, Mapping[str, Any]] | None = None
+    reads: Reads = field(default_factory=Reads)
+    """Requests for data that wait for their time."""
     ration: Ration = field(default_factory=lambda: Ration(BURST * OF_ALL, share=OF_ALL))
     """What may be logged of the answers to all clients together."""
     refusals: tuple[str, ...] = ()

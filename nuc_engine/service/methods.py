@@ -18,7 +18,7 @@ from nuc_engine.service.clients import Client
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.logger import LogRefused
-from nuc_engine.service.method import Method, authorise
+from nuc_engine.service.method import GAINED, Method, authorise
 from nuc_engine.service.pack import pack_map
 from nuc_engine.service.params import check_params, is_whole
 from sccils_schemas.names import did_you_mean, shorten
@@ -101,7 +101,7 @@ def serve(hub: Hub, client: Client, payload: bytes, reply: Reply) -> None:
             raise Refused("unknown_method", f"there is no method {shorten(request.method)!r}", hint)
         params = check_params(method.name, method.params, request.params)
         if authorise(hub, client, method):
-            note.append("you have control now")
+            note.append(GAINED)
     except Refused as error:
         reply(_failure(request.id, error))
         return
@@ -116,6 +116,8 @@ def _answer(hub: Hub, request: Request, result: Any, error: Exception | None, no
     if error is not None:
         hub.recent.add("service_error", f"{request.method}: {type(error).__name__}: {error}")
         return _failure(request.id, Refused("failed", f"{request.method}: {type(error).__name__}: {error}"))
+    if isinstance(result, dict) and "note" in result:
+        note = [cast(dict[str, Any], result).pop("note")]
     answer: dict[str, Any] = {"id": request.id, "ok": True, "result": result}
     if note:
         answer["note"] = note[0]

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nuc_engine.changes import Changeset, ScriptRefused, Write, prepare
 from nuc_engine.controls import JOINT_MODES
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.planning import stored_values
+from nuc_engine.service.asking import Seen, by_time, look, named, parted
 from nuc_engine.service.clients import Client
 from nuc_engine.service.core_link import AT_ONCE, Change, Done, Edit, Outcome, Parts
 from nuc_engine.service.elements import read_element, split_element
+from nuc_engine.service.errands import Answer
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.logger import LogRefused
-from nuc_engine.service.method import Method
+from nuc_engine.service.method import GAINED, Method, authorise
+from nuc_engine.service.mirror import Moment
 from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs, text
 from nuc_engine.service.telemetry import MAX_RATE_HZ, describe
 from nuc_engine.store import refusal
@@ -29,6 +33,9 @@ from sccils_schemas.problems import Problems, SccilsError
 
 MAX_CHANGESETS = 5000
 """Changesets of one script that the core is given at most."""
+
+MOST_TOLD = 32
+"""HDSOs, and elements of each, that an event tells of a request that had waited."""
 
 _NS = 1_000_000_000
 _LONGEST_S = 1e8
@@ -131,7 +138,7 @@ async def outcome(hub: Hub, edits: Sequence[Edit]) -> dict[str, Any]:
     answer: dict[str, Any] = {"cycle": 0, "time_s": None, "applied": [], "refused": []}
     waiting: list[int] = []
     for edit in edits:
-        if edit.due_ns > _elapsed_ns(hub):
+        if edit.due_ns > elapsed_ns(hub):
             waiting.append(edit.request)
             tell_when_done(hub, edit)
             continue
@@ -144,7 +151,7 @@ async def outcome(hub: Hub, edits: Sequence[Edit]) -> dict[str, Any]:
     return answer
 
 
-def _elapsed_ns(hub: Hub) -> int:
+def elapsed_ns(hub: Hub) -> int:
     """Return engine time in ns; before a bout nothing but what is to be at once is due."""
     time_s = hub.engine_time_s(hub.now_ns)
     return AT_ONCE if time_s is None else round(time_s * _NS)
@@ -152,15 +159,13 @@ def _elapsed_ns(hub: Hub) -> int:
 
 def _add(answer: dict[str, Any], plan: Plan, done: Done) -> None:
     for part in done.outcomes:
-        if part.what in ("write", "answer"):
+        if part.what == "write":
             hdso = plan.hdsos[part.index]
             name, value = _name(hdso, part.element), _plain(plan, hdso, part)
         else:
             name, value = f"{part.what} of {plan.joints[part.index].name}", part.values[0]
         if part.refused:
             answer["refused"].append({"name": name, "reason": part.refused})
-        elif part.what == "answer":
-            answer.setdefault("answers", []).append({"name": name, "value": value})
         elif part.replaced:
             answer.setdefault("replaced", []).append({"name": name, "value": value})
         else:
@@ -199,15 +204,46 @@ def tell_when_done(hub: Hub, edit: Edit) -> None:
     edit.done.tell(tell)
 
 
+def tell_when_read(hub: Hub, client: Client, moment: Answer[Moment], wanted: Mapping[int, int]) -> None:
+    """Let it be told of what a request for a time to come finds then, or that it finds nothing."""
+
+    async def read() -> Seen:
+        return await look(hub, client, await moment, wanted, as_stored=True)
+
+    def tell(seen: Seen | None, error: Exception | None) -> None:
+        if seen is None:
+            hub.recent.add("not_read", str(error), author=client.author)
+            return
+        # What is told stays for a while: a few values of each, as many as that needs.
+        told = {index: held and held[:MOST_TOLD] for index, held in [*seen.values.items()][:MOST_TOLD]}
+        answers = named(hub.need_plan(), replace(seen, values=told))
+        more = {"author": client.author, "cycle": seen.cycle, "time_s": seen.time_ns / _NS, "answers": answers}
+        hub.recent.add("read", ", ".join(answer["name"] for answer in answers), **more)
+
+    hub.errands.start(read(), tell)
+
+
 async def script(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Carry out an hdsoscript; its times count from the start of the bout, or from now."""
     data = params["text"].encode("utf-8", "replace")
     model = hub.need_configuration().model
     document = await hub.workshop.do(lambda: read_script(data, model), len(data))
-    edits = await submit(hub, client.author, document, data, from_now=params["offset"] == "now")
+    from_now = params["offset"] == "now"
+    changes, specs = parted(document)
+    wanted = by_time(hub, specs, max(0, elapsed_ns(hub)) if from_now else 0)
+    _, at_once = wanted.pop(0, (0, {}))
+    hub.reads.check(client.key, sum(count for count, _ in wanted.values()))
+    # To ask for data needs nobody's leave.
+    note = {"note": GAINED} if changes.entries and authorise(hub, client, CHANGING) else {}
+    edits = await submit(hub, client.author, changes, data, from_now=from_now) if changes.entries else []
     for edit in edits:
         await edit.ack
-    return await outcome(hub, edits)
+    for due_ns, (count, those) in wanted.items():
+        tell_when_read(hub, client, hub.reads.wait(client.key, due_ns, count), those)
+    answer = await outcome(hub, edits)
+    if at_once:
+        answer["answers"] = named(hub.need_plan(), await look(hub, client, hub.moment(), at_once))
+    return answer | note
 
 
 def read_script(data: bytes, model: Model) -> HdsoScript:
@@ -257,7 +293,7 @@ async def submit(hub: Hub, author: str, document: HdsoScript, data: bytes, *, fr
     changesets = await _prepared(hub, plan, document, len(data))
     if len(changesets) > MAX_CHANGESETS:
         raise Refused("refused", f"the script has {len(changesets)} different times", f"at most {MAX_CHANGESETS}")
-    elapsed = _elapsed_ns(hub)
+    elapsed = elapsed_ns(hub)
     if from_now and elapsed == AT_ONCE and any(changeset.time_ns for changeset in changesets):
         raise Refused("refused", "no engine time runs that could be counted from", "run first, or count from the start")
     changes: list[Change] = []
@@ -265,7 +301,7 @@ async def submit(hub: Hub, author: str, document: HdsoScript, data: bytes, *, fr
         time_ns = changeset.time_ns + elapsed if from_now and changeset.time_ns else changeset.time_ns
         # What is due already, and time 0 before a bout, takes effect when it arrives.
         due_ns = AT_ONCE if time_ns == 0 or time_ns <= elapsed else time_ns
-        changes.append(Change(due_ns, tuple(_names(plan, changeset)), _parts(changeset)))
+        changes.append(Change(due_ns, tuple(_names(plan, changeset)), Parts(changeset.writes, changeset.controls)))
     admitted = hub.core.admit(changes)
     first = hub.core.next_request
     try:
@@ -296,10 +332,6 @@ async def _prepared(hub: Hub, plan: Plan, document: HdsoScript, size: int) -> tu
     if hub.plan is not plan:
         raise Refused("refused", "another configuration was put in force meanwhile", "send the script again")
     return changesets
-
-
-def _parts(changeset: Changeset) -> Parts:
-    return Parts(changeset.writes, changeset.controls, changeset.requests)
 
 
 def _names(plan: Plan, changeset: Changeset) -> list[str]:
@@ -348,6 +380,9 @@ async def events(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
     return hub.recent.since(int(params["since"]))
 
 
+CHANGING = Method("script", script, "operate", True)
+"""What a script that changes something needs."""
+
 METHODS = (
     Method("get", get, params={"names": Param(refs)}),
     Method(
@@ -360,9 +395,7 @@ METHODS = (
     Method(
         "script",
         script,
-        "operate",
-        True,
-        {"text": Param(long_text), "offset": Param(one_of("start", "now"), "start")},
+        params={"text": Param(long_text), "offset": Param(one_of("start", "now"), "start")},
     ),
     Method("pending", pending),
     Method("forget", forget, "operate", True, {"request": Param(ref)}),

@@ -88,6 +88,10 @@ class Moment:
         """Return an HDSO's elements: what was last written where only edits write, else those of the snapshot."""
         if index in self._mirror.settable and index in self._mirror.written:
             return self._mirror.written[index]
+        return self.stored(index)
+
+    def stored(self, index: int) -> Values | None:
+        """Return an HDSO's elements as the snapshot has them."""
         return None if self.snapshot is None else self._mirror.store.values_in(self.snapshot, index)
 
     @property

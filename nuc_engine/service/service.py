@@ -22,6 +22,7 @@ from nuc_engine.service.folders import Folders
 from nuc_engine.service.hub import DataLogger, Hub, wake
 from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.methods import serve
+from nuc_engine.service.mirror import Moment
 from nuc_engine.service.pack import pack_map
 from nuc_engine.service.recent import Recent
 from nuc_engine.service.sccils import Session
@@ -106,6 +107,8 @@ class Service:
         self._take_messages(ready)
         if hub.core.answers_soon:
             self._wait_for_core()
+        now_ns = self._now_ns()
+        hub.reads.step(hub.bout, now_ns - self._words[Word.BOUT_START], self._look)
         hub.errands.step()
         self.sockets.step(ready)
         now_ns = self._now_ns()
@@ -135,10 +138,19 @@ class Service:
 
     def _patience_ms(self) -> int:
         hub, now_ns = self.hub, self._now_ns()
-        due = [hub.errands.next_ns(), hub.recipes.next_ns() if hub.mirror is not None else None]
+        start_ns = self._words[Word.BOUT_START] if hub.bout else None
+        due = [hub.errands.next_ns(), hub.reads.next_ns(start_ns, now_ns)]
+        due += [hub.recipes.next_ns()] if hub.mirror is not None else []
         soonest = min((moment for moment in due if moment is not None), default=now_ns + LONGEST_MS * 1_000_000)
         longest = WATCHING_MS if hub.errands.watching else LONGEST_MS
         return max(0, min(longest, -((now_ns - soonest) // 1_000_000)))
+
+    def _look(self) -> tuple[Moment, int] | None:
+        if self.hub.mirror is None:
+            return None
+        moment = self.hub.moment()
+        snapshot = moment.snapshot
+        return None if snapshot is None else (moment, snapshot.time_ns - self._words[Word.BOUT_START])
 
     def _publish(self, now_ns: int) -> None:
         try:
