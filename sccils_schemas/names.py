@@ -53,6 +53,22 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
+def printable(text: str) -> str:
+    r"""Return text as one line that any terminal and any log takes as it is.
+
+    What has no shape of its own (C0 and C1 controls, DEL, line ends of every kind, what turns the direction of writing)
+    is written as Python would: an escape as `\x1b`, a line feed as `\n`. What is printable already stays as it is.
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return text likewise, its line feeds left as they are."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def shorten(text: str, length: int = 60) -> str:
     """Return text on one line, cut to `length` characters, for use in a message."""
     flat = " ".join(text[: length * 4].split())

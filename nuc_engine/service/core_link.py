@@ -123,7 +123,9 @@ class CoreLink:
         self._acks: dict[int, Answer[Ack]] = {}
         self.edits: dict[int, Edit] = {}
         self.listeners: list[Listener] = []
-        self.announce: Callable[[int, str], None] = _to_nobody
+        # An earlier service may have left changes that wait for their time.
+        self._all_mine = life == 0
+        self.announce: Callable[[int, str, int], None] = _to_nobody
         self.latest: dict[int, bytes] = {}
         self.overtaken = 0
         self.answers_soon = False
@@ -145,16 +147,23 @@ class CoreLink:
             raise Refused("refused", "nothing is configured", "choose a configuration first")
         if not self.ready:
             raise Refused("core_gone", "the core is being restarted", "try again in a second")
-        request = self._number = self._number + 1
-        # Before the core can do it: records of it may be read by others at once.
-        self.announce(request, author)
+        request = self._number + 1
+        if command is Command.CHANGESET:
+            # Before the core can do it: records of it may be read by others at once.
+            self.announce(request, author, self._oldest)
         if not self._block.rings["commands"].put(command, pack(request, *fields)):
             raise Refused("core_gone", "the core takes no commands: too many wait, or this one is too long")
+        self._number = request
         answer: Answer[Ack] = Answer()
         self._acks[request] = answer
         self._wake()
         late = Refused("timeout", "the core did not acknowledge in time", "see `status` for what it does")
         return request, self._errands.within(answer, ACK_TIMEOUT_S, late)
+
+    @property
+    def _oldest(self) -> int:
+        """The number of the first edit that is not done yet, or of the next one."""
+        return next(iter(self.edits), self._number + 1) if self._all_mine else 0
 
     @property
     def next_request(self) -> int:
@@ -258,6 +267,7 @@ class CoreLink:
             self._drop_timed()
 
     def _drop_timed(self) -> None:
+        self._all_mine = True
         # The core drops what was to come in the bout that has ended.
         for edit in [edit for edit in self.edits.values() if edit.due_ns != AT_ONCE]:
             del self.edits[edit.request]
@@ -303,6 +313,7 @@ class CoreLink:
                 edit.done.refuse(Refused("forgotten", "withdrawn before its time"))
 
     def _lose(self, error: Refused) -> None:
+        self._all_mine = True
         acks, self._acks = self._acks, {}
         edits, self.edits = self.edits, {}
         for answer in acks.values():
@@ -318,5 +329,5 @@ def _admitted(change: Change) -> Admitted:
     return change, (change.due_ns, writes, controls)
 
 
-def _to_nobody(request: int, author: str) -> None:
-    del request, author
+def _to_nobody(request: int, author: str, oldest: int) -> None:
+    del request, author, oldest

@@ -13,7 +13,15 @@ from typing import Any, cast
 
 import msgpack
 
-from nuc_engine.service import methods_bout, methods_edits, methods_joints, methods_log, methods_notes, methods_values
+from nuc_engine.service import (
+    methods_bout,
+    methods_edits,
+    methods_joints,
+    methods_log,
+    methods_notes,
+    methods_streams,
+    methods_values,
+)
 from nuc_engine.service.clients import Client
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
@@ -21,18 +29,23 @@ from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import GAINED, Method, authorise
 from nuc_engine.service.pack import pack_map
 from nuc_engine.service.params import check_params, is_whole
-from sccils_schemas.names import did_you_mean, shorten
+from sccils_schemas.names import did_you_mean, printable_lines, shorten
 
-METHODS: Mapping[str, Method] = MappingProxyType(
-    {
-        method.name: method
-        for group in (methods_bout, methods_log, methods_values, methods_edits, methods_joints, methods_notes)
-        for method in group.METHODS
-    }
+_GROUPS = (
+    methods_bout,
+    methods_log,
+    methods_values,
+    methods_streams,
+    methods_edits,
+    methods_joints,
+    methods_notes,
 )
+
+METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for group in _GROUPS for method in group.METHODS})
 """Every method by name."""
 
 MAX_ID = 256
+OFF = "off"
 _KEYS = frozenset({"id", "method", "params"})
 
 Reply = Callable[[bytes], None]
@@ -81,8 +94,11 @@ def request_id(payload: bytes) -> int | str | None:
     return number if is_whole(number) or (isinstance(number, str) and len(number) <= MAX_ID) else None
 
 
-def serve(hub: Hub, client: Client, payload: bytes, reply: Reply) -> None:
-    """Carry out a request; `reply` gets exactly one answer, now or later. Raises nothing."""
+def serve(hub: Hub, client: Client, payload: bytes, reply: Reply, only: Refused | None = None) -> None:
+    """Carry out a request; `reply` gets exactly one answer, now or later. Raises nothing.
+
+    With `only`, the one thing that is done is to take the torque off; all else is refused so.
+    """
     try:
         request = read_request(payload)
     except Refused as error:
@@ -95,6 +111,8 @@ def serve(hub: Hub, client: Client, payload: bytes, reply: Reply) -> None:
         reply(_answer(hub, request, result, error, note))
 
     try:
+        if only is not None and request.method != OFF:
+            raise only
         method = METHODS.get(request.method)
         if method is None:
             hint = did_you_mean(request.method, METHODS) or "see docs/channel.md for all methods"
@@ -125,6 +143,5 @@ def _answer(hub: Hub, request: Request, result: Any, error: Exception | None, no
 
 
 def _failure(number: int | str | None, error: Refused) -> bytes:
-    text = error.text.encode("utf-8", "replace").decode()
-    said = {"kind": error.kind, "text": text, "hint": error.hint.encode("utf-8", "replace").decode()}
+    said = {"kind": error.kind, "text": printable_lines(error.text), "hint": printable_lines(error.hint)}
     return pack_map({"id": number, "ok": False, "error": said})

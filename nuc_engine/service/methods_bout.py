@@ -14,15 +14,16 @@ from nuc_engine.describe import describe_model
 from nuc_engine.faults import OFF
 from nuc_engine.locations import list_configurations
 from nuc_engine.rulebook import Rulebook
-from nuc_engine.service.clients import Client
+from nuc_engine.service.clients import ROLES, Client
 from nuc_engine.service.configuration import Configuration, read_configuration
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders, check_name
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import Method
-from nuc_engine.service.params import START_TIME, STOP_TIME, Param, flag, one_of, text, texts
+from nuc_engine.service.params import START_TIME, STOP_TIME, Param, flag, name_of_client, one_of, text, texts
 from nuc_engine.service.values_in import store_in_force
+from sccils_schemas.names import printable
 from sccils_schemas.problems import SccilsError
 from sccils_schemas.xmlread import MAX_BYTES
 
@@ -36,6 +37,8 @@ _FOLDER_S = 0.5
 async def hello(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Say who one is."""
     hub.clients.greet(client, params["name"].strip() or client.name, params["role"])
+    if not client.may("operate"):
+        await release_control(hub, client, params)
     return {
         "engine": f"nuc-engine {_version()}",
         "configuration": "" if hub.plan is None else hub.plan.name,
@@ -78,6 +81,7 @@ async def status(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
             "guardian": words[Word.GUARDIAN_DEATHS],
             "service": words[Word.SERVICE_DEATHS],
         },
+        "edits_refused": hub.authors.refused,
         "latches": words[Word.LATCH_COUNT],
         "guardian_acts": words[Word.GUARDIAN_ACTS],
         "recording": "" if hub.book is None or hub.book.recording is None else hub.book.recording,
@@ -123,7 +127,7 @@ def _list_configurations(folders: Folders) -> list[dict[str, str]]:
             found.append({"name": name, "fullname": "", "description": "", "problem": error.text})
             continue
         joints = configuration.model.jointlist
-        found.append({"name": name, "fullname": joints.fullname or "", "description": _flat(joints.description)})
+        found.append({"name": name, "fullname": _flat(joints.fullname), "description": _flat(joints.description)})
     return found
 
 
@@ -341,15 +345,15 @@ def _version() -> str:
 
 
 def _flat(text_of: str | None) -> str:
-    return " ".join((text_of or "").split())
+    return printable(" ".join((text_of or "").split()))
 
 
 METHODS = (
-    Method("hello", hello, params={"name": Param(text), "role": Param(one_of("watch", "operate", "admin"), None)}),
+    Method("hello", hello, params={"name": Param(name_of_client), "role": Param(one_of(*ROLES), None)}),
     Method("status", status),
     Method("tasks", tasks),
     Method("configurations", configurations),
-    Method("configure", configure, "operate", True, {"name": Param(text), "documents": Param(texts, None)}),
+    Method("configure", configure, "operate", True, {"name": Param(text), "documents": Param(texts, None, raw=True)}),
     Method("documents", documents),
     Method("model", model),
     Method(

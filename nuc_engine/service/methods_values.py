@@ -1,4 +1,4 @@
-"""Methods around values: get, set, scripts and what waits for its time; subscriptions and events."""
+"""Methods around values: get, set, scripts and what waits for its time."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from nuc_engine.service.elements import read_element, split_element
 from nuc_engine.service.errands import Answer
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import GAINED, Method, authorise
 from nuc_engine.service.mirror import Moment
-from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs, text
-from nuc_engine.service.telemetry import MAX_RATE_HZ, describe
+from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs
 from nuc_engine.store import refusal
 from nuc_engine.values import Values, plain_number, plain_value
 from sccils_schemas.by_hand import PlantEntry
 from sccils_schemas.checks.scripts import writes_of
 from sccils_schemas.documents import HDSO_ALL, HDSO_NONE, Gradual, HdsoScript
 from sccils_schemas.model import Model, check_script
+from sccils_schemas.names import printable
 from sccils_schemas.parser import parse
 from sccils_schemas.problems import Problems, SccilsError
 
@@ -304,11 +303,8 @@ async def submit(hub: Hub, author: str, document: HdsoScript, data: bytes, *, fr
         changes.append(Change(due_ns, tuple(_names(plan, changeset)), Parts(changeset.writes, changeset.controls)))
     admitted = hub.core.admit(changes)
     first = hub.core.next_request
-    try:
-        hub.logger.tell_script(document.name or "script", data, (first, first + len(admitted) - 1))
-    except LogRefused as refused:
-        # What the leg does must not wait for a disk.
-        hub.recent.add("script_not_logged", str(refused), author=author)
+    last = first + len(admitted) - 1
+    hub.authors.tell(lambda: hub.logger.tell_script(printable(document.name or "script"), data, (first, last)))
     return hub.core.send_edits(author, admitted)
 
 
@@ -358,28 +354,6 @@ async def forget(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     return {"forgotten": ack.detail}
 
 
-async def subscribe(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
-    """Begin a stream of values."""
-    recipe = hub.recipes.subscribe(params["names"], params["rate_hz"], hub.now_ns)
-    return {
-        "topic": recipe.topic,
-        "rate_hz": _NS / recipe.period_ns,
-        "fields": describe(recipe, hub.mirror),
-        "address": hub.options.telemetry,
-    }
-
-
-async def unsubscribe(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
-    """End a stream."""
-    hub.recipes.unsubscribe(params["topic"])
-    return {"topic": params["topic"]}
-
-
-async def events(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
-    """Say what happened lately."""
-    return hub.recent.since(int(params["since"]))
-
-
 CHANGING = Method("script", script, "operate", True)
 """What a script that changes something needs."""
 
@@ -390,17 +364,14 @@ METHODS = (
         set_values,
         "operate",
         True,
-        {"changes": Param(changes), "time_s": Param(number(0, _LONGEST_S), None)},
+        {"changes": Param(changes, raw=True), "time_s": Param(number(0, _LONGEST_S), None)},
     ),
     Method(
         "script",
         script,
-        params={"text": Param(long_text), "offset": Param(one_of("start", "now"), "start")},
+        params={"text": Param(long_text, raw=True), "offset": Param(one_of("start", "now"), "start")},
     ),
     Method("pending", pending),
     Method("forget", forget, "operate", True, {"request": Param(ref)}),
-    Method("subscribe", subscribe, params={"names": Param(refs), "rate_hz": Param(number(0.01, MAX_RATE_HZ), 30.0)}),
-    Method("unsubscribe", unsubscribe, params={"topic": Param(text)}),
-    Method("events", events, params={"since": Param(number(0), 0)}),
 )
 """The methods of this part."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from nuc_engine.service.errors import Refused
-from sccils_schemas.names import did_you_mean, shorten
+from sccils_schemas.names import MAX_NAME_BYTES, did_you_mean, printable, shorten
 
 REQUIRED = object()
 """Default of a parameter that has none."""
@@ -22,10 +22,15 @@ Check = Callable[[Any], str]
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter: its check, and what stands for it when it is left out or null."""
+    """One parameter: its check, and what stands for it when it is left out or null.
+
+    Texts become printable, here and nowhere else, since they go to logs and terminals; not where they are `raw`:
+    documents and values, which are read and checked before anything shows them.
+    """
 
     check: Check
     default: Any = REQUIRED
+    raw: bool = False
 
 
 Params = Mapping[str, Param]
@@ -48,8 +53,20 @@ def check_params(method: str, params: Params, given: Mapping[Any, Any]) -> dict[
             continue
         if expected := param.check(value):
             raise Refused("bad_request", f"{name} of {method} is {shorten(repr(value))}; expected {expected}")
-        checked[name] = value
+        checked[name] = value if param.raw else _printable(value)
     return checked
+
+
+def _printable(value: Any) -> Any:
+    match value:
+        case str():
+            return printable(value)
+        case list():
+            return [_printable(one) for one in cast(list[Any], value)]
+        case dict():
+            return {_printable(key): _printable(one) for key, one in cast(dict[Any, Any], value).items()}
+        case _:
+            return value
 
 
 def text(value: Any) -> str:
@@ -57,6 +74,13 @@ def text(value: Any) -> str:
     if isinstance(value, str) and len(value) <= MAX_TEXT:
         return ""
     return f"a text of at most {MAX_TEXT} characters"
+
+
+def name_of_client(value: Any) -> str:
+    """Expect what a client may be called."""
+    if isinstance(value, str) and len(printable(value).encode()) <= MAX_NAME_BYTES:
+        return ""
+    return f"a name of at most {MAX_NAME_BYTES} bytes"
 
 
 def long_text(value: Any) -> str:

@@ -32,6 +32,7 @@ from sccils_schemas.documents import (
     ConfigCommand,
     HdsoScript,
 )
+from sccils_schemas.names import printable
 
 MAX_QUEUED = 256
 """Requests of one client that may wait for their turn."""
@@ -92,10 +93,10 @@ class Session:
         """Take one document. Raises nothing."""
         full = len(self._slots) >= MAX_WAITING or len(self._unread) >= MAX_UNREAD
         if full or self._unread_bytes + len(payload) > MAX_UNREAD_BYTES:
-            self._refuse("")
+            self.refuse("")
             return
         if not self._hub.workshop.hold(len(payload)):
-            self._refuse("too many documents wait to be read")
+            self.refuse("too many documents wait to be read")
             return
         self._unread.append(payload)
         self._unread_bytes += len(payload)
@@ -115,7 +116,7 @@ class Session:
                 document, reason = await hub.workshop.do(lambda: read_message(payload, model), len(payload))  # noqa: B023
             except Refused as error:
                 self._client.rubbish += 1
-                self._refuse(str(error))
+                self.refuse(str(error))
                 continue
             if isinstance(document, HdsoScript):
                 self._put(document, payload, reason)
@@ -126,7 +127,7 @@ class Session:
         self._reading = False
         if error is not None:
             self._hub.recent.add("service_error", f"SCCILS: {type(error).__name__}: {error}")
-            self._refuse("this document could not be read")
+            self.refuse("this document could not be read")
 
     def _take_commands(self, script: CommandScript, reason: str) -> None:
         if not script.entries:
@@ -137,7 +138,7 @@ class Session:
             else:
                 self._put(entry, reason=reason)
 
-    def _refuse(self, reason: str) -> None:
+    def refuse(self, reason: str) -> None:
         """Answer what is not done; what finds no room to be answered in its turn shares one answer."""
         if len(self._slots) >= MAX_WAITING or not reason:
             self._without_room += 1
@@ -148,7 +149,7 @@ class Session:
 
     def _put(self, entry: Entry | None, payload: bytes = b"", reason: str = "") -> None:
         if len(self._queue) >= MAX_QUEUED or len(self._slots) >= MAX_WAITING:
-            self._refuse(f"{MAX_QUEUED} requests wait already")
+            self.refuse(f"{MAX_QUEUED} requests wait already")
             return
         slot = Slot()
         self._slots.append(slot)
@@ -352,7 +353,7 @@ class Session:
             _, ack = hub.core.send(Order.ARM, self._client.author)
             await ack
         elif command.extended_command == "off":
-            await methods_bout.off(hub, self._client, {"why": command.text or "asked for"})
+            await methods_bout.off(hub, self._client, {"why": printable(command.text or "asked for")})
         else:
             known = ", ".join(_EXTENDED)
             raise Refused("refused", f"there is no command {command.extended_command!r}", f"there are: {known}")
@@ -378,7 +379,8 @@ class Session:
         entries = () if command.script is None else command.script.entries
         names = [plan.hdsos[index].name for index in asked(hub, entries) or plan.sensor_columns]
         window_s = float(command.start_time_s), float(command.stop_time_s)
-        recipe = hub.recipes.subscribe(names, hub.options.telemetry_rate_hz, hub.now_ns, window_s)
+        rate_hz = hub.options.telemetry_rate_hz
+        recipe = hub.streams.subscribe(self._client, hub.mirror, names, rate_hz, hub.now_ns, window_s)
         self._streams.append(recipe.topic)
         port = data_port([hub.options.telemetry])
         topic = ConfigCommand("parameter", "datatopic", (recipe.topic,))
@@ -387,7 +389,7 @@ class Session:
     def _end_stream(self) -> None:
         for topic in self._streams:
             try:
-                self._hub.recipes.unsubscribe(topic)
+                self._hub.streams.unsubscribe(self._client, topic)
             except Refused:
-                continue  # somebody else has ended it
+                continue  # it has ended, since nobody listened
         self._streams.clear()

@@ -10,6 +10,7 @@ from nuc_engine.service.errors import Refused
 from nuc_engine.service.methods_values import reasons
 from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript
 from sccils_schemas.model import Model, check_commandscript, check_script
+from sccils_schemas.names import printable_lines
 from sccils_schemas.parser import parse
 from sccils_schemas.problems import SccilsError
 from sccils_schemas.writer import write
@@ -27,7 +28,7 @@ def response(
 ) -> bytes:
     """Return an answer, with the command it answers where there is one (readings D2, D4)."""
     kind = "withdata" if data else "ack_only"
-    clean = "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
+    clean = printable_lines(text)
     try:
         return script(CommandResponse(status, kind, time, command, clean))
     except SccilsError:

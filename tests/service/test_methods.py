@@ -112,7 +112,7 @@ def test_set_takes_effect_and_says_when(b):
     assert answer["applied"] == [{"name": "pro_angle", "value": 12.5}, {"name": "pro_load", "value": -1.0}]
     assert (answer["cycle"], answer["time_s"]) == (1, pytest.approx(1.5))
     assert talk.ask("get", names=["pro_angle"])["values"] == {"pro_angle": 12.5}
-    assert ("request", answer["request"], "Ann (unverified)") in b.logger.told
+    assert b.logger.author(answer["request"]) == "Ann (unverified)"
 
 
 def test_set_writes_a_rule_as_text_with_names(b):
