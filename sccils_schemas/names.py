@@ -24,7 +24,12 @@ NAME = re.compile(f"[{NAME_START}][{NAME_REST}]*")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `did you mean 'x'?` for the nearest known word, or an empty string. Looks at `MAX_CANDIDATES` at most."""
+    """Return `did you mean 'x'?` for the nearest known word, or an empty string. Looks at `MAX_CANDIDATES` at most.
+
+    Nothing is meant by a word longer than any name is.
+    """
+    if len(word) > MAX_NAME_BYTES:
+        return ""
     looked_at = tuple(itertools.islice(known, MAX_CANDIDATES))
     alike = next((candidate for candidate in looked_at if skeleton(candidate) == skeleton(word)), None)
     if alike is not None and (odd := odd_letters(word) or odd_letters(alike)):
@@ -32,7 +37,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     by_lower = {candidate.lower(): candidate for candidate in looked_at}
     parts = sorted(word.lower().split("_"))
     turned = [candidate for candidate in by_lower if sorted(candidate.split("_")) == parts]
-    close = turned or difflib.get_close_matches(word.lower()[:MAX_NAME_BYTES], by_lower, n=1, cutoff=0.6)
+    close = turned or difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return f"did you mean '{by_lower[close[0]]}'?" if close else ""
 
 

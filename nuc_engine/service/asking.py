@@ -21,7 +21,10 @@ from sccils_schemas.documents import HDSO_ALL, HdsoMod, HdsoScript, HdsoSpec, Sc
 from sccils_schemas.numbers import nanoseconds
 from sccils_schemas.writer import write
 
-SMALL = 2048
+MOST_NAMED = 1000
+"""Entries of one document that may ask for data."""
+
+SMALL = 64
 """Elements that are read, or written as a document, on the loop; more are work for the workshop."""
 
 T = TypeVar("T")
@@ -42,12 +45,14 @@ def parted(script: HdsoScript) -> tuple[HdsoScript, tuple[HdsoSpec, ...]]:
     return replace(script, entries=others), tuple(entry for entry in script.entries if isinstance(entry, HdsoSpec))
 
 
-def asked(hub: Hub, entries: Iterable[ScriptEntry]) -> dict[int, int]:
+def asked(hub: Hub, entries: Sequence[ScriptEntry]) -> dict[int, int]:
     """Return how many elements (0: all) of which HDSOs, by index, entries of a script name.
 
     Raises Refused for what does more than name an HDSO, and for one that there is not.
     """
     plan = hub.need_mirror().plan
+    if len(entries) > MOST_NAMED:
+        raise Refused("refused", f"{len(entries)} requests for data", f"at most {MOST_NAMED} in one document")
     wanted: dict[int, int] = {}
     for entry in entries:
         if not isinstance(entry, HdsoMod | HdsoSpec):
@@ -64,11 +69,13 @@ def asked(hub: Hub, entries: Iterable[ScriptEntry]) -> dict[int, int]:
     return wanted
 
 
-def by_time(hub: Hub, specs: Iterable[HdsoSpec], from_ns: int = 0) -> dict[int, tuple[int, dict[int, int]]]:
+def by_time(hub: Hub, specs: Sequence[HdsoSpec], from_ns: int = 0) -> dict[int, tuple[int, dict[int, int]]]:
     """Return requests by engine time in ns: how many, and what is wanted. 0 is now, other times count from `from_ns`.
 
     Raises Refused.
     """
+    if len(specs) > MOST_NAMED:
+        raise Refused("refused", f"{len(specs)} requests for data", f"at most {MOST_NAMED} in one document")
     found: dict[int, list[HdsoSpec]] = {}
     for spec in specs:
         time_ns = nanoseconds(spec.time_s)

@@ -28,8 +28,8 @@ class Authors:
         self._runs: deque[tuple[int, str]] = deque()
         self.refused = 0
 
-    def announce(self, request: int, author: str, oldest: int) -> None:
-        """Say that edits from this request's number on are an author's; `oldest` is the first that is not done yet.
+    def announce(self, request: int, author: str, oldest: Callable[[], int]) -> None:
+        """Say that edits from this request's number on are an author's; `oldest` tells the first that is not done yet.
 
         Raises Refused, kind busy.
         """
@@ -37,11 +37,12 @@ class Authors:
             self._refuse("the log is behind, and an edit that is not logged is not made")
         if self._runs and self._runs[-1][1] == author:
             return
-        while len(self._runs) > 1 and self._runs[1][0] <= oldest:
+        first = oldest()
+        while len(self._runs) > 1 and self._runs[1][0] <= first:
             self._runs.popleft()
         if len(self._runs) >= MOST_RUNS:
             self._refuse(f"the edits of {MOST_RUNS} turns of control wait for their time")
-        self.tell(lambda: self._logger.tell_author(request, author, oldest))
+        self.tell(lambda: self._logger.tell_author(request, author, first))
         self._runs.append((request, author))
 
     def tell(self, what: Callable[[], None]) -> None:

@@ -287,7 +287,7 @@ class Hub:
         if self.book is not None and same_plan and self.book.plan == self.plan:
             self.book.resume(controls, live_values(store))
             if self.park is not None:
-                self.core.send(Command.PARK, "", *self.park)
+                self.core.send(Command.PARK, *self.park)
         else:
             self.park = None
             stopped = "limp" if self.options.on_stop == "off" else "hold"

@@ -6,6 +6,7 @@ that control came with the request.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -28,7 +29,7 @@ from nuc_engine.service.hub import Hub
 from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import GAINED, Method, authorise
 from nuc_engine.service.pack import pack_map
-from nuc_engine.service.params import check_params, is_whole
+from nuc_engine.service.params import MAX_ITEMS, MAX_NUMBERS, check_params, is_whole
 from sccils_schemas.names import did_you_mean, printable_lines, shorten
 
 _GROUPS = (
@@ -64,7 +65,12 @@ def read_request(payload: bytes) -> Request:
     """Return the request in a payload. Raises Refused for anything that is none."""
     try:
         found: Any = msgpack.unpackb(
-            payload, strict_map_key=False, max_str_len=len(payload), max_array_len=100_000, max_map_len=100_000
+            payload,
+            strict_map_key=False,
+            max_str_len=len(payload),
+            # Room is made for all of a list before the first of it is read: however deep they nest, it stays small.
+            max_array_len=min(len(payload), MAX_NUMBERS),
+            max_map_len=MAX_ITEMS,
         )
     except (ValueError, TypeError, msgpack.UnpackException, UnicodeDecodeError, RecursionError) as error:
         hint = "expected a map {id, method, params}, or a SCCILS document beginning with <"
@@ -74,7 +80,7 @@ def read_request(payload: bytes) -> Request:
     request = cast(dict[Any, Any], found)
     number, method, params = request.get("id"), request.get("method"), request.get("params")
     if extra := [key for key in request if key not in _KEYS]:
-        raise Refused("bad_request", f"a request has no {shorten(repr(extra[0]))}", "expected id, method and params")
+        raise Refused("bad_request", f"a request has no {reprlib.repr(extra[0])}", "expected id, method and params")
     if not (is_whole(number) or (isinstance(number, str) and len(number) <= MAX_ID)):
         raise Refused("bad_request", "id is missing or no whole number or short text")
     if not isinstance(method, str):
@@ -86,12 +92,17 @@ def read_request(payload: bytes) -> Request:
 
 def request_id(payload: bytes) -> int | str | None:
     """Return the id of a request that is otherwise bad, where it has one, so that its error can be told apart."""
+    unpacker = msgpack.Unpacker(strict_map_key=False, max_str_len=4 * MAX_ID, max_array_len=0, max_map_len=len(_KEYS))
+    unpacker.feed(payload)
     try:
-        found: Any = msgpack.unpackb(payload, strict_map_key=False)
+        for _ in range(unpacker.read_map_header()):
+            if unpacker.unpack() == "id":
+                number: Any = unpacker.unpack()
+                return number if is_whole(number) or (isinstance(number, str) and len(number) <= MAX_ID) else None
+            unpacker.skip()
     except Exception:  # whatever it is, there is no id in it
         return None
-    number: Any = cast(dict[Any, Any], found).get("id") if isinstance(found, dict) else None
-    return number if is_whole(number) or (isinstance(number, str) and len(number) <= MAX_ID) else None
+    return None
 
 
 def serve(hub: Hub, client: Client, payload: bytes, reply: Reply, only: Refused | None = None) -> None:

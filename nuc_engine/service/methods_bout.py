@@ -210,7 +210,7 @@ async def begin_bout(
         if out:
             raise
     stop_ns = round(stop_s * _NS) if stop_s >= 0 else -1
-    _, ack = hub.core.send(Command.RUN, author, round(delay_s * _NS), stop_ns, bout)
+    _, ack = hub.core.send(Command.RUN, round(delay_s * _NS), stop_ns, bout)
     await ack
     if notes:
         hub.logger.tell_note(notes, author)
@@ -253,24 +253,24 @@ def _check_rules(hub: Hub) -> None:
         raise Refused("refused", "; ".join(reasons), "set it, or send a script that does")
 
 
-async def stop(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def stop(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
     """End the bout."""
-    return await end_bout(hub, client.author, params["policy"] or "")
+    return await end_bout(hub, params["policy"] or "")
 
 
-async def end_bout(hub: Hub, author: str, policy: str) -> dict[str, Any]:
+async def end_bout(hub: Hub, policy: str) -> dict[str, Any]:
     """Let the core end the bout. Raises Refused."""
     bout = hub.bout
-    _, ack = hub.core.send(Command.STOP, author, policy)
+    _, ack = hub.core.send(Command.STOP, policy)
     await ack
     late = Refused("timeout", f"the bout has not ended after {_STOP_S:g} s", "take the torque off if it must")
     await hub.errands.until(lambda: hub.mode is not Mode.RUNNING, _STOP_S, late)
     return {"bout": bout, "mode": hub.mode.name, "policy": policy or hub.options.on_stop}
 
 
-async def arm(hub: Hub, client: Client, _params: dict[str, Any]) -> Any:
+async def arm(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
     """Allow driving again after a fault."""
-    _, ack = hub.core.send(Command.ARM, client.author)
+    _, ack = hub.core.send(Command.ARM)
     await ack
     return {"mode": hub.mode.name, "latched": bool(hub.block.words[Word.LATCHED])}
 
@@ -281,7 +281,7 @@ async def off(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     words = hub.block.words
     try:
         # The core tells who and why; where it does not see to it at once, the guardian sees the word.
-        _, ack = hub.core.send(Command.OFF, client.author, why)
+        _, ack = hub.core.send(Command.OFF, why)
         await hub.errands.until(lambda: ack.done, _OFF_AT_ONCE_S, Refused("timeout", "the core is busy"))
         ack.result()
     except Refused:

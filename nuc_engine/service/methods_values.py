@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from nuc_engine.changes import Changeset, ScriptRefused, Write, prepare
+from nuc_engine.changes import Write
 from nuc_engine.controls import JOINT_MODES
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.planning import stored_values
 from nuc_engine.service.asking import Seen, by_time, look, named, parted
 from nuc_engine.service.clients import Client
-from nuc_engine.service.core_link import AT_ONCE, Change, Done, Edit, Outcome, Parts
+from nuc_engine.service.core_link import AT_ONCE, Done, Edit, Outcome, Parts
 from nuc_engine.service.elements import read_element, split_element
 from nuc_engine.service.errands import Answer
 from nuc_engine.service.errors import Refused
@@ -20,18 +20,11 @@ from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import GAINED, Method, authorise
 from nuc_engine.service.mirror import Moment
 from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs
+from nuc_engine.service.scripts import elapsed_ns, read_script, submit
 from nuc_engine.store import refusal
 from nuc_engine.values import Values, plain_number, plain_value
-from sccils_schemas.by_hand import PlantEntry
-from sccils_schemas.checks.scripts import writes_of
-from sccils_schemas.documents import HDSO_ALL, HDSO_NONE, Gradual, HdsoScript
-from sccils_schemas.model import Model, check_script
-from sccils_schemas.names import printable
-from sccils_schemas.parser import parse
-from sccils_schemas.problems import Problems, SccilsError
-
-MAX_CHANGESETS = 5000
-"""Changesets of one script that the core is given at most."""
+from sccils_schemas.documents import HDSO_ALL, HDSO_NONE
+from sccils_schemas.problems import SccilsError
 
 MOST_TOLD = 32
 """HDSOs, and elements of each, that an event tells of a request that had waited."""
@@ -39,7 +32,6 @@ MOST_TOLD = 32
 _NS = 1_000_000_000
 _LONGEST_S = 1e8
 _EFFECT_S = 3.0
-_MAX_REASONS = 20
 
 
 async def get(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
@@ -150,12 +142,6 @@ async def outcome(hub: Hub, edits: Sequence[Edit]) -> dict[str, Any]:
     return answer
 
 
-def elapsed_ns(hub: Hub) -> int:
-    """Return engine time in ns; before a bout nothing but what is to be at once is due."""
-    time_s = hub.engine_time_s(hub.now_ns)
-    return AT_ONCE if time_s is None else round(time_s * _NS)
-
-
 def _add(answer: dict[str, Any], plan: Plan, done: Done) -> None:
     for part in done.outcomes:
         if part.what == "write":
@@ -185,6 +171,11 @@ def _plain(plan: Plan, hdso: HdsoPlan, part: Outcome) -> Any:
     return plain_value(hdso, values, names)
 
 
+def _shortened(item: dict[str, Any]) -> dict[str, Any]:
+    value = item.get("value")
+    return {**item, "value": cast(list[Any], value)[:MOST_TOLD]} if isinstance(value, list) else item
+
+
 def tell_when_done(hub: Hub, edit: Edit) -> None:
     """Let an edit that waits be told of once it took effect, or will not."""
 
@@ -196,6 +187,7 @@ def tell_when_done(hub: Hub, edit: Edit) -> None:
             return
         answer: dict[str, Any] = {"applied": [], "refused": []}
         _add(answer, hub.need_plan(), done)
+        answer = {key: [_shortened(item) for item in told[:MOST_TOLD]] for key, told in answer.items()}
         time_s = hub.engine_time_s(done.time_ns)
         more = {"request": edit.request, "author": edit.author, "cycle": done.cycle, "time_s": time_s}
         hub.recent.add("done", ", ".join(edit.names), **more, **answer)
@@ -245,95 +237,6 @@ async def script(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     return answer | note
 
 
-def read_script(data: bytes, model: Model) -> HdsoScript:
-    """Return an hdsoscript, checked against the model. Raises Refused with every reason."""
-    document, problems = parse(data, "script")
-    if document is None:
-        raise Refused("bad_request", reasons(problems))
-    if not isinstance(document, HdsoScript):
-        raise Refused("bad_request", "this is no hdsoscript", "expected <hdsoscript>")
-    return checked(document, model)
-
-
-def checked(document: HdsoScript, model: Model) -> HdsoScript:
-    """Return an hdsoscript that can be carried out on the model. Raises Refused with every reason."""
-    problems = check_script(document, model)
-    if not problems.ok:
-        raise Refused("refused", reasons(problems))
-    return document
-
-
-def refuse_by_hand(document: HdsoScript) -> None:
-    """Raise Refused for a script with what only somebody beside the leg can do."""
-    entries = [entry for entry in document.entries if isinstance(entry, PlantEntry)]
-    if entries:
-        lines = ", ".join(str(entry.line) for entry in entries[:_MAX_REASONS])
-        raise Refused(
-            "refused",
-            f"the script lets something be done to the leg by hand (line {lines}), which a daemon can not do",
-            "`nuc experiment --bus` asks for it in time; an emulated leg takes it by the socket of `nuc emulate`",
-        )
-
-
-def reasons(problems: Problems) -> str:
-    """Return what is wrong, one line for each."""
-    lines = [str(problem) for problem in problems.errors]
-    more = len(lines) - _MAX_REASONS
-    return "\n".join(lines[:_MAX_REASONS] + ([f"... and {more} more"] if more > 0 else []))
-
-
-async def submit(hub: Hub, author: str, document: HdsoScript, data: bytes, *, from_now: bool = False) -> list[Edit]:
-    """Hand a checked script, and its text, to logger and core: one edit for each of its times, or none. Raises Refused.
-
-    Gradual changes begin from the values at its arrival.
-    """
-    plan = hub.need_plan()
-    refuse_by_hand(document)
-    changesets = await _prepared(hub, plan, document, len(data))
-    if len(changesets) > MAX_CHANGESETS:
-        raise Refused("refused", f"the script has {len(changesets)} different times", f"at most {MAX_CHANGESETS}")
-    elapsed = elapsed_ns(hub)
-    if from_now and elapsed == AT_ONCE and any(changeset.time_ns for changeset in changesets):
-        raise Refused("refused", "no engine time runs that could be counted from", "run first, or count from the start")
-    changes: list[Change] = []
-    for changeset in changesets:
-        time_ns = changeset.time_ns + elapsed if from_now and changeset.time_ns else changeset.time_ns
-        # What is due already, and time 0 before a bout, takes effect when it arrives.
-        due_ns = AT_ONCE if time_ns == 0 or time_ns <= elapsed else time_ns
-        changes.append(Change(due_ns, tuple(_names(plan, changeset)), Parts(changeset.writes, changeset.controls)))
-    admitted = hub.core.admit(changes)
-    first = hub.core.next_request
-    last = first + len(admitted) - 1
-    hub.authors.tell(lambda: hub.logger.tell_script(printable(document.name or "script"), data, (first, last)))
-    return hub.core.send_edits(author, admitted)
-
-
-async def _prepared(hub: Hub, plan: Plan, document: HdsoScript, size: int) -> tuple[Changeset, ...]:
-    """Return a script's changesets; many are made beside the loop."""
-    values = None
-    if any(isinstance(entry, Gradual) for entry in document.entries):
-        moment = hub.moment()
-        values = [moment.values(hdso.index) for hdso in plan.hdsos]
-    ids = hub.need_configuration().model.ids
-
-    def work() -> tuple[Changeset, ...]:
-        try:
-            return prepare(document, plan, ids, values)
-        except ScriptRefused as refused:
-            raise Refused("refused", "\n".join(refused.reasons)) from refused
-
-    if sum(map(writes_of, document.entries)) <= MAX_CHANGESETS:
-        return work()
-    changesets = await hub.workshop.do(work, size)
-    if hub.plan is not plan:
-        raise Refused("refused", "another configuration was put in force meanwhile", "send the script again")
-    return changesets
-
-
-def _names(plan: Plan, changeset: Changeset) -> list[str]:
-    return [plan.hdsos[write.hdso].name for write in changeset.writes]
-
-
 async def pending(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
     """Say what waits for its time."""
     waiting = [edit for edit in hub.core.edits.values() if edit.due_ns != AT_ONCE]
@@ -343,14 +246,14 @@ async def pending(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
     ]
 
 
-async def forget(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def forget(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
     """Withdraw what waits for its time."""
     request = params["request"]
     if request != "all" and not isinstance(request, int):
         raise Refused("bad_request", f"request is {request!r}", "expected a request's number or 'all'")
     if request != "all" and request not in hub.core.edits:
         raise Refused("not_found", f"no change of request {request} waits", "see `pending`")
-    ack = await hub.core.forget(client.author, -1 if request == "all" else int(request))
+    ack = await hub.core.forget(-1 if request == "all" else int(request))
     return {"forgotten": ack.detail}
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from nuc_engine.daemon.modes import Input
 from nuc_engine.daemon.wire import Command as Order
-from nuc_engine.service import methods_bout, methods_log, methods_values
+from nuc_engine.service import methods_bout, methods_log, methods_values, scripts
 from nuc_engine.service.asking import asked, by_time, document, look, parted
 from nuc_engine.service.clients import Client
 from nuc_engine.service.configuration import MODEL_FILES
@@ -132,6 +132,9 @@ class Session:
     def _take_commands(self, script: CommandScript, reason: str) -> None:
         if not script.entries:
             self._put(None)
+        if len(script.entries) > MAX_QUEUED:
+            self.refuse(f"{len(script.entries)} commands in one document; at most {MAX_QUEUED}")
+            return
         for entry in script.entries:
             if isinstance(entry, CommandResponse):
                 self._acknowledged(entry.status == "success")
@@ -267,7 +270,7 @@ class Session:
         at_once = wanted.pop(0, (0, {}))[1]
         hub.reads.check(self._client.key, sum(count for count, _ in wanted.values()))
         self._say(slot, response("conditional", time=self._time()))
-        edits = await methods_values.submit(hub, self._client.author, changes, payload) if changes.entries else []
+        edits = await scripts.submit(hub, self._client.author, changes, payload) if changes.entries else []
         for edit in edits:
             await edit.ack
         # What waits for its time must not keep other requests of this client waiting.
@@ -338,7 +341,7 @@ class Session:
                 await methods_bout.begin_bout(hub, author, start_s, stop_s)
             case "stop":
                 if hub.plan is not None:
-                    await methods_bout.end_bout(hub, author, "")
+                    await methods_bout.end_bout(hub, "")
             case "log":
                 methods_log.begin_log(hub, start_s, stop_s)
             case "stoplog":
@@ -350,7 +353,7 @@ class Session:
     async def _extended(self, command: Command) -> None:
         hub = self._hub
         if command.extended_command == "arm":
-            _, ack = hub.core.send(Order.ARM, self._client.author)
+            _, ack = hub.core.send(Order.ARM)
             await ack
         elif command.extended_command == "off":
             await methods_bout.off(hub, self._client, {"why": printable(command.text or "asked for")})

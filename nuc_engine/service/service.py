@@ -16,7 +16,7 @@ from nuc_engine.service.authors import Authors
 from nuc_engine.service.channel import Message, Ready, Sockets
 from nuc_engine.service.clients import ANONYMOUS, Client, Clients
 from nuc_engine.service.control import Control
-from nuc_engine.service.core_link import CoreLink
+from nuc_engine.service.core_link import MOST_READ, CoreLink
 from nuc_engine.service.data_logger import DataLogger
 from nuc_engine.service.errands import Errands
 from nuc_engine.service.errors import Refused
@@ -105,7 +105,7 @@ class Service:
         if self._to_service in ready:
             os.eventfd_read(self._to_service)
         hub = self.hub
-        hub.core.pump()
+        hub.core.pump(MOST_READ)
         hub.follow()
         if hub.core.overtaken != self._overtaken:
             self._overtaken = hub.core.overtaken
@@ -127,7 +127,7 @@ class Service:
             self._keep_house(now_ns)
         if self._dump_wanted():
             with suppress(Refused):
-                hub.core.send(Command.DUMP, "the logger")
+                hub.core.send(Command.DUMP)
 
     def _wait_for_core(self) -> None:
         """Stay for the moment an edit takes: a way round through all sockets costs more than the core needs."""
@@ -135,7 +135,7 @@ class Service:
         core.answers_soon = False
         if self._core_wakes.poll(_STAY_MS):
             os.eventfd_read(self._to_service)
-            core.pump()
+            core.pump(MOST_READ)
 
     def close(self) -> None:
         """Close the sockets."""
@@ -150,6 +150,8 @@ class Service:
         due = [hub.errands.next_ns(), hub.reads.next_ns(start_ns, now_ns)]
         due += [hub.recipes.next_ns()] if hub.mirror is not None else []
         soonest = min((moment for moment in due if moment is not None), default=now_ns + LONGEST_MS * 1_000_000)
+        if hub.core.behind:
+            return 0
         longest = WATCHING_MS if hub.errands.watching else LONGEST_MS
         return max(0, min(longest, -((now_ns - soonest) // 1_000_000)))
 
