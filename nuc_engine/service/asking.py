@@ -39,10 +39,14 @@ class Seen:
     values: Mapping[int, Values | None]
 
 
-def parted(script: HdsoScript) -> tuple[HdsoScript, tuple[HdsoSpec, ...]]:
-    """Return a script without its requests, and these."""
-    others = tuple(entry for entry in script.entries if not isinstance(entry, HdsoSpec))
-    return replace(script, entries=others), tuple(entry for entry in script.entries if isinstance(entry, HdsoSpec))
+async def parted(hub: Hub, script: HdsoScript) -> tuple[HdsoScript, tuple[HdsoSpec, ...]]:
+    """Return a script without its requests, and these. Raises Refused."""
+
+    def work() -> tuple[HdsoScript, tuple[HdsoSpec, ...]]:
+        others = tuple(entry for entry in script.entries if not isinstance(entry, HdsoSpec))
+        return replace(script, entries=others), tuple(entry for entry in script.entries if isinstance(entry, HdsoSpec))
+
+    return work() if len(script.entries) <= MOST_NAMED else await hub.workshop.do(work)
 
 
 def asked(hub: Hub, entries: Sequence[ScriptEntry]) -> dict[int, int]:

@@ -15,6 +15,8 @@ from nuc_engine.service.errors import Refused
 T = TypeVar("T")
 
 _NS = 1_000_000_000
+_AT_ONCE = 256
+"""Deadlines of answers long given that are put away at one time."""
 
 
 class Answer(Generic[T]):
@@ -125,7 +127,9 @@ class Errands:
 
     def next_ns(self) -> int | None:
         """Return the earliest deadline."""
-        while self._deadlines and self._deadlines[0][2].done:
+        for _ in range(_AT_ONCE):
+            if not self._deadlines or not self._deadlines[0][2].done:
+                break
             heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else None
 

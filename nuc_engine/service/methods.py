@@ -61,6 +61,19 @@ class Request:
     params: Mapping[Any, Any]
 
 
+class _Room:
+    """Refuses a message whose lists have too much in them, while it is read."""
+
+    def __init__(self) -> None:
+        self._left = 2 * MAX_NUMBERS
+
+    def __call__(self, items: list[Any]) -> list[Any]:
+        self._left -= len(items) + 1
+        if self._left < 0:
+            raise ValueError(f"more than {2 * MAX_NUMBERS} items")
+        return items
+
+
 def read_request(payload: bytes) -> Request:
     """Return the request in a payload. Raises Refused for anything that is none."""
     try:
@@ -71,6 +84,7 @@ def read_request(payload: bytes) -> Request:
             # Room is made for all of a list before the first of it is read: however deep they nest, it stays small.
             max_array_len=min(len(payload), MAX_NUMBERS),
             max_map_len=MAX_ITEMS,
+            list_hook=_Room(),
         )
     except (ValueError, TypeError, msgpack.UnpackException, UnicodeDecodeError, RecursionError) as error:
         hint = "expected a map {id, method, params}, or a SCCILS document beginning with <"

@@ -12,7 +12,7 @@ from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.planning import stored_values
 from nuc_engine.service.asking import Seen, by_time, look, named, parted
 from nuc_engine.service.clients import Client
-from nuc_engine.service.core_link import AT_ONCE, Done, Edit, Outcome, Parts
+from nuc_engine.service.core_link import AT_ONCE, SLICE, Done, Edit, Outcome, Parts
 from nuc_engine.service.elements import read_element, split_element
 from nuc_engine.service.errands import Answer
 from nuc_engine.service.errors import Refused
@@ -128,10 +128,13 @@ async def outcome(hub: Hub, edits: Sequence[Edit]) -> dict[str, Any]:
     late = Refused("timeout", "the change was taken but has not taken effect yet", "see `pending`")
     answer: dict[str, Any] = {"cycle": 0, "time_s": None, "applied": [], "refused": []}
     waiting: list[int] = []
+    elapsed = elapsed_ns(hub)
     for edit in edits:
-        if edit.due_ns > elapsed_ns(hub):
+        if edit.due_ns > elapsed:
             waiting.append(edit.request)
             tell_when_done(hub, edit)
+            if len(waiting) % SLICE == 0:
+                await hub.errands.sleep(0)
             continue
         done = await hub.errands.within(edit.done, _EFFECT_S, late)
         answer["request"], answer["cycle"] = done.request, done.cycle
@@ -220,7 +223,7 @@ async def script(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     model = hub.need_configuration().model
     document = await hub.workshop.do(lambda: read_script(data, model), len(data))
     from_now = params["offset"] == "now"
-    changes, specs = parted(document)
+    changes, specs = await parted(hub, document)
     wanted = by_time(hub, specs, max(0, elapsed_ns(hub)) if from_now else 0)
     _, at_once = wanted.pop(0, (0, {}))
     hub.reads.check(client.key, sum(count for count, _ in wanted.values()))

@@ -46,7 +46,7 @@ Fewer than a socket queues for one client: they go out together.
 MAX_UNREAD, MAX_UNREAD_BYTES = 1024, 4 << 20
 """Documents of one client that may wait to be read, and their bytes."""
 
-SLICE = 16
+SLICE = 8
 """Commands of one client that are done before others have their turn."""
 
 ACK_S = 10.0
@@ -262,7 +262,7 @@ class Session:
 
     async def _script(self, entry: HdsoScript, payload: bytes, slot: Slot) -> None:
         hub = self._hub
-        changes, specs = parted(entry)
+        changes, specs = await parted(hub, entry)
         if changes.entries:
             # To ask for data needs nobody's leave.
             self._authorise("hdsoscript")

@@ -23,7 +23,7 @@ from nuc_engine.service.service import Service
 from tests.sccils.small import SMALL
 from tests.service.fake_core import FakeCore
 
-_PATIENCE = 3_000
+_PATIENCE = 60_000
 """So many turns of a millisecond and more before what does not come is given up. Nothing is judged by it: messages come
 when the threads of ZeroMQ get a processor."""
 
