@@ -23,7 +23,9 @@ MOST_LOWERED = 4096
 """Connections that may have given up a part of what they may do."""
 
 BURST, PER_SECOND = 4000, 2000
-"""Messages a client may send at once, and in each second on end."""
+"""Messages a client may send at once, and in each second on end; every `UNIT` bytes of one, and of its answer, are one
+more."""
+UNIT = 1024
 
 ANONYMOUS = "anonymous"
 
@@ -54,15 +56,20 @@ class Client:
         """Say whether its role is this one or more."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
-    def spend(self, now_ns: int) -> bool:
-        """Count one message; say whether it is within what a client may send."""
+    def spend(self, now_ns: int, size: int = 0) -> bool:
+        """Count a message of so many bytes; say whether it is within what a client may send."""
         self.budget = min(float(BURST), self.budget + (now_ns - self.seen_ns) * PER_SECOND / 1e9)
         self.seen_ns = now_ns
         if self.budget < 1.0:
             self.refused += 1
             return False
         self.budget -= 1.0
+        self.charge(size)
         return True
+
+    def charge(self, size: int) -> None:
+        """Count bytes, sent or answered. Whatever they were, two seconds later there is something to spend again."""
+        self.budget = max(-float(BURST), self.budget - size // UNIT)
 
 
 class Clients:

@@ -25,13 +25,7 @@ from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import Method, authorise
 from nuc_engine.service.mirror import Moment
 from nuc_engine.service.sccils_documents import available, data_port, read_message, response, script
-from sccils_schemas.documents import (
-    Command,
-    CommandResponse,
-    CommandScript,
-    ConfigCommand,
-    HdsoScript,
-)
+from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript
 from sccils_schemas.names import printable
 
 MAX_QUEUED = 256
@@ -45,6 +39,9 @@ Fewer than a socket queues for one client: they go out together.
 
 MAX_UNREAD, MAX_UNREAD_BYTES = 1024, 4 << 20
 """Documents of one client that may wait to be read, and their bytes."""
+
+SHORT, FEW = 1024, 6
+"""Bytes and tags of a document that is read at once."""
 
 SLICE = 8
 """Commands of one client that are done before others have their turn."""
@@ -105,7 +102,10 @@ class Session:
             self._hub.errands.start(self._read(), lambda _, error: self._read_on(error))
 
     async def _read(self) -> None:
-        """Read documents in their order, beside the loop: what is wrong with a small one may take long to say too."""
+        """Read documents in their order, beside the loop: what is wrong with a small one may take long to say too.
+
+        But a command alone, which may be one to take the torque off, waits for nobody else's documents.
+        """
         hub = self._hub
         while self._unread:
             payload = self._unread.popleft()
@@ -113,7 +113,10 @@ class Session:
             self._unread_bytes -= len(payload)
             model = None if hub.configuration is None else hub.configuration.model
             try:
-                document, reason = await hub.workshop.do(lambda: read_message(payload, model), len(payload))  # noqa: B023
+                if len(payload) <= SHORT and payload.count(b"<") <= FEW:
+                    document, reason = read_message(payload, model)
+                else:
+                    document, reason = await hub.workshop.do(lambda: read_message(payload, model), len(payload))  # noqa: B023
             except Refused as error:
                 self._client.rubbish += 1
                 self.refuse(str(error))

@@ -186,8 +186,10 @@ class Service:
         except Refused as error:
             self._turn_away(message, error, now_ns)
             return
-        if not client.spend(now_ns):
-            if client.refused % 1000 == 1:
+        if not client.spend(now_ns, len(message.payload or b"")):
+            if len(message.payload or b"") <= _SHORT and b"off" in (message.payload or b""):
+                self._turn_away(message, Refused("too_fast", "too many messages", "wait for answers"), now_ns)
+            elif client.refused % 1000 == 1:
                 self._complain(client, Refused("too_fast", "too many messages", "wait for answers"))
             return
         hub.control.heard(client.key, now_ns)
@@ -198,7 +200,7 @@ class Service:
             self._session(client).take(message.payload)
         else:
             address = list(client.address)
-            serve(hub, client, message.payload, lambda answer: self.sockets.send(client.key, address, answer))
+            serve(hub, client, message.payload, lambda answer: self._send(client, address, answer))
 
     def _turn_away(self, message: Message, error: Refused, now_ns: int) -> None:
         """Refuse who there is no room for, but do take the torque off."""
@@ -231,11 +233,13 @@ class Service:
 
     def _session(self, client: Client) -> Session:
         if client.session is None:
-            client.session = Session(
-                self.hub, client, lambda payload: self.sockets.send(client.key, client.address, payload)
-            )
+            client.session = Session(self.hub, client, lambda answer: self._send(client, client.address, answer))
         session: Session = client.session
         return session
+
+    def _send(self, client: Client, address: list[bytes], answer: bytes) -> None:
+        client.charge(len(answer))
+        self.sockets.send(client.key, address, answer)
 
     def _complain(self, client: Client, error: Refused) -> None:
         if client.session is not None:

@@ -11,7 +11,7 @@ from tests.service.test_access import b as with_keys
 from tests.service.test_access import connect, keys
 from tests.service.test_methods import refused
 from tests.service.test_reads import spec
-from tests.service.test_sccils_dialogue import ACK, command
+from tests.service.test_sccils_dialogue import command
 
 __all__ = ["keys", "with_keys"]
 
@@ -141,7 +141,12 @@ def test_a_role_that_is_lowered_in_the_list_takes_control_along_and_one_that_is_
         assert (found["role"], found["control"]) == (role.value, control)
 
 
-def test_acknowledgements_come_through_whatever_waits(b):
-    talk = b.client("Ann")
-    talk.raw(ACK)
-    assert talk.silent()
+def test_a_document_to_take_the_torque_off_waits_for_no_other_client_s(b, monkeypatch):
+    ann, eve = b.client("Ann"), b.client("Eve")
+    ann.ask("run")
+    monkeypatch.setattr(b.service.hub.workshop, "collect", lambda: None)  # it is at work on and on
+    eve.raw(b"<hdsoscript>" + b"<nonsense/>" * 1000 + b"</hdsoscript>")
+    eve.delivered()
+    ann.raw(command("extended", "smoke", extendedcommand="off"))
+    assert b"success" in ann.recv()
+    assert b.service.hub.mode.name == "STOPPED"

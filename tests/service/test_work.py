@@ -12,7 +12,7 @@ import msgpack
 import pytest
 
 from sccils_schemas.parser import parse
-from tests.service.bench import Bench, bench
+from tests.service.bench import Bench, Talker, bench
 from tests.service.test_sccils_dialogue import command, script
 
 MOST_CALLS = 40_000
@@ -140,6 +140,33 @@ def test_room_is_made_for_little_whatever_a_message_promises(b: Bench, kind: str
     finally:
         tracemalloc.stop()
     assert peak < 8 * len(payload) + (4 << 20)
+
+
+def test_what_a_client_may_send_is_counted_by_its_size(b: Bench) -> None:
+    ann, bob = b.client("Ann"), b.client("Bob")
+    assert [refused_by(ann, ask("x" * 4_000_000)) for _ in range(4)] == ["unknown_method"] * 2 + ["too_fast", ""]
+    assert refused_by(bob, ask("x")) == "unknown_method", "others have what is theirs"
+    assert ann.ask("off")["torque"] is False
+    b.now += 3_000_000_000
+    ann.ask("get", names=["gap"])
+
+
+def test_an_answer_counts_too(b: Bench) -> None:
+    ann = b.client("Ann")
+    asked = 0
+    while asked < 4000 and refused_by(ann, ask("documents")) != "too_fast":
+        asked += 1
+    size = sum(len(text) for text in b.client("Bob").ask("documents").values())
+    assert asked == pytest.approx(4000 / (1 + size // 1024), rel=0.1)
+
+
+def refused_by(talk: Talker, payload: bytes) -> str:
+    """Send a message; return the kind of its refusal, or nothing."""
+    talk.raw(payload)
+    if talk.silent():
+        return ""
+    answer = msgpack.unpackb(talk.recv())
+    return "" if answer["ok"] else answer["error"]["kind"]
 
 
 TAGS = {
