@@ -102,10 +102,7 @@ class Session:
             self._hub.errands.start(self._read(), lambda _, error: self._read_on(error))
 
     async def _read(self) -> None:
-        """Read documents in their order, beside the loop: what is wrong with a small one may take long to say too.
-
-        But a command alone, which may be one to take the torque off, waits for nobody else's documents.
-        """
+        """Read documents in their order, beside the loop; but a command alone waits for nobody else's documents."""
         hub = self._hub
         while self._unread:
             payload = self._unread.popleft()
