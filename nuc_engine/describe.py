@@ -28,6 +28,7 @@ from nuc_engine.values import (
 from sccils_schemas.by_hand import PlantEntry
 from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, Servo, State
 from sccils_schemas.model import Model
+from sccils_schemas.names import printable
 from sccils_schemas.ranges import both_ways
 from sccils_schemas.servos import label_of, model_of
 from sccils_schemas.writer import write_entry
@@ -341,4 +342,4 @@ def _named(item: _Named) -> Data:
 
 
 def _text(text: str | None) -> str | None:
-    return " ".join((text or "").split()) or None
+    return printable(" ".join((text or "").split())) or None

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from nuc_engine.decimals import number_text, plain_number
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.store import Store
+from sccils_schemas.names import printable
 from sccils_schemas.rules import Token, decode_tokens, format_tokens, parse_tokens
 
 Values = tuple[int | float, ...]
@@ -48,7 +49,7 @@ def value_text(hdso: HdsoPlan, values: Values | None, names: Mapping[int, str] |
     if hdso.kind == "boolstring":
         return format_tokens(rule_tokens(hdso, values), names)
     if hdso.datatype == "char":
-        return bytes(int(value) for value in values).rstrip(b"\0").decode(errors="replace")
+        return printable(bytes(int(value) for value in values).rstrip(b"\0").decode(errors="replace"))
     return " ".join(number_text(value, hdso.datatype) for value in values)
 
 

@@ -24,7 +24,12 @@ NAME = re.compile(f"[{NAME_START}][{NAME_REST}]*")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `did you mean 'x'?` for the nearest known word, or an empty string. Looks at `MAX_CANDIDATES` at most."""
+    """Return `did you mean 'x'?` for the nearest known word, or an empty string. Looks at `MAX_CANDIDATES` at most.
+
+    Nothing is meant by a word longer than any name is.
+    """
+    if len(word) > MAX_NAME_BYTES:
+        return ""
     looked_at = tuple(itertools.islice(known, MAX_CANDIDATES))
     alike = next((candidate for candidate in looked_at if skeleton(candidate) == skeleton(word)), None)
     if alike is not None and (odd := odd_letters(word) or odd_letters(alike)):
@@ -32,7 +37,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     by_lower = {candidate.lower(): candidate for candidate in looked_at}
     parts = sorted(word.lower().split("_"))
     turned = [candidate for candidate in by_lower if sorted(candidate.split("_")) == parts]
-    close = turned or difflib.get_close_matches(word.lower()[:MAX_NAME_BYTES], by_lower, n=1, cutoff=0.6)
+    close = turned or difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return f"did you mean '{by_lower[close[0]]}'?" if close else ""
 
 
@@ -51,6 +56,22 @@ def id_ranges(ids: Iterable[int], limit: int = 12) -> str:
 def counted(number: int, word: str) -> str:
     """Return `1 value`, `2 values`."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def printable(text: str) -> str:
+    r"""Return text as one line that any terminal and any log takes as it is.
+
+    What has no shape of its own (C0 and C1 controls, DEL, line ends of every kind, what turns the direction of writing)
+    is written as Python would: an escape as `\x1b`, a line feed as `\n`. What is printable already stays as it is.
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return text likewise, its line feeds left as they are."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def shorten(text: str, length: int = 60) -> str:

@@ -3,7 +3,7 @@
 What is refused, each with one clear line: more than `MAX_BYTES`; anything but a regular file; NUL; bytes that are not
 the encoding they claim to be (UTF-8 with or without byte order mark, ASCII, ISO-8859-1; UTF-16 and others are refused);
 internal subsets, and with them every entity and parameter entity; document types other than SCCILS's own; more than
-`MAX_DEPTH`, `MAX_ELEMENTS`, `MAX_ATTRIBUTES`, `MAX_ATTRIBUTE_BYTES`.
+`MAX_DEPTH`, `MAX_ELEMENTS`, `MAX_TAG`, `MAX_ATTRIBUTES`, `MAX_ATTRIBUTE_BYTES`.
 
 The three DOCTYPE forms NeuRoMod's files have (a path in /usr/local/src/romod_dtds, a bare file name, PUBLIC with the
 address at roach.biol.cwru.edu) and none at all mean the built-in grammar (reading F1). Expat is used bare because it
@@ -33,6 +33,10 @@ MAX_ATTRIBUTES = 32
 """Most attributes of one element."""
 MAX_ATTRIBUTE_BYTES = 8192
 """Longest attribute value, in bytes of UTF-8."""
+MAX_TAG = 65_536
+"""Longest start tag, in characters. Expat reads one whole before it tells of it: a longer one is refused unread."""
+MAX_TAG_LINES = 256
+"""Lines of one tag on which its attributes are told apart."""
 
 DTD_OF_ROOT = {
     "jointlist": "sccils_joint.dtd",
@@ -48,6 +52,7 @@ DTD_OF_ROOT = {
 _HISTORICAL = re.compile(r"(?:/usr/local/src/romod_dtds/|http://roach\.biol\.cwru\.edu/romod[-_]dtds/)?([a-z_]+\.dtd)")
 _DECLARED_ENCODING = re.compile(rb"""<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
 _START_TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*""")
+_TAG = re.compile(r"""<[^\s<>/!?"'][^<>"']*+(?:"[^<"]*+"[^<>"']*+|'[^<']*+'[^<>"']*+)*+""")
 _ATTRIBUTE = re.compile(rb"""\s([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
 
@@ -153,7 +158,9 @@ class _Reader:
             limit = f"at most {MAX_BYTES // 2**20} MiB"
             raise _RefusedError(0, "the document is too large", limit, "nothing of it was parsed")
         # XML takes every kind of line end for one line feed; so do the lines that are counted here.
-        text = self._without_doctype(_decode(data).replace("\r\n", "\n").replace("\r", "\n"))
+        text = _decode(data).replace("\r\n", "\n").replace("\r", "\n")
+        _check_tags(text)
+        text = self._without_doctype(text)
         self._source = text.encode()
         parser = self._parser = expat.ParserCreate()
         parser.buffer_text = True
@@ -257,7 +264,7 @@ class _Reader:
         """Return the line of the tag that begins here; where it goes over several, with those of its attributes."""
         begin = self._parser.CurrentByteIndex
         tag = _START_TAG.match(self._source, begin)
-        if tag is None or b"\n" not in tag.group():
+        if tag is None or not 0 < tag.group().count(b"\n") <= MAX_TAG_LINES:
             return line
         places: dict[str, Spread] = {}
         for found in _ATTRIBUTE.finditer(self._source, begin, tag.end()):
@@ -281,6 +288,18 @@ class _Reader:
         if self._open and self._open[-1].pieces[-1]:
             self._open[-1].pieces.append("")
             self._open[-1].piece_lines.append(0)
+
+
+def _check_tags(text: str) -> None:
+    """Raise _RefusedError for a start tag that is too long."""
+    if len(text) <= MAX_TAG:
+        return
+    for tag in _TAG.finditer(text):
+        if tag.end() - tag.start() > MAX_TAG:
+            line = text.count("\n", 0, tag.start()) + 1
+            raise _RefusedError(
+                line, f"the tag <{shorten(tag.group()[1:30])}> is too long", f"at most {MAX_TAG} characters"
+            )
 
 
 class _PrologDone(Exception):

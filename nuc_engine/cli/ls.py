@@ -11,6 +11,7 @@ import click
 from nuc_engine.cli.errors import BAD
 from nuc_engine.cli.output import count, note, say, say_json
 from nuc_engine.cli.params import Command, as_json
+from sccils_schemas.names import printable
 
 if TYPE_CHECKING:
     from nuc_engine.analysis.listing import BoutEntry
@@ -110,7 +111,7 @@ def _print(root: Path, entries: Sequence[BoutEntry], seen: dict[Path, tuple[str,
 def _row(root: Path, entry: BoutEntry) -> tuple[str, ...]:
     name = str(entry.folder.relative_to(root)) if entry.folder != root else str(root)
     # A name may hold line breaks or worse; the table has one line for each bout.
-    name = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
+    name = printable(name)
     state = "not readable" if entry.problem else entry.state or "NeuRoMod"
     return (
         name,

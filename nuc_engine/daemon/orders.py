@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from drivers.errors import PortError
 from drivers.servo import ReplyStatus
-from nuc_engine.changes import Changeset, Control, Request, Write
+from nuc_engine.changes import Changeset, Control, Write
 from nuc_engine.controls import refusal as control_refusal
 from nuc_engine.daemon.modes import Input, Mode, Refusal
 from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, unpack
@@ -42,19 +42,17 @@ def obey(core: Engine, kind: int, content: bytes) -> None:
         core.recorder.acknowledge(request, True, core.clock.now_ns, detail, more=at_once)
 
 
-def _changeset(core: Engine, request: int, time: Any, writes: Any, asked: Any, controls: Any = ()) -> Any:
-    plan = core.plan
+def _changeset(core: Engine, request: int, time: Any, writes: Any, controls: Any = ()) -> Any:
     changeset = Changeset(
         time_ns=_whole(time, "time", -1),
         writes=tuple(
             Write(_whole(hdso, "HDSO", 0), _numbers(values), *(_whole(k, "element", 0) for k in element))
             for hdso, values, *element in writes
         ),
-        requests=tuple(Request(_whole(hdso, "HDSO", -1), _whole(count, "count", 0)) for hdso, count in asked),
         controls=tuple(Control(str(what), _whole(joint, "joint", 0), value) for what, joint, value in controls),
         origin=request,
     )
-    size = len(changeset.writes) + len(changeset.requests) + len(changeset.controls)
+    size = len(changeset.writes) + len(changeset.controls)
     if size > MOST_AT_ONCE:
         raise Refusal(f"{size} changes at once; at most {MOST_AT_ONCE}: send them in parts")
     if core.pending >= MOST_WAITING:
@@ -62,8 +60,6 @@ def _changeset(core: Engine, request: int, time: Any, writes: Any, asked: Any, c
     timed = changeset.time_ns >= 0
     reasons = [reason for write in changeset.writes if (reason := _unfit(core, write))]
     reasons += [reason for control in changeset.controls if (reason := _unmade(core, control, timed=timed))]
-    unknown = [request.hdso for request in changeset.requests if request.hdso >= len(plan.hdsos)]
-    reasons += [f"HDSO number {index} does not exist" for index in unknown]
     if reasons:
         raise Refusal("; ".join(reasons))
     core.load(changeset)

@@ -91,8 +91,7 @@ class RingRecorder:
         self._wake()
 
     def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...], origin: int) -> None:
-        """A request is answered."""
-        self.tell(Kind.ANSWER, now_ns, self._cycle, hdso, values, origin)
+        """A request is answered: never here, where the service reads for those who ask."""
 
     def event(self, now_ns: int, kind: str, text: str) -> None:
         """Something worth a line happened."""

@@ -35,7 +35,6 @@ class Kind(IntEnum):
     MUSCLES = 3  # forces and lengths are computed: fixed format
     # [time_ns, cycle, hdso index, values, replaced by a later one, refused, request]: the writes, then DONE
     APPLIED = 4
-    ANSWER = 5  # [time_ns, cycle, hdso index, values, request]
     EVENT = 6  # [time_ns, name, text]
     CONTROL = 7  # [time_ns, cycle, what, joint index, value, refused, request]: see nuc_engine.controls
     ACK = 8  # [request, ok, time_ns, cycle, detail]: what became of a command
@@ -156,12 +155,12 @@ def unpack(content: bytes) -> list[Any]:
 class Command(IntEnum):
     """Commands of the service for the core: MessagePack arrays that begin with the request's number.
 
-    Every one is answered by an ACK; a changeset in addition by APPLIED, CONTROL, DONE and, last, ANSWER, with the same
-    request number. Engine times are ns since the bout's start; -1 stands for "at once".
+    Every one is answered by an ACK; a changeset in addition by APPLIED, CONTROL and, last, DONE, with the same
+    request number. Requests for data are none of them: the service answers those from the store. Engine times are ns
+    since the bout's start; -1 stands for "at once".
     """
 
-    # [request, engine time or -1, [[hdso, [values]] or [hdso, [value], element]...], [[hdso or -1, count]...],
-    #  [[what, joint index, value]...]]
+    # [request, engine time or -1, [[hdso, [values]] or [hdso, [value], element]...], [[what, joint index, value]...]]
     CHANGESET = 0
     RUN = 1  # [request, delay ns, stop at engine time ns or -1, bout number]
     STOP = 2  # [request, policy "" (the configured one), "off", "hold" or "park"]

@@ -13,6 +13,7 @@ from nuc_engine.plan import Plan, Slot
 from nuc_engine.recording.growing import GrowingFile, Mark
 from nuc_engine.store import Store
 from nuc_engine.tasks.board import Board
+from sccils_schemas.names import printable
 
 PLANT_FILE = "PlantData.txt"
 NUMBER = "%.9g"
@@ -144,11 +145,11 @@ class DataLogs:
 
     def event(self, now_ns: int, kind: str, text: str) -> None:
         """Log one event, a line of its own."""
-        self._info.append(f"{now_ns} {kind} {' '.join(text.split())}\n")
+        self._info.append(f"{now_ns} {printable(kind)} {_line(text)}\n")
 
     def debug(self, now_ns: int, text: str) -> None:
         """Log one line for the engine's makers."""
-        self._debug.append(f"{now_ns} {' '.join(text.split())}\n")
+        self._debug.append(f"{now_ns} {_line(text)}\n")
 
     @property
     def files(self) -> list[TextLog]:
@@ -194,3 +195,7 @@ def line_ns(line: str) -> int | None:
     """Return the time a line of a text log starts with, or None where it starts with no time."""
     found = _TIME.match(line)
     return int(found[1]) if found else None
+
+
+def _line(text: str) -> str:
+    return printable(" ".join(text.split()))

@@ -18,14 +18,13 @@ from nuc_engine.plants.events import PlantEvent
 from nuc_engine.plants.scripted import entry_of
 from nuc_engine.recording.growing import Mark
 from nuc_engine.recording.logs import NUMBER, TextLog
+from sccils_schemas.names import printable
 from sccils_schemas.rules import RuleError, decode_rule, format_rule
 from sccils_schemas.writer import write_entry
 
 _TAIL = "</hdsoscript>\n"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 (2.2) has no way to write."""
-_NOT_PLAIN = re.compile("[\t\n\r]|" + _NOT_XML.pattern)
-"""Characters that do not come back as they were when XML is read."""
 
 Values = tuple[int | float, ...]
 
@@ -154,7 +153,7 @@ def _characters(hdso: HdsoPlan, values: Values) -> tuple[str, int, str] | None:
         text = bytes(int(value) % 256 for value in values).decode()
     except UnicodeDecodeError:
         return None
-    return None if _NOT_PLAIN.search(text) else ("char", len(text), text)
+    return ("char", len(text), text) if text.isprintable() else None
 
 
 def _numbers(hdso: HdsoPlan, values: Values) -> tuple[str, int, str]:
@@ -173,7 +172,7 @@ def _attribute(text: str) -> str:
 
 
 def _comment(text: str) -> str:
-    return re.sub("-(?=-)", "- ", _legal(text))
+    return re.sub("-(?=-)", "- ", printable(_legal(text)))
 
 
 def _legal(text: str) -> str:

@@ -1,7 +1,6 @@
 """What clients were answered, in HDSOlog.xml: every answer that their rations allow, and a count of the others.
 
-Answers of the service (`get`, a SCCILS `poll`) are weighed before they go to the logger (`Hub.note_answer`); those of
-the core, which come as records, when they are written.
+They are weighed before they go to the logger (`Hub.note_answer`).
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from typing import Any
 
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.service.commits import OpenBout
-from nuc_engine.service.ration import BURST, Ration, cost_of
 
 EVERY_NS = 1_000_000_000
 """How often it is told what was left out."""
@@ -27,17 +25,6 @@ class Answers:
 
     def __init__(self, recorder: BoutRecorder, state: OpenBout) -> None:
         self._recorder, self._state = recorder, state
-
-    def of_core(self, now_ns: int, hdso: int, values: tuple[Any, ...], request: int, author: str) -> None:
-        """Log one value that the core has answered with."""
-        name = _named(author, self._state.rations)
-        left, at_ns = self._state.rations.get(name, (BURST, now_ns))
-        ration = Ration(left, at_ns)
-        if ration.spend(cost_of({hdso: values}, {}), now_ns):
-            self._recorder.answer(now_ns, hdso, values, request, author)
-        else:
-            self.left_out(now_ns, author, 1)
-        self._state.rations[name] = [ration.left, ration.at_ns]
 
     def take(self, now_ns: int, what: str, fields: Sequence[Any]) -> None:
         """Log what the service tells of an answer of its own, or (`left_out`) that one is not to be logged."""

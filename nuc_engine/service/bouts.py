@@ -117,8 +117,6 @@ class BoutLog:
                 self._recorder.controlled(Controlled(time_ns - begin, cycle, control, refused, request), author)
             case Kind.DONE, [_, time_ns, *_]:
                 self._recorder.ran(time_ns - begin, "changeset")
-            case Kind.ANSWER, [time_ns, _, hdso, values, request]:
-                self.answers.of_core(max(0, time_ns - begin), hdso, tuple(values), request, author)
             case Kind.STORE, [time_ns, cycle, live]:
                 self._dump(max(0, time_ns - begin), cycle, live)
             case Kind.POSE, [_, pose]:

@@ -6,6 +6,7 @@ Everything that must outlive this logger stands in one `Commit`; nothing in here
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,6 @@ _FIXED = frozenset({Kind.MOTOR, Kind.SENSORS, Kind.STATES, Kind.MUSCLES, Kind.ST
 _KIND_NAMES = {int(kind): kind.name.lower() for kind in Kind}
 _TIME = struct.Struct("=q")
 _EDITS = frozenset({Kind.APPLIED, Kind.CONTROL})
-_WITH_AUTHOR = _EDITS | {Kind.ANSWER}
 _NOTES_AHEAD = 10
 _SCRIPTS_KNOWN = 16
 _NS = 1e-9
@@ -139,9 +139,6 @@ class BoutKeeper:
                 self._take_mode(*record)
             case Kind.LOST:
                 self._take_lost(*record)
-            case Kind.ACK:
-                if not record[1]:
-                    self.state.authors.pop(record[0], None)
             case _:
                 self._take_other(kind, record)
 
@@ -168,9 +165,7 @@ class BoutKeeper:
                 bout.take(kind, record, "")
 
     def _take_other(self, kind: int, record: list[Any]) -> None:
-        author = self._author(record[-1]) if kind in _WITH_AUTHOR else ""
-        if kind == Kind.DONE:
-            self._done(record[0])
+        author = self._author(record[-1]) if kind in _EDITS else ""
         if kind in _EDITS:
             self._tell_edit(kind, record, author)
         if kind == Kind.APPLIED:
@@ -188,15 +183,10 @@ class BoutKeeper:
             where.script_writes += 1
 
     def _author(self, request: int) -> str:
-        known = self.state.authors.get(request)
-        return "" if known is None else known[0]
-
-    def _done(self, request: int) -> None:
-        known = self.state.authors.get(request)
-        if known is not None and known[1] > 0:
-            known[1] -= 1
-            if not known[1]:
-                del self.state.authors[request]
+        authors = self.state.authors
+        at = bisect_right(authors, request, key=_first) - 1
+        # What the core does of itself is nobody's.
+        return authors[at][1] if request > 0 and at >= 0 else ""
 
     def _tell_edit(self, kind: int, record: list[Any], author: str) -> None:
         time_ns, cycle, *what, refused, request = record
@@ -350,10 +340,10 @@ class BoutKeeper:
         """Do what the service tells."""
         state = self.state
         match what, fields:
-            case "request", [request, author, changesets]:
-                state.authors[request] = [author, changesets]
-                while len(state.authors) > MOST_AUTHORS:
-                    del state.authors[next(iter(state.authors))]
+            case "author", [first, author, oldest]:
+                state.authors.append((first, author))
+                done = bisect_right(state.authors, oldest, key=_first) - 1
+                del state.authors[: max(done, len(state.authors) - MOST_AUTHORS, 0)]
             case "documents", [name]:
                 if name != state.documents:
                     # A script that was sent to another configuration is not of the bouts of this one.
@@ -397,3 +387,7 @@ class BoutKeeper:
         else:
             # The next bout's; what nobody started a bout for makes room.
             state.notes = [*state.notes[1 - _NOTES_AHEAD :], [kind, text, author, said]]
+
+
+def _first(run: tuple[int, str]) -> int:
+    return run[0]

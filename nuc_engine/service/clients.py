@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,16 @@ MAX_CLIENTS = 256
 IDLE_NS = 600_000_000_000
 """A client that has said nothing for this long is forgotten; it may say hello again at any time."""
 
+QUIET_NS = 10_000_000_000
+"""A client that has said nothing for this long, and has nothing to lose, makes room for a newcomer."""
+
+MOST_LOWERED = 4096
+"""Connections that may have given up a part of what they may do."""
+
 BURST, PER_SECOND = 4000, 2000
-"""Messages a client may send at once, and in each second on end."""
+"""Messages a client may send at once, and in each second on end; every `UNIT` bytes of one, and of its answer, are one
+more."""
+UNIT = 1024
 
 ANONYMOUS = "anonymous"
 
@@ -48,22 +56,33 @@ class Client:
         """Say whether its role is this one or more."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
-    def spend(self, now_ns: int) -> bool:
-        """Count one message; say whether it is within what a client may send."""
+    def spend(self, now_ns: int, size: int = 0) -> bool:
+        """Count a message of so many bytes; say whether it is within what a client may send."""
         self.budget = min(float(BURST), self.budget + (now_ns - self.seen_ns) * PER_SECOND / 1e9)
         self.seen_ns = now_ns
         if self.budget < 1.0:
             self.refused += 1
             return False
         self.budget -= 1.0
+        self.charge(size)
         return True
+
+    def charge(self, size: int) -> None:
+        """Count bytes, sent or answered. Whatever they were, two seconds later there is something to spend again."""
+        self.budget = max(-float(BURST), self.budget - size // UNIT)
 
 
 class Clients:
-    """All clients that were heard of lately, at most MAX_CLIENTS."""
+    """All clients that were heard of lately, at most MAX_CLIENTS.
+
+    `spares` says who keeps its place whoever comes; `forgotten` is told of everybody who loses it.
+    """
 
     def __init__(self) -> None:
         self._clients: dict[bytes, Client] = {}
+        self._lowered: dict[bytes, str] = {}
+        self.spares: Callable[[Client], bool] = lambda _: False
+        self.forgotten: Callable[[Client], None] = lambda _: None
 
     def __iter__(self) -> Iterator[Client]:
         """Iterate over them, in the order in which they came."""
@@ -74,27 +93,38 @@ class Clients:
         return self._clients.get(key)
 
     def heard(self, key: bytes, address: list[bytes], who: tuple[str, str] | None, now_ns: int) -> Client:
-        """Return the client of a key, a new one if need be. `who` is name and role where keys vouch for them."""
+        """Return the client of a key, a new one if need be. `who` is name and role where keys vouch for them.
+
+        Raises Refused for a new one that there is no room for.
+        """
         client = self._clients.get(key)
+        name, role = who if who is not None else (ANONYMOUS, ROLES[-1])
         if client is None:
             self._make_room(now_ns)
-            name, role = who if who is not None else (ANONYMOUS, "admin")
             client = Client(key, address, self._free(name), role, who is not None, seen_ns=now_ns)
             self._clients[key] = client
-        elif who is not None and ROLES.index(client.role) > ROLES.index(who[1]):
-            client.role = who[1]  # the list has changed
+        self.limit(client, role)
         client.address = address
         return client
 
+    def limit(self, client: Client, role: str) -> None:
+        """Let a client have a role, or the lesser one that it has asked for."""
+        client.role = min(role, self._lowered.get(client.key, role), key=ROLES.index)
+
     def greet(self, client: Client, name: str, role: str | None) -> None:
-        """Let a client say who it is. It may ask for a lesser role; a name that keys vouch for stays.
+        """Let a client say who it is. It may ask for a lesser role, for good; a name that keys vouch for stays.
 
         Raises Refused for a greater role.
         """
-        if role is not None:
-            if not client.may(role):
-                raise Refused("not_allowed", f"your role is {client.role}, not {role}")
-            client.role = role
+        if role is not None and not client.may(role):
+            raise Refused("not_allowed", f"your role is {client.role}, not {role}")
+        if role is not None and role != client.role:
+            # It is kept beyond the client's place on the list: what was given up does not come back.
+            if client.key not in self._lowered and len(self._lowered) >= MOST_LOWERED:
+                raise Refused(
+                    "refused", f"{MOST_LOWERED} clients have asked for a lesser role", "start the daemon anew"
+                )
+            self._lowered[client.key] = client.role = role
         if not client.verified and not (client.greeted and client.name == name):
             client.name = self._free(name)
         client.greeted = True
@@ -108,14 +138,15 @@ class Clients:
         raise Refused("not_found", f"no client is called {name!r}", f"there are: {known}")
 
     def drop(self, client: Client) -> None:
-        """Forget a client that has said goodbye."""
-        self._clients.pop(client.key, None)
+        """Forget a client, and let what belongs to it end."""
+        if self._clients.pop(client.key, None) is not None:
+            self.forgotten(client)
 
-    def forget_idle(self, now_ns: int, keep: bytes | None) -> None:
-        """Forget who has said nothing for long; never the one in control."""
+    def forget_idle(self, now_ns: int) -> None:
+        """Forget who has said nothing for long and has nothing to lose."""
         for client in self:
-            if now_ns - client.seen_ns > IDLE_NS and client.key != keep:
-                del self._clients[client.key]
+            if now_ns - client.seen_ns > IDLE_NS and not self.spares(client):
+                self.drop(client)
 
     def _free(self, name: str) -> str:
         taken = {client.name for client in self._clients.values()}
@@ -124,6 +155,11 @@ class Clients:
         return next(other for k in range(2, len(taken) + 3) if (other := f"{name}#{k}") not in taken)
 
     def _make_room(self, now_ns: int) -> None:
-        if len(self._clients) >= MAX_CLIENTS:
-            oldest = min(self._clients.values(), key=lambda client: client.seen_ns)
-            del self._clients[oldest.key]
+        """Let one go who has been quiet and has nothing to lose, watchers first. Raises Refused where nobody has."""
+        if len(self._clients) < MAX_CLIENTS:
+            return
+        quiet = [client for client in self if now_ns - client.seen_ns >= QUIET_NS and not self.spares(client)]
+        if not quiet:
+            hint = "only off is done for others; try again later"
+            raise Refused("refused", f"there are {MAX_CLIENTS} clients already", hint)
+        self.drop(min(quiet, key=lambda client: (ROLES.index(client.role), client.seen_ns)))

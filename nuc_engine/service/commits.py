@@ -20,8 +20,8 @@ from nuc_engine.recording.growing import Mark
 
 _HEAD = struct.Struct("=IIQ")  # size, crc, number
 _ROOM = COMMIT_BYTES // 2
-MOST_AUTHORS = 200
-"""Requests whose author is remembered; of more, the oldest are forgotten first."""
+MOST_AUTHORS = 128
+"""Runs of edits by one author that are remembered; of more, those of earlier services are forgotten first."""
 
 
 class CommitTooLarge(Exception):
@@ -36,9 +36,9 @@ class OpenBout:
     engine times `from_ns` to `until_ns` (-1: no end) belong here, until the bout has `ended`; the last came at
     `taken_ns`.
     `losses` are [count, first ns, last ns] by kind. `deaths` are those of cores, up to the start. `script_writes`
-    counts writes of scripts that took effect. `rations` are [left, at ns] of the answers logged for each author,
-    `left_out` [count, first ns, last ns] of the values that were not, until they are told of; `unlogged_answers` counts
-    all of those, `answers_lost` the answers that the ring had no room for, as far as they are told of.
+    counts writes of scripts that took effect. `left_out` are [count, first ns, last ns] of the values answered to each
+    author that were not logged, until they are told of; `unlogged_answers` counts all of those, `answers_lost` the
+    answers that the ring had no room for, as far as they are told of.
     `kernel_number` is that of the kernel's last message looked at (None: they are not read), `kernel_delay_ns` the
     least time after its stamp at which one was, `kernel_left_out` how many were not written down.
     """
@@ -61,7 +61,6 @@ class OpenBout:
     deaths: int = 0
     events: dict[str, int] = field(default_factory=dict[str, int])
     losses: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    rations: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
     left_out: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     unlogged_answers: int = 0
     answers_lost: int = 0
@@ -89,8 +88,8 @@ class Commit:
 
     `places` are cursors by ring; `planned` the name of a directory about to be made; `window` [start, stop, name of its
     directory or ""] in engine time (stop -1: until the end) when logging was asked for; `named` [number, name] of the
-    bout whose directory was given a name last; `authors` are [name, changesets still to come (0: not
-    known)] by request number. `labels` stay, those in `once` and `notes` are for the next bout, and so are `script` and
+    bout whose directory was given a name last; `authors` are [first, name]: whose edits are from that request's number
+    on. `labels` stay, those in `once` and `notes` are for the next bout, and so are `script` and
     the `script_writes` that took effect before it; `script_requests` are [first, last] of the scripts sent last.
     """
 
@@ -108,15 +107,15 @@ class Commit:
     labels: dict[str, str] = field(default_factory=dict[str, str])
     once: dict[str, str] = field(default_factory=dict[str, str])
     notes: list[list[Any]] = field(default_factory=list[list[Any]])
-    authors: dict[int, list[Any]] = field(default_factory=dict[int, list[Any]])
+    authors: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
     def shed(self) -> bool:
         """Drop what can best be done without: notes that wait for a bout, then authors; False when there is neither."""
         if self.notes:
             del self.notes[0]
             return True
-        for request in list(self.authors)[: len(self.authors) // 2 + 1]:
-            del self.authors[request]
+        if self.authors:
+            del self.authors[: len(self.authors) // 2 + 1]
             return True
         return False
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nuc_engine.changes import Control, Request, Write
+from nuc_engine.changes import Control, Write
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import Ring, RingError
 from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, Kind, pack, unpack
@@ -26,6 +26,12 @@ EACH_CYCLE = frozenset({int(Kind.MOTOR), int(Kind.SENSORS), int(Kind.STATES), in
 """Kinds of which only the newest matters here."""
 
 _LIFE_BITS = 32
+_LARGEST = (1 << 63) - 1
+SLICE = 64
+"""Edits that are sent, or told of, before others have their turn."""
+
+MOST_READ = 256
+"""Records that are read in one step of the service, those of each cycle apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one write, control or request of an edit.
+    """What became of one write or control of an edit.
 
     A write may be `replaced` by a later one of it; `element` is there where one element alone was written.
     """
@@ -78,22 +84,19 @@ class Edit:
     ack: Answer[Ack] = field(default_factory=Answer[Ack])
     done: Answer[Done] = field(default_factory=Answer[Done])
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
-    done_at: tuple[int, int] | None = None
-    answers_due: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What takes effect together: writes, controls, and requests for data of that time."""
+    """What takes effect together: writes and controls."""
 
     writes: tuple[Write, ...] = ()
     controls: tuple[Control, ...] = ()
-    requests: tuple[Request, ...] = ()
 
     @property
     def size(self) -> int:
         """How many there are."""
-        return len(self.writes) + len(self.controls) + len(self.requests)
+        return len(self.writes) + len(self.controls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +108,14 @@ class Change:
     parts: Parts
 
 
-Admitted = tuple[Change, tuple[Any, ...], int]
-"""A change, what a CHANGESET says of it after its request's number, and how many answers are to come."""
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A change, what a CHANGESET says of it after its request's number, and the bytes it takes in the ring."""
+
+    change: Change
+    fields: tuple[Any, ...]
+    size: int
+
 
 Listener = Callable[[int, list[Any]], None]
 """Told (kind, fields) of every record that does not come with each cycle."""
@@ -125,8 +134,13 @@ class CoreLink:
         self._generation = block.words[Word.CORE_GENERATION]
         self._acks: dict[int, Answer[Ack]] = {}
         self.edits: dict[int, Edit] = {}
+        self._timed: set[int] = set()
+        self._unsent: set[int] = set()
+        self._reserved = 0
         self.listeners: list[Listener] = []
-        self.announce: Callable[[int, str], None] = _to_nobody
+        # An earlier service may have left changes that wait for their time.
+        self._all_mine = life == 0
+        self.announce: Callable[[int, str, Callable[[], int]], None] = _to_nobody
         self.latest: dict[int, bytes] = {}
         self.overtaken = 0
         self.answers_soon = False
@@ -142,15 +156,24 @@ class CoreLink:
             and words[Word.CORE_PLAN] == words[Word.PLAN_GENERATION]
         )
 
-    def send(self, command: Command, author: str, *fields: Any) -> tuple[int, Answer[Ack]]:
+    @property
+    def behind(self) -> bool:
+        """Whether there are records that were not read yet."""
+        return self._ring.written > self._cursor
+
+    def send(self, command: Command, *fields: Any) -> tuple[int, Answer[Ack]]:
         """Send a command; return its number, and its acknowledgement once there is one. Raises Refused."""
+        self._number += 1
+        return self._send(self._number, command, *fields)
+
+    def _check_ready(self) -> None:
         if self._block.words[Word.PLAN_GENERATION] == 0:
             raise Refused("refused", "nothing is configured", "choose a configuration first")
         if not self.ready:
             raise Refused("core_gone", "the core is being restarted", "try again in a second")
-        request = self._number = self._number + 1
-        # Before the core can do it: records of it may be read by others at once.
-        self.announce(request, author)
+
+    def _send(self, request: int, command: Command, *fields: Any) -> tuple[int, Answer[Ack]]:
+        self._check_ready()
         if not self._block.rings["commands"].put(command, pack(request, *fields)):
             raise Refused("core_gone", "the core takes no commands: too many wait, or this one is too long")
         answer: Answer[Ack] = Answer()
@@ -159,61 +182,76 @@ class CoreLink:
         late = Refused("timeout", "the core did not acknowledge in time", "see `status` for what it does")
         return request, self._errands.within(answer, ACK_TIMEOUT_S, late)
 
-    @property
-    def next_request(self) -> int:
-        """The number the next command gets; those that follow at once count on from it."""
-        return self._number + 1
+    def _oldest(self) -> int:
+        """Return the number of the first edit that is not done yet, or of the next one."""
+        return min(*self.edits, *self._unsent, self._number + 1, self._number + 1) if self._all_mine else 0
 
     def edit(self, author: str, due_ns: int, names: Sequence[str], parts: Parts) -> Edit:
         """Send a change of HDSOs and controls. Raises Refused."""
-        return self.send_edits(author, self.admit([Change(due_ns, tuple(names), parts)]))[0]
+        (admitted,) = admit([Change(due_ns, tuple(names), parts)])
+        request = self.reserve(author, [admitted])
+        try:
+            return self.send_edit(author, request, admitted)
+        except Refused:
+            self.release(request, [admitted])
+            raise
 
-    def admit(self, changes: Sequence[Change]) -> list[Admitted]:
-        """Return changes as they are sent, if the core can take all of them. Raises Refused."""
-        self._check_sizes(changes)
-        asks_all = any(request.hdso < 0 for change in changes for request in change.parts.requests)
-        everything = len(self._block.read_plan().hdsos) if asks_all else 0
-        admitted = [_admitted(change, everything) for change in changes]
-        sizes = [Ring.needs(pack(self._number, *fields)) for _, fields, _ in admitted]
-        # At the end of the ring's data a record may be moved to the beginning.
-        if sum(sizes) + max(sizes, default=0) > self._block.rings["commands"].room:
-            raise Refused("core_gone", "the core takes no commands: too many wait, or these are too long")
-        return admitted
+    def reserve(self, author: str, admitted: Sequence[Admitted]) -> int:
+        """Keep room for changes, tell whose they are and return the first of their numbers: all of them can be sent.
 
-    def send_edits(self, author: str, admitted: Sequence[Admitted]) -> list[Edit]:
-        """Send changes that were admitted just now. Raises Refused."""
-        return [self._send_edit(author, *one) for one in admitted]
-
-    def _check_sizes(self, changes: Sequence[Change]) -> None:
-        size = max((change.parts.size for change in changes), default=0)
-        if size > MOST_AT_ONCE:
-            hint = "spread them over several times"
-            raise Refused("refused", f"{size} changes at one time; at most {MOST_AT_ONCE} take effect together", hint)
-        waiting = sum(edit.due_ns != AT_ONCE for edit in self.edits.values())
-        timed = sum(change.due_ns != AT_ONCE for change in changes)
-        if timed and waiting + timed > MOST_WAITING:
-            what = f"{waiting} changes wait for their time, and {timed} more would; at most {MOST_WAITING}"
+        Each is to be sent, or given up by `release`. Raises Refused.
+        """
+        timed = sum(one.change.due_ns != AT_ONCE for one in admitted)
+        if timed and len(self._timed) + timed > MOST_WAITING:
+            what = f"{len(self._timed)} changes wait for their time, and {timed} more would; at most {MOST_WAITING}"
             raise Refused("refused", what, "`forget` some, or send the others later")
+        size = sum(one.size for one in admitted)
+        # At the end of the ring's data a record may be moved to the beginning.
+        most = max((one.size for one in admitted), default=0)
+        if self._reserved + size + most > self._block.rings["commands"].room:
+            raise Refused("core_gone", "the core takes no commands: too many wait, or these are too long")
+        self._check_ready()
+        first = self._number + 1
+        # Before the core can do it: records of it may be read by others at once.
+        self.announce(first, author, self._oldest)
+        self._number += len(admitted)
+        self._reserved += size
+        self._unsent.update(range(first, first + len(admitted)))
+        return first
 
-    def _send_edit(self, author: str, change: Change, fields: tuple[Any, ...], answers_due: int) -> Edit:
-        request, ack = self.send(Command.CHANGESET, author, *fields)
+    def release(self, first: int, admitted: Sequence[Admitted]) -> None:
+        """Give up changes for which room was kept: their numbers are never used."""
+        self._reserved -= sum(one.size for one in admitted)
+        self._unsent.difference_update(range(first, first + len(admitted)))
+
+    def send_edit(self, author: str, request: int, admitted: Admitted) -> Edit:
+        """Send a change for which there is room under its number. Raises Refused."""
+        change = admitted.change
+        _, ack = self._send(request, Command.CHANGESET, *admitted.fields)
+        self.release(request, [admitted])
         elements = deque(write.element for write in change.parts.writes)
-        edit = Edit(request, author, change.due_ns, change.names, elements, ack, answers_due=answers_due)
+        edit = Edit(request, author, change.due_ns, change.names, elements, ack)
         self.answers_soon = self.answers_soon or change.due_ns == AT_ONCE
         self.edits[request] = edit
+        if change.due_ns != AT_ONCE:
+            self._timed.add(request)
         # A change that was refused as a whole never takes effect.
         ack.tell(lambda: self._acknowledged(edit))
         return edit
 
-    def forget(self, author: str, request: int) -> Answer[Ack]:
+    def _done_with(self, request: int) -> Edit | None:
+        self._timed.discard(request)
+        return self.edits.pop(request, None)
+
+    def forget(self, request: int) -> Answer[Ack]:
         """Withdraw a timed change, or all (-1), that are not yet due."""
-        gone = [edit for number, edit in self.edits.items() if request in (-1, number) and edit.due_ns != AT_ONCE]
-        _, ack = self.send(Command.FORGET, author, request)
+        gone = [self.edits[number] for number in (self._timed if request == -1 else self._timed & {request})]
+        _, ack = self.send(Command.FORGET, request)
         ack.tell(lambda: self._forgotten(ack, gone))
         return ack
 
-    def pump(self) -> None:
-        """Read every record that has come, and notice a core that is no longer the same."""
+    def pump(self, most: int | None = None) -> None:
+        """Read every record that has come, or so many, and notice a core that is no longer the same."""
         generation = self._block.words[Word.CORE_GENERATION]
         if generation != self._generation:
             self._generation = generation
@@ -223,6 +261,8 @@ class CoreLink:
                 self.latest[kind] = content
             elif kind != Kind.START:
                 self._take(kind, unpack(content))
+                if most is not None and (most := most - 1) <= 0:
+                    break
         for k, ring in enumerate(self._others):
             for kind, cursor, content in ring.read(max(self._cursors[k], ring.kept)):
                 self._cursors[k] = cursor
@@ -250,39 +290,36 @@ class CoreLink:
                 self._note(request, Outcome("write", index, tuple(values), refused, bool(replaced)))
             case Kind.CONTROL, [_, _, what, joint, value, refused, request]:
                 self._note(request, Outcome(what, joint, (value,), refused))
-            case Kind.ANSWER, [_, _, index, values, request]:
-                self._answer(request, Outcome("answer", index, tuple(values)))
             case _:
                 pass
         # Listeners see a change before whoever waits for it goes on.
         self._tell(kind, fields)
         if kind == Kind.DONE:
             request, time_ns, cycle, _ = fields
-            edit = self.edits.get(request)
+            edit = self._done_with(request)
             if edit is not None:
-                edit.done_at = (time_ns, cycle)
-                self._finish(edit)
+                edit.done.give(Done(request, time_ns, cycle, tuple(edit.outcomes)))
         elif kind == Kind.BOUT_END:
             self._drop_timed()
 
-    def _answer(self, request: int, outcome: Outcome) -> None:
-        # Answers come after the change has taken effect, at the core's lowest priority.
-        edit = self.edits.get(request)
-        if edit is not None:
-            edit.outcomes.append(outcome)
-            edit.answers_due -= 1
-            self._finish(edit)
-
-    def _finish(self, edit: Edit) -> None:
-        if edit.done_at is not None and edit.answers_due <= 0:
-            del self.edits[edit.request]
-            edit.done.give(Done(edit.request, *edit.done_at, tuple(edit.outcomes)))
-
     def _drop_timed(self) -> None:
+        self._all_mine = True
         # The core drops what was to come in the bout that has ended.
-        for edit in [edit for edit in self.edits.values() if edit.due_ns != AT_ONCE and edit.done_at is None]:
-            del self.edits[edit.request]
-            edit.done.refuse(Refused("forgotten", "the bout ended before its time"))
+        self._end(
+            [self.edits[request] for request in self._timed], Refused("forgotten", "the bout ended before its time")
+        )
+
+    def _end(self, gone: Sequence[Edit], error: Refused) -> None:
+        """Tell those who wait for edits that these will not be; of many, some in each step."""
+        left = [edit for edit in gone if self._done_with(edit.request) is not None]
+
+        async def tell() -> None:
+            for k, edit in enumerate(left):
+                if k and k % SLICE == 0:
+                    await self._errands.sleep(0)
+                edit.done.refuse(error)
+
+        self._errands.start(tell(), lambda _, __: None)
 
     def _tell(self, kind: int, fields: list[Any]) -> None:
         for listener in tuple(self.listeners):
@@ -311,7 +348,7 @@ class CoreLink:
         try:
             edit.ack.result()
         except Refused as error:
-            self.edits.pop(edit.request, None)
+            self._done_with(edit.request)
             edit.done.refuse(error)
 
     def _forgotten(self, ack: Answer[Ack], gone: Sequence[Edit]) -> None:
@@ -319,27 +356,32 @@ class CoreLink:
             ack.result()
         except Refused:
             return
-        for edit in gone:
-            if self.edits.pop(edit.request, None) is not None:
-                edit.done.refuse(Refused("forgotten", "withdrawn before its time"))
+        self._end(gone, Refused("forgotten", "withdrawn before its time"))
 
     def _lose(self, error: Refused) -> None:
+        self._all_mine = True
         acks, self._acks = self._acks, {}
-        edits, self.edits = self.edits, {}
         for answer in acks.values():
             answer.refuse(error)
-        for edit in edits.values():
-            edit.done.refuse(error)
+        self._end(list(self.edits.values()), error)
 
 
-def _admitted(change: Change, everything: int) -> Admitted:
+def admit(changes: Sequence[Change]) -> list[Admitted]:
+    """Return changes as they are sent. Pure; raises Refused where too much is to take effect together."""
+    size = max((change.parts.size for change in changes), default=0)
+    if size > MOST_AT_ONCE:
+        hint = "spread them over several times"
+        raise Refused("refused", f"{size} changes at one time; at most {MOST_AT_ONCE} take effect together", hint)
+    return [_admitted(change) for change in changes]
+
+
+def _admitted(change: Change) -> Admitted:
     parts = change.parts
     writes = [(w.hdso, w.values, *(() if w.element is None else (w.element,))) for w in parts.writes]
-    asked = [(request.hdso, request.count) for request in parts.requests]
     controls = [(control.what, control.joint, control.value) for control in parts.controls]
-    answers = sum(everything if request.hdso < 0 else 1 for request in parts.requests)
-    return change, (change.due_ns, writes, asked, controls), answers
+    fields = (change.due_ns, writes, controls)
+    return Admitted(change, fields, Ring.needs(pack(_LARGEST, *fields)))
 
 
-def _to_nobody(request: int, author: str) -> None:
-    del request, author
+def _to_nobody(request: int, author: str, oldest: Callable[[], int]) -> None:
+    del request, author, oldest

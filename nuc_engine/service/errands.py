@@ -6,6 +6,8 @@ An errand awaits `Answer`s. It is resumed by whoever gives the answer, or by `Er
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any, Generic, TypeVar
 
 from nuc_engine.service.errors import Refused
@@ -13,6 +15,8 @@ from nuc_engine.service.errors import Refused
 T = TypeVar("T")
 
 _NS = 1_000_000_000
+_AT_ONCE = 256
+"""Deadlines of answers long given that are put away at one time."""
 
 
 class Answer(Generic[T]):
@@ -73,7 +77,8 @@ class Errands:
 
     def __init__(self, now_ns: Callable[[], int]) -> None:
         self.now_ns = now_ns
-        self._deadlines: list[tuple[int, Answer[Any], Refused | None]] = []
+        self._deadlines: list[tuple[int, int, Answer[Any], Refused | None]] = []
+        self._number = count()
         self._conditions: list[tuple[Callable[[], bool], Answer[None]]] = []
 
     def start(self, errand: Errand[T], done: Callable[[T | None, Exception | None], None]) -> None:
@@ -94,14 +99,17 @@ class Errands:
     def within(self, answer: Answer[T], timeout_s: float, late: Refused) -> Answer[T]:
         """Refuse an answer that is not there in time."""
         if not answer.done:
-            self._deadlines.append((self.now_ns() + round(timeout_s * _NS), answer, late))
+            self._set(timeout_s, answer, late)
         return answer
 
     def sleep(self, seconds: float) -> Answer[None]:
         """Return an answer that is given after some time."""
         answer: Answer[None] = Answer()
-        self._deadlines.append((self.now_ns() + round(seconds * _NS), answer, None))
+        self._set(seconds, answer, None)
         return answer
+
+    def _set(self, seconds: float, answer: Answer[Any], late: Refused | None) -> None:
+        heappush(self._deadlines, (self.now_ns() + round(seconds * _NS), next(self._number), answer, late))
 
     def until(self, condition: Callable[[], bool], timeout_s: float, late: Refused) -> Answer[None]:
         """Return an answer that is given once a condition holds; it is looked at in every step."""
@@ -119,7 +127,11 @@ class Errands:
 
     def next_ns(self) -> int | None:
         """Return the earliest deadline."""
-        return min((deadline for deadline, answer, _ in self._deadlines if not answer.done), default=None)
+        for _ in range(_AT_ONCE):
+            if not self._deadlines or not self._deadlines[0][2].done:
+                break
+            heappop(self._deadlines)
+        return self._deadlines[0][0] if self._deadlines else None
 
     def step(self) -> None:
         """Look at conditions and deadlines."""
@@ -127,13 +139,13 @@ class Errands:
             if not answer.done and condition():
                 answer.give(None)
         self._conditions = [item for item in self._conditions if not item[1].done]
-        if not self._deadlines:
-            return
         now_ns = self.now_ns()
-        for deadline_ns, answer, late in self._deadlines.copy():
-            if deadline_ns <= now_ns and not answer.done:
-                if late is None:
-                    answer.give(None)
-                else:
-                    answer.refuse(late)
-        self._deadlines = [item for item in self._deadlines if not item[1].done]
+        due: list[tuple[Answer[Any], Refused | None]] = []
+        while self._deadlines and self._deadlines[0][0] <= now_ns:
+            due.append(heappop(self._deadlines)[2:])
+        # Who sleeps for no time in an errand has its turn in the next step.
+        for answer, late in due:
+            if late is None:
+                answer.give(None)
+            else:
+                answer.refuse(late)

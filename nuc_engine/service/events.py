@@ -16,6 +16,7 @@ from typing import Any, TextIO
 import structlog
 
 from nuc_engine.faults import FAULTS, OFF, Effect
+from sccils_schemas.names import printable
 
 _LEVELS: Mapping[str, str] = MappingProxyType(
     {
@@ -84,7 +85,7 @@ class EventLog:
         """Write one event. A stream that can not be written to any more changes nothing."""
         known = {key: value for key, value in fields.items() if value is not None}
         if text:
-            known["text"] = text
+            known["text"] = printable(text)
         if event in FAULTS:
             known["fault"] = event
         level = level or level_of(event)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.latch import latched
@@ -15,18 +15,22 @@ from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.wire import Command
 from nuc_engine.motors import families_of
 from nuc_engine.plan import HdsoPlan, Plan
+from nuc_engine.service.authors import Authors
 from nuc_engine.service.clients import Client, Clients
 from nuc_engine.service.configuration import Configuration, check_names, make_configuration, read_configuration
 from nuc_engine.service.control import Control
 from nuc_engine.service.core_link import CoreLink
+from nuc_engine.service.data_logger import DataLogger
 from nuc_engine.service.edits import ControlBook, EditBook
 from nuc_engine.service.errands import Errands
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.mirror import Mirror, Moment
 from nuc_engine.service.ration import BURST, OF_ALL, Ration, cost_of
+from nuc_engine.service.reads import Reads
 from nuc_engine.service.recent import Recent
 from nuc_engine.service.save import out_of_reach
+from nuc_engine.service.streams import Streams
 from nuc_engine.service.telemetry import Recipes
 from nuc_engine.service.workshop import Workshop
 from nuc_engine.store import Store
@@ -34,64 +38,6 @@ from sccils_schemas.names import did_you_mean
 
 CORE_START_S = 10.0
 """How long a new core may take to run its tasks."""
-
-
-class DataLogger(Protocol):
-    """What the channel tells the data logger (`nuc_engine.service.logger`); `tell_...` may raise its LogRefused."""
-
-    def documents(self) -> tuple[str, dict[str, bytes]] | None:
-        """Return name and files of the configuration as an earlier service told them, None when none did."""
-        ...
-
-    def tell_documents(self, name: str, files: Mapping[str, bytes]) -> None:
-        """Give the documents of the configuration that is about to be in force."""
-        ...
-
-    def tell_script(self, name: str, text: bytes, requests: tuple[int, int] = (0, -1)) -> None:
-        """Give the text of a script, before the core can do it; `requests` are its first and its last changeset."""
-        ...
-
-    def tell_request(self, request: int, author: str) -> None:
-        """Say who made a request, before the core can do it."""
-        ...
-
-    def tell_answer(
-        self, author: str, time_ns: int, cycle: int, held: Mapping[int, Sequence[Any]], said: Mapping[str, Any]
-    ) -> None:
-        """Tell what a client was answered: HDSOs by index, and other names."""
-        ...
-
-    def tell_left_out(self, author: str, time_ns: int, count: int) -> None:
-        """Tell that a client was answered with so many values that are not to be logged."""
-        ...
-
-    def tell_label(self, key: str, value: str, author: str, *, once: bool = False) -> None:
-        """Set a label of this bout and those that follow, or with `once` of this (or the next) one only."""
-        ...
-
-    def tell_note(self, text: str, author: str) -> None:
-        """Add a note."""
-        ...
-
-    def tell_mark(self, text: str, author: str) -> None:
-        """Mark this moment."""
-        ...
-
-    def tell_name(self, bout: int, name: str) -> None:
-        """Give the directory of a bout a name, before it begins; empty: it is called by time and configuration."""
-        ...
-
-    def tell_window(self, start_ns: int, stop_ns: int = -1, name: str = "") -> None:
-        """Log from one engine time to another (-1: the end of the bout), to a directory of that name."""
-        ...
-
-    def tell_window_end(self, stop_ns: int = -1) -> None:
-        """End what `tell_window` began, at an engine time or (-1) at once."""
-        ...
-
-    def status(self) -> Mapping[str, object]:
-        """Return folder, state and failure."""
-        ...
 
 
 @dataclass(slots=True)
@@ -107,8 +53,10 @@ class Hub:
     control: Control
     folders: Folders
     logger: DataLogger
+    authors: Authors
     recent: Recent
     recipes: Recipes
+    streams: Streams
     workshop: Workshop
     wake_supervisor: Callable[[], None]
     connections: Callable[[], Mapping[str, int]]
@@ -121,6 +69,8 @@ class Hub:
     park: tuple[Mapping[int, float], float] | None = None
     """The pose a client chose to park in, joint index to degrees, and its rate: another core is told again."""
     described: tuple[Configuration, Mapping[str, Any]] | None = None
+    reads: Reads = field(default_factory=Reads)
+    """Requests for data that wait for their time."""
     ration: Ration = field(default_factory=lambda: Ration(BURST * OF_ALL, share=OF_ALL))
     """What may be logged of the answers to all clients together."""
     refusals: tuple[str, ...] = ()
@@ -240,6 +190,19 @@ class Hub:
         self.recent.add("control", f"{client.author} has control", client=client.name)
         return True
 
+    def spares(self, client: Client) -> bool:
+        """Say whether a client has what a newcomer must not cost it: control, streams, requests that wait."""
+        in_control = self.control.holder(self.now_ns) == client.key
+        waits = self.reads.pending(client.key) > 0 or (client.session is not None and client.session.busy)
+        return in_control or waits or self.streams.has(client.key)
+
+    def part(self, client: Client) -> None:
+        """End what belongs to a client that is gone."""
+        if self.control.release(client.key):
+            self.recent.add("control", f"{client.author} is gone and has control no more", client="")
+        self.streams.drop(client.key)
+        self.reads.drop(client.key)
+
     @property
     def in_control(self) -> str:
         """Name of the client in control, or nothing."""
@@ -324,7 +287,7 @@ class Hub:
         if self.book is not None and same_plan and self.book.plan == self.plan:
             self.book.resume(controls, live_values(store))
             if self.park is not None:
-                self.core.send(Command.PARK, "", *self.park)
+                self.core.send(Command.PARK, *self.park)
         else:
             self.park = None
             stopped = "limp" if self.options.on_stop == "off" else "hold"

@@ -1,7 +1,7 @@
 """The data logger of the daemon: a thread of the service, told of things through a ring that outlives both.
 
     logger = Logger(launch, wall=..., now_ns=..., request_dump=..., stream=sys.stderr)
-    logger.start(); ...; logger.tell_request(number, "Ann"); ...; logger.stop()
+    logger.start(); ...; logger.tell_author(number, "Ann", 0); ...; logger.stop()
 
 What is told takes effect before every record that the core writes afterwards: tell first, then command the core.
 """
@@ -116,9 +116,9 @@ class Logger:
         """
         self._tell("script", self._documents.keep(Documents(name, {"scriptfile.xml": text})), *requests)
 
-    def tell_request(self, request: int, author: str, changesets: int = 0) -> None:
-        """Tell whose a request is; `changesets` is how many times it will be DONE, 0 when that is not known."""
-        self._tell("request", request, author[:LONGEST_LABEL], changesets)
+    def tell_author(self, first: int, author: str, oldest: int) -> None:
+        """Tell whose edits are from a request's number on; nothing is to come of what is before `oldest`."""
+        self._tell("author", first, author[:LONGEST_LABEL], oldest)
 
     def tell_answer(
         self, author: str, time_ns: int, cycle: int, held: Mapping[int, Sequence[Any]], said: Mapping[str, Any]

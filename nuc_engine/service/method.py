@@ -12,6 +12,9 @@ from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.params import Param
 
+GAINED = "you have control now"
+"""What an answer notes when control came with its request."""
+
 Run = Callable[[Hub, Client, dict[str, Any]], Errand[Any]]
 
 

@@ -6,6 +6,7 @@ that control came with the request.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,26 +14,39 @@ from typing import Any, cast
 
 import msgpack
 
-from nuc_engine.service import methods_bout, methods_edits, methods_joints, methods_log, methods_notes, methods_values
+from nuc_engine.service import (
+    methods_bout,
+    methods_edits,
+    methods_joints,
+    methods_log,
+    methods_notes,
+    methods_streams,
+    methods_values,
+)
 from nuc_engine.service.clients import Client
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.logger import LogRefused
-from nuc_engine.service.method import Method, authorise
+from nuc_engine.service.method import GAINED, Method, authorise
 from nuc_engine.service.pack import pack_map
-from nuc_engine.service.params import check_params, is_whole
-from sccils_schemas.names import did_you_mean, shorten
+from nuc_engine.service.params import MAX_ITEMS, MAX_NUMBERS, check_params, is_whole
+from sccils_schemas.names import did_you_mean, printable_lines, shorten
 
-METHODS: Mapping[str, Method] = MappingProxyType(
-    {
-        method.name: method
-        for group in (methods_bout, methods_log, methods_values, methods_edits, methods_joints, methods_notes)
-        for method in group.METHODS
-    }
+_GROUPS = (
+    methods_bout,
+    methods_log,
+    methods_values,
+    methods_streams,
+    methods_edits,
+    methods_joints,
+    methods_notes,
 )
+
+METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for group in _GROUPS for method in group.METHODS})
 """Every method by name."""
 
 MAX_ID = 256
+OFF = "off"
 _KEYS = frozenset({"id", "method", "params"})
 
 Reply = Callable[[bytes], None]
@@ -47,11 +61,30 @@ class Request:
     params: Mapping[Any, Any]
 
 
+class _Room:
+    """Refuses a message whose lists have too much in them, while it is read."""
+
+    def __init__(self) -> None:
+        self._left = 2 * MAX_NUMBERS
+
+    def __call__(self, items: list[Any]) -> list[Any]:
+        self._left -= len(items) + 1
+        if self._left < 0:
+            raise ValueError(f"more than {2 * MAX_NUMBERS} items")
+        return items
+
+
 def read_request(payload: bytes) -> Request:
     """Return the request in a payload. Raises Refused for anything that is none."""
     try:
         found: Any = msgpack.unpackb(
-            payload, strict_map_key=False, max_str_len=len(payload), max_array_len=100_000, max_map_len=100_000
+            payload,
+            strict_map_key=False,
+            max_str_len=len(payload),
+            # Room is made for all of a list before the first of it is read: however deep they nest, it stays small.
+            max_array_len=min(len(payload), MAX_NUMBERS),
+            max_map_len=MAX_ITEMS,
+            list_hook=_Room(),
         )
     except (ValueError, TypeError, msgpack.UnpackException, UnicodeDecodeError, RecursionError) as error:
         hint = "expected a map {id, method, params}, or a SCCILS document beginning with <"
@@ -61,7 +94,7 @@ def read_request(payload: bytes) -> Request:
     request = cast(dict[Any, Any], found)
     number, method, params = request.get("id"), request.get("method"), request.get("params")
     if extra := [key for key in request if key not in _KEYS]:
-        raise Refused("bad_request", f"a request has no {shorten(repr(extra[0]))}", "expected id, method and params")
+        raise Refused("bad_request", f"a request has no {reprlib.repr(extra[0])}", "expected id, method and params")
     if not (is_whole(number) or (isinstance(number, str) and len(number) <= MAX_ID)):
         raise Refused("bad_request", "id is missing or no whole number or short text")
     if not isinstance(method, str):
@@ -73,16 +106,24 @@ def read_request(payload: bytes) -> Request:
 
 def request_id(payload: bytes) -> int | str | None:
     """Return the id of a request that is otherwise bad, where it has one, so that its error can be told apart."""
+    unpacker = msgpack.Unpacker(strict_map_key=False, max_str_len=4 * MAX_ID, max_array_len=0, max_map_len=len(_KEYS))
+    unpacker.feed(payload)
     try:
-        found: Any = msgpack.unpackb(payload, strict_map_key=False)
+        for _ in range(unpacker.read_map_header()):
+            if unpacker.unpack() == "id":
+                number: Any = unpacker.unpack()
+                return number if is_whole(number) or (isinstance(number, str) and len(number) <= MAX_ID) else None
+            unpacker.skip()
     except Exception:  # whatever it is, there is no id in it
         return None
-    number: Any = cast(dict[Any, Any], found).get("id") if isinstance(found, dict) else None
-    return number if is_whole(number) or (isinstance(number, str) and len(number) <= MAX_ID) else None
+    return None
 
 
-def serve(hub: Hub, client: Client, payload: bytes, reply: Reply) -> None:
-    """Carry out a request; `reply` gets exactly one answer, now or later. Raises nothing."""
+def serve(hub: Hub, client: Client, payload: bytes, reply: Reply, only: Refused | None = None) -> None:
+    """Carry out a request; `reply` gets exactly one answer, now or later. Raises nothing.
+
+    With `only`, the one thing that is done is to take the torque off; all else is refused so.
+    """
     try:
         request = read_request(payload)
     except Refused as error:
@@ -95,13 +136,15 @@ def serve(hub: Hub, client: Client, payload: bytes, reply: Reply) -> None:
         reply(_answer(hub, request, result, error, note))
 
     try:
+        if only is not None and request.method != OFF:
+            raise only
         method = METHODS.get(request.method)
         if method is None:
             hint = did_you_mean(request.method, METHODS) or "see docs/channel.md for all methods"
             raise Refused("unknown_method", f"there is no method {shorten(request.method)!r}", hint)
         params = check_params(method.name, method.params, request.params)
         if authorise(hub, client, method):
-            note.append("you have control now")
+            note.append(GAINED)
     except Refused as error:
         reply(_failure(request.id, error))
         return
@@ -116,6 +159,8 @@ def _answer(hub: Hub, request: Request, result: Any, error: Exception | None, no
     if error is not None:
         hub.recent.add("service_error", f"{request.method}: {type(error).__name__}: {error}")
         return _failure(request.id, Refused("failed", f"{request.method}: {type(error).__name__}: {error}"))
+    if isinstance(result, dict) and "note" in result:
+        note = [cast(dict[str, Any], result).pop("note")]
     answer: dict[str, Any] = {"id": request.id, "ok": True, "result": result}
     if note:
         answer["note"] = note[0]
@@ -123,6 +168,5 @@ def _answer(hub: Hub, request: Request, result: Any, error: Exception | None, no
 
 
 def _failure(number: int | str | None, error: Refused) -> bytes:
-    text = error.text.encode("utf-8", "replace").decode()
-    said = {"kind": error.kind, "text": text, "hint": error.hint.encode("utf-8", "replace").decode()}
+    said = {"kind": error.kind, "text": printable_lines(error.text), "hint": printable_lines(error.hint)}
     return pack_map({"id": number, "ok": False, "error": said})

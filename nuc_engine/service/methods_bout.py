@@ -14,15 +14,16 @@ from nuc_engine.describe import describe_model
 from nuc_engine.faults import OFF
 from nuc_engine.locations import list_configurations
 from nuc_engine.rulebook import Rulebook
-from nuc_engine.service.clients import Client
+from nuc_engine.service.clients import ROLES, Client
 from nuc_engine.service.configuration import Configuration, read_configuration
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders, check_name
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import Method
-from nuc_engine.service.params import START_TIME, STOP_TIME, Param, flag, one_of, text, texts
+from nuc_engine.service.params import START_TIME, STOP_TIME, Param, flag, name_of_client, one_of, text, texts
 from nuc_engine.service.values_in import store_in_force
+from sccils_schemas.names import printable
 from sccils_schemas.problems import SccilsError
 from sccils_schemas.xmlread import MAX_BYTES
 
@@ -36,6 +37,8 @@ _FOLDER_S = 0.5
 async def hello(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Say who one is."""
     hub.clients.greet(client, params["name"].strip() or client.name, params["role"])
+    if not client.may("operate"):
+        await release_control(hub, client, params)
     return {
         "engine": f"nuc-engine {_version()}",
         "configuration": "" if hub.plan is None else hub.plan.name,
@@ -78,6 +81,7 @@ async def status(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
             "guardian": words[Word.GUARDIAN_DEATHS],
             "service": words[Word.SERVICE_DEATHS],
         },
+        "edits_refused": hub.authors.refused,
         "latches": words[Word.LATCH_COUNT],
         "guardian_acts": words[Word.GUARDIAN_ACTS],
         "recording": "" if hub.book is None or hub.book.recording is None else hub.book.recording,
@@ -123,7 +127,7 @@ def _list_configurations(folders: Folders) -> list[dict[str, str]]:
             found.append({"name": name, "fullname": "", "description": "", "problem": error.text})
             continue
         joints = configuration.model.jointlist
-        found.append({"name": name, "fullname": joints.fullname or "", "description": _flat(joints.description)})
+        found.append({"name": name, "fullname": _flat(joints.fullname), "description": _flat(joints.description)})
     return found
 
 
@@ -206,7 +210,7 @@ async def begin_bout(
         if out:
             raise
     stop_ns = round(stop_s * _NS) if stop_s >= 0 else -1
-    _, ack = hub.core.send(Command.RUN, author, round(delay_s * _NS), stop_ns, bout)
+    _, ack = hub.core.send(Command.RUN, round(delay_s * _NS), stop_ns, bout)
     await ack
     if notes:
         hub.logger.tell_note(notes, author)
@@ -249,24 +253,24 @@ def _check_rules(hub: Hub) -> None:
         raise Refused("refused", "; ".join(reasons), "set it, or send a script that does")
 
 
-async def stop(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def stop(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
     """End the bout."""
-    return await end_bout(hub, client.author, params["policy"] or "")
+    return await end_bout(hub, params["policy"] or "")
 
 
-async def end_bout(hub: Hub, author: str, policy: str) -> dict[str, Any]:
+async def end_bout(hub: Hub, policy: str) -> dict[str, Any]:
     """Let the core end the bout. Raises Refused."""
     bout = hub.bout
-    _, ack = hub.core.send(Command.STOP, author, policy)
+    _, ack = hub.core.send(Command.STOP, policy)
     await ack
     late = Refused("timeout", f"the bout has not ended after {_STOP_S:g} s", "take the torque off if it must")
     await hub.errands.until(lambda: hub.mode is not Mode.RUNNING, _STOP_S, late)
     return {"bout": bout, "mode": hub.mode.name, "policy": policy or hub.options.on_stop}
 
 
-async def arm(hub: Hub, client: Client, _params: dict[str, Any]) -> Any:
+async def arm(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
     """Allow driving again after a fault."""
-    _, ack = hub.core.send(Command.ARM, client.author)
+    _, ack = hub.core.send(Command.ARM)
     await ack
     return {"mode": hub.mode.name, "latched": bool(hub.block.words[Word.LATCHED])}
 
@@ -277,7 +281,7 @@ async def off(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     words = hub.block.words
     try:
         # The core tells who and why; where it does not see to it at once, the guardian sees the word.
-        _, ack = hub.core.send(Command.OFF, client.author, why)
+        _, ack = hub.core.send(Command.OFF, why)
         await hub.errands.until(lambda: ack.done, _OFF_AT_ONCE_S, Refused("timeout", "the core is busy"))
         ack.result()
     except Refused:
@@ -341,15 +345,15 @@ def _version() -> str:
 
 
 def _flat(text_of: str | None) -> str:
-    return " ".join((text_of or "").split())
+    return printable(" ".join((text_of or "").split()))
 
 
 METHODS = (
-    Method("hello", hello, params={"name": Param(text), "role": Param(one_of("watch", "operate", "admin"), None)}),
+    Method("hello", hello, params={"name": Param(name_of_client), "role": Param(one_of(*ROLES), None)}),
     Method("status", status),
     Method("tasks", tasks),
     Method("configurations", configurations),
-    Method("configure", configure, "operate", True, {"name": Param(text), "documents": Param(texts, None)}),
+    Method("configure", configure, "operate", True, {"name": Param(text), "documents": Param(texts, None, raw=True)}),
     Method("documents", documents),
     Method("model", model),
     Method(

@@ -13,9 +13,10 @@ from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import check_name
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import Method
-from nuc_engine.service.methods_values import outcome, read_script
+from nuc_engine.service.methods_values import outcome
 from nuc_engine.service.params import Param, flag, one_of, text
 from nuc_engine.service.save import configuration_files, recorded_script, store_script
+from nuc_engine.service.scripts import read_script
 from nuc_engine.service.values_in import values_in_force
 from sccils_schemas.problems import SccilsError
 

@@ -43,12 +43,12 @@ async def pose(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     return await _control(hub, client, controls)
 
 
-async def park(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def park(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
     """Choose the pose that a stop with the policy `park` moves to."""
     angles = await _angles(hub, params["angles"], params["name"])
     joints = {hub.need_joint(name): float(angle) for name, angle in angles.items()}
     chosen = (joints, float(params["rate_deg_s"]))
-    _, ack = hub.core.send(Command.PARK, client.author, *chosen)
+    _, ack = hub.core.send(Command.PARK, *chosen)
     await ack
     hub.park = chosen
     return {"angles": dict(angles), "rate_deg_s": params["rate_deg_s"]}

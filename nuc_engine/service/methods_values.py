@@ -1,39 +1,37 @@
-"""Methods around values: get, set, scripts and what waits for its time; subscriptions and events."""
+"""Methods around values: get, set, scripts and what waits for its time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
-from nuc_engine.changes import Changeset, ScriptRefused, Write, prepare
+from nuc_engine.changes import Write
 from nuc_engine.controls import JOINT_MODES
 from nuc_engine.plan import HdsoPlan, Plan
 from nuc_engine.planning import stored_values
+from nuc_engine.service.asking import Seen, by_time, look, named, parted
 from nuc_engine.service.clients import Client
-from nuc_engine.service.core_link import AT_ONCE, Change, Done, Edit, Outcome, Parts
+from nuc_engine.service.core_link import AT_ONCE, SLICE, Done, Edit, Outcome, Parts
 from nuc_engine.service.elements import read_element, split_element
+from nuc_engine.service.errands import Answer
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.logger import LogRefused
-from nuc_engine.service.method import Method
-from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs, text
-from nuc_engine.service.telemetry import MAX_RATE_HZ, describe
+from nuc_engine.service.method import GAINED, Method, authorise
+from nuc_engine.service.mirror import Moment
+from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs
+from nuc_engine.service.scripts import elapsed_ns, read_script, submit
 from nuc_engine.store import refusal
 from nuc_engine.values import Values, plain_number, plain_value
-from sccils_schemas.by_hand import PlantEntry
-from sccils_schemas.checks.scripts import writes_of
-from sccils_schemas.documents import HDSO_ALL, HDSO_NONE, Gradual, HdsoScript
-from sccils_schemas.model import Model, check_script
-from sccils_schemas.parser import parse
-from sccils_schemas.problems import Problems, SccilsError
+from sccils_schemas.documents import HDSO_ALL, HDSO_NONE
+from sccils_schemas.problems import SccilsError
 
-MAX_CHANGESETS = 5000
-"""Changesets of one script that the core is given at most."""
+MOST_TOLD = 32
+"""HDSOs, and elements of each, that an event tells of a request that had waited."""
 
 _NS = 1_000_000_000
 _LONGEST_S = 1e8
 _EFFECT_S = 3.0
-_MAX_REASONS = 20
 
 
 async def get(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
@@ -130,10 +128,13 @@ async def outcome(hub: Hub, edits: Sequence[Edit]) -> dict[str, Any]:
     late = Refused("timeout", "the change was taken but has not taken effect yet", "see `pending`")
     answer: dict[str, Any] = {"cycle": 0, "time_s": None, "applied": [], "refused": []}
     waiting: list[int] = []
+    elapsed = elapsed_ns(hub)
     for edit in edits:
-        if edit.due_ns > _elapsed_ns(hub):
+        if edit.due_ns > elapsed:
             waiting.append(edit.request)
             tell_when_done(hub, edit)
+            if len(waiting) % SLICE == 0:
+                await hub.errands.sleep(0)
             continue
         done = await hub.errands.within(edit.done, _EFFECT_S, late)
         answer["request"], answer["cycle"] = done.request, done.cycle
@@ -144,23 +145,15 @@ async def outcome(hub: Hub, edits: Sequence[Edit]) -> dict[str, Any]:
     return answer
 
 
-def _elapsed_ns(hub: Hub) -> int:
-    """Return engine time in ns; before a bout nothing but what is to be at once is due."""
-    time_s = hub.engine_time_s(hub.now_ns)
-    return AT_ONCE if time_s is None else round(time_s * _NS)
-
-
 def _add(answer: dict[str, Any], plan: Plan, done: Done) -> None:
     for part in done.outcomes:
-        if part.what in ("write", "answer"):
+        if part.what == "write":
             hdso = plan.hdsos[part.index]
             name, value = _name(hdso, part.element), _plain(plan, hdso, part)
         else:
             name, value = f"{part.what} of {plan.joints[part.index].name}", part.values[0]
         if part.refused:
             answer["refused"].append({"name": name, "reason": part.refused})
-        elif part.what == "answer":
-            answer.setdefault("answers", []).append({"name": name, "value": value})
         elif part.replaced:
             answer.setdefault("replaced", []).append({"name": name, "value": value})
         else:
@@ -181,6 +174,11 @@ def _plain(plan: Plan, hdso: HdsoPlan, part: Outcome) -> Any:
     return plain_value(hdso, values, names)
 
 
+def _shortened(item: dict[str, Any]) -> dict[str, Any]:
+    value = item.get("value")
+    return {**item, "value": cast(list[Any], value)[:MOST_TOLD]} if isinstance(value, list) else item
+
+
 def tell_when_done(hub: Hub, edit: Edit) -> None:
     """Let an edit that waits be told of once it took effect, or will not."""
 
@@ -192,6 +190,7 @@ def tell_when_done(hub: Hub, edit: Edit) -> None:
             return
         answer: dict[str, Any] = {"applied": [], "refused": []}
         _add(answer, hub.need_plan(), done)
+        answer = {key: [_shortened(item) for item in told[:MOST_TOLD]] for key, told in answer.items()}
         time_s = hub.engine_time_s(done.time_ns)
         more = {"request": edit.request, "author": edit.author, "cycle": done.cycle, "time_s": time_s}
         hub.recent.add("done", ", ".join(edit.names), **more, **answer)
@@ -199,111 +198,46 @@ def tell_when_done(hub: Hub, edit: Edit) -> None:
     edit.done.tell(tell)
 
 
+def tell_when_read(hub: Hub, client: Client, moment: Answer[Moment], wanted: Mapping[int, int]) -> None:
+    """Let it be told of what a request for a time to come finds then, or that it finds nothing."""
+
+    async def read() -> Seen:
+        return await look(hub, client, await moment, wanted, as_stored=True)
+
+    def tell(seen: Seen | None, error: Exception | None) -> None:
+        if seen is None:
+            hub.recent.add("not_read", str(error), author=client.author)
+            return
+        # What is told stays for a while: a few values of each, as many as that needs.
+        told = {index: held and held[:MOST_TOLD] for index, held in [*seen.values.items()][:MOST_TOLD]}
+        answers = named(hub.need_plan(), replace(seen, values=told))
+        more = {"author": client.author, "cycle": seen.cycle, "time_s": seen.time_ns / _NS, "answers": answers}
+        hub.recent.add("read", ", ".join(answer["name"] for answer in answers), **more)
+
+    hub.errands.start(read(), tell)
+
+
 async def script(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
     """Carry out an hdsoscript; its times count from the start of the bout, or from now."""
     data = params["text"].encode("utf-8", "replace")
     model = hub.need_configuration().model
     document = await hub.workshop.do(lambda: read_script(data, model), len(data))
-    edits = await submit(hub, client.author, document, data, from_now=params["offset"] == "now")
+    from_now = params["offset"] == "now"
+    changes, specs = await parted(hub, document)
+    wanted = by_time(hub, specs, max(0, elapsed_ns(hub)) if from_now else 0)
+    _, at_once = wanted.pop(0, (0, {}))
+    hub.reads.check(client.key, sum(count for count, _ in wanted.values()))
+    # To ask for data needs nobody's leave.
+    note = {"note": GAINED} if changes.entries and authorise(hub, client, CHANGING) else {}
+    edits = await submit(hub, client.author, changes, data, from_now=from_now) if changes.entries else []
     for edit in edits:
         await edit.ack
-    return await outcome(hub, edits)
-
-
-def read_script(data: bytes, model: Model) -> HdsoScript:
-    """Return an hdsoscript, checked against the model. Raises Refused with every reason."""
-    document, problems = parse(data, "script")
-    if document is None:
-        raise Refused("bad_request", reasons(problems))
-    if not isinstance(document, HdsoScript):
-        raise Refused("bad_request", "this is no hdsoscript", "expected <hdsoscript>")
-    return checked(document, model)
-
-
-def checked(document: HdsoScript, model: Model) -> HdsoScript:
-    """Return an hdsoscript that can be carried out on the model. Raises Refused with every reason."""
-    problems = check_script(document, model)
-    if not problems.ok:
-        raise Refused("refused", reasons(problems))
-    return document
-
-
-def refuse_by_hand(document: HdsoScript) -> None:
-    """Raise Refused for a script with what only somebody beside the leg can do."""
-    entries = [entry for entry in document.entries if isinstance(entry, PlantEntry)]
-    if entries:
-        lines = ", ".join(str(entry.line) for entry in entries[:_MAX_REASONS])
-        raise Refused(
-            "refused",
-            f"the script lets something be done to the leg by hand (line {lines}), which a daemon can not do",
-            "`nuc experiment --bus` asks for it in time; an emulated leg takes it by the socket of `nuc emulate`",
-        )
-
-
-def reasons(problems: Problems) -> str:
-    """Return what is wrong, one line for each."""
-    lines = [str(problem) for problem in problems.errors]
-    more = len(lines) - _MAX_REASONS
-    return "\n".join(lines[:_MAX_REASONS] + ([f"... and {more} more"] if more > 0 else []))
-
-
-async def submit(hub: Hub, author: str, document: HdsoScript, data: bytes, *, from_now: bool = False) -> list[Edit]:
-    """Hand a checked script, and its text, to logger and core: one edit for each of its times, or none. Raises Refused.
-
-    Gradual changes begin from the values at its arrival.
-    """
-    plan = hub.need_plan()
-    refuse_by_hand(document)
-    changesets = await _prepared(hub, plan, document, len(data))
-    if len(changesets) > MAX_CHANGESETS:
-        raise Refused("refused", f"the script has {len(changesets)} different times", f"at most {MAX_CHANGESETS}")
-    elapsed = _elapsed_ns(hub)
-    if from_now and elapsed == AT_ONCE and any(changeset.time_ns for changeset in changesets):
-        raise Refused("refused", "no engine time runs that could be counted from", "run first, or count from the start")
-    changes: list[Change] = []
-    for changeset in changesets:
-        time_ns = changeset.time_ns + elapsed if from_now and changeset.time_ns else changeset.time_ns
-        # What is due already, and time 0 before a bout, takes effect when it arrives.
-        due_ns = AT_ONCE if time_ns == 0 or time_ns <= elapsed else time_ns
-        changes.append(Change(due_ns, tuple(_names(plan, changeset)), _parts(changeset)))
-    admitted = hub.core.admit(changes)
-    first = hub.core.next_request
-    try:
-        hub.logger.tell_script(document.name or "script", data, (first, first + len(admitted) - 1))
-    except LogRefused as refused:
-        # What the leg does must not wait for a disk.
-        hub.recent.add("script_not_logged", str(refused), author=author)
-    return hub.core.send_edits(author, admitted)
-
-
-async def _prepared(hub: Hub, plan: Plan, document: HdsoScript, size: int) -> tuple[Changeset, ...]:
-    """Return a script's changesets; many are made beside the loop."""
-    values = None
-    if any(isinstance(entry, Gradual) for entry in document.entries):
-        moment = hub.moment()
-        values = [moment.values(hdso.index) for hdso in plan.hdsos]
-    ids = hub.need_configuration().model.ids
-
-    def work() -> tuple[Changeset, ...]:
-        try:
-            return prepare(document, plan, ids, values)
-        except ScriptRefused as refused:
-            raise Refused("refused", "\n".join(refused.reasons)) from refused
-
-    if sum(map(writes_of, document.entries)) <= MAX_CHANGESETS:
-        return work()
-    changesets = await hub.workshop.do(work, size)
-    if hub.plan is not plan:
-        raise Refused("refused", "another configuration was put in force meanwhile", "send the script again")
-    return changesets
-
-
-def _parts(changeset: Changeset) -> Parts:
-    return Parts(changeset.writes, changeset.controls, changeset.requests)
-
-
-def _names(plan: Plan, changeset: Changeset) -> list[str]:
-    return [plan.hdsos[write.hdso].name for write in changeset.writes]
+    for due_ns, (count, those) in wanted.items():
+        tell_when_read(hub, client, hub.reads.wait(client.key, due_ns, count), those)
+    answer = await outcome(hub, edits)
+    if at_once:
+        answer["answers"] = named(hub.need_plan(), await look(hub, client, hub.moment(), at_once))
+    return answer | note
 
 
 async def pending(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
@@ -315,38 +249,19 @@ async def pending(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
     ]
 
 
-async def forget(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def forget(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
     """Withdraw what waits for its time."""
     request = params["request"]
     if request != "all" and not isinstance(request, int):
         raise Refused("bad_request", f"request is {request!r}", "expected a request's number or 'all'")
     if request != "all" and request not in hub.core.edits:
         raise Refused("not_found", f"no change of request {request} waits", "see `pending`")
-    ack = await hub.core.forget(client.author, -1 if request == "all" else int(request))
+    ack = await hub.core.forget(-1 if request == "all" else int(request))
     return {"forgotten": ack.detail}
 
 
-async def subscribe(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
-    """Begin a stream of values."""
-    recipe = hub.recipes.subscribe(params["names"], params["rate_hz"], hub.now_ns)
-    return {
-        "topic": recipe.topic,
-        "rate_hz": _NS / recipe.period_ns,
-        "fields": describe(recipe, hub.mirror),
-        "address": hub.options.telemetry,
-    }
-
-
-async def unsubscribe(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
-    """End a stream."""
-    hub.recipes.unsubscribe(params["topic"])
-    return {"topic": params["topic"]}
-
-
-async def events(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
-    """Say what happened lately."""
-    return hub.recent.since(int(params["since"]))
-
+CHANGING = Method("script", script, "operate", True)
+"""What a script that changes something needs."""
 
 METHODS = (
     Method("get", get, params={"names": Param(refs)}),
@@ -355,19 +270,14 @@ METHODS = (
         set_values,
         "operate",
         True,
-        {"changes": Param(changes), "time_s": Param(number(0, _LONGEST_S), None)},
+        {"changes": Param(changes, raw=True), "time_s": Param(number(0, _LONGEST_S), None)},
     ),
     Method(
         "script",
         script,
-        "operate",
-        True,
-        {"text": Param(long_text), "offset": Param(one_of("start", "now"), "start")},
+        params={"text": Param(long_text, raw=True), "offset": Param(one_of("start", "now"), "start")},
     ),
     Method("pending", pending),
     Method("forget", forget, "operate", True, {"request": Param(ref)}),
-    Method("subscribe", subscribe, params={"names": Param(refs), "rate_hz": Param(number(0.01, MAX_RATE_HZ), 30.0)}),
-    Method("unsubscribe", unsubscribe, params={"topic": Param(text)}),
-    Method("events", events, params={"since": Param(number(0), 0)}),
 )
 """The methods of this part."""

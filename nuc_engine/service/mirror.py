@@ -50,6 +50,7 @@ class Moment:
 
     def __init__(self, mirror: Mirror, latest: Mapping[int, bytes], now_ns: int) -> None:
         self._mirror, self._latest, self.now_ns = mirror, dict(latest), now_ns
+        self._stored: dict[int, Values | None] = {}
 
     @cached_property
     def snapshot(self) -> Snapshot | None:
@@ -88,7 +89,15 @@ class Moment:
         """Return an HDSO's elements: what was last written where only edits write, else those of the snapshot."""
         if index in self._mirror.settable and index in self._mirror.written:
             return self._mirror.written[index]
-        return None if self.snapshot is None else self._mirror.store.values_in(self.snapshot, index)
+        return self.stored(index)
+
+    def stored(self, index: int) -> Values | None:
+        """Return an HDSO's elements as the snapshot has them; read once, however many of them are asked for by name."""
+        if self.snapshot is None:
+            return None
+        if index not in self._stored:
+            self._stored[index] = self._mirror.store.values_in(self.snapshot, index)
+        return self._stored[index]
 
     @property
     def engine_time_s(self) -> float | None:

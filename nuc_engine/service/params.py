@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from nuc_engine.service.errors import Refused
-from sccils_schemas.names import did_you_mean, shorten
+from sccils_schemas.names import MAX_NAME_BYTES, did_you_mean, printable, shorten
 
 REQUIRED = object()
 """Default of a parameter that has none."""
 
 MAX_TEXT = 4096
 MAX_ITEMS = 4096
+MAX_CHANGES = 1024
+"""Entries of one list of changes; of these 512 may take effect together."""
+MAX_TEXTS = 64
+"""Labels, or documents, of one request."""
+MAX_NUMBERS = 16_384
+"""Numbers in one request."""
 
 Check = Callable[[Any], str]
 """Says what was expected when a value does not fit, else nothing."""
@@ -22,10 +29,15 @@ Check = Callable[[Any], str]
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter: its check, and what stands for it when it is left out or null."""
+    """One parameter: its check, and what stands for it when it is left out or null.
+
+    Texts become printable, here and nowhere else, since they go to logs and terminals; not where they are `raw`:
+    documents and values, which are read and checked before anything shows them.
+    """
 
     check: Check
     default: Any = REQUIRED
+    raw: bool = False
 
 
 Params = Mapping[str, Param]
@@ -47,9 +59,21 @@ def check_params(method: str, params: Params, given: Mapping[Any, Any]) -> dict[
             checked[name] = param.default
             continue
         if expected := param.check(value):
-            raise Refused("bad_request", f"{name} of {method} is {shorten(repr(value))}; expected {expected}")
-        checked[name] = value
+            raise Refused("bad_request", f"{name} of {method} is {reprlib.repr(value)}; expected {expected}")
+        checked[name] = value if param.raw else _printable(value)
     return checked
+
+
+def _printable(value: Any) -> Any:
+    match value:
+        case str():
+            return printable(value)
+        case list():
+            return [_printable(one) for one in cast(list[Any], value)]
+        case dict():
+            return {_printable(key): _printable(one) for key, one in cast(dict[Any, Any], value).items()}
+        case _:
+            return value
 
 
 def text(value: Any) -> str:
@@ -57,6 +81,13 @@ def text(value: Any) -> str:
     if isinstance(value, str) and len(value) <= MAX_TEXT:
         return ""
     return f"a text of at most {MAX_TEXT} characters"
+
+
+def name_of_client(value: Any) -> str:
+    """Expect what a client may be called."""
+    if isinstance(value, str) and len(printable(value).encode()) <= MAX_NAME_BYTES:
+        return ""
+    return f"a name of at most {MAX_NAME_BYTES} bytes"
 
 
 def long_text(value: Any) -> str:
@@ -100,11 +131,11 @@ def ref(value: Any) -> str:
 
 def texts(value: Any) -> str:
     """Expect a map from text to text."""
-    if isinstance(value, dict) and len(cast(dict[Any, Any], value)) <= MAX_ITEMS:
+    if isinstance(value, dict) and len(cast(dict[Any, Any], value)) <= MAX_TEXTS:
         pairs = cast(dict[Any, Any], value).items()
         if all(isinstance(key, str) and isinstance(held, str) for key, held in pairs):
             return ""
-    return "a map from text to text"
+    return f"a map from text to text, of at most {MAX_TEXTS}"
 
 
 def numbers(value: Any) -> str:
@@ -119,9 +150,17 @@ def numbers(value: Any) -> str:
 def changes(value: Any) -> str:
     """Expect a list of [name or id, value], where a value is a number, a list of numbers or a text."""
     expected = "a list of [name or id, number, list of numbers or rule text]"
-    if not isinstance(value, list) or not 0 < len(cast(list[Any], value)) <= MAX_ITEMS:
-        return expected
+    if not isinstance(value, list) or not 0 < len(cast(list[Any], value)) <= MAX_CHANGES:
+        return f"{expected}, of 1 to {MAX_CHANGES}"
+    if sum(map(_length, cast(list[Any], value))) > MAX_NUMBERS:
+        return f"{expected}, of at most {MAX_NUMBERS} numbers in all"
     return "" if all(map(_is_change, cast(list[Any], value))) else expected
+
+
+def _length(item: Any) -> int:
+    is_pair = isinstance(item, list) and len(cast(list[Any], item)) == 2
+    value: Any = cast(list[Any], item)[1] if is_pair else None
+    return len(cast(list[Any], value)) if isinstance(value, list) else 0
 
 
 def _is_change(item: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Kind
+from sccils_schemas.names import printable
 
 KEPT = 2000
 
@@ -32,7 +33,8 @@ class Recent:
         self._note(name, text, **more)
 
     def _note(self, name: str, text: str, **more: Any) -> None:
-        happening = {"seq": self._next, "unix_time_s": self._unix_time_s(), "name": name, "text": text, **more}
+        told = {"name": printable(name), "text": printable(text)}
+        happening = {"seq": self._next, "unix_time_s": self._unix_time_s(), **told, **more}
         self._next += 1
         self._kept.append(happening)
         for listener in self.listeners:

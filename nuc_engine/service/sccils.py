@@ -10,41 +10,41 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from nuc_engine.daemon.modes import Input
 from nuc_engine.daemon.wire import Command as Order
-from nuc_engine.service import methods_bout, methods_log, methods_values
+from nuc_engine.service import methods_bout, methods_log, methods_values, scripts
+from nuc_engine.service.asking import asked, by_time, document, look, parted
 from nuc_engine.service.clients import Client
 from nuc_engine.service.configuration import MODEL_FILES
-from nuc_engine.service.core_link import AT_ONCE, Edit, Outcome
+from nuc_engine.service.core_link import AT_ONCE, Edit
 from nuc_engine.service.errands import Answer
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import Method, authorise
-from nuc_engine.service.save import mod_of, seconds
+from nuc_engine.service.mirror import Moment
 from nuc_engine.service.sccils_documents import available, data_port, read_message, response, script
-from sccils_schemas.documents import (
-    HDSO_ALL,
-    Command,
-    CommandResponse,
-    CommandScript,
-    ConfigCommand,
-    Gradual,
-    HdsoMod,
-    HdsoScript,
-    HdsoSpec,
-    ScriptEntry,
-)
-from sccils_schemas.writer import write
+from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript
+from sccils_schemas.names import printable
 
 MAX_QUEUED = 256
 """Requests of one client that may wait for their turn."""
 
-MAX_UNREAD = 16
-SMALL = 4096
-"""Bytes of a document that is read at once."""
+MAX_WAITING = MAX_QUEUED + 64
+"""Answers that may wait for an earlier one; what comes beyond them is not read, and told of together.
+
+Fewer than a socket queues for one client: they go out together.
+"""
+
+MAX_UNREAD, MAX_UNREAD_BYTES = 1024, 4 << 20
+"""Documents of one client that may wait to be read, and their bytes."""
+
+SHORT, FEW = 1024, 6
+"""Bytes and tags of a document that is read at once."""
+
+SLICE = 8
+"""Commands of one client that are done before others have their turn."""
 
 ACK_S = 10.0
 """How long a client may take to acknowledge a document."""
@@ -70,81 +70,96 @@ class Session:
     def __init__(self, hub: Hub, client: Client, send: Callable[[bytes], None]) -> None:
         self._hub, self._client, self._send = hub, client, send
         self._slots: deque[Slot] = deque()
+        self._without_room = 0
         self._unread: deque[bytes] = deque()
+        self._unread_bytes = 0
         self._reading = False
-        self._queue: deque[tuple[Entry | None, Slot, str]] = deque()
+        self._queue: deque[tuple[Entry | None, bytes, Slot, str]] = deque()
         self._working = False
         self._acknowledgement: Answer[bool] | None = None
         self._streams: list[str] = []
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is still to come."""
+        return bool(self._slots or self._unread)
 
     # --- what comes ---
 
     def take(self, payload: bytes) -> None:
         """Take one document. Raises nothing."""
-        if len(self._unread) >= MAX_UNREAD:
-            payload = b""
+        full = len(self._slots) >= MAX_WAITING or len(self._unread) >= MAX_UNREAD
+        if full or self._unread_bytes + len(payload) > MAX_UNREAD_BYTES:
+            self.refuse("")
+            return
+        if not self._hub.workshop.hold(len(payload)):
+            self.refuse("too many documents wait to be read")
+            return
         self._unread.append(payload)
+        self._unread_bytes += len(payload)
         if not self._reading:
             self._reading = True
             self._hub.errands.start(self._read(), lambda _, error: self._read_on(error))
 
     async def _read(self) -> None:
-        """Read documents in their order; a large one beside the loop."""
+        """Read documents in their order, beside the loop; but a command alone waits for nobody else's documents."""
+        hub = self._hub
         while self._unread:
             payload = self._unread.popleft()
-            if not payload:
-                self._refuse(f"{MAX_UNREAD} documents wait to be read already")
-                continue
-            model = None if self._hub.configuration is None else self._hub.configuration.model
+            hub.workshop.release(len(payload))
+            self._unread_bytes -= len(payload)
+            model = None if hub.configuration is None else hub.configuration.model
             try:
-                if len(payload) <= SMALL:
-                    self._take(*read_message(payload, model))
+                if len(payload) <= SHORT and payload.count(b"<") <= FEW:
+                    document, reason = read_message(payload, model)
                 else:
-                    self._take(*await self._hub.workshop.do(lambda: read_message(payload, model), len(payload)))  # noqa: B023
+                    document, reason = await hub.workshop.do(lambda: read_message(payload, model), len(payload))  # noqa: B023
             except Refused as error:
                 self._client.rubbish += 1
-                self._refuse(str(error))
+                self.refuse(str(error))
+                continue
+            if isinstance(document, HdsoScript):
+                self._put(document, payload, reason)
+            else:
+                self._take_commands(document, reason)
 
     def _read_on(self, error: Exception | None) -> None:
         self._reading = False
         if error is not None:
             self._hub.recent.add("service_error", f"SCCILS: {type(error).__name__}: {error}")
-            self._refuse("this document could not be read")
-
-    def _take(self, document: HdsoScript | CommandScript, reason: str) -> None:
-        if isinstance(document, HdsoScript):
-            self._put(document, reason)
-        else:
-            self._take_commands(document, reason)
+            self.refuse("this document could not be read")
 
     def _take_commands(self, script: CommandScript, reason: str) -> None:
         if not script.entries:
             self._put(None)
+        if len(script.entries) > MAX_QUEUED:
+            self.refuse(f"{len(script.entries)} commands in one document; at most {MAX_QUEUED}")
             return
-        requests: list[Command | ConfigCommand] = []
         for entry in script.entries:
             if isinstance(entry, CommandResponse):
                 self._acknowledged(entry.status == "success")
             else:
-                requests.append(entry)
-        if not requests:
-            return
-        for request in requests:
-            self._put(request, reason)
+                self._put(entry, reason=reason)
 
-    def _refuse(self, reason: str) -> None:
-        slot = Slot([response("fail", text=reason)], True)
-        self._slots.append(slot)
+    def refuse(self, reason: str) -> None:
+        """Answer what is not done; what finds no room to be answered in its turn shares one answer."""
+        if len(self._slots) >= MAX_WAITING or not reason:
+            self._without_room += 1
+            self._client.refused += 1
+        else:
+            self._slots.append(Slot([response("fail", text=reason)], True))
         self._flush()
 
-    def _put(self, entry: Entry | None, reason: str = "") -> None:
-        if len(self._queue) >= MAX_QUEUED:
-            self._refuse(f"{MAX_QUEUED} requests wait already")
+    def _put(self, entry: Entry | None, payload: bytes = b"", reason: str = "") -> None:
+        if len(self._queue) >= MAX_QUEUED or len(self._slots) >= MAX_WAITING:
+            self.refuse(f"{MAX_QUEUED} requests wait already")
             return
         slot = Slot()
         self._slots.append(slot)
-        self._queue.append((entry, slot, reason))
-        self._work()
+        self._queue.append((entry, payload, slot, reason))
+        if not self._working:
+            self._working = True
+            self._hub.errands.start(self._work(), lambda _, __: None)
 
     def _acknowledged(self, good: bool) -> None:
         waiting, self._acknowledgement = self._acknowledgement, None
@@ -153,28 +168,27 @@ class Session:
 
     # --- one after the other ---
 
-    def _work(self) -> None:
-        if self._working or not self._queue:
-            return
-        self._working = True
-        entry, slot, reason = self._queue.popleft()
-
-        def done(_: None, error: Exception | None) -> None:
-            if error is not None:
+    async def _work(self) -> None:
+        done = 0
+        while self._queue:
+            entry, payload, slot, reason = self._queue.popleft()
+            try:
+                await self._do(entry, payload, slot, reason)
+            except Exception as error:  # whatever it is, those behind it have their turn
                 self._fail(entry, slot, error)
-            self._working = False
-            self._work()
+            done += 1
+            if done % SLICE == 0:
+                await self._hub.errands.sleep(0)
+        self._working = False
 
-        self._hub.errands.start(self._do(entry, slot, reason), done)
-
-    async def _do(self, entry: Entry | None, slot: Slot, reason: str) -> None:
+    async def _do(self, entry: Entry | None, payload: bytes, slot: Slot, reason: str) -> None:
         if reason:
             raise Refused("refused", reason)
         match entry:
             case None:
-                self._finish(slot, available())
+                self._finish(slot, await self._hub.workshop.do(available))
             case HdsoScript():
-                await self._script(entry, slot)
+                await self._script(entry, payload, slot)
             case ConfigCommand():
                 await self._configure(entry, slot)
             case Command():
@@ -204,6 +218,10 @@ class Session:
             if not slot.finished:
                 return
             self._slots.popleft()
+        count, self._without_room = self._without_room, 0
+        if count:
+            why = f"{MAX_WAITING} wait for their answers, or {MAX_UNREAD} to be read"
+            self._send(response("fail", text=f"{count} documents or commands were left aside: {why}"))
 
     def _time(self) -> str | None:
         time_s = self._hub.engine_time_s(self._hub.now_ns)
@@ -216,7 +234,7 @@ class Session:
 
     async def _configure(self, entry: ConfigCommand, slot: Slot) -> None:
         if entry.config_type == "available":
-            self._finish(slot, available())
+            self._finish(slot, await self._hub.workshop.do(available))
             return
         if entry.config_type != "start":
             raise Refused("refused", f"parameter {entry.config_name!r} is for the server to say")
@@ -242,35 +260,52 @@ class Session:
 
     # --- scripts ---
 
-    async def _script(self, entry: HdsoScript, slot: Slot) -> None:
+    async def _script(self, entry: HdsoScript, payload: bytes, slot: Slot) -> None:
         hub = self._hub
-        if any(isinstance(item, HdsoMod | Gradual) for item in entry.entries):
+        changes, specs = await parted(hub, entry)
+        if changes.entries:
+            # To ask for data needs nobody's leave.
             self._authorise("hdsoscript")
+        wanted = by_time(hub, specs)
+        at_once = wanted.pop(0, (0, {}))[1]
+        hub.reads.check(self._client.key, sum(count for count, _ in wanted.values()))
         self._say(slot, response("conditional", time=self._time()))
-        edits = await methods_values.submit(hub, self._client.author, entry, write(entry))
+        edits = await scripts.submit(hub, self._client.author, changes, payload) if changes.entries else []
         for edit in edits:
             await edit.ack
         # What waits for its time must not keep other requests of this client waiting.
-        hub.errands.start(self._await_script(edits, slot), lambda _, error: self._script_done(slot, error))
+        waits = [(hub.reads.wait(self._client.key, due, count), those) for due, (count, those) in wanted.items()]
+        hub.errands.start(
+            self._await_script(edits, at_once, waits, slot), lambda _, error: self._script_done(slot, error)
+        )
 
-    async def _await_script(self, edits: list[Edit], slot: Slot) -> None:
-        hub, answers, refused = self._hub, list[Outcome](), list[str]()
-        ahead = 0
+    async def _await_script(
+        self, edits: list[Edit], at_once: dict[int, int], waits: list[tuple[Answer[Moment], dict[int, int]]], slot: Slot
+    ) -> None:
+        hub, refused = self._hub, list[str]()
+        ahead, before = 0, not hub.bout
         for edit in edits:
-            if edit.due_ns != AT_ONCE and not hub.bout:
+            if edit.due_ns != AT_ONCE and before:
                 # Its time begins with a command that the same client may be about to send.
                 methods_values.tell_when_done(hub, edit)
                 ahead += 1
                 continue
             done = await edit.done
-            answers += [part for part in done.outcomes if part.what == "answer"]
             refused += [part.refused for part in done.outcomes if part.refused]
+        seen = [await look(hub, self._client, hub.moment(), at_once)] if at_once else []
+        for moment, those in waits:
+            if not before:
+                seen.append(await look(hub, self._client, await moment, those, as_stored=True))
+            else:
+                methods_values.tell_when_read(hub, self._client, moment, those)
+                ahead += 1
         if refused:
             raise Refused("refused", "; ".join(refused))
-        text = f"{ahead} changesets wait for the engine to run" if ahead else ""
-        messages = [response("success", text=text, time=self._time(), data=bool(answers or text))]
-        if answers:
-            messages.append(self._values({part.index: part.values for part in answers}))
+        text = [f"{ahead} changesets and requests wait for the engine to run"] if ahead else []
+        text += [f"cycle {', '.join(str(one.cycle) for one in seen)}"] if seen else []
+        messages = [response("success", text="; ".join(text), time=self._time(), data=bool(text))]
+        if seen:
+            messages.append(await document(hub, seen))
         self._finish(slot, *messages)
 
     def _script_done(self, slot: Slot, error: Exception | None) -> None:
@@ -282,7 +317,7 @@ class Session:
     async def _command(self, command: Command, slot: Slot) -> None:
         kind, extended = command.command_type, command.extended_command
         if kind == "log" and extended == POLL:
-            self._poll(command, slot)
+            await self._poll(command, slot)
         elif kind == "log" and extended == POLLING:
             self._finish(slot, self._success(command), script(data_port(self._hub.options.commands)))
         elif kind == "log" and extended:
@@ -306,7 +341,7 @@ class Session:
                 await methods_bout.begin_bout(hub, author, start_s, stop_s)
             case "stop":
                 if hub.plan is not None:
-                    await methods_bout.end_bout(hub, author, "")
+                    await methods_bout.end_bout(hub, "")
             case "log":
                 methods_log.begin_log(hub, start_s, stop_s)
             case "stoplog":
@@ -318,10 +353,10 @@ class Session:
     async def _extended(self, command: Command) -> None:
         hub = self._hub
         if command.extended_command == "arm":
-            _, ack = hub.core.send(Order.ARM, self._client.author)
+            _, ack = hub.core.send(Order.ARM)
             await ack
         elif command.extended_command == "off":
-            await methods_bout.off(hub, self._client, {"why": command.text or "asked for"})
+            await methods_bout.off(hub, self._client, {"why": printable(command.text or "asked for")})
         else:
             known = ", ".join(_EXTENDED)
             raise Refused("refused", f"there is no command {command.extended_command!r}", f"there are: {known}")
@@ -331,55 +366,24 @@ class Session:
 
     # --- data ---
 
-    def _poll(self, command: Command, slot: Slot) -> None:
+    async def _poll(self, command: Command, slot: Slot) -> None:
         """Answer with values. An hdsoMod in here names an HDSO and never writes (reading D7)."""
-        mirror, moment = self._hub.need_mirror(), self._hub.moment()
+        hub = self._hub
         entries = () if command.script is None else command.script.entries
         if not entries:
             raise Refused("bad_request", "a poll names no HDSO", "enclose an hdsoscript")
-        values: dict[int, tuple[Any, ...] | None] = {}
-        for entry in entries:
-            for index, count in self._asked(entry):
-                held = moment.values(index)
-                values[index] = held if held is None or not count else held[:count]
-        self._hub.note_answer(self._client, moment, values, {})
-        snapshot = moment.snapshot
-        time_s = None if snapshot is None else mirror.engine_time_s(snapshot.time_ns)
-        self._finish(slot, self._success(command), self._values(values, time_s))
-
-    def _asked(self, entry: ScriptEntry) -> list[tuple[int, int]]:
-        mirror = self._hub.need_mirror()
-        if not isinstance(entry, HdsoMod | HdsoSpec):
-            raise Refused("bad_request", "a request for data changes something", "name HDSOs by hdsoSpec")
-        if entry.ref == HDSO_ALL:
-            return [(hdso.index, 0) for hdso in mirror.plan.hdsos]
-        hdso = self._hub.need_hdso(entry.ref)
-        # A rule or a text is told whole, or what it says would be another thing.
-        count = 0 if hdso.kind == "boolstring" or hdso.datatype == "char" else entry.num_elts
-        if count > hdso.count:
-            raise Refused("bad_request", f"HDSO {hdso.id_num} ({hdso.name}) has {hdso.count} elements, not {count}")
-        return [(hdso.index, count)]
-
-    def _values(self, values: dict[int, tuple[Any, ...] | None], time_s: float | None = None) -> bytes:
-        plan = self._hub.need_plan()
-        time_ns = max(0, round((time_s or 0.0) * _NS))
-        mods = [
-            mod_of(plan.hdsos[index], held, time_ns)
-            if held
-            else HdsoMod(plan.hdsos[index].id_num, name=plan.hdsos[index].name, time_s=seconds(time_ns))
-            for index, held in values.items()
-        ]
-        return write(HdsoScript(tuple(mods)))
+        seen = await look(hub, self._client, hub.moment(), asked(hub, entries))
+        self._finish(slot, self._success(command), await document(hub, [seen]))
 
     def _stream(self, command: Command, slot: Slot) -> None:
         """Let the HDSOs named, or all sensors, be sent on a topic of the telemetry socket."""
         hub = self._hub
         plan = hub.need_plan()
         entries = () if command.script is None else command.script.entries
-        names = [plan.hdsos[index].name for entry in entries for index, _ in self._asked(entry)]
-        names = names or [plan.hdsos[index].name for index in plan.sensor_columns]
+        names = [plan.hdsos[index].name for index in asked(hub, entries) or plan.sensor_columns]
         window_s = float(command.start_time_s), float(command.stop_time_s)
-        recipe = hub.recipes.subscribe(names, hub.options.telemetry_rate_hz, hub.now_ns, window_s)
+        rate_hz = hub.options.telemetry_rate_hz
+        recipe = hub.streams.subscribe(self._client, hub.mirror, names, rate_hz, hub.now_ns, window_s)
         self._streams.append(recipe.topic)
         port = data_port([hub.options.telemetry])
         topic = ConfigCommand("parameter", "datatopic", (recipe.topic,))
@@ -388,7 +392,7 @@ class Session:
     def _end_stream(self) -> None:
         for topic in self._streams:
             try:
-                self._hub.recipes.unsubscribe(topic)
+                self._hub.streams.unsubscribe(self._client, topic)
             except Refused:
-                continue  # somebody else has ended it
+                continue  # it has ended, since nobody listened
         self._streams.clear()

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from nuc_engine.locations import list_configurations
 from nuc_engine.service.errors import Refused
-from nuc_engine.service.methods_values import reasons
+from nuc_engine.service.scripts import reasons
 from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript
 from sccils_schemas.model import Model, check_commandscript, check_script
+from sccils_schemas.names import printable_lines
 from sccils_schemas.parser import parse
 from sccils_schemas.problems import SccilsError
 from sccils_schemas.writer import write
+
+MOST_ECHOED = 16
+"""Entries of a script in a command that its answer holds too."""
 
 Status = Literal["success", "fail", "conditional"]
 
@@ -27,7 +32,9 @@ def response(
 ) -> bytes:
     """Return an answer, with the command it answers where there is one (readings D2, D4)."""
     kind = "withdata" if data else "ack_only"
-    clean = "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
+    if command is not None and command.script is not None and len(command.script.entries) > MOST_ECHOED:
+        command = replace(command, script=None)
+    clean = printable_lines(text)
     try:
         return script(CommandResponse(status, kind, time, command, clean))
     except SccilsError:

@@ -12,20 +12,23 @@ from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.service.access import Access, read_datagram_address
+from nuc_engine.service.authors import Authors
 from nuc_engine.service.channel import Message, Ready, Sockets
-from nuc_engine.service.clients import Client, Clients
+from nuc_engine.service.clients import ANONYMOUS, Client, Clients
 from nuc_engine.service.control import Control
-from nuc_engine.service.core_link import CoreLink
+from nuc_engine.service.core_link import MOST_READ, CoreLink
+from nuc_engine.service.data_logger import DataLogger
 from nuc_engine.service.errands import Errands
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders
-from nuc_engine.service.hub import DataLogger, Hub, wake
-from nuc_engine.service.logger import LogRefused
+from nuc_engine.service.hub import Hub, wake
 from nuc_engine.service.methods import serve
+from nuc_engine.service.mirror import Moment
 from nuc_engine.service.pack import pack_map
 from nuc_engine.service.recent import Recent
 from nuc_engine.service.sccils import Session
 from nuc_engine.service.sccils_documents import response
+from nuc_engine.service.streams import Streams
 from nuc_engine.service.telemetry import Datagrams, Recipes
 from nuc_engine.service.workshop import Workshop
 
@@ -34,6 +37,7 @@ LONGEST_MS = 50
 
 WATCHING_MS = 2
 _STAY_MS = 1
+_SHORT = 1024
 _MESSAGES_NS = 20_000_000
 _HOUSEKEEPING_NS = 1_000_000_000
 
@@ -78,16 +82,20 @@ class Service:
             control=Control(options.control_timeout_s),
             folders=folders if folders is not None else Folders(options.data),
             logger=logger,
+            authors=Authors(logger, launch.block.rings["records"]),
             recent=Recent(unix_time_s, self._words[Word.BOUT_START] if self._words[Word.BOUT] else None),
             recipes=recipes,
+            streams=Streams(recipes),
             workshop=Workshop(wake(launch.to_service)),
             wake_supervisor=wake(launch.to_supervisor),
             connections=self._connections,
         )
-        core.announce = self._announce
+        core.announce = hub.authors.announce
+        hub.clients.spares, hub.clients.forgotten = hub.spares, hub.part
         core.listeners += [self._follow, hub.recent.take]
         hub.recent.listeners.append(recipes.happened)
         self._overtaken = 0
+        self._guest = Client(b"", [], ANONYMOUS, "watch", False)
         hub.resume()
 
     def step(self, timeout_ms: int = 0) -> None:
@@ -97,15 +105,18 @@ class Service:
         if self._to_service in ready:
             os.eventfd_read(self._to_service)
         hub = self.hub
-        hub.core.pump()
+        hub.core.pump(MOST_READ)
         hub.follow()
         if hub.core.overtaken != self._overtaken:
             self._overtaken = hub.core.overtaken
             hub.overtaken()
         hub.workshop.collect()
+        self._see_to_keys()
         self._take_messages(ready)
         if hub.core.answers_soon:
             self._wait_for_core()
+        now_ns = self._now_ns()
+        hub.reads.step(hub.bout, now_ns - self._words[Word.BOUT_START], self._look)
         hub.errands.step()
         self.sockets.step(ready)
         now_ns = self._now_ns()
@@ -116,7 +127,7 @@ class Service:
             self._keep_house(now_ns)
         if self._dump_wanted():
             with suppress(Refused):
-                hub.core.send(Command.DUMP, "the logger")
+                hub.core.send(Command.DUMP)
 
     def _wait_for_core(self) -> None:
         """Stay for the moment an edit takes: a way round through all sockets costs more than the core needs."""
@@ -124,7 +135,7 @@ class Service:
         core.answers_soon = False
         if self._core_wakes.poll(_STAY_MS):
             os.eventfd_read(self._to_service)
-            core.pump()
+            core.pump(MOST_READ)
 
     def close(self) -> None:
         """Close the sockets."""
@@ -135,10 +146,21 @@ class Service:
 
     def _patience_ms(self) -> int:
         hub, now_ns = self.hub, self._now_ns()
-        due = [hub.errands.next_ns(), hub.recipes.next_ns() if hub.mirror is not None else None]
+        start_ns = self._words[Word.BOUT_START] if hub.bout else None
+        due = [hub.errands.next_ns(), hub.reads.next_ns(start_ns, now_ns)]
+        due += [hub.recipes.next_ns()] if hub.mirror is not None else []
         soonest = min((moment for moment in due if moment is not None), default=now_ns + LONGEST_MS * 1_000_000)
+        if hub.core.behind:
+            return 0
         longest = WATCHING_MS if hub.errands.watching else LONGEST_MS
         return max(0, min(longest, -((now_ns - soonest) // 1_000_000)))
+
+    def _look(self) -> tuple[Moment, int] | None:
+        if self.hub.mirror is None:
+            return None
+        moment = self.hub.moment()
+        snapshot = moment.snapshot
+        return None if snapshot is None else (moment, snapshot.time_ns - self._words[Word.BOUT_START])
 
     def _publish(self, now_ns: int) -> None:
         try:
@@ -159,9 +181,15 @@ class Service:
     def _take(self, message: Message) -> None:
         now_ns = self._now_ns()
         hub = self.hub
-        client = hub.clients.heard(message.key, message.address, message.who, now_ns)
-        if not client.spend(now_ns):
-            if client.refused % 1000 == 1:
+        try:
+            client = hub.clients.heard(message.key, message.address, message.who, now_ns)
+        except Refused as error:
+            self._turn_away(message, error, now_ns)
+            return
+        if not client.spend(now_ns, len(message.payload or b"")):
+            if len(message.payload or b"") <= _SHORT and b"off" in (message.payload or b""):
+                self._turn_away(message, Refused("too_fast", "too many messages", "wait for answers"), now_ns)
+            elif client.refused % 1000 == 1:
                 self._complain(client, Refused("too_fast", "too many messages", "wait for answers"))
             return
         hub.control.heard(client.key, now_ns)
@@ -172,15 +200,46 @@ class Service:
             self._session(client).take(message.payload)
         else:
             address = list(client.address)
-            serve(hub, client, message.payload, lambda answer: self.sockets.send(client.key, address, answer))
+            serve(hub, client, message.payload, lambda answer: self._send(client, address, answer))
+
+    def _turn_away(self, message: Message, error: Refused, now_ns: int) -> None:
+        """Refuse who there is no room for, but do take the torque off."""
+        guest, payload = self._guest, message.payload or b""
+        guest.key, guest.address = message.key, message.address
+        if not guest.spend(now_ns):
+            return
+        if payload.lstrip()[:1] == b"<":
+            off = len(payload) <= _SHORT and b'"off"' in payload
+            session = Session(self.hub, guest, lambda answer: self.sockets.send(message.key, message.address, answer))
+            session.take(payload) if off else session.refuse(str(error))
+        else:
+            serve(self.hub, guest, payload, lambda a: self.sockets.send(message.key, message.address, a), only=error)
+
+    def _see_to_keys(self) -> None:
+        """Part with clients whose key is no longer on the list, and follow roles that have changed there."""
+        hub = self.hub
+        verified = [client for client in hub.clients if client.verified]
+        known = {name: self._access.who(name) for name in {client.name for client in verified}}
+        for client in verified:
+            who = known[client.name]
+            if who is None:
+                self._complain(client, Refused("not_allowed", "your key was taken off the list"))
+                hub.recent.add("revoked", f"{client.author}: its key was taken off the list", client=client.name)
+                hub.clients.drop(client)
+                continue
+            hub.clients.limit(client, who[1])
+            if not client.may("operate") and hub.control.release(client.key):
+                hub.recent.add("control", f"{client.author} may only watch now", client="")
 
     def _session(self, client: Client) -> Session:
         if client.session is None:
-            client.session = Session(
-                self.hub, client, lambda payload: self.sockets.send(client.key, client.address, payload)
-            )
+            client.session = Session(self.hub, client, lambda answer: self._send(client, client.address, answer))
         session: Session = client.session
         return session
+
+    def _send(self, client: Client, address: list[bytes], answer: bytes) -> None:
+        client.charge(len(answer))
+        self.sockets.send(client.key, address, answer)
 
     def _complain(self, client: Client, error: Refused) -> None:
         if client.session is not None:
@@ -200,13 +259,6 @@ class Service:
             "records_unread": self.hub.core.overtaken,
         }
 
-    def _announce(self, request: int, author: str) -> None:
-        try:
-            self.hub.logger.tell_request(request, author)
-        except LogRefused as error:
-            # What the leg does must not wait for a disk.
-            self.hub.recent.add("author_not_logged", str(error), request=request, author=author)
-
     def _follow(self, kind: int, fields: list[Any]) -> None:
         if kind == Kind.REFUSALS:
             self.hub.refusals = tuple(map(str, fields[1]))
@@ -217,6 +269,7 @@ class Service:
 
     def _keep_house(self, now_ns: int) -> None:
         hub = self.hub
-        hub.clients.forget_idle(now_ns, hub.control.holder(now_ns))
+        hub.streams.forget_unheard()
+        hub.clients.forget_idle(now_ns)
         if hub.configuration is None:
             hub.find_documents()

@@ -107,6 +107,10 @@ class Recipes:
         self._recipes[recipe.topic] = recipe
         return recipe
 
+    def __contains__(self, topic: str) -> bool:
+        """Say whether there is a recipe of this topic."""
+        return topic in self._recipes
+
     def unsubscribe(self, topic: str) -> None:
         """Forget a recipe once nobody who subscribed to it is left. Raises Refused."""
         recipe = self._recipes.get(topic)

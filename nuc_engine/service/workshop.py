@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 MAX_WAITING = 64
 """Pieces of work that may wait."""
-MAX_BYTES = 64 << 20
-"""Bytes of documents that may wait."""
+MAX_BYTES = 16 << 20
+"""Bytes of documents that may be at work, and again as many that wait to be."""
 
 _JOIN_S = 2.0
 
@@ -33,7 +33,18 @@ class Workshop:
         self._orders: SimpleQueue[tuple[Callable[[], Any], Answer[Any], int] | None] = SimpleQueue()
         self._finished: deque[tuple[Answer[Any], Any, Refused | None, int]] = deque()
         self._thread: threading.Thread | None = None
-        self._waiting = self._bytes = 0
+        self._waiting = self._bytes = self._held = 0
+
+    def hold(self, size: int) -> bool:
+        """Say whether a document of so many bytes may be kept until it is read, and count it then."""
+        if self._held + size > MAX_BYTES:
+            return False
+        self._held += size
+        return True
+
+    def release(self, size: int) -> None:
+        """Take back what `hold` counted."""
+        self._held -= size
 
     def do(self, work: Callable[[], T], size: int = 0) -> Answer[T]:
         """Return what `work` will return, or its Refused; `size` is the bytes it keeps in memory. Raises Refused."""

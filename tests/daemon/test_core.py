@@ -301,8 +301,8 @@ def test_torque_off_that_was_asked_for_is_no_fault_and_nothing_drives_until_arme
     bench.bus.sent.clear()
     for order in (
         (Command.RUN, 0, -1, 2),
-        (Command.CHANGESET, -1, [], [], [["target", 0, 5.0]]),
-        (Command.CHANGESET, -1, [], [], [["mode", 0, "hold"]]),
+        (Command.CHANGESET, -1, [], [["target", 0, 5.0]]),
+        (Command.CHANGESET, -1, [], [["mode", 0, "hold"]]),
         (Command.STOP, "hold"),
         (Command.STOP, "park"),
     ):
@@ -472,7 +472,7 @@ def test_a_pose_is_reached_slowly_before_anything_runs():
     bench = Bench(approach_deg_s=20.0)
     bench.run(0.05)
     motor = bench.plan.motors[1]
-    assert bench.obeyed(Command.CHANGESET, -1, [], [], [["target", motor.joint, 75.0]])[0]
+    assert bench.obeyed(Command.CHANGESET, -1, [], [["target", motor.joint, 75.0]])[0]
     assert bench.words[Word.TORQUE] == 1
     bench.run(8.0)
     goal = round(motor.cal1 + motor.cal2 * 75.0)

@@ -79,7 +79,7 @@ def test_changes_of_later_times_end_with_the_bout():
     bench.run(0.05)
     bench.start(0.1)
     index = bench.hdso(103)
-    assert bench.obeyed(Command.CHANGESET, 300 * MS, [[index, [1.5]]], [], [["tweak", 0, 5.0]])[0]
+    assert bench.obeyed(Command.CHANGESET, 300 * MS, [[index, [1.5]]], [["tweak", 0, 5.0]])[0]
     bench.order(Command.STOP, "")
     bench.run(0.5)
     told = bench.records()
@@ -104,7 +104,7 @@ def test_a_joint_that_was_driven_is_told_to_be_limp():
     bench.start(0.3)
     joint = next(joint for joint in bench.plan.joints if joint.name == "Femur-Tibia")
     bench.bus.sent.clear()
-    assert bench.obeyed(Command.CHANGESET, -1, [], [], [["mode", joint.index, "limp"]])[0]
+    assert bench.obeyed(Command.CHANGESET, -1, [], [["mode", joint.index, "limp"]])[0]
     sent = [goals[joint.motor] for _, goals, _ in bench.bus.sent]
     first = sent.index(LIMP)
     assert first <= 2

@@ -33,7 +33,7 @@ def stand_still(bench, time_ns=5 * WATCH_NS):
 def test_an_order_given_just_before_off_drives_nothing_after_it():
     bench = Bench()
     bench.run(0.05)
-    bench.order(Command.CHANGESET, -1, [], [], [["target", 1, 75.0]])
+    bench.order(Command.CHANGESET, -1, [], [["target", 1, 75.0]])
     turns_until(bench, lambda: bench.core.live.script.due_ns <= bench.clock.now_ns)
     bench.words[Word.OFF_REQUEST] = bench.clock.now_ns
     stand_still(bench)
@@ -88,7 +88,7 @@ def test_a_stop_between_the_last_exchange_and_the_bout_leaves_the_sensors_live()
 def test_no_bout_begins_while_everything_is_shut_down():
     bench = Bench()
     bench.run(0.05)
-    bench.obeyed(Command.CHANGESET, -1, [], [], [["target", 1, 75.0]])
+    bench.obeyed(Command.CHANGESET, -1, [], [["target", 1, 75.0]])
     assert bench.obeyed(Command.RUN, 100 * MS, -1, 1)[0]
     bench.words[Word.SHUTDOWN] = 1
     bench.words[Word.OFF_REQUEST] = bench.clock.now_ns
@@ -96,7 +96,7 @@ def test_no_bout_begins_while_everything_is_shut_down():
     bench.records()
     bench.run(0.002)
     bench.bus.sent.clear()
-    assert not bench.obeyed(Command.CHANGESET, -1, [], [], [["target", 0, 5.0]])[0]
+    assert not bench.obeyed(Command.CHANGESET, -1, [], [["target", 0, 5.0]])[0]
     bench.run(0.1)
     assert not bench.obeyed(Command.RUN, 0, -1, 2)[0]
     assert Kind.BOUT_BEGIN not in [kind for kind, _ in bench.records()]
@@ -157,7 +157,7 @@ def test_a_core_that_is_told_to_end_before_it_has_the_bus_does_not_touch_it():
 def test_orders_that_were_given_to_an_earlier_core_are_not_obeyed():
     bench = Bench()
     bench.order(Command.RUN, 0, -1, 1)
-    bench.order(Command.CHANGESET, -1, [], [], [["target", 1, 75.0]])
+    bench.order(Command.CHANGESET, -1, [], [["target", 1, 75.0]])
     turns = 0
 
     def meanwhile(now):
@@ -240,7 +240,7 @@ def test_edits_of_a_new_bout_are_acknowledged_with_its_cycles():
     bench = Bench()
     bench.run(1.0)
     bench.records()
-    bench.order(Command.CHANGESET, 0, [[bench.hdso(103), [4.5]]], [], [])
+    bench.order(Command.CHANGESET, 0, [[bench.hdso(103), [4.5]]], [])
     bench.order(Command.RUN, 0, -1, 1)
     bench.run(0.1)
     told = bench.records()
@@ -254,7 +254,7 @@ def test_an_edit_that_waits_when_a_bout_begins_is_not_lost():
     bench.run(0.05)
     bench.order(Command.RUN, 0, -1, 1)
     turns_until(bench, lambda: bench.core.live.quiet and not bench.core.live.exchanging)
-    request = bench.order(Command.CHANGESET, -1, [[bench.hdso(103), [4.5]]], [], [])
+    request = bench.order(Command.CHANGESET, -1, [[bench.hdso(103), [4.5]]], [])
     stand_still(bench)
     bench.run(0.1)
     assert [content[0] for kind, content in bench.records() if kind is Kind.DONE] == [request]
@@ -264,7 +264,7 @@ def test_a_target_far_away_is_not_jumped_to_after_a_pause():
     bench = Bench(approach_deg_s=30.0)
     bench.run(0.05)
     motor = bench.plan.motors[1]
-    assert bench.obeyed(Command.CHANGESET, -1, [], [], [["target", motor.joint, 75.0]])[0]
+    assert bench.obeyed(Command.CHANGESET, -1, [], [["target", motor.joint, 75.0]])[0]
     bench.bus.sent.clear()
     stand_still(bench, 2 * S)
     bench.run(0.1)

@@ -16,7 +16,7 @@ def test_a_refused_servo_keeps_the_leg_from_running_and_from_being_posed():
     ok, why = bench.obeyed(Command.RUN, 0, -1, 1)
     assert not ok
     assert WRONG[0] in why
-    ok, why = bench.obeyed(Command.CHANGESET, -1, [], [], [["target", 0, 20.0]])
+    ok, why = bench.obeyed(Command.CHANGESET, -1, [], [["target", 0, 20.0]])
     assert not ok
     assert WRONG[0] in why
     bench.run(0.2)

@@ -49,7 +49,7 @@ def unfinish(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bench = Bench(tmp_path_factory.mktemp("recover"))
-    bench.tell("request", 11, "Ann", 2)
+    bench.tell("author", 11, "Ann", 2)
     bench.tell("note", "note", "before", "Ann", True)
     bench.put(*bout(duration_ms=400))
     bench.run(bench.writer())

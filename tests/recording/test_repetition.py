@@ -22,7 +22,7 @@ from tests.service.log_feed import MS, START, Bench, bout, plan, read_manifest, 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bench = Bench(tmp_path_factory.mktemp("again"))
-    bench.tell("request", 11, "Ann", 2)
+    bench.tell("author", 11, "Ann", 2)
     bench.put(*bout(duration_ms=600))
     bench.run(bench.writer())
     return bench.folders[0]

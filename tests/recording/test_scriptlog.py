@@ -91,7 +91,7 @@ def test_characters_xml_would_change_are_written_as_numbers(tmp_path, data):
     assert back(tmp_path / "s.xml", described, tuple(data)) == tuple(data)
 
 
-@pytest.mark.parametrize("text", ["abc", "a < b & c", " padded ", "Füße", "]]>", "\u2028"])
+@pytest.mark.parametrize("text", ["abc", "a < b & c", " padded ", "Füße", "]]>"])
 def test_characters_are_written_as_text(tmp_path, text):
     described = hdso("char", 30)
     element = hdso_mod(described, tuple(text.encode()), 0)

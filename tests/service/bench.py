@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from nuc_engine.daemon.launch import BusLine, Launch, ServeOptions
 from nuc_engine.locations import find_configuration
 from nuc_engine.service.configuration import read_configuration
 from nuc_engine.service.folders import Folders
+from nuc_engine.service.logger import Logger
 from nuc_engine.service.service import Service
 from tests.sccils.small import SMALL
 from tests.service.fake_core import FakeCore
@@ -42,6 +45,11 @@ class FakeLogger:
     def status(self):
         return {"state": "off", "folder": self.folder() if callable(self.folder) else self.folder}
 
+    def author(self, request: int) -> str:
+        """Return whose an edit is, by what was told."""
+        runs = [told for told in self.told if told[0] == "author" and told[1] <= request]
+        return runs[-1][2] if runs else ""
+
     def __getattr__(self, name: str):
         if not name.startswith("tell_"):
             raise AttributeError(name)
@@ -57,12 +65,10 @@ class Refusal(Exception):
 
 
 class Bench:
-    def __init__(self, tmp_path: Path, **options: Any) -> None:
+    def __init__(self, tmp_path: Path, *, logged: bool = False, **options: Any) -> None:
         self.tmp = tmp_path
         self.now = 5_000_000_000
         self.block = Block.create()
-        self.logger = FakeLogger()
-        self.logger.folder = lambda: f"data/{self.block.words[Word.BOUT]}" if self.block.words[Word.BOUT] else None
         given = {
             "data": tmp_path / "data",
             "commands": (f"ipc://{tmp_path}/c.sock",),
@@ -74,6 +80,11 @@ class Bench:
         self.launch = Launch(self.block, *fds, -1, (BusLine("", "aimotor:///dev/null", -1),), ServeOptions(**given))
         self.folders = Folders(tmp_path / "data", tmp_path / "configs", tmp_path / "scripts")
         self.core = FakeCore(self.block, self.now_ns)
+        self.journal = io.StringIO()
+        self.logger: Any = self._real_logger() if logged else FakeLogger()
+        if not logged:
+            self.logger.folder = lambda: f"data/{self.block.words[Word.BOUT]}" if self.block.words[Word.BOUT] else None
+        self.logs = logged
         self.sockets: list[Any] = []
         self.dump = False
         self.sent = self.heard = 0
@@ -83,6 +94,22 @@ class Bench:
             self._close_fds()
             raise
         self.context = zmq.Context()
+
+    def _real_logger(self) -> Logger:
+        return Logger(
+            self.launch,
+            wall=lambda: datetime(2031, 5, 6, tzinfo=UTC),
+            now_ns=self.now_ns,
+            request_dump=lambda: setattr(self, "dump", True),
+            stream=self.journal,
+            sync=False,
+        )
+
+    def write_logs(self) -> None:
+        """Let the real logger do what there is to do."""
+        while self.logger._writer.step(self.now):
+            pass
+        self.logger._status = self.logger._describe()
 
     def now_ns(self) -> int:
         return self.now
@@ -131,6 +158,8 @@ class Bench:
         for _ in range(times):
             self.service.step(0)
             self.core.step()
+            if self.logs:
+                self.write_logs()
 
     def until(self, condition: Callable[[], Any]) -> None:
         """Turn until something is so that the threads of ZeroMQ, or the workshop's, bring about in their own time."""

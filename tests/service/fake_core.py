@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nuc_engine.bus_tap import Replies
-from nuc_engine.changes import Changeset, Control, Controlled, Request, Write
+from nuc_engine.changes import Changeset, Control, Controlled, Write
 from nuc_engine.controls import refusal as control_refusal
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.latch import latch
@@ -116,13 +116,12 @@ class FakeCore:
         else:
             self.recorder.acknowledge(request, True, self.now_ns(), "" if detail is None else detail)
 
-    def _changeset(self, request: int, time: int, writes: Any, asked: Any, controls: Any) -> None:
+    def _changeset(self, request: int, time: int, writes: Any, controls: Any) -> None:
         changeset = Changeset(
             time,
             tuple(Write(hdso, tuple(values), *element) for hdso, values, *element in writes),
-            tuple(Request(*item) for item in asked),
-            tuple(Control(*item) for item in controls),
-            request,
+            controls=tuple(Control(*item) for item in controls),
+            origin=request,
         )
         assert self.plan is not None
         for write in changeset.writes:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nuc_engine.service.clients import BURST, IDLE_NS, MAX_CLIENTS, PER_SECOND, Clients
+from nuc_engine.service.clients import BURST, IDLE_NS, MAX_CLIENTS, PER_SECOND, QUIET_NS, Clients
 from nuc_engine.service.control import Control
 from nuc_engine.service.errors import Refused
 
@@ -93,20 +93,39 @@ def test_a_burst_is_allowed_and_then_so_many_a_second():
     assert sum(client.spend(S) for _ in range(BURST)) == PER_SECOND
 
 
-def test_the_list_of_clients_is_bounded_and_forgets_who_was_silent_longest():
-    clients = Clients()
-    for k in range(MAX_CLIENTS + 10):
-        clients.heard(b"%d" % k, [], None, k).seen_ns = k
+def test_the_list_of_clients_is_bounded_and_who_has_something_to_lose_stays():
+    clients, gone = Clients(), []
+    clients.spares = lambda client: client.key == b"0"
+    clients.forgotten = lambda client: gone.append(client.key)
+    for k in range(MAX_CLIENTS):
+        clients.heard(b"%d" % k, [], None, k)
+    clients.greet(clients.heard(b"5", [], None, 5), "Eve", "watch")
+    with pytest.raises(Refused):
+        clients.heard(A, [], None, QUIET_NS - 1)
+    clients.heard(A, [], None, QUIET_NS + 10)
+    clients.heard(B, [], None, QUIET_NS + 10)
+    assert gone == [b"5", b"1"], "a watcher first, then who was silent longest; never who is spared"
     assert len(list(clients)) == MAX_CLIENTS
-    assert clients.get(b"9") is None
-    assert clients.get(b"10") is not None
 
 
-def test_idle_clients_are_forgotten_but_not_the_one_in_control():
+def test_a_role_that_was_given_up_does_not_come_back():
     clients = Clients()
+    client = clients.heard(A, [A], None, 0)
+    clients.greet(client, "Ann", "watch")
+    clients.drop(client)
+    again = clients.heard(A, [A], None, 0)
+    assert again.role == "watch"
+    with pytest.raises(Refused):
+        clients.greet(again, "Ann", "operate")
+    assert clients.heard(A, [A], ("Ann", "admin"), 0).role == "watch"
+
+
+def test_idle_clients_are_forgotten_but_not_who_has_something_to_lose():
+    clients = Clients()
+    clients.spares = lambda client: client.key == B
     for key in (A, B):
         clients.heard(key, [], None, 0)
-    clients.forget_idle(IDLE_NS, None)
+    clients.forget_idle(IDLE_NS)
     assert len(list(clients)) == 2
-    clients.forget_idle(IDLE_NS + 1, keep=B)
+    clients.forget_idle(IDLE_NS + 1)
     assert [client.key for client in clients] == [B]

@@ -32,7 +32,7 @@ def test_an_event_is_one_line_with_what_is_known_of_it() -> None:
         "event": "motor_silent",
         "fault": "motor_silent",
         "level": "error",
-        "text": "no answer\nfrom 3",
+        "text": "no answer\\nfrom 3",
         "bout": 2,
         "time_s": 1.5,
     }

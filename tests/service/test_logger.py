@@ -41,7 +41,7 @@ def times(path: Path) -> list[int]:
 
 
 def test_a_bout_has_every_file_and_a_manifest_that_says_how_it_was(bench: Bench) -> None:
-    bench.tell("request", 11, "Ann (unverified)", 2)
+    bench.tell("author", 11, "Ann (unverified)", 2)
     bench.put(*bout())
     bench.run(bench.writer())
     (folder,) = bench.folders
@@ -59,7 +59,7 @@ def test_a_bout_has_every_file_and_a_manifest_that_says_how_it_was(bench: Bench)
 
 
 def test_the_input_record_holds_store_controls_authors_and_the_order_of_the_tasks(bench: Bench) -> None:
-    bench.tell("request", 11, "Ann", 2)
+    bench.tell("author", 11, "Ann", 2)
     bench.put(*bout())
     bench.run(bench.writer())
     record = read_record(bench.folders[0])
@@ -67,7 +67,7 @@ def test_the_input_record_holds_store_controls_authors_and_the_order_of_the_task
     ran = [tuple(entry[1:]) for entry in record if entry[0] == "ran"]
     assert ran[0] == ("start", 0, 3, [-1] * 4)
     assert [what for what, *_ in ran].count("changeset") == 3
-    assert ["control", 18, 90 * MS, "tweak", 3, 3.0, ""] in record
+    assert ["control", 18, 90 * MS, "tweak", 3, 3.0, "", "Ann"] in record
     edit = next(entry for entry in record if entry[0] == "edit")
     assert edit == ["edit", 8, 40 * MS, 103, [61.0], "", "Ann"]
 
@@ -323,7 +323,7 @@ def test_the_thread_logs_what_it_is_told_and_puts_it_on_disk_when_it_is_stopped(
     log = logger(tmp_path, bench)
     assert log.documents() is None
     log.tell_documents("lin_roach", documents().files, b"<hdsoscript/>")
-    log.tell_request(11, "Ann", 2)
+    log.tell_author(11, "Ann", 2)
     log.tell_mark("here", "Bob")
     bench.put(*bout())
     log.start()

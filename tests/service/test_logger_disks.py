@@ -53,7 +53,7 @@ class Disk:
 def test_a_full_disk_loses_nothing_while_the_ring_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench, whole = Bench(tmp_path / "full"), Bench(tmp_path / "whole")
     for target in (whole, bench):
-        target.tell("request", 11, "Ann", 2)
+        target.tell("author", 11, "Ann", 2)
     whole.put(*bout())
     whole.run(whole.writer())
     disk, writer = Disk(monkeypatch), bench.writer()
@@ -192,14 +192,14 @@ def test_a_commit_that_is_too_large_sheds_notes_first(bench: Bench) -> None:
         bench.tell("note", "note", "n" * 1900 + str(k), "Ann", True)
     writer = bench.writer()
     bench.run(writer)
-    for k in range(199):
-        bench.tell("request", k, "x" * 90 + str(k), 0)
+    for k in range(127):
+        bench.tell("author", k, "x" * 150 + str(k), 0)
     bench.run(writer)
     bench.run(writer)
     commit = read_commit(bench.block)
     assert commit is not None
     assert len(commit.notes) < 9
-    assert len(commit.authors) == 199
+    assert len(commit.authors) == 127
     assert bench.events("notes_dropped")
     commit.labels = {"x": "y" * 40_000}
     with pytest.raises(CommitTooLarge):

@@ -100,7 +100,7 @@ def script() -> list[Any]:
     cuts = [0, 3, 40, 41, 90, 140, len(records) - 4, len(records)]
     doings: list[Any] = [
         ("name", 1, "mine"),
-        ("request", 11, "Ann", 2),
+        ("author", 11, "Ann", 2),
         ("note", "label surface", "felt", "Ann", False),
     ]
     for k, (begin, end) in enumerate(pairwise(cuts)):

@@ -9,6 +9,7 @@ import pytest
 import zmq
 
 from nuc_engine.daemon.block import Word
+from nuc_engine.service.streams import MOST_STREAMS
 from nuc_engine.service.telemetry import MAX_RECIPES, UNHEARD_NS
 from sccils_schemas.model import MODEL_FILES
 from tests.sccils.small import SMALL
@@ -103,10 +104,16 @@ def test_recipes_are_bounded_in_number_and_in_what_they_cost(b):
     talk = b.client("Ann")
     with pytest.raises(Refusal, match="too many"):
         talk.ask("subscribe", names=["gap"] * 512, rate_hz=500)
-    for k in range(MAX_RECIPES):
-        talk.ask("subscribe", names=["gap"], rate_hz=1 + k)
+    others = [b.client(f"c{k}") for k in range(MAX_RECIPES // MOST_STREAMS)]
+    for k, other in enumerate(others):
+        for j in range(MOST_STREAMS):
+            other.ask("subscribe", names=["gap"], rate_hz=1 + k * MOST_STREAMS + j)
+        with pytest.raises(Refusal, match="streams already"):
+            other.ask("subscribe", names=["gap"], rate_hz=100)
     with pytest.raises(Refusal, match="recipes already"):
         talk.ask("subscribe", names=["gap"], rate_hz=100)
+    others[0].ask("leave")
+    talk.ask("subscribe", names=["gap"], rate_hz=100)
 
 
 def test_a_recipe_follows_the_configuration(b):

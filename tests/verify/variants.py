@@ -190,10 +190,10 @@ class PaperDaemon(cores.Bench):
     def edit(self, changeset: Changeset, at_ns: int) -> None:
         """Send a changeset for an engine time; -1: at once."""
         self.requests += 1
-        self._tell("request", 1000 + self.requests, "Ann", 1)
-        items = ([[w.hdso, list(w.values)] for w in changeset.writes], [[r.hdso, r.count] for r in changeset.requests])
+        self._tell("author", 1000 + self.requests, "Ann", 1)
+        writes = [[w.hdso, list(w.values)] for w in changeset.writes]
         controls = [[c.what, c.joint, c.value] for c in changeset.controls]
-        put = self.core.commands.put(Command.CHANGESET, pack(1000 + self.requests, at_ns, *items, controls))
+        put = self.core.commands.put(Command.CHANGESET, pack(1000 + self.requests, at_ns, writes, controls))
         assert put
 
     def stored(self, number: int, value: float | str) -> tuple[float, ...]:
