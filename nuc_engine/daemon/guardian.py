@@ -20,6 +20,7 @@ from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.lines import open_lines
 from nuc_engine.daemon.release import LAST_NS, Clock, Line, Release
+from nuc_engine.daemon.requests import asked, confirm
 from nuc_engine.daemon.watch import PERIOD_NS, Finding, Watch
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.faults import OFF
@@ -141,7 +142,7 @@ class Guardian:
         if finding is None:
             return True
         self._latch(finding)
-        whole = self._take_off(LAST_NS if supervisor_dead else PATIENCE_NS)
+        whole = self._take_off(LAST_NS if supervisor_dead else PATIENCE_NS, finding.reason)
         if supervisor_dead:
             # There is nobody else to say so; the service waits for it.
             self._words[Word.CORE_PID] = 0
@@ -203,11 +204,15 @@ class Guardian:
             self._core = None
         self._watch.end()
 
-    def _take_off(self, patience_ns: int = PATIENCE_NS) -> bool:
+    def _take_off(self, patience_ns: int = PATIENCE_NS, reason: str = "") -> bool:
         """Make sure there is no core that writes, and take the torque off; False when a port is gone."""
         words = self._words
         words[Word.BUS_OWNER] = OWNER_GUARDIAN
         self._kill_core()
+        if reason:
+            # The core may have been at arming while it was latched: nobody takes it back now.
+            latch(words, reason)
+        before = asked(words)
         words[Word.GUARDIAN_ACTS] += 1
         confirmed = self._release.run(self._clock.now_ns + patience_ns)
         self._due_ns = self._clock.now_ns
@@ -220,7 +225,8 @@ class Guardian:
             self._tell("torque_off", "every servo has confirmed that its torque is off")
         else:
             self._tell("torque_unconfirmed", f"no answer from {', '.join(self._unconfirmed())}; they are asked again")
-        words[Word.OFF_REQUEST] = words[Word.GUARDIAN_WATCHES] = 0
+        confirm(words, Word.OFF_DONE_GUARDIAN, before)
+        words[Word.GUARDIAN_WATCHES] = 0
         words[Word.BUS_OWNER] = OWNER_CORE
         return True
 

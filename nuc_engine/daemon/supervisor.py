@@ -27,6 +27,7 @@ from nuc_engine.daemon.ports import BusPort
 from nuc_engine.daemon.posts import STARTS, Fork, Post, Programs
 from nuc_engine.daemon.release import Clock
 from nuc_engine.daemon.report import Report
+from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.store import StoreError
@@ -290,15 +291,15 @@ class Supervisor:
             return True
         self._start_guardian(now_ns)
         driving = words[Word.TORQUE] or (words[Word.MODE] == Mode.RUNNING and self._core.child is not None)
-        if driving and not words[Word.OFF_REQUEST]:
-            words[Word.OFF_REQUEST] = now_ns
-        limp = not driving and not words[Word.OFF_REQUEST] and words[Word.BUS_OWNER] != OWNER_GUARDIAN
+        if driving:
+            ask(words, Asker.SUPERVISOR)
+        limp = not driving and not still_open(words) and words[Word.BUS_OWNER] != OWNER_GUARDIAN
         if limp and self._core.child is not None and now_ns > self._until_ns - CONFIRM_NS // 2:
             self._core.child.send(signal.SIGKILL)
         return limp and self._core.child is None
 
     def _note_torque(self) -> None:
-        if self._words[Word.TORQUE] or self._words[Word.OFF_REQUEST]:
+        if self._words[Word.TORQUE] or still_open(self._words):
             self._status = 1
             self._event("torque_unconfirmed", "not every servo has confirmed that its torque is off")
 

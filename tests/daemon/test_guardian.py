@@ -18,6 +18,7 @@ from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, WORDS, Word
 from nuc_engine.daemon.guardian import DEATH_NS, Guardian
 from nuc_engine.daemon.latch import LATCH_REASONS
 from nuc_engine.daemon.release import Line
+from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.watch import PERIOD_NS
 from nuc_engine.faults import OFF
 
@@ -304,7 +305,7 @@ def test_what_waited_in_the_port_is_thrown_away_before_the_first_request():
     ("prepare", "fault"),
     [
         (lambda bench: bench.clock.dead.add(CORE), "core_dead"),
-        (lambda bench: bench.words.__setitem__(Word.OFF_REQUEST, 99), OFF),
+        (lambda bench: ask(bench.words, Asker.SERVICE), OFF),
         (lambda bench: bench.words.__setitem__(Word.BUS_LOST, 1), "bus_lost"),
     ],
 )
@@ -315,13 +316,29 @@ def test_every_other_reason_ends_in_the_same_release(prepare, fault):
     assert bench.limp
     assert bench.reason == fault
     assert bench.words[Word.LATCH_COUNT] == 1
-    assert bench.words[Word.OFF_REQUEST] == bench.words[Word.GUARDIAN_WATCHES] == 0
+    assert not bench.words[Word.GUARDIAN_WATCHES]
+    assert not still_open(bench.words)
+    assert all(bench.words[Word.LIMP_SINCE + k] > START for k in range(4))
     assert [name for name, _ in bench.told] == [fault, "torque_off"]
     # And then there is nothing more to do.
     written = len(bench.ports[0].written)
     for _ in range(50):
         assert bench.guardian.step()
     assert len(bench.ports[0].written) == written
+
+
+def test_a_core_that_was_at_arming_when_it_was_latched_takes_nothing_back():
+    bench = Bench().watched()
+    kill = bench.processes.kill
+
+    def arms_and_dies(pidfd, number):
+        bench.words[Word.LATCHED] = 0
+        kill(pidfd, number)
+
+    bench.processes.kill = arms_and_dies
+    bench.until_act()
+    assert bench.words[Word.LATCHED]
+    assert bench.reason == "core_stalled"
 
 
 def test_the_first_fault_stays_the_reason():
