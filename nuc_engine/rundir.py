@@ -22,6 +22,9 @@ from pathlib import Path
 COMMAND, OFF = "command", "off"
 """Names of the sockets in a folder: requests over ZeroMQ, and datagrams that take the torque off."""
 
+CYCLES = "cycles"
+"""Name of the file in a folder in which every cycle can be read, or of a link to it."""
+
 LONGEST = 107
 """Bytes that the path of a Unix socket may have (unix(7))."""
 
@@ -44,10 +47,15 @@ class RunDir:
 
     def remove(self) -> None:
         """Remove the folder with its sockets, and unlock it."""
-        with suppress(OSError):
-            _clear(self.path)
-            self.path.rmdir()
+        self.sweep()
         os.close(self.fd)
+
+    def sweep(self) -> None:
+        """Remove the folder with its sockets, if it is this one still: the last of a daemon's processes does that."""
+        with suppress(OSError):
+            _clear(self.fd)
+            if os.path.samestat(os.fstat(self.fd), self.path.lstat()):
+                self.path.rmdir()
 
 
 def socket_path(folder: Path, name: str) -> Path:
@@ -138,7 +146,7 @@ def _lock(folder: Path) -> RunDir | None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not os.path.samestat(os.fstat(fd), folder.stat()):
             raise FileNotFoundError(0, "removed meanwhile by the daemon that had it; try again")
-        _clear(folder)
+        _clear(fd)
     except BlockingIOError:
         os.close(fd)
         return None
@@ -148,6 +156,16 @@ def _lock(folder: Path) -> RunDir | None:
     return RunDir(folder, fd)
 
 
-def _clear(folder: Path) -> None:
-    for name in _SOCKETS:
-        (folder / name).unlink(missing_ok=True)
+def _clear(folder: int) -> None:
+    """Remove what a daemon has in a folder that is held open, so that no other can have its place.
+
+    Sockets, names of pseudo-terminals, and the file of cycles, which a link may lead to.
+    """
+    for name in os.listdir(folder):
+        kind = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if name == CYCLES and stat.S_ISLNK(kind):
+            with suppress(FileNotFoundError):
+                os.unlink(os.readlink(name, dir_fd=folder))
+        if name == CYCLES or stat.S_ISSOCK(kind) or stat.S_ISLNK(kind):
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)

@@ -5,8 +5,9 @@ methods       the methods of both clients, from one description
 results       what comes back, typed        errors   what can go wrong
 conversation  hello, requests, answers and time limits, without any socket
 sockets       ZeroMQ: options, keys, the state of the connection     address  where a daemon listens by default
+cycles        every cycle of a leg on this machine, from memory (nuc_cycles.h: the same for C)
 blocking, aio the two clients               sccils   the client's part of a SCCILS dialogue
-off           torque off, by itself and with as little as it takes
+off           torque off, by itself and with as little as it takes; offpath: on this machine, past the service
 
     with Client(name="rutter") as leg:
         leg.set({"CTr_lev_TC1_load": -0.2})
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from nuc_engine.client.address import DEFAULT_ADDRESS
     from nuc_engine.client.aio import AsyncClient, AsyncSubscription
     from nuc_engine.client.blocking import Client, Subscription
+    from nuc_engine.client.cycles import Cycles
     from nuc_engine.client.errors import BadAnswer, ClientError, KeysError, NotAnswered, Refused
     from nuc_engine.client.results import Acknowledgement, Greeting, Reading, Sample, Status
     from nuc_engine.client.sockets import Keys, load_keys
@@ -36,6 +38,7 @@ __all__ = [
     "BadAnswer",
     "Client",
     "ClientError",
+    "Cycles",
     "Greeting",
     "Keys",
     "KeysError",
@@ -53,6 +56,7 @@ _HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "address": ("DEFAULT_ADDRESS",),
         "aio": ("AsyncClient", "AsyncSubscription"),
         "blocking": ("Client", "Subscription"),
+        "cycles": ("Cycles",),
         "errors": ("BadAnswer", "ClientError", "KeysError", "NotAnswered", "Refused"),
         "results": ("Acknowledgement", "Greeting", "Reading", "Sample", "Status"),
         "sockets": ("Keys", "load_keys"),

@@ -25,6 +25,7 @@ from drivers.port import NEVER
 from drivers.servo import ReplyStatus
 from nuc_engine.changes import Changeset, Control
 from nuc_engine.daemon.block import OWNER_CORE, Block, Word
+from nuc_engine.daemon.cyclering import CycleRing
 from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import ServeOptions, StopPolicy
 from nuc_engine.daemon.live import LiveExecutive
@@ -70,7 +71,8 @@ class Engine:
 
     `wake` tells the service that there is something to read; `wakened` is the descriptor it wakes the core with;
     `slept` returns for how many nanoseconds the machine was suspended since it was last asked; `orphaned` whether the
-    main process is gone; `motors_by_bus` are the plan's numbers of the motors on each bus (empty: one bus has all).
+    main process is gone; `motors_by_bus` are the plan's numbers of the motors on each bus (empty: one bus has all);
+    `cycles` is where other programs read every cycle.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Engine:
         slept: Callable[[], int],
         orphaned: Callable[[], bool] = lambda: False,
         motors_by_bus: Sequence[Sequence[int]] = (),
+        cycles: CycleRing | None = None,
     ) -> None:
         self.plan, self.bus, self.block, self.options, self.clock = plan, bus, block, options, clock
         self.words = block.words
@@ -94,7 +97,7 @@ class Engine:
         self.neighbours = Neighbours(block.words, clock.now_ns, orphaned)
         self._filenos = (*bus.filenos(), wakened)
         self.store = block.store(plan)
-        self.recorder = RingRecorder(plan, self.store, block.rings["records"], self.words, wake)
+        self.recorder = RingRecorder(plan, self.store, block.rings["records"], self.words, wake, cycles)
         self.commands = block.rings["commands"]
         self.limits: list[int | None] = [options.limits.get(motor.name) for motor in plan.motors]
         self.park_deg = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
@@ -19,8 +20,9 @@ from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
 from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.lines import open_lines
+from nuc_engine.daemon.offsocket import OffDesk
 from nuc_engine.daemon.release import LAST_NS, Clock, Line, Release
-from nuc_engine.daemon.requests import asked, confirm
+from nuc_engine.daemon.requests import Asker, asked, confirm
 from nuc_engine.daemon.watch import PERIOD_NS, Finding, Watch
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.faults import OFF
@@ -84,6 +86,7 @@ class LinuxProcesses:
 class Guardian:
     """One guardian. `tell` takes (name, text) of an event; `supervisor` and `ends` are pidfds.
 
+    `heed` takes the time, and asks for torque off if somebody wants it (see nuc_engine.daemon.offsocket).
     `ends` are processes that must not outlive a main process that was killed (an emulated leg); they end after the
     torque is off.
     """
@@ -96,11 +99,13 @@ class Guardian:
         processes: Processes,
         tell: Callable[[str, str], None],
         *,
+        heed: Callable[[int], None],
         supervisor: int,
         ends: Sequence[int] = (),
         motors: Sequence[str] = (),
     ) -> None:
         self._words, self._clock, self._processes, self._tell = words, clock, processes, tell
+        self._heed = heed
         self._supervisor, self._ends, self._motors = supervisor, tuple(ends), tuple(motors)
         self._watch = Watch(words)
         self._release = Release(lines, words, clock, self._beat)
@@ -151,7 +156,8 @@ class Guardian:
         return whole and not supervisor_dead
 
     def _beat(self) -> None:
-        self._words[Word.GUARDIAN_BEAT] = self._clock.now_ns
+        now_ns = self._words[Word.GUARDIAN_BEAT] = self._clock.now_ns
+        self._heed(now_ns)
 
     def _wait(self) -> bool:
         """Wait for the next period's end, or the end of a process; True for the former."""
@@ -256,6 +262,9 @@ def run(launch: Launch, ends: Sequence[int] = ()) -> int:
             os.eventfd_write(launch.to_service, 1)
 
     plan = block.read_plan()
+    motors = [motor.name for motor in plan.motors]
+    receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM, fileno=launch.off)
+    desk = OffDesk(words, receiver, Asker.GUARDIAN, lambda: motors, tell)
     guardian = Guardian(
         words,
         open_lines(launch.buses, plan),
@@ -264,12 +273,15 @@ def run(launch: Launch, ends: Sequence[int] = ()) -> int:
         tell,
         supervisor=launch.supervisor,
         ends=ends,
-        motors=[motor.name for motor in plan.motors],
+        motors=motors,
+        heed=desk.look,
     )
     if not guardian.be_born():
+        desk.leave(clock.now_ns)
         return 1
     for missing in rights.missing:
         tell("privilege_missing", f"guardian: {missing}")
     while guardian.step():
         pass
+    desk.leave(clock.now_ns)
     return 1 if words[Word.BUS_LOST] else 0

@@ -64,6 +64,8 @@ class BusLine:
 class Launch:
     """The block, three eventfds, a pidfd of the main process, the open buses and the options.
 
+    `run_dir` is the folder of the daemon's sockets, which is there before all else, and `off` the socket in it that
+    takes the torque off; `cycles` is the file in it that the core writes every cycle to.
     `to_core`, `to_service` and `to_supervisor` are written to wake a process up; what to do stands in the block. With
     `to_journal` stderr is read by the system's journal.
     """
@@ -75,4 +77,7 @@ class Launch:
     supervisor: int
     buses: tuple[BusLine, ...]
     options: ServeOptions
+    run_dir: Path = Path()
+    off: int = -1
+    cycles: int = -1
     to_journal: bool = False

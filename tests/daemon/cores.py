@@ -70,7 +70,9 @@ class Tap:
 class Bench:
     """A core and everything around it; `records()` are those since the last call as (kind, content)."""
 
-    def __init__(self, config="lin_roach", bus="loopback:", latched="", script=None, wiring=None, **options) -> None:
+    def __init__(
+        self, config="lin_roach", bus="loopback:", latched="", script=None, wiring=None, cycles=None, **options
+    ) -> None:
         self.prepared = prepare_bout(config, script)
         self.plan = self.prepared.plan
         if wiring is None:
@@ -101,6 +103,7 @@ class Bench:
             wakened=os.eventfd(0, os.EFD_NONBLOCK),
             wake=self._wake,
             slept=self._slept,
+            cycles=cycles,
         )
 
     def _meanwhile(self, now):

@@ -127,6 +127,7 @@ class Bench:
         self.told: list[tuple[str, str]] = []
         self.ports, self.shafts, self.emulators, lines, first = [], [], [], [], 0
         self.offs = 0
+        self.heeded: list[int] = []
         for b, count in enumerate(counts or (4,)):
             servos = tuple(ServoAddress(k, f"m{first + k}") for k in range(count))
             shafts = Shafts(count)
@@ -147,6 +148,7 @@ class Bench:
             self.clock,
             self.processes,
             lambda name, text: self.told.append((name, text)),
+            heed=self.heed,
             supervisor=SUPERVISOR,
             ends=(300,),
             motors=self.names,
@@ -158,6 +160,9 @@ class Bench:
             self.offs += 1
 
         return discard
+
+    def heed(self, now_ns):
+        self.heeded.append(now_ns)
 
     def core(self, generation=1, pid=CORE, beat=1):
         self.processes.living.add(pid)
@@ -515,3 +520,10 @@ def test_every_frame_the_guardian_sends_takes_torque_off():
     bench.clock.dead.add(CORE)
     bench.until_act()
     assert {request.op for _, request in bench.ports[0].written} == {Op.PASSIVE}
+
+
+def test_it_heeds_requests_at_every_wake_up_while_it_takes_the_torque_off_too():
+    bench = Bench().watched()
+    bench.words[Word.CORE_BEAT] += 1
+    bench.until_act()
+    assert max(b - a for a, b in pairwise(bench.heeded)) <= PERIOD_NS
