@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -89,10 +90,15 @@ def take(name: str, environment: Mapping[str, str], *, system: Path = _SYSTEM, t
 
 
 def found(environment: Mapping[str, str], *, system: Path = _SYSTEM, temporary: Path = _TEMPORARY) -> list[Path]:
-    """Return the folders of daemons, in the order of the list above; of dead ones too, if they left theirs."""
+    """Return the folders of daemons, in the order of the list above; of dead ones too, if they left theirs.
+
+    None on Windows, where ZeroMQ has no such sockets.
+    """
+    if sys.platform == "win32":
+        return []
     given = environment.get("XDG_RUNTIME_DIR", "")
     roots = [Path(given, "nuc")] if given else []
-    own = temporary / f"nuc-{os.getuid()}" if hasattr(os, "getuid") else temporary / "nuc"
+    own = temporary / f"nuc-{os.getuid()}"
     roots += [system, *([own] if _is_ours(own) else [])]
     return [folder for root in dict.fromkeys(roots) for folder in _folders(root)]
 
