@@ -13,6 +13,7 @@ It is locked as long as a process of its daemon lives: what a killed one left th
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,8 +21,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-COMMAND, OFF = "command", "off"
-"""Names of the sockets in a folder: requests over ZeroMQ, and datagrams that take the torque off."""
+COMMAND, TELEMETRY, OFF = "command", "telemetry", "off"
+"""Names of the sockets in a folder: requests and telemetry over ZeroMQ, and datagrams that take the torque off."""
 
 CYCLES = "cycles"
 """Name of the file in a folder in which every cycle can be read, or of a link to it."""
@@ -29,7 +30,7 @@ CYCLES = "cycles"
 LONGEST = 107
 """Bytes that the path of a Unix socket may have (unix(7))."""
 
-_SOCKETS = (COMMAND, OFF)
+_SOCKETS = (COMMAND, TELEMETRY, OFF)
 _SYSTEM = Path("/run/nuc")
 _TEMPORARY = Path("/tmp")  # noqa: S108  a folder of ours in it is checked
 _MOST = 16
@@ -81,8 +82,8 @@ def take(name: str, environment: Mapping[str, str], *, system: Path = _SYSTEM, t
     root = _root(environment, system, temporary)
     for number in range(1, _MOST + 1):
         folder = root / (name if number == 1 else f"{name}-{number}")
-        for socket in _SOCKETS:
-            socket_path(folder, socket)
+        for each in _SOCKETS:
+            socket_path(folder, each)
         locked = _lock(folder)
         if locked is not None:
             return locked
@@ -103,11 +104,26 @@ def found(environment: Mapping[str, str], *, system: Path = _SYSTEM, temporary: 
     return [folder for root in dict.fromkeys(roots) for folder in _folders(root)]
 
 
+def lives(folder: Path) -> bool:
+    """Say whether anybody listens in a folder. Raises PermissionError where that may not be known."""
+    # Datagrams first: to be connected means nothing to their socket, and a client's connection to the other.
+    for name, kind in ((OFF, socket.SOCK_DGRAM), (COMMAND, socket.SOCK_STREAM)):
+        with socket.socket(socket.AF_UNIX, kind) as end:
+            try:
+                end.connect(str(folder / name))
+            except PermissionError:
+                raise
+            except OSError:
+                continue
+            return True
+    return False
+
+
 def _folders(root: Path) -> Iterator[Path]:
     with suppress(OSError):
         for folder in sorted(root.iterdir()):
             with suppress(OSError):
-                if any(stat.S_ISSOCK((folder / name).stat().st_mode) for name in _SOCKETS if (folder / name).exists()):
+                if any((folder / name).is_socket() for name in _SOCKETS):
                     yield folder
 
 

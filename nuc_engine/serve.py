@@ -29,7 +29,7 @@ from nuc_engine.daemon.supervisor import Supervisor
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.realtime import RealClock
 from nuc_engine.realtime.system import LinuxSystem
-from nuc_engine.rundir import CYCLES, OFF, RunDir, socket_path, take
+from nuc_engine.rundir import COMMAND, CYCLES, OFF, RunDir, socket_path, take
 
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -72,6 +72,7 @@ def serve(
         own = take(Path(options.configuration).resolve().name if options.configuration else "leg", environment)
         stack.callback(own.remove)
         off = stack.enter_context(open_off(socket_path(own.path, OFF)))
+        show(f"listens at ipc://{own.path / COMMAND}")
         signals = stack.enter_context(_signals())
         emulators: list[tuple[str, Callable[[], int]]] = []
         ports: list[BusPort] = []

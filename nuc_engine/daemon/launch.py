@@ -24,13 +24,15 @@ STALL_LIMIT_MS, SLOW_STALL_LIMIT_MS = 20, 250
 class ServeOptions:
     """Everything `nuc serve` was told, checked. Empty `configuration`: a client chooses one.
 
+    `commands` and `telemetry` (empty: none) are listened at beside the sockets of the daemon's own folder.
+
     `stall_limit_ms` None: STALL_LIMIT_MS, or, where the machine grants no real-time priority, SLOW_STALL_LIMIT_MS.
     """
 
     configuration: str = ""
     data: Path = Path("data")
-    commands: tuple[str, ...] = ("tcp://127.0.0.1:44106",)
-    telemetry: str = "tcp://127.0.0.1:9872"
+    commands: tuple[str, ...] = ()
+    telemetry: str = ""
     telemetry_rate_hz: float = 30.0
     udp: str = ""
     logging: Logging = "always"

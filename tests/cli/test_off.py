@@ -36,7 +36,7 @@ OF_OFF = {
     *("nuc_engine", "nuc_engine.cli", "nuc_engine.cli.leaving", "nuc_engine.cli.off", "nuc_engine.cli.person"),
     *("nuc_engine.client", "nuc_engine.client.errors", "nuc_engine.client.offpath", "nuc_engine.rundir"),
 }
-ELSEWHERE = {"nuc_engine.client.address", "nuc_engine.client.off"}
+ELSEWHERE = {"nuc_engine.client.off"}
 OF_ALL = {
     "nuc_engine",
     *(f"nuc_engine.{part}" for part in ("cli", "client", "decimals", "endings", "locations", "rundir")),
