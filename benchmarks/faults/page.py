@@ -63,8 +63,8 @@ def _measured(measured: Mapping[str, Any]) -> list[str]:
     if not measured:
         return []
     lines = [
-        f"Measured are median and most of {measured['runs']} runs, from the first signal to the last servo's torque-off",
-        "on the wire; in brackets, in how many of them it went off. Rows without a number are not measured so.",
+        f"Measured are median and most of {measured['runs']} runs, from the first signal to the last servo's",
+        "torque-off on the wire; in brackets, in how many of them it went off. Other rows are not measured so.",
         f"{measured['machine']}.",
         "",
         f"Two at once, {measured['pair_runs']} runs each:",

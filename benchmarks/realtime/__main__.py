@@ -30,8 +30,8 @@ SHORT = ("wakeup", "exchange", "roundtrip", "startup", "off")
 ALL = (*SHORT, "wire", "deaths", "edits", "cycles", "endurance")
 _MARK = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
 _WORDS = (
-    "`make bench-daemon` measures all but wire, deaths, edits, cycles and endurance, which `make nightly` adds. A machine may be "
-    "shared and its speed may drift: compare what was measured in alternating windows of one run.",
+    "`make bench-daemon` measures all but wire, deaths, edits, cycles and endurance, which `make nightly` adds. A "
+    "machine may be shared and its speed may drift: compare what was measured in alternating windows of one run.",
 )
 
 

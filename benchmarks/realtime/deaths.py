@@ -39,8 +39,8 @@ def deaths(cases: int) -> list[str]:
     return [
         f"## {cases} random deaths, seeds {FIRST} to {FIRST + cases - 1}",
         "",
-        "Two or three processes killed, crashed or stopped for a second, 0 to 100 ms apart, beside a stepping leg; then "
-        "the daemon is ended. The torque goes off as docs/faults.md says, nothing is left, the next begins in its place.",
+        "Two or three processes killed, crashed or stopped for a second, 0 to 100 ms apart, beside a stepping leg; "
+        "then the daemon is ended. The torque goes off as docs/faults.md says, nothing is left, the next one begins.",
         "",
         *table(["", "found", ""], rows),
         *(["```text", wrong, "```", ""] if wrong else []),

@@ -51,7 +51,6 @@ class Served(Child):
 
     def __init__(
         self, folder: Path, leg: Leg, *words: str | Path, notify: str | None = None, module: str = "nuc_engine.cli"
-        self, folder: Path, leg: Leg, *words: str | Path, notify: str | None = None, module: str = "nuc_engine.cli"
     ) -> None:
         self.folder, self.leg = folder, leg
         self.commands, self.telemetry = f"ipc://{folder}/command", f"ipc://{folder}/telemetry"
