@@ -29,7 +29,7 @@ from nuc_engine.daemon.supervisor import Supervisor
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.realtime import RealClock
 from nuc_engine.realtime.system import LinuxSystem
-from nuc_engine.rundir import COMMAND, CYCLES, OFF, RunDir, socket_path, take
+from nuc_engine.rundir import COMMAND, OFF, RunDir, socket_path, take
 
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -104,7 +104,7 @@ def serve(
             options=options,
             run_dir=own.path,
             off=off.fileno(),
-            cycles=make_file(own.path, CYCLES),
+            cycles=make_file(own.path),
             to_journal=_is_journal(environment.get("JOURNAL_STREAM", "")),
         )
         supervisor = Supervisor(

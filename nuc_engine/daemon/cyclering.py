@@ -23,17 +23,18 @@ the crc tells.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import mmap
 import os
 import struct
-import sys
+import tempfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from nuc_engine.plan import Plan
+from nuc_engine.rundir import CYCLES, RunDirError
 
 MAGIC, VERSION = b"NUCCYCLE", 1
 SLOTS_AT, SLOT_HEAD, SLOTS = 65_536, 16, 4096
@@ -128,31 +129,29 @@ _OF_A_MOTOR = (
 _OF_A_MUSCLE = (("activation", "1"), ("force", "units of muscle output"), ("length", "rest lengths"))
 
 
-def make_file(folder: Path, name: str) -> int:
-    """Return the descriptor of a new file of cycles that is `name` in a folder, or that a link of that name leads to.
+def make_file(folder: Path) -> int:
+    """Return the descriptor of a new file of cycles in a folder, or in memory elsewhere with a link to it there.
 
-    It lies in memory: pages of one on a disk may not be written to while the kernel writes them back. Raises OSError.
+    Pages of a file on a disk may not be written to while the kernel writes them back. All of it is taken at once: in a
+    full file system the core would be killed. Raises RunDirError.
     """
-    path = folder / name
-    if not in_memory(folder):
-        path = TEMPORARY / f"nuc-{os.getpid()}-{folder.name}"
-        (folder / name).symlink_to(path)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
-    os.ftruncate(fd, BYTES)
+    path = folder / CYCLES
+    try:
+        if in_memory(folder):
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC)
+        else:
+            fd, there = tempfile.mkstemp(prefix="nuc-", dir=TEMPORARY)
+            path.symlink_to(there)
+        os.fchmod(fd, 0o640)
+        os.posix_fallocate(fd, 0, BYTES)
+    except OSError as error:
+        raise RunDirError(f"{path}: {error.strerror}") from error
     return fd
 
 
 def in_memory(folder: Path) -> bool:
-    """Say whether files of a folder lie in memory (tmpfs)."""
-    found: Any = _statfs(folder)
-    return found == _TMPFS
-
-
-def _statfs(folder: Path) -> int:
-    """Return the kernel's number of a file system's kind (statfs(2)), which Python does not tell."""
-    import ctypes
-
+    """Say whether files of a folder lie in memory (tmpfs): statfs(2), which Python does not have."""
     held = ctypes.create_string_buffer(256)
     if ctypes.CDLL(None).statfs(os.fsencode(folder), held):
-        return 0
-    return int.from_bytes(held.raw[: struct.calcsize("l")], sys.byteorder)
+        return False
+    return ctypes.c_long.from_buffer(held).value == _TMPFS

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.requests import Asker, ask, still_open
+from nuc_engine.rundir import RunDirError
 
 READS = 16
 """Datagrams that are read in one look at most."""
@@ -44,7 +45,7 @@ Words = MutableSequence[int] | memoryview
 
 
 def open_off(path: Path) -> socket.socket:
-    """Return a new socket at `path`, for its user and group. Raises OSError."""
+    """Return a new socket at `path`, for its user and group. Raises RunDirError."""
     made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -53,9 +54,9 @@ def open_off(path: Path) -> socket.socket:
             made.bind(str(path))
         finally:
             os.umask(before)
-    except OSError:
+    except OSError as error:
         made.close()
-        raise
+        raise RunDirError(f"{path}: {error.strerror}") from error
     return made
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from nuc_engine.bus_tap import Replies
 from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.cyclering import CycleRing, columns_of
+from nuc_engine.daemon.cyclering import CycleRing
 from nuc_engine.daemon.ring import Ring
 from nuc_engine.daemon.wire import Formats, Kind, pack
 from nuc_engine.plan import Plan, Slot
@@ -34,8 +34,6 @@ class RingRecorder:
         cycles: CycleRing | None = None,
     ) -> None:
         self._ring, self._words, self._wake, self._cycles = ring, words, wake, cycles
-        if cycles is not None:
-            cycles.begin(plan.name, columns_of(plan))
         self._complete: tuple[int, Board] | None = None
         self._formats = Formats(plan)
         self._cells = [store.locate(Slot(index)) for index in plan.sensor_columns]

@@ -15,7 +15,7 @@ from nuc_engine.client.cycles import Cycles, CyclesError
 from nuc_engine.daemon import cyclering
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.cyclering import BYTES, SLOTS_AT, CycleRing, columns_of, make_file
-from nuc_engine.rundir import CYCLES, take
+from nuc_engine.rundir import CYCLES, RunDirError, take
 from tests.daemon.cores import Bench
 
 COLUMNS = [("number", "1", "i8"), ("angle", "deg", "f8")]
@@ -129,21 +129,37 @@ def test_more_columns_than_fit_are_refused(pair):
 def test_the_file_lies_in_memory_and_goes_with_the_folder(tmp_path, monkeypatch):
     own = take("leg", {"XDG_RUNTIME_DIR": str(tmp_path)})
     monkeypatch.setattr(cyclering, "in_memory", lambda folder: False)
-    fd = make_file(own.path, CYCLES)
+    fd = make_file(own.path)
     there = (own.path / CYCLES).readlink()
     assert there.parent == cyclering.TEMPORARY
-    assert cyclering._statfs(there.parent) == cyclering._TMPFS
     assert os.fstat(fd).st_size == BYTES
+    assert os.fstat(fd).st_blocks * 512 >= BYTES, "taken: a full file system kills no core"
+    assert os.fstat(fd).st_mode & 0o777 == 0o640
     os.close(fd)
     own.remove()
     assert not there.exists()
     assert not own.path.exists()
 
 
+def test_what_lies_in_memory_is_known_and_a_folder_that_is_full_is_said(tmp_path, monkeypatch):
+    assert cyclering.in_memory(Path("/dev/shm"))
+    assert not cyclering.in_memory(Path("/proc"))
+    assert not cyclering.in_memory(tmp_path / "none")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(RunDirError, match="No space left"):
+        make_file(tmp_path)
+
+
 def test_the_core_tells_every_cycle_with_its_sensors(tmp_path):
-    fd = make_file(tmp_path, CYCLES)
-    bench = Bench(cycles=CycleRing(mmap.mmap(fd, 0)))
+    fd = make_file(tmp_path)
+    ring = CycleRing(mmap.mmap(fd, 0))
     os.close(fd)
+    bench = Bench(cycles=ring)
+    ring.begin(bench.plan.name, columns_of(bench.plan))
     reader = Cycles(tmp_path / CYCLES)
     bench.run(0.05)
     bench.start(0.3)
