@@ -35,7 +35,7 @@ def _table(heading: str, rows: Sequence[Row], measured: Mapping[str, Any]) -> li
     if heading == "Clients":
         lines = ["| what | what becomes of it | test |", f"|{'---|' * 3}"]
         return lines + [f"| {row.what} | {row.leg} | {_tests(row)} |" for row in rows]
-    timed = any(row.deeds for row in rows)
+    timed = any(row.what in measured for row in rows)
     head = ["what", "the leg", *(["measured, ms"] if timed else []), "in the log", "afterwards", "test"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
