@@ -13,6 +13,7 @@ It is locked as long as a process of its daemon lives: what a killed one left th
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,13 +21,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-COMMAND, OFF = "command", "off"
-"""Names of the sockets in a folder: requests over ZeroMQ, and datagrams that take the torque off."""
+COMMAND, TELEMETRY, OFF = "command", "telemetry", "off"
+"""Names of the sockets in a folder: requests and telemetry over ZeroMQ, and datagrams that take the torque off."""
+
+CYCLES = "cycles"
+"""Name of the file in a folder in which every cycle can be read, or of a link to it."""
 
 LONGEST = 107
 """Bytes that the path of a Unix socket may have (unix(7))."""
 
-_SOCKETS = (COMMAND, OFF)
+_SOCKETS = (COMMAND, TELEMETRY, OFF)
 _SYSTEM = Path("/run/nuc")
 _TEMPORARY = Path("/tmp")  # noqa: S108  a folder of ours in it is checked
 _MOST = 16
@@ -45,10 +49,15 @@ class RunDir:
 
     def remove(self) -> None:
         """Remove the folder with its sockets, and unlock it."""
-        with suppress(OSError):
-            _clear(self.path)
-            self.path.rmdir()
+        self.sweep()
         os.close(self.fd)
+
+    def sweep(self) -> None:
+        """Remove the folder with its sockets, if it is this one still: the last of a daemon's processes does that."""
+        with suppress(OSError):
+            _clear(self.fd)
+            if os.path.samestat(os.fstat(self.fd), self.path.lstat()):
+                self.path.rmdir()
 
 
 def socket_path(folder: Path, name: str) -> Path:
@@ -73,8 +82,8 @@ def take(name: str, environment: Mapping[str, str], *, system: Path = _SYSTEM, t
     root = _root(environment, system, temporary)
     for number in range(1, _MOST + 1):
         folder = root / (name if number == 1 else f"{name}-{number}")
-        for socket in _SOCKETS:
-            socket_path(folder, socket)
+        for each in _SOCKETS:
+            socket_path(folder, each)
         locked = _lock(folder)
         if locked is not None:
             return locked
@@ -95,11 +104,26 @@ def found(environment: Mapping[str, str], *, system: Path = _SYSTEM, temporary: 
     return [folder for root in dict.fromkeys(roots) for folder in _folders(root)]
 
 
+def lives(folder: Path) -> bool:
+    """Say whether anybody listens in a folder. Raises PermissionError where that may not be known."""
+    # Datagrams first: to be connected means nothing to their socket, and a client's connection to the other.
+    for name, kind in ((OFF, socket.SOCK_DGRAM), (COMMAND, socket.SOCK_STREAM)):
+        with socket.socket(socket.AF_UNIX, kind) as end:
+            try:
+                end.connect(str(folder / name))
+            except PermissionError:
+                raise
+            except OSError:
+                continue
+            return True
+    return False
+
+
 def _folders(root: Path) -> Iterator[Path]:
     with suppress(OSError):
         for folder in sorted(root.iterdir()):
             with suppress(OSError):
-                if any(stat.S_ISSOCK((folder / name).stat().st_mode) for name in _SOCKETS if (folder / name).exists()):
+                if any((folder / name).is_socket() for name in _SOCKETS):
                     yield folder
 
 
@@ -144,7 +168,7 @@ def _lock(folder: Path) -> RunDir | None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not os.path.samestat(os.fstat(fd), folder.stat()):
             raise FileNotFoundError(0, "removed meanwhile by the daemon that had it; try again")
-        _clear(folder)
+        _clear(fd)
     except BlockingIOError:
         os.close(fd)
         return None
@@ -154,6 +178,16 @@ def _lock(folder: Path) -> RunDir | None:
     return RunDir(folder, fd)
 
 
-def _clear(folder: Path) -> None:
-    for name in _SOCKETS:
-        (folder / name).unlink(missing_ok=True)
+def _clear(folder: int) -> None:
+    """Remove what a daemon has in a folder that is held open, so that no other can have its place.
+
+    Sockets, names of pseudo-terminals, and the file of cycles, which a link may lead to.
+    """
+    for name in os.listdir(folder):
+        kind = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if name == CYCLES and stat.S_ISLNK(kind):
+            with suppress(FileNotFoundError):
+                os.unlink(os.readlink(name, dir_fd=folder))
+        if name == CYCLES or stat.S_ISSOCK(kind) or stat.S_ISLNK(kind):
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)

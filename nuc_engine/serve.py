@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from drivers.factory import is_emulated, parse_line
 from nuc_engine.daemon import core, guardian
 from nuc_engine.daemon.block import Block
+from nuc_engine.daemon.cyclering import make_file
 from nuc_engine.daemon.emulated import become, emulator_words, line_url
 from nuc_engine.daemon.launch import SLOW_STALL_LIMIT_MS, STALL_LIMIT_MS, Launch, ServeOptions
 from nuc_engine.daemon.notify import Notifier, handed_over
+from nuc_engine.daemon.offsocket import MotorNames, OffDesk, open_off
 from nuc_engine.daemon.ports import BusPort
 from nuc_engine.daemon.posts import Programs
-from nuc_engine.daemon.spawn import fork
+from nuc_engine.daemon.requests import Asker
+from nuc_engine.daemon.spawn import Child, fork
 from nuc_engine.daemon.supervisor import Supervisor
+from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.realtime import RealClock
 from nuc_engine.realtime.system import LinuxSystem
+from nuc_engine.rundir import COMMAND, OFF, RunDir, socket_path, take
 
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -60,19 +64,21 @@ def serve(
     """Be the daemon until it is told to end; return the exit status.
 
     `buses` are (name, URL); `environment` is where systemd says how it wants to be told; `seed` decides an emulated
-    leg. Raises BusUrlError for buses that can not be, PortError for a port that can not be opened now.
+    leg. Raises RunDirError where there can be no sockets, BusUrlError for buses that can not be, PortError for a port
+    that can not be opened now.
     """
     systemd = handed_over(environment, os.getpid())
     with ExitStack() as stack:
+        own = take(Path(options.configuration).resolve().name if options.configuration else "leg", environment)
+        stack.callback(own.remove)
+        off = stack.enter_context(open_off(socket_path(own.path, OFF)))
+        show(f"listens at ipc://{own.path / COMMAND}")
         signals = stack.enter_context(_signals())
-        folder = Path()
-        if any(is_emulated(url) for _, url in buses):
-            folder = stack.enter_context(_runtime_folder())
         emulators: list[tuple[str, Callable[[], int]]] = []
         ports: list[BusPort] = []
         for name, url in buses:
             if is_emulated(url):
-                pty = folder / (name or "bus")
+                pty = own.path / (f"bus-{name}" if name else "bus")
                 words = emulator_words(url, options.configuration, pty, seed, name if len(buses) > 1 else "")
                 emulators.append((f"nuc-emulate {name}".strip(), partial(become, words)))
                 ports.append(BusPort(name, line_url(url, pty)))
@@ -81,8 +87,14 @@ def serve(
                 ports[-1].open()
         _stay_in_memory()
         options = _with_limits(options, show)
+        block = Block.create()
+        clock = RealClock()
+
+        def tell(name: str, text: str) -> None:
+            block.rings["supervisor"].put(Kind.EVENT, pack(clock.now_ns, name, text))
+
         launch = Launch(
-            block=Block.create(),
+            block=block,
             to_core=_event_descriptor(),
             to_service=_event_descriptor(),
             to_supervisor=_event_descriptor(),
@@ -90,15 +102,19 @@ def serve(
             supervisor=os.pidfd_open(os.getpid()),
             buses=tuple(port.line for port in ports),
             options=options,
+            run_dir=own.path,
+            off=off.fileno(),
+            cycles=make_file(own.path),
             to_journal=_is_journal(environment.get("JOURNAL_STREAM", "")),
         )
         supervisor = Supervisor(
             launch,
             ports,
             programs if programs is not None else DaemonPrograms(),
-            fork,
-            RealClock(),
+            partial(_fork_of, own),
+            clock,
             signals=signals,
+            heed=OffDesk(block.words, off, Asker.SUPERVISOR, MotorNames(block), tell).look,
             notifier=Notifier(systemd.address),
             watchdog_ns=systemd.watchdog_ns,
             emulators=emulators,
@@ -160,14 +176,18 @@ def _event_descriptor() -> int:
     return os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
 
 
-@contextmanager
-def _runtime_folder() -> Generator[Path]:
-    """Have a folder of one's own for the names of pseudo-terminals."""
-    folder = Path(tempfile.mkdtemp(prefix="nuc-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def _fork_of(own: RunDir, name: str, program: Callable[[], int], **options: Any) -> Child:
+    """Fork a child that removes the daemon's folder when it ends as an orphan."""
+    parent = os.getpid()
+
+    def run() -> int:
+        try:
+            return program()
+        finally:
+            if os.getppid() != parent:
+                own.sweep()
+
+    return fork(name, run, **options)
 
 
 @contextmanager

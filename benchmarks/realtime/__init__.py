@@ -4,6 +4,9 @@ wakeup      lateness of the 1 kHz state transition beside cyclictest, idle and u
 exchange    rounds of servo exchanges beside a bare loop on the same emulated line
 roundtrip   commands through the whole daemon beside a ZeroMQ echo
 startup     from the start of `nuc serve` to the first motor command
+deaths      hundreds of random deaths of its processes
+edits       skipped periods with edits and without
+cycles      the core with and without every cycle for other programs
 endurance   many minutes under load: lost records, overruns, memory
 
 served      a daemon under test: emulated leg, client, its shared memory; may be halted whole

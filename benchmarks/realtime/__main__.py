@@ -14,6 +14,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.realtime.children import Broken
+from benchmarks.realtime.cycles import cycles
+from benchmarks.realtime.deaths import deaths
+from benchmarks.realtime.edits import edits
 from benchmarks.realtime.endurance import endurance
 from benchmarks.realtime.exchange import exchange
 from benchmarks.realtime.off import off
@@ -24,12 +27,11 @@ from benchmarks.realtime.wakeup import wakeup
 from benchmarks.realtime.wire import wire
 
 SHORT = ("wakeup", "exchange", "roundtrip", "startup", "off")
-ALL = (*SHORT, "wire", "endurance")
+ALL = (*SHORT, "wire", "deaths", "edits", "cycles", "endurance")
 _MARK = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
 _WORDS = (
-    "`make bench-daemon` measures all but the wire of every family of servos and the endurance, which `make nightly` "
-    "adds. A machine may be shared and its speed may drift: compare what was measured in alternating windows of one "
-    "run.",
+    "`make bench-daemon` measures all but wire, deaths, edits, cycles and endurance, which `make nightly` adds. A "
+    "machine may be shared and its speed may drift: compare what was measured in alternating windows of one run.",
 )
 
 
@@ -52,6 +54,9 @@ def main() -> None:
         "startup": lambda: startup(3 if quick else 10),
         "off": lambda: off(5 if quick else 20),
         "wire": lambda: wire(1 if quick else 4, 0.3 if quick else 0.5),
+        "deaths": lambda: deaths(20 if quick else 500),
+        "edits": lambda: edits(5 if quick else 60, 2 if quick else 5),
+        "cycles": lambda: cycles(4 if quick else 20, 2 if quick else 3),
         "endurance": lambda: endurance(arguments.minutes),
     }
     for part in arguments.parts or SHORT:

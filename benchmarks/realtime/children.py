@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 ROOT = Path(__file__).resolve().parents[2]
-_SERVICE_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+_SERVICE_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "RUNTIME_DIRECTORY")
 
 
 class Broken(Exception):
@@ -32,6 +32,7 @@ class Child:
     ) -> None:
         self.output = output
         environment = {name: value for name, value in os.environ.items() if name not in _SERVICE_MANAGER}
+        environment["XDG_RUNTIME_DIR"] = str(output.parent)
         if notify is not None:
             environment["NOTIFY_SOCKET"] = notify
         with output.open("ab") as file:

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import time  # noqa: TID251  benchmarks are about real time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from benchmarks.realtime.children import Broken, Child
 
 HOW_TO_GET = "stress-ng is not installed (Debian, Ubuntu: `apt install stress-ng`)"
 _SETTLE_S = 0.5
+_LOOP = """
+import sys, time
+end = time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end:
+    sum(range(10000))
+"""
+_FSYNC = """
+import os, sys, time
+end = time.monotonic() + float(sys.argv[2])
+with open(sys.argv[1], "wb") as file:
+    while time.monotonic() < end:
+        file.seek(0)
+        file.write(os.urandom(1 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+"""
 
 
 def there() -> bool:
@@ -32,9 +49,21 @@ def stressors(kind: str) -> list[str]:
 
 @contextmanager
 def load(kind: str, folder: Path, most_s: float) -> Generator[None]:
-    """Have a load while the context lasts, and for `most_s` at the longest, whatever becomes of this process."""
+    """Have a load while the context lasts, and for `most_s` at the longest, whatever becomes of this process.
+
+    `busy`: a busy loop per CPU and a writer that calls fsync all the time, without stress-ng.
+    """
     if not kind:
         yield
+        return
+    if kind == "busy":
+        with ExitStack() as stack:
+            words = [_LOOP] * (os.cpu_count() or 1) + [_FSYNC]
+            for number, program in enumerate(words):
+                command = [sys.executable, "-c", program, str(folder / "fsync"), str(most_s)]
+                stack.enter_context(Child(command, folder / f"busy-{number}.out"))
+            time.sleep(_SETTLE_S)
+            yield
         return
     if not there():
         raise Broken(HOW_TO_GET)

@@ -49,13 +49,15 @@ class Served(Child):
     `changes` are HDSOs to set in it, by name.
     """
 
-    def __init__(self, folder: Path, leg: Leg, *words: str | Path, notify: str | None = None) -> None:
+    def __init__(
+        self, folder: Path, leg: Leg, *words: str | Path, notify: str | None = None, module: str = "nuc_engine.cli"
+    ) -> None:
         self.folder, self.leg = folder, leg
         self.commands, self.telemetry = f"ipc://{folder}/command", f"ipc://{folder}/telemetry"
         self.begun_ns = time.monotonic_ns()
         super().__init__(
             python(
-                "nuc_engine.cli",
+                module,
                 *("serve", CONFIG, "--bus", f"aimotor://{leg.pty}?baud={leg.baud}"),
                 *("--command", self.commands, "--telemetry", self.telemetry, "--data", folder / "data"),
                 *words,
@@ -174,14 +176,15 @@ class Served(Child):
         if leg:
             os.kill(self.leg.pid, signal.SIGSTOP)
 
-    def go_on(self, *, leg: bool, settle_s: float = _SETTLE_S) -> None:
-        """Let it go on; the leg first, whose physics has to catch up."""
+    def go_on(self, *, leg: bool, settle_s: float = _SETTLE_S, check: bool = True) -> None:
+        """Let it go on; the leg first, whose physics has to catch up. Raises Interrupted unless the bout does too."""
         if leg:
             os.kill(self.leg.pid, signal.SIGCONT)
             time.sleep(_CATCH_UP_S)
         self._continue()
         time.sleep(settle_s)
-        self.check()
+        if check:
+            self.check()
 
     def _continue(self) -> None:
         pids = self.processes()

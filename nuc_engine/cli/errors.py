@@ -12,6 +12,7 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
     ("nuc_engine.needs", "Missing", BAD),
     ("nuc_engine.endings", "WrongEnding", USAGE),
     ("nuc_engine.locations", "NotFound", USAGE),
+    ("nuc_engine.rundir", "RunDirError", BAD),
     ("nuc_engine.recording.directory", "DirectoryInUse", USAGE),
     ("drivers.errors", "BusUrlError", USAGE),
     ("drivers.errors", "BusError", BAD),

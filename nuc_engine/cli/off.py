@@ -1,26 +1,26 @@
 """`nuc ctl off` before the command line of all other commands is loaded: who types it must not wait for them.
 
-`hurry` takes what is plainly that; whatever else the words may mean is for `nuc_engine.cli.ctl`.
+`hurry` takes what is plainly that; whatever else the words may mean is for `nuc_engine.cli.ctl`. On this machine it
+goes past the service, to the socket `off` of a daemon's folder, and without an address to those of all daemons;
+elsewhere it is a request like all others.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nuc_engine.cli.leaving import UNREAD, unread
 from nuc_engine.cli.person import own_name
-from nuc_engine.client.address import DEFAULT_ADDRESS
-from nuc_engine.client.errors import ClientError
-from nuc_engine.client.off import take_torque_off
+from nuc_engine.client.errors import ClientError, NotAnswered
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from nuc_engine.client.sockets import Keys
 
 _OPTIONS: Mapping[str, str] = MappingProxyType(
@@ -29,9 +29,12 @@ _OPTIONS: Mapping[str, str] = MappingProxyType(
 
 
 class Wanted(NamedTuple):
-    """Whose torque is to go off, who says so, and why. An empty name: who is logged in; `keys` as for `load_keys`."""
+    """Whose torque is to go off, who says so, and why; `keys` as for `load_keys`.
 
-    address: str = DEFAULT_ADDRESS
+    An empty address: all daemons of this machine. An empty name: who is logged in.
+    """
+
+    address: str = ""
     name: str = ""
     keys: str | Path | None = None
     timeout_s: float = 2.0
@@ -66,7 +69,7 @@ def read(words: Sequence[str]) -> Wanted | None:
     if rest[:1] != ["off"] or len(why) > 1 or any(word.startswith("-") for word in why) or timeout_s is None:
         return None
     return Wanted(
-        given.get("address", DEFAULT_ADDRESS),
+        given.get("address", ""),
         given.get("name", ""),
         given.get("keys"),
         timeout_s,
@@ -77,26 +80,74 @@ def read(words: Sequence[str]) -> Wanted | None:
 
 def off(wanted: Wanted) -> int:
     """Take the torque off and print what became of it; return the exit status."""
-    as_json = wanted.as_json
+    who, why = wanted.name or own_name(), wanted.why or "nuc ctl off"
     try:
-        data = take_torque_off(
-            wanted.address,
-            name=wanted.name or own_name(),
-            why=wanted.why or "nuc ctl off",
-            timeout_s=wanted.timeout_s,
-            keys=_keys(wanted.keys, wanted.name),
-        )
+        folders = _folders(wanted.address)
+        if folders:
+            from nuc_engine.client.offpath import take_torque_off_in
+
+            return _tell(take_torque_off_in(folders, f"{why} ({who})"), as_json=wanted.as_json)
+        from nuc_engine.client.off import take_torque_off
+
+        keys = _keys(wanted.keys, wanted.name)
+        data = take_torque_off(wanted.address, name=who, why=why, timeout_s=wanted.timeout_s, keys=keys)
     except ClientError as error:
-        return _complain(f"nuc ctl off: {error}", as_json=as_json)
-    on = bool(data.get("torque"))
+        return _complain(f"nuc ctl off: {error}", as_json=wanted.as_json)
+    if wanted.as_json:
+        _say(json.dumps({"ok": not data.get("torque"), **data}, indent=2))
+    return _say_one("", data, as_json=wanted.as_json)
+
+
+def _folders(address: str) -> list[Path]:
+    """Return the folders of the daemons that are meant and have a socket for it; none for one that is elsewhere.
+
+    Raises NotAnswered without an address where no daemon is.
+    """
+    from nuc_engine.client.offpath import has_off
+
+    if address:
+        folder = Path(address.removeprefix("ipc://")).parent
+        return [folder] if address.startswith("ipc://") and has_off(folder) else []
+    from nuc_engine.rundir import found
+
+    folders = [folder for folder in found(os.environ) if has_off(folder)]
+    if not folders:
+        raise NotAnswered(
+            "torque off was NOT asked for: no daemon runs here (if it listens elsewhere, say where with --address); "
+            "cut the power of the servos"
+        )
+    return folders
+
+
+def _tell(answers: Mapping[Path, Mapping[str, Any] | str], *, as_json: bool) -> int:
+    """Print what the daemons of this machine have answered; 0 where all of them have no torque on any servo."""
+    several = len(answers) > 1
+    bad = 0
+    for folder, answer in answers.items():
+        where = f"{folder}: " if several else ""
+        if isinstance(answer, str):
+            bad = 1
+            sys.stderr.write(f"nuc ctl off: {folder}: {answer}; cut the power of the servos\n")
+        else:
+            bad |= _say_one(where, answer, as_json=as_json)
     if as_json:
-        _say(json.dumps({"ok": not on, **data}, indent=2))
-    elif on:
-        motors = ", ".join(data.get("unconfirmed", ())) or "the servos"
-        sys.stderr.write(f"nuc ctl off: not confirmed by {motors}: the daemon goes on trying; cut their power\n")
-    else:
-        _say("torque is off; nuc ctl arm takes it back")
-    return int(on)
+        told = {str(k): {"error": v} if isinstance(v, str) else v for k, v in answers.items()}
+        _say(json.dumps({"ok": not bad, "daemons": told}, indent=2))
+    return bad
+
+
+def _say_one(where: str, data: Mapping[str, Any], *, as_json: bool) -> int:
+    """Say what became of one daemon's servos; 1 where the torque of one may be on."""
+    unconfirmed = data.get("unconfirmed", ())
+    if data.get("torque") or unconfirmed:
+        motors = ", ".join(unconfirmed) or "the servos"
+        sys.stderr.write(f"nuc ctl off: {where}not confirmed by {motors}: the daemon goes on trying; cut their power\n")
+        return 1
+    if not as_json:
+        times = [int(at) for at in data.get("confirmed_ns", {}).values()]
+        confirmed = f" ({len(times)} servos have confirmed, within {max(times) / 1e6:.0f} ms)" if times else ""
+        _say(f"{where}torque is off{confirmed}; nuc ctl arm takes it back")
+    return 0
 
 
 def _seconds(text: str) -> float | None:
@@ -110,8 +161,6 @@ def _seconds(text: str) -> float | None:
 def _keys(folder: str | Path | None, name: str) -> Keys | None:
     if folder is None:
         return None
-    from pathlib import Path
-
     from nuc_engine.client.sockets import load_keys
 
     return load_keys(Path(folder), name)

@@ -41,7 +41,7 @@ _HIGHEST = 89
             "each bus emulated by a process of its own, as servos without legs",
         ),
         (
-            "nuc serve --bus aimotor:///dev/ttyUSB0 --command ipc:///run/nuc/command --log command",
+            "nuc serve --bus aimotor:///dev/ttyUSB0 --log command",
             "no leg yet: a client names or sends the configuration; logged only when asked for",
         ),
         (
@@ -75,16 +75,13 @@ _HIGHEST = 89
     "commands",
     metavar="ADDR",
     multiple=True,
-    default=("tcp://127.0.0.1:44106",),
-    show_default=True,
-    help="Where commands are taken: tcp://HOST:PORT or ipc://PATH; repeatable.",
+    help="Where else commands are taken: tcp://HOST:PORT or ipc://PATH; repeatable.",
 )
 @option(
     "--telemetry",
     metavar="ADDR",
-    default="tcp://127.0.0.1:9872",
-    show_default=True,
-    help="Where measurements are published; PlotJuggler's ZMQ source reads it.",
+    default="",
+    help="Where else measurements are published, such as tcp://127.0.0.1:9872 for PlotJuggler's ZMQ source.",
 )
 @option("--udp", metavar="HOST:PORT", default="", help="Send the latest state there too, as datagrams.")
 @option(
@@ -273,7 +270,7 @@ def _check_addresses(take: Take, commands: Sequence[str], telemetry: str | None,
     from nuc_engine.service.errors import ServiceError
 
     for address in (*commands, telemetry):
-        if address is not None:
+        if address:
             take(lambda address=address: read_address(address), ServiceError)
     if udp:
         take(lambda: read_datagram_address(udp), ServiceError)

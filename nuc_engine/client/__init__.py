@@ -4,9 +4,10 @@ calls         every request as a value: what is sent, how its answer is read
 methods       the methods of both clients, from one description
 results       what comes back, typed        errors   what can go wrong
 conversation  hello, requests, answers and time limits, without any socket
-sockets       ZeroMQ: options, keys, the state of the connection     address  where a daemon listens by default
+sockets       ZeroMQ: options, keys, the state of the connection     address  the daemons that run here
+cycles        every cycle of a leg on this machine, from memory (nuc_cycles.h: the same for C)
 blocking, aio the two clients               sccils   the client's part of a SCCILS dialogue
-off           torque off, by itself and with as little as it takes
+off           torque off, by itself and with as little as it takes; offpath: on this machine, past the service
 
     with Client(name="rutter") as leg:
         leg.set({"CTr_lev_TC1_load": -0.2})
@@ -21,21 +22,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nuc_engine.client.address import DEFAULT_ADDRESS
     from nuc_engine.client.aio import AsyncClient, AsyncSubscription
     from nuc_engine.client.blocking import Client, Subscription
+    from nuc_engine.client.cycles import Cycles
     from nuc_engine.client.errors import BadAnswer, ClientError, KeysError, NotAnswered, Refused
     from nuc_engine.client.results import Acknowledgement, Greeting, Reading, Sample, Status
     from nuc_engine.client.sockets import Keys, load_keys
 
 __all__ = [
-    "DEFAULT_ADDRESS",
     "Acknowledgement",
     "AsyncClient",
     "AsyncSubscription",
     "BadAnswer",
     "Client",
     "ClientError",
+    "Cycles",
     "Greeting",
     "Keys",
     "KeysError",
@@ -50,9 +51,9 @@ __all__ = [
 
 _HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "address": ("DEFAULT_ADDRESS",),
         "aio": ("AsyncClient", "AsyncSubscription"),
         "blocking": ("Client", "Subscription"),
+        "cycles": ("Cycles",),
         "errors": ("BadAnswer", "ClientError", "KeysError", "NotAnswered", "Refused"),
         "results": ("Acknowledgement", "Greeting", "Reading", "Sample", "Status"),
         "sockets": ("Keys", "load_keys"),

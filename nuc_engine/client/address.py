@@ -1,3 +1,41 @@
-"""Where a daemon listens that was told nothing else."""
+"""Which daemon is meant when nobody says where it listens: the one that there is."""
 
-DEFAULT_ADDRESS = "tcp://127.0.0.1:44106"
+from __future__ import annotations
+
+import os
+
+from nuc_engine.client.errors import ClientError, NotAnswered
+from nuc_engine.rundir import COMMAND, found, lives
+
+
+def find_addresses() -> list[str]:
+    """Return the addresses of all daemons of this machine that live and may be spoken to.
+
+    Raises NotAnswered when there is none.
+    """
+    living: list[str] = []
+    locked: list[str] = []
+    for folder in found(os.environ):
+        address = f"ipc://{folder / COMMAND}"
+        try:
+            living += [address] if lives(folder) else []
+        except PermissionError:
+            locked.append(address)
+    if living:
+        return living
+    if locked:
+        raise NotAnswered(
+            f"no permission to speak to {', '.join(locked)}: it is for its user and the people of its group"
+        )
+    raise NotAnswered(
+        "no daemon runs here (start one: nuc serve CONFIG --bus emulated:; if it listens elsewhere, say where with "
+        "--address)"
+    )
+
+
+def find_address() -> str:
+    """Return the address of the one daemon of this machine. Raises NotAnswered for none, ClientError for several."""
+    living = find_addresses()
+    if len(living) > 1:
+        raise ClientError(f"{len(living)} daemons run here; choose one with --address: {', '.join(living)}")
+    return living[0]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import zmq
 import zmq.asyncio
 
-from nuc_engine.client.address import DEFAULT_ADDRESS
+from nuc_engine.client.address import find_address
 from nuc_engine.client.calls import Call, Ref, recipe
 from nuc_engine.client.conversation import Conversation, Effect, Happened, Link, Send, Steps, decode_sample
 from nuc_engine.client.methods import Methods
@@ -38,7 +38,7 @@ class AsyncClient(Methods):
 
     def __init__(
         self,
-        address: str = DEFAULT_ADDRESS,
+        address: str = "",
         *,
         name: str,
         role: str | None = None,
@@ -48,6 +48,7 @@ class AsyncClient(Methods):
         identity: bytes = b"",
         now_s: Callable[[], float] = monotonic_s,
     ) -> None:
+        address = address or find_address()
         self._address, self._keys, self._telemetry = address, keys, telemetry
         # Whoever comes back under the same identity has not left: control taken by one command serves the next.
         self._stays = bool(identity)

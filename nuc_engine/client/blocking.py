@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import zmq
 
-from nuc_engine.client.address import DEFAULT_ADDRESS
+from nuc_engine.client.address import find_address
 from nuc_engine.client.calls import Call, Ref, recipe
 from nuc_engine.client.conversation import Conversation, Effect, Happened, Link, Send, Steps, decode_sample
 from nuc_engine.client.errors import NotAnswered
@@ -30,6 +30,7 @@ T = TypeVar("T")
 class Client(Methods):
     """Talks to one daemon; its methods block until they are answered. Not to be shared between threads.
 
+    Without an `address` the one daemon of this machine is looked for (ClientError: there is none, or more than one).
     `name` is who one is in logs and for control (with keys, the name they were allowed under counts), `timeout_s` how
     long the daemon may take for an answer. Nothing is sent before the first method is called. Connections come back by
     themselves; a request that was not answered is never sent again. `identity` makes connections that follow one
@@ -40,7 +41,7 @@ class Client(Methods):
 
     def __init__(
         self,
-        address: str = DEFAULT_ADDRESS,
+        address: str = "",
         *,
         name: str,
         role: str | None = None,
@@ -50,6 +51,7 @@ class Client(Methods):
         identity: bytes = b"",
         now_s: Callable[[], float] = monotonic_s,
     ) -> None:
+        address = address or find_address()
         self._address, self._keys, self._telemetry = address, keys, telemetry
         # Whoever comes back under the same identity has not left: control taken by one command serves the next.
         self._stays = bool(identity)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, cast
 import msgpack
 import zmq
 
-from nuc_engine.client.address import DEFAULT_ADDRESS
 from nuc_engine.client.errors import BadAnswer, ClientError, NotAnswered, Refused
 
 if TYPE_CHECKING:
@@ -90,9 +89,7 @@ def _connect(socket: Any, address: str, keys: Keys | None) -> None:
     try:
         socket.connect(address)
     except zmq.ZMQError as error:
-        raise ClientError(
-            f"{address!r} is no address ({error}); expected tcp://HOST:PORT or ipc://PATH, as in {DEFAULT_ADDRESS}"
-        ) from error
+        raise ClientError(f"{address!r} is no address ({error}); expected ipc://PATH or tcp://HOST:PORT") from error
 
 
 def _send(socket: Any, number: int, method: str, params: Mapping[str, str]) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import zmq
 
-from nuc_engine.client.address import DEFAULT_ADDRESS
 from nuc_engine.client.conversation import Link
 from nuc_engine.client.errors import ClientError, KeysError
+from nuc_engine.rundir import TELEMETRY
 
 TELEMETRY_PORT = 9872
 _GOODBYE_MS = 200
@@ -127,18 +127,20 @@ def _connect(socket: Any, address: str, own: Keys | None) -> Any:
         socket.connect(address)
     except zmq.ZMQError as error:
         socket.close()
-        raise ClientError(
-            f"{address!r} is no address ({error}); expected tcp://HOST:PORT or ipc://PATH, as in {DEFAULT_ADDRESS}"
-        ) from error
+        raise ClientError(f"{address!r} is no address ({error}); expected ipc://PATH or tcp://HOST:PORT") from error
     return socket
 
 
 def telemetry_address(commands: str, told: str = "") -> str:
     """Return where to listen to the telemetry of a daemon whose command socket is at `commands`.
 
-    `told` is the address as the daemon was given it, which may be one that only its own machine can use.
+    `told` is the address as the daemon was given it, which may be one that only its own machine can use: the folder of
+    its sockets may be mounted elsewhere, or be forwarded.
     """
-    host = commands.removeprefix("tcp://").rpartition(":")[0] if commands.startswith("tcp://") else "127.0.0.1"
+    if commands.startswith("ipc://"):
+        beside = Path(commands.removeprefix("ipc://")).with_name(TELEMETRY)
+        return told if told and not beside.exists() else f"ipc://{beside}"
+    host = commands.removeprefix("tcp://").rpartition(":")[0]
     if not told:
         return f"tcp://{host}:{TELEMETRY_PORT}"
     at, _, port = told.removeprefix("tcp://").rpartition(":")

@@ -30,7 +30,7 @@ from nuc_engine.realtime.stats import TaskStatistics
 from nuc_engine.store import Store
 from nuc_engine.tasks import TASKS
 
-WORDS = 128
+WORDS = 192
 _KIB, _MIB = 1 << 10, 1 << 20
 
 
@@ -50,8 +50,6 @@ class Word(IntEnum):
     BUS_LOST = 10  # core, guardian: 1 when a port is gone; supervisor: 0 when it is back
     MODE = 11  # core: `nuc_engine.daemon.modes.Mode`
     LATCHED = 12  # core, guardian: 1 after torque was taken off for a fault or a request; core: 0 when armed
-    OFF_REQUEST = 13  # anyone: ns of a request to take the torque off, 0 none; core, guardian: 0 when confirmed
-    OFF_BEGUN = 14  # core: the OFF_REQUEST it is answering
     TORQUE = 15  # core: 1 from before the first drive, 0 when all confirmed limp; guardian: 0 likewise
     CYCLE = 16  # core: completed cycles of the bout
     BOUT = 17  # core: number of the bout under way, 0 none
@@ -75,9 +73,17 @@ class Word(IntEnum):
     LAST_BOUT = 35  # core: number of the newest bout
     TASK_LAST = 40  # core: 40.. when each task last ran, in the order of TASKS
     LOST = 64  # core: 64.. records lost, by kind
+    OFF_ASKED = 96  # each asker its own: 96.. requests to take the torque off (nuc_engine.daemon.requests)
+    OFF_BEGUN = 100  # core: 100.. the last of each asker's that it has begun to answer
+    OFF_DONE_CORE = 104  # core: 104.. the last of each asker's that it has answered: all were limp after it was asked
+    OFF_DONE_GUARDIAN = 108  # guardian: 108.. likewise
+    LIMP_SINCE = 128  # core, or the guardian while it has the bus: 128.. ns at which each motor confirmed, 0 not yet
 
 
 OWNER_CORE, OWNER_GUARDIAN = 0, 1
+
+ASKERS = 3
+"""How many may ask for torque off, each with words of its own."""
 
 COMMIT_BYTES = 64 * _KIB
 """One of the two halves in which the logger notes what is on disk."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from contextlib import suppress
 
@@ -11,6 +12,7 @@ from drivers.factory import bus_on_port, parse_line
 from drivers.group import BusGroup
 from drivers.serialport import SerialPort
 from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.cyclering import CycleRing, columns_of
 from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_CRASH, Engine
 from nuc_engine.daemon.launch import BusLine, Launch
 from nuc_engine.daemon.lines import assign_motors, servos_of
@@ -46,6 +48,13 @@ def run(launch: Launch) -> int:
     except BusError as error:
         tell("engine_error", str(error))
         return EXIT_CRASH
+    # Mapped before memory is locked, so that its pages are there.
+    cycles: CycleRing | None = CycleRing(mmap.mmap(launch.cycles, 0))
+    try:
+        cycles.begin(plan.name, columns_of(plan))
+    except ValueError as error:
+        cycles = None
+        tell("cycles_refused", f"no cycles for other programs: {error}")
     engine = Engine(
         plan,
         bus,
@@ -57,6 +66,7 @@ def run(launch: Launch) -> int:
         slept=SuspendWatch().check,
         orphaned=orphaned,
         motors_by_bus=assign_motors([line.name for line in launch.buses], plan),
+        cycles=cycles,
     )
     report = acquire(RealtimePolicy(priority=options.priority or None, cpu=options.cpu))
     for missing in report.missing:

@@ -25,13 +25,14 @@ from drivers.port import NEVER
 from drivers.servo import ReplyStatus
 from nuc_engine.changes import Changeset, Control
 from nuc_engine.daemon.block import OWNER_CORE, Block, Word
+from nuc_engine.daemon.cyclering import CycleRing
 from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import ServeOptions, StopPolicy
 from nuc_engine.daemon.live import LiveExecutive
 from nuc_engine.daemon.lookout import look_around
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.neighbours import Neighbours
-from nuc_engine.daemon.orders import obey
+from nuc_engine.daemon.orders import Deferred, NotYet, call_off, obey
 from nuc_engine.daemon.release import LAST_NS
 from nuc_engine.daemon.ringrecorder import RingRecorder
 from nuc_engine.daemon.silence import Silence
@@ -70,7 +71,8 @@ class Engine:
 
     `wake` tells the service that there is something to read; `wakened` is the descriptor it wakes the core with;
     `slept` returns for how many nanoseconds the machine was suspended since it was last asked; `orphaned` whether the
-    main process is gone; `motors_by_bus` are the plan's numbers of the motors on each bus (empty: one bus has all).
+    main process is gone; `motors_by_bus` are the plan's numbers of the motors on each bus (empty: one bus has all);
+    `cycles` is where other programs read every cycle.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Engine:
         slept: Callable[[], int],
         orphaned: Callable[[], bool] = lambda: False,
         motors_by_bus: Sequence[Sequence[int]] = (),
+        cycles: CycleRing | None = None,
     ) -> None:
         self.plan, self.bus, self.block, self.options, self.clock = plan, bus, block, options, clock
         self.words = block.words
@@ -94,7 +97,7 @@ class Engine:
         self.neighbours = Neighbours(block.words, clock.now_ns, orphaned)
         self._filenos = (*bus.filenos(), wakened)
         self.store = block.store(plan)
-        self.recorder = RingRecorder(plan, self.store, block.rings["records"], self.words, wake)
+        self.recorder = RingRecorder(plan, self.store, block.rings["records"], self.words, wake, cycles)
         self.commands = block.rings["commands"]
         self.limits: list[int | None] = [options.limits.get(motor.name) for motor in plan.motors]
         self.park_deg = {
@@ -105,6 +108,7 @@ class Engine:
         self.counts: dict[str, int] = {}
         self.refusals_told_ns = self.counts_told_ns = 0
         self.waiting: list[Changeset] = []
+        self.deferred: list[Deferred] = []
         self.run_at_ns = self.stop_at_ns = NEVER
         self._next_run = (-1, 0)
         # A core that was killed in the middle of a bout has left its number behind.
@@ -262,7 +266,7 @@ class Engine:
             raise Refusal("a bout is about to begin already")
         silent = [self.plan.motors[k].name for k, status in enumerate(self.bus.status) if status != ReplyStatus.OK]
         if silent:
-            raise Refusal(f"no answer from {', '.join(silent)}: check power, cable and id")
+            raise NotYet(f"no answer from {', '.join(silent)}: check power, cable and id")
         self._next_run = (stop_ns, bout)
         self.run_at_ns = self.clock.now_ns + delay_ns
 
@@ -274,7 +278,7 @@ class Engine:
         if self.words[Word.LATCHED]:
             return
         now = self.clock.now_ns
-        self.run_at_ns = NEVER
+        self._call_off(why)
         if not policy:
             policy = self.options.on_stop if self.words[Word.TORQUE] or self.bout else "off"
         if policy == "off":
@@ -295,6 +299,11 @@ class Engine:
                 if refused:
                     self.event("park_refused", f"{refused}; this joint holds where it is")
 
+    def _call_off(self, why: str) -> None:
+        """Let nothing come of a bout that is about to begin, nor of orders that wait for a reply."""
+        self.run_at_ns = NEVER
+        call_off(self, f"not any more: {why}")
+
     def _release(self, now: int) -> None:
         """Take the torque off; what was ordered before takes effect before, and can drive nothing any more."""
         self.live.release(now)
@@ -306,7 +315,7 @@ class Engine:
         after = self.allow(Input.ARM)
         if self.latched and not self.live.limp:
             silent = [self.plan.motors[k].name for k, s in enumerate(self.bus.status) if s != ReplyStatus.OK]
-            raise Refusal(f"{', '.join(silent) or 'a servo'} has not confirmed that its torque is off: check its power")
+            raise NotYet(f"{', '.join(silent) or 'a servo'} has not confirmed that its torque is off: check its power")
         if self.latched:
             self.latched = False
             self.words[Word.LATCHED] = 0
@@ -315,7 +324,7 @@ class Engine:
     def fault(self, name: str, text: str) -> None:
         """Take the torque off, end the bout, and stay so until armed."""
         now = self.clock.now_ns
-        self.run_at_ns = NEVER
+        self._call_off(name)
         self._release(now)
         self._latch(name, text)
         self._enter(step(self.mode, Input.FAULT, latched=True), f"{name}: {text}")
@@ -323,14 +332,14 @@ class Engine:
     def off(self, why: str) -> None:
         """Do the same because somebody asks for it: no fault, and none is taken back by it."""
         now = self.clock.now_ns
-        self.run_at_ns = NEVER
+        self._call_off(OFF)
         self._release(now)
         self._latch(OFF, why)
         self._enter(step(self.mode, Input.OFF, latched=True), f"{OFF}: {why}")
 
     def shut_down(self, now: int) -> None:
         """Take the torque off and end the bout, since everything is to end."""
-        self.run_at_ns = NEVER
+        self._call_off("the engine is being shut down")
         self._release(now)
         self._end_bout("interrupted", "the engine was shut down")
         self._enter(Mode.STOPPED if self.mode is not Mode.FAULT else Mode.FAULT, "shut down")

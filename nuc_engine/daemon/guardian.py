@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
@@ -19,7 +20,9 @@ from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
 from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.lines import open_lines
+from nuc_engine.daemon.offsocket import OffDesk
 from nuc_engine.daemon.release import LAST_NS, Clock, Line, Release
+from nuc_engine.daemon.requests import Asker, asked, confirm
 from nuc_engine.daemon.watch import PERIOD_NS, Finding, Watch
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.faults import OFF
@@ -83,6 +86,7 @@ class LinuxProcesses:
 class Guardian:
     """One guardian. `tell` takes (name, text) of an event; `supervisor` and `ends` are pidfds.
 
+    `heed` takes the time, and asks for torque off if somebody wants it (see nuc_engine.daemon.offsocket).
     `ends` are processes that must not outlive a main process that was killed (an emulated leg); they end after the
     torque is off.
     """
@@ -95,11 +99,13 @@ class Guardian:
         processes: Processes,
         tell: Callable[[str, str], None],
         *,
+        heed: Callable[[int], None],
         supervisor: int,
         ends: Sequence[int] = (),
         motors: Sequence[str] = (),
     ) -> None:
         self._words, self._clock, self._processes, self._tell = words, clock, processes, tell
+        self._heed = heed
         self._supervisor, self._ends, self._motors = supervisor, tuple(ends), tuple(motors)
         self._watch = Watch(words)
         self._release = Release(lines, words, clock, self._beat)
@@ -141,7 +147,7 @@ class Guardian:
         if finding is None:
             return True
         self._latch(finding)
-        whole = self._take_off(LAST_NS if supervisor_dead else PATIENCE_NS)
+        whole = self._take_off(LAST_NS if supervisor_dead else PATIENCE_NS, finding.reason)
         if supervisor_dead:
             # There is nobody else to say so; the service waits for it.
             self._words[Word.CORE_PID] = 0
@@ -150,7 +156,8 @@ class Guardian:
         return whole and not supervisor_dead
 
     def _beat(self) -> None:
-        self._words[Word.GUARDIAN_BEAT] = self._clock.now_ns
+        now_ns = self._words[Word.GUARDIAN_BEAT] = self._clock.now_ns
+        self._heed(now_ns)
 
     def _wait(self) -> bool:
         """Wait for the next period's end, or the end of a process; True for the former."""
@@ -203,11 +210,15 @@ class Guardian:
             self._core = None
         self._watch.end()
 
-    def _take_off(self, patience_ns: int = PATIENCE_NS) -> bool:
+    def _take_off(self, patience_ns: int = PATIENCE_NS, reason: str = "") -> bool:
         """Make sure there is no core that writes, and take the torque off; False when a port is gone."""
         words = self._words
         words[Word.BUS_OWNER] = OWNER_GUARDIAN
         self._kill_core()
+        if reason:
+            # The core may have been at arming while it was latched: nobody takes it back now.
+            latch(words, reason)
+        before = asked(words)
         words[Word.GUARDIAN_ACTS] += 1
         confirmed = self._release.run(self._clock.now_ns + patience_ns)
         self._due_ns = self._clock.now_ns
@@ -220,7 +231,8 @@ class Guardian:
             self._tell("torque_off", "every servo has confirmed that its torque is off")
         else:
             self._tell("torque_unconfirmed", f"no answer from {', '.join(self._unconfirmed())}; they are asked again")
-        words[Word.OFF_REQUEST] = words[Word.GUARDIAN_WATCHES] = 0
+        confirm(words, Word.OFF_DONE_GUARDIAN, before)
+        words[Word.GUARDIAN_WATCHES] = 0
         words[Word.BUS_OWNER] = OWNER_CORE
         return True
 
@@ -250,6 +262,9 @@ def run(launch: Launch, ends: Sequence[int] = ()) -> int:
             os.eventfd_write(launch.to_service, 1)
 
     plan = block.read_plan()
+    motors = [motor.name for motor in plan.motors]
+    receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM, fileno=launch.off)
+    desk = OffDesk(words, receiver, Asker.GUARDIAN, lambda: motors, tell)
     guardian = Guardian(
         words,
         open_lines(launch.buses, plan),
@@ -258,12 +273,15 @@ def run(launch: Launch, ends: Sequence[int] = ()) -> int:
         tell,
         supervisor=launch.supervisor,
         ends=ends,
-        motors=[motor.name for motor in plan.motors],
+        motors=motors,
+        heed=desk.look,
     )
     if not guardian.be_born():
+        desk.leave(clock.now_ns)
         return 1
     for missing in rights.missing:
         tell("privilege_missing", f"guardian: {missing}")
     while guardian.step():
         pass
+    desk.leave(clock.now_ns)
     return 1 if words[Word.BUS_LOST] else 0

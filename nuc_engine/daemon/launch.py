@@ -24,13 +24,15 @@ STALL_LIMIT_MS, SLOW_STALL_LIMIT_MS = 20, 250
 class ServeOptions:
     """Everything `nuc serve` was told, checked. Empty `configuration`: a client chooses one.
 
+    `commands` and `telemetry` (empty: none) are listened at beside the sockets of the daemon's own folder.
+
     `stall_limit_ms` None: STALL_LIMIT_MS, or, where the machine grants no real-time priority, SLOW_STALL_LIMIT_MS.
     """
 
     configuration: str = ""
     data: Path = Path("data")
-    commands: tuple[str, ...] = ("tcp://127.0.0.1:44106",)
-    telemetry: str = "tcp://127.0.0.1:9872"
+    commands: tuple[str, ...] = ()
+    telemetry: str = ""
     telemetry_rate_hz: float = 30.0
     udp: str = ""
     logging: Logging = "always"
@@ -64,6 +66,8 @@ class BusLine:
 class Launch:
     """The block, three eventfds, a pidfd of the main process, the open buses and the options.
 
+    `run_dir` is the folder of the daemon's sockets, which is there before all else, and `off` the socket in it that
+    takes the torque off; `cycles` is the file in it that the core writes every cycle to.
     `to_core`, `to_service` and `to_supervisor` are written to wake a process up; what to do stands in the block. With
     `to_journal` stderr is read by the system's journal.
     """
@@ -75,4 +79,7 @@ class Launch:
     supervisor: int
     buses: tuple[BusLine, ...]
     options: ServeOptions
+    run_dir: Path = Path()
+    off: int = -1
+    cycles: int = -1
     to_journal: bool = False

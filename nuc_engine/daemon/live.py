@@ -69,6 +69,8 @@ class LiveExecutive(Dispatcher):
         self._heard = all_counts(bus)
         self._silence = silence
         self._releasing = self._held = self._late = False
+        # As `Word.LIMP_SINCE` has it: who confirmed before this core was there still hangs limp.
+        self._limp_since = [self._words[Word.LIMP_SINCE + k] for k in range(len(plan.motors))]
         self.running = running
         self.quiet = False
         if not running:
@@ -153,6 +155,8 @@ class LiveExecutive(Dispatcher):
         self.rest(Drive.LIMP)
         self._releasing = self._exchanging = True
         self._motor_action.release()
+        for motor in range(len(self._limp_since)):
+            self._note_limp(motor, 0)
         self._start_entry.release_ns = NEVER
         self._live_bus.torque_off(now_ns)
         self._complete_entry.release_ns = self._live_bus.wake_ns
@@ -179,6 +183,9 @@ class LiveExecutive(Dispatcher):
         if self._drives_something():
             # Before the first byte, so that whoever finds this process dead knows.
             self._words[Word.TORQUE] = 1
+            for motor, drive in enumerate(self.board.drives):
+                if drive not in _STILL and self._limp_since[motor]:
+                    self._note_limp(motor, 0)
         self._motor_action.start(now_ns)
         self._exchanging = True
         self._complete_entry.release_ns = self._live_bus.wake_ns
@@ -194,12 +201,18 @@ class LiveExecutive(Dispatcher):
         self._late = False
         self._cycle_complete(now_ns)
         self._words[Word.CYCLE] = self.board.cycle
+        for motor, since_ns in enumerate(self._limp_since):
+            if not since_ns and self.board.limp[motor]:
+                self._note_limp(motor, now_ns)
         if self.quiet:
             self._start_entry.release_ns = NEVER
         if self._live_bus.refusals and self._drives_something():
             raise EngineFault("servo_refused", "; ".join(self._live_bus.refusals))
         if silent is not None and self._drives_something():
             raise EngineFault("bus_silent", self._say_silent(*silent))
+
+    def _note_limp(self, motor: int, since_ns: int) -> None:
+        self._limp_since[motor] = self._words[Word.LIMP_SINCE + motor] = since_ns
 
     def _drives_something(self) -> bool:
         return any(drive not in _STILL for drive in self.board.drives)

@@ -12,6 +12,8 @@ from drivers.servo import ReplyStatus
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.orders import try_again
+from nuc_engine.daemon.requests import asked, begun, confirm, still_open
 from nuc_engine.daemon.wire import Kind
 from nuc_engine.faults import OFF
 
@@ -41,6 +43,7 @@ def look_around(core: Engine, now: int, *, on_time: bool) -> None:
     if slept:
         core.fault("suspended", f"the machine was suspended for {slept / 1e9:.1f} s")
     _note_torque(core)
+    try_again(core)
     _note_refusals(core, now)
     _note_counts(core, now)
     _miss_service(core, now)
@@ -48,10 +51,10 @@ def look_around(core: Engine, now: int, *, on_time: bool) -> None:
 
 def _heed_requests(core: Engine, now: int) -> None:
     words = core.words
-    request = words[Word.OFF_REQUEST]
-    if not request or words[Word.OFF_BEGUN] == request:
+    before = asked(words)
+    if all(begun(words, asker) for asker in still_open(words)):
         return
-    words[Word.OFF_BEGUN] = request
+    confirm(words, Word.OFF_BEGUN, before)
     if words[Word.SHUTDOWN]:
         core.shut_down(now)
     else:
@@ -69,8 +72,9 @@ def _note_torque(core: Engine) -> None:
     words, limp = core.words, core.live.limp
     if words[Word.TORQUE] and limp:
         words[Word.TORQUE] = 0
-    if words[Word.OFF_REQUEST] and words[Word.OFF_BEGUN] == words[Word.OFF_REQUEST] and limp:
-        words[Word.OFF_REQUEST] = 0
+    if limp and still_open(words):
+        # No more than was begun: what was asked since has not been looked at.
+        confirm(words, Word.OFF_DONE_CORE, asked(words, Word.OFF_BEGUN))
     bits = 0
     for motor, status in enumerate(core.bus.status):
         if status != ReplyStatus.OK:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +20,57 @@ from sccils_schemas.rules import RuleError
 if TYPE_CHECKING:
     from nuc_engine.daemon.engine import Engine
 
+RETRY_NS = 500_000_000
+"""For how long an order that a missed reply forbids is tried again: a reply in hundred may be lost on a bad line."""
+
 _LATEST_NS = 10**17
 _IN_A_BOUT_ONLY = ("muscle", "force")
 
 
-def obey(core: Engine, kind: int, content: bytes) -> None:
-    """Carry out one command and acknowledge it. Nothing a command says can raise; PortError when a port is gone."""
+class NotYet(Refusal):
+    """An order that a servo that does not answer forbids; the next reply may allow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """An order that is tried again at each look, until a time."""
+
+    kind: int
+    content: bytes
+    until_ns: int
+
+
+def try_again(core: Engine) -> None:
+    """Obey what could not be obeyed before."""
+    deferred, core.deferred = core.deferred, []
+    for order in deferred:
+        obey(core, order.kind, order.content, order.until_ns)
+
+
+def call_off(core: Engine, why: str) -> None:
+    """Refuse what waits to be tried again: something has happened that whoever ordered it did not know of."""
+    deferred, core.deferred = core.deferred, []
+    for order in deferred:
+        core.recorder.acknowledge(unpack(order.content)[0], False, core.clock.now_ns, why)
+
+
+def obey(core: Engine, kind: int, content: bytes, until_ns: int | None = None) -> None:
+    """Carry out one command and acknowledge it. Nothing a command says can raise; PortError when a port is gone.
+
+    What a missed reply forbids is deferred, for RETRY_NS or until `until_ns`.
+    """
     request = 0
     try:
         items = unpack(content)
         request = _whole(items[0], "request", 0)
         detail = _ORDERS[Command(kind)](core, *(items if kind == Command.CHANGESET else items[1:]))
+    except NotYet as refused:
+        now = core.clock.now_ns
+        until_ns = until_ns or now + RETRY_NS
+        if now < until_ns:
+            core.deferred.append(Deferred(kind, content, until_ns))
+        else:
+            core.recorder.acknowledge(request, False, now, str(refused))
     except (Refusal, RuleError) as refused:
         core.recorder.acknowledge(request, False, core.clock.now_ns, str(refused))
     except PortError as error:
@@ -58,10 +99,13 @@ def _changeset(core: Engine, request: int, time: Any, writes: Any, controls: Any
     if core.pending >= MOST_WAITING:
         raise Refusal(f"{core.pending} changesets wait already; at most {MOST_WAITING}")
     timed = changeset.time_ns >= 0
+    silent = [] if timed else [text for control in changeset.controls if (text := _silent(core, control))]
     reasons = [reason for write in changeset.writes if (reason := _unfit(core, write))]
     reasons += [reason for control in changeset.controls if (reason := _unmade(core, control, timed=timed))]
     if reasons:
         raise Refusal("; ".join(reasons))
+    if silent:
+        raise NotYet("; ".join(silent))
     core.load(changeset)
     return ""
 
@@ -92,9 +136,16 @@ def _unmade(core: Engine, control: Control, *, timed: bool) -> str:
     joint = core.plan.joints[control.joint]
     if control.what == "tweak" or (control.what == "mode" and control.value in _IN_A_BOUT_ONLY):
         return f"{joint.name}: {control.value if control.what == 'mode' else 'a tweak'} drives a joint in a bout only"
-    if core.bus.status[joint.motor] != ReplyStatus.OK:
-        return f"{joint.name}: its servo does not answer: check power, cable and id"
     return ""
+
+
+def _silent(core: Engine, control: Control) -> str:
+    if control_refusal(control, core.plan) or core.mode is Mode.RUNNING or control.value == "limp":
+        return ""
+    joint = core.plan.joints[control.joint]
+    if core.bus.status[joint.motor] == ReplyStatus.OK:
+        return ""
+    return f"{joint.name}: its servo does not answer: check power, cable and id"
 
 
 def _run(core: Engine, delay: Any, stop: Any, bout: Any) -> Any:

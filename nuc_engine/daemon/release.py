@@ -88,9 +88,13 @@ class Release:
     def run(self, until_ns: int = NEVER) -> bool:
         """Repeat until every servo has confirmed, or `until_ns`; False when some have not, or a port is gone.
 
-        `Word.UNCONFIRMED` has a bit for each motor that has not confirmed yet; `Word.BUS_LOST` is set for a lost port.
+        `Word.UNCONFIRMED` has a bit for each motor that has not confirmed yet, `Word.LIMP_SINCE` when each did;
+        `Word.BUS_LOST` is set for a lost port.
         """
         self._words[Word.UNCONFIRMED] = sum(1 << motor for line in self.lines for motor in line.motors)
+        for line in self.lines:
+            for motor in line.motors:
+                self._words[Word.LIMP_SINCE + motor] = 0
         self._fire()
         rounds = 0
         while any(self._open(line) for line in self.lines) and self._clock.now_ns < until_ns:
@@ -135,6 +139,7 @@ class Release:
         for motor, status in zip(line.motors, line.bus.status, strict=True):
             if status == ReplyStatus.OK:
                 self._words[Word.UNCONFIRMED] &= ~(1 << motor)
+                self._words[Word.LIMP_SINCE + motor] = self._words[Word.LIMP_SINCE + motor] or self._clock.now_ns
         return True
 
     def _attempt(self, line: Line, action: Callable[[], None]) -> None:

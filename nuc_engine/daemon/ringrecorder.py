@@ -8,6 +8,7 @@ from typing import Any
 from nuc_engine.bus_tap import Replies
 from nuc_engine.changes import Applied, Changeset, Controlled
 from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.cyclering import CycleRing
 from nuc_engine.daemon.ring import Ring
 from nuc_engine.daemon.wire import Formats, Kind, pack
 from nuc_engine.plan import Plan, Slot
@@ -19,11 +20,21 @@ class RingRecorder:
     """Implements `nuc_engine.executive.Recorder` on the records ring.
 
     Never waits: a record that finds no room is counted in the block, by kind, and told by a LOST record as soon as
-    there is room. `wake` is called after records somebody may be waiting for.
+    there is room. `wake` is called after records somebody may be waiting for. `cycles` gets every cycle for other
+    programs, once its sensors are converted.
     """
 
-    def __init__(self, plan: Plan, store: Store, ring: Ring, words: memoryview, wake: Callable[[], None]) -> None:
-        self._ring, self._words, self._wake = ring, words, wake
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        ring: Ring,
+        words: memoryview,
+        wake: Callable[[], None],
+        cycles: CycleRing | None = None,
+    ) -> None:
+        self._ring, self._words, self._wake, self._cycles = ring, words, wake, cycles
+        self._complete: tuple[int, Board] | None = None
         self._formats = Formats(plan)
         self._cells = [store.locate(Slot(index)) for index in plan.sensor_columns]
         self._lost: dict[int, int] = {}
@@ -55,6 +66,7 @@ class RingRecorder:
     def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
         """A cycle is complete."""
         self._cycle = board.cycle
+        self._complete = (now_ns, board)
         self.put(Kind.MOTOR, self._formats.pack_motor(now_ns, board, replies), now_ns)
 
     def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
@@ -63,7 +75,26 @@ class RingRecorder:
 
     def sensors(self, now_ns: int, store: Store) -> None:
         """Sensors are converted."""
-        self.put(Kind.SENSORS, self._formats.pack_sensors(now_ns, [view[at] for view, at in self._cells]), now_ns)
+        sensors = [view[at] for view, at in self._cells]
+        self.put(Kind.SENSORS, self._formats.pack_sensors(now_ns, sensors), now_ns)
+        if self._cycles is not None and self._complete is not None:
+            time_ns, board = self._complete
+            words = self._words
+            self._cycles.put(
+                [
+                    *(time_ns, board.cycle, words[Word.BOUT], words[Word.MODE]),
+                    *board.position_raw,
+                    *board.current_raw,
+                    *board.status,
+                    *board.sent_raw,
+                    *board.stamp_ns,
+                    *board.states,
+                    *sensors,
+                    *board.activations,
+                    *board.forces,
+                    *board.lengths,
+                ]
+            )
 
     def states(self, now_ns: int, board: Board) -> None:
         """States and activations are set."""

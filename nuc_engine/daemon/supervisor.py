@@ -27,6 +27,7 @@ from nuc_engine.daemon.ports import BusPort
 from nuc_engine.daemon.posts import STARTS, Fork, Post, Programs
 from nuc_engine.daemon.release import Clock
 from nuc_engine.daemon.report import Report
+from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.store import StoreError
@@ -48,7 +49,7 @@ class Supervisor:
     """One daemon. `signals` is a non-blocking descriptor that gets one byte per signal (see signal.set_wakeup_fd).
 
     `emulators` start programs that must run for the ports to be there; `show` takes a line for people whenever
-    something changes.
+    something changes; `heed` asks for torque off if somebody wants it (nuc_engine.daemon.offsocket).
     """
 
     def __init__(
@@ -64,12 +65,13 @@ class Supervisor:
         watchdog_ns: int | None = None,
         emulators: Sequence[tuple[str, Callable[[], int]]] = (),
         show: Callable[[str], None] = lambda _: None,
+        heed: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._launch, self._ports, self._programs, self._fork, self._clock = launch, tuple(ports), programs, fork, clock
         self._signals, self._notifier, self._words = signals, notifier, launch.block.words
         configured = bool(launch.options.configuration)
         self._told = Report(self._words, notifier, show, watchdog_ns=watchdog_ns, configured=configured)
-        self._hearts = Hearts(self._words)
+        self._hearts, self._heed = Hearts(self._words), heed
         self._service, self._guardian, self._core = Post("service"), Post("guardian", eager=5), Post("core")
         self._emulators = [(Post(name), program) for name, program in emulators]
         self._posts = (*(post for post, _ in self._emulators), self._service, self._guardian, self._core)
@@ -95,6 +97,7 @@ class Supervisor:
         passed_ns = now_ns - self._ticked_ns
         self._hearts.look(min(passed_ns, TICK_NS), on_time=passed_ns < 2 * TICK_NS)
         self._ticked_ns = now_ns
+        self._heed(now_ns)
         self._listen(now_ns)
         self._bury(now_ns)
         if self._status is None:
@@ -205,8 +208,8 @@ class Supervisor:
         if self._service.missing(now_ns):
             words[Word.SERVICE_BEAT] = 0
             self._hearts.service.begin()
-            hidden = replace(self._launch, buses=tuple(replace(bus, fd=-1) for bus in self._launch.buses))
-            close = [bus.fd for bus in self._launch.buses if bus.fd >= 0]
+            hidden = replace(self._launch, buses=tuple(replace(bus, fd=-1) for bus in self._launch.buses), off=-1)
+            close = [fd for fd in (self._launch.off, *(bus.fd for bus in self._launch.buses)) if fd >= 0]
             program = partial(self._programs.service, hidden)
             child = self._fork("nuc-service", program, urgent=False, close=close, death_signal=END_SIGNAL)
             self._service.fill(child, now_ns)
@@ -216,9 +219,9 @@ class Supervisor:
             self._start_core(now_ns)
 
     def _start_guardian(self, now_ns: int) -> None:
-        words = self._words
         if not self._guardian.missing(now_ns):
             return
+        words = self._words
         if self._core.child is None:
             # No core may begin before the guardian has let go of the bus.
             words[Word.BUS_OWNER] = OWNER_GUARDIAN
@@ -267,7 +270,9 @@ class Supervisor:
 
     def _go_on_ending(self, now_ns: int) -> bool:
         if self._stage == "limp" and (self._limp(now_ns) or now_ns >= self._until_ns):
-            self._note_torque()
+            if self._words[Word.TORQUE] or still_open(self._words):
+                self._status = 1
+                self._event("torque_unconfirmed", "not every servo has confirmed that its torque is off")
             self._stage, self._until_ns = "flush", now_ns + FLUSH_NS
             if self._service.child is not None:
                 self._service.child.send(END_SIGNAL)
@@ -290,17 +295,12 @@ class Supervisor:
             return True
         self._start_guardian(now_ns)
         driving = words[Word.TORQUE] or (words[Word.MODE] == Mode.RUNNING and self._core.child is not None)
-        if driving and not words[Word.OFF_REQUEST]:
-            words[Word.OFF_REQUEST] = now_ns
-        limp = not driving and not words[Word.OFF_REQUEST] and words[Word.BUS_OWNER] != OWNER_GUARDIAN
+        if driving:
+            ask(words, Asker.SUPERVISOR)
+        limp = not driving and not still_open(words) and words[Word.BUS_OWNER] != OWNER_GUARDIAN
         if limp and self._core.child is not None and now_ns > self._until_ns - CONFIRM_NS // 2:
             self._core.child.send(signal.SIGKILL)
         return limp and self._core.child is None
-
-    def _note_torque(self) -> None:
-        if self._words[Word.TORQUE] or self._words[Word.OFF_REQUEST]:
-            self._status = 1
-            self._event("torque_unconfirmed", "not every servo has confirmed that its torque is off")
 
     # --- telling ---
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.block import ASKERS, Word
+from nuc_engine.daemon.requests import asked, begun, still_open
 from nuc_engine.faults import OFF
 
 PERIOD_NS = 4_000_000
@@ -46,8 +47,8 @@ class Watch:
         """Generation of the core that is watched; 0: none."""
         self._beat = 0
         self._still = 0
-        self._request = 0
-        self._asked = 0
+        self._asked = asked(words)
+        self._waited = [0] * ASKERS  # looks since this request was first seen, by asker; 0 for one that is done
         self._main_beat = 0
         self._main_still = 0
 
@@ -60,7 +61,8 @@ class Watch:
     def end(self) -> None:
         """Watch no core: the last one is dead, and what it was asked is done."""
         self.generation = 0
-        self._still = self._request = self._asked = 0
+        self._still = 0
+        self._waited = [0] * ASKERS
 
     def look(self, *, core_dead: bool, supervisor_dead: bool, counted: bool = True) -> Finding | None:
         """Return why the torque must be taken off now, or None.
@@ -91,10 +93,10 @@ class Watch:
     def _ended_well(self) -> bool:
         """Whether everything is being shut down, and the core ended with nothing under torque."""
         words = self._words
-        return bool(words[Word.SHUTDOWN]) and not words[Word.TORQUE] and not words[Word.OFF_REQUEST]
+        return bool(words[Word.SHUTDOWN]) and not words[Word.TORQUE] and not still_open(words)
 
     def _count(self, counted: bool) -> None:
-        beat, request = self._words[Word.CORE_BEAT], self._words[Word.OFF_REQUEST]
+        beat = self._words[Word.CORE_BEAT]
         if beat != self._beat:
             self._beat, self._still = beat, 0
         elif counted:
@@ -104,18 +106,20 @@ class Watch:
             self._main_beat, self._main_still = main, 0
         elif counted and main:
             self._main_still += 1
-        if request != self._request:
-            self._request, self._asked = request, 0
-        elif request and counted:
-            self._asked += 1
+        before, self._asked = self._asked, asked(self._words)
+        waiting = still_open(self._words)
+        for asker, (old, new) in enumerate(zip(before, self._asked, strict=True)):
+            if asker not in waiting or old != new:
+                self._waited[asker] = 0
+            elif counted:
+                self._waited[asker] += 1
 
     def _judge_request(self) -> Finding | None:
-        if not self._request:
-            return None
-        waited_ns = self._asked * PERIOD_NS
         more_ns = self._limit_ns - STALL_NS
-        if waited_ns >= BEGIN_NS + more_ns and self._words[Word.OFF_BEGUN] != self._request:
-            return Finding(OFF, "torque off was asked for and the core did not begin")
-        if waited_ns >= FINISH_NS + more_ns:
-            return Finding(OFF, "torque off was asked for and is not confirmed yet")
+        for asker in still_open(self._words):
+            waited_ns = self._waited[asker] * PERIOD_NS
+            if waited_ns >= BEGIN_NS + more_ns and not begun(self._words, asker):
+                return Finding(OFF, "torque off was asked for and the core did not begin")
+            if waited_ns >= FINISH_NS + more_ns:
+                return Finding(OFF, "torque off was asked for and is not confirmed yet")
         return None

@@ -46,14 +46,14 @@ class Message:
 
 
 class Sockets:
-    """Everything the service listens at; `urls` are the addresses as they are, commands first, telemetry last.
+    """Everything the service listens at; `urls` are the addresses as they are, those for commands first.
 
     Raises ServiceError when an address can not be opened.
     """
 
-    def __init__(self, commands: Sequence[str], telemetry: str, access: Access) -> None:
-        addresses, publisher = [read_address(url) for url in commands], read_address(telemetry)
-        for address in (*addresses, publisher):
+    def __init__(self, commands: Sequence[str], telemetry: Sequence[str], access: Access) -> None:
+        addresses, published = [read_address(url) for url in commands], [read_address(url) for url in telemetry]
+        for address in (*addresses, *published):
             access.check(address)
         self._access = access
         self.urls: list[str] = []
@@ -70,7 +70,8 @@ class Sockets:
             self._asks_for_keys = [group is remote for group in groups]
             self._routers = [self._router(group) for group in groups]
             self._publisher = self._socket(zmq.XPUB)
-            self._bind(self._publisher, publisher)
+            for address in published:
+                self._bind(self._publisher, address)
             self._monitors = [self._monitor(router) for router in self._routers]
         except BaseException:
             self.close()

@@ -9,6 +9,7 @@ from typing import Any
 
 from nuc_engine.daemon.block import BlockError, Word
 from nuc_engine.daemon.modes import Input, Mode
+from nuc_engine.daemon.requests import Asker, ask
 from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.describe import describe_model
 from nuc_engine.faults import OFF
@@ -285,13 +286,13 @@ async def off(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
         await hub.errands.until(lambda: ack.done, _OFF_AT_ONCE_S, Refused("timeout", "the core is busy"))
         ack.result()
     except Refused:
-        words[Word.OFF_REQUEST] = hub.now_ns
+        ask(words, Asker.SERVICE)
         hub.recent.add(OFF, why)
     late = Refused("timeout", f"not every servo has confirmed within {_OFF_S:g} s that its torque is off")
     try:
         await hub.errands.until(lambda: not words[Word.TORQUE], _OFF_S, late)
     except Refused:
-        words[Word.OFF_REQUEST] = words[Word.OFF_REQUEST] or hub.now_ns
+        ask(words, Asker.SERVICE)
     return {"mode": hub.mode.name, "torque": bool(words[Word.TORQUE]), "unconfirmed": hub.unconfirmed()}
 
 

@@ -6,11 +6,13 @@ import os
 import select
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.wire import Command, Kind
+from nuc_engine.rundir import COMMAND, TELEMETRY
 from nuc_engine.service.access import Access, read_datagram_address
 from nuc_engine.service.authors import Authors
 from nuc_engine.service.channel import Message, Ready, Sockets
@@ -59,12 +61,14 @@ class Service:
         folders: Folders | None = None,
         dump_wanted: Callable[[], bool] = bool,
     ) -> None:
-        options, self._words = launch.options, launch.block.words
+        self._words = launch.block.words
+        command, telemetry = (f"ipc://{launch.run_dir / name}" for name in (COMMAND, TELEMETRY))
+        options = replace(launch.options, telemetry=launch.options.telemetry or telemetry)
         self._to_service, self._now_ns, self._dump_wanted = launch.to_service, now_ns, dump_wanted
         self._housekeeping_ns = 0
         udp = read_datagram_address(options.udp) if options.udp else None
         self._access = Access(options.keys)
-        self.sockets = Sockets(options.commands, options.telemetry, self._access)
+        self.sockets = Sockets((command, *options.commands), tuple({telemetry: 0, options.telemetry: 0}), self._access)
         self.sockets.poller.register(launch.to_service, 1)
         self._core_wakes = select.poll()
         self._core_wakes.register(launch.to_service, select.POLLIN)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
 import pytest
 
 from nuc_engine.cli.ctl import command
-from nuc_engine.cli.off import Wanted, read
+from nuc_engine.cli.off import Wanted, hurry, read
+from nuc_engine.client import offpath
 from tests.client.fake_daemon import FakeDaemon, Leg, serving
 
 pytestmark = pytest.mark.timeout(120)  # seconds: nothing is judged by it
@@ -30,9 +34,13 @@ DONE = b'<?xml version="1.0"?><sccils_commandscript><CommandResponse status="suc
 
 OF_OFF = {
     *("nuc_engine", "nuc_engine.cli", "nuc_engine.cli.leaving", "nuc_engine.cli.off", "nuc_engine.cli.person"),
-    *("nuc_engine.client", "nuc_engine.client.address", "nuc_engine.client.errors", "nuc_engine.client.off"),
+    *("nuc_engine.client", "nuc_engine.client.errors", "nuc_engine.client.offpath", "nuc_engine.rundir"),
 }
-OF_ALL = {"nuc_engine", *(f"nuc_engine.{part}" for part in ("cli", "client", "decimals", "endings", "locations"))}
+ELSEWHERE = {"nuc_engine.client.off"}
+OF_ALL = {
+    "nuc_engine",
+    *(f"nuc_engine.{part}" for part in ("cli", "client", "decimals", "endings", "locations", "rundir")),
+}
 SLOW = {"asyncio", "importlib.metadata", "logging", "ssl", "tomllib", "xml"}
 """Parts of Python that cost a good part of a second on a small machine."""
 
@@ -139,7 +147,86 @@ def test_every_command_has_its_list() -> None:
 def test_torque_off_loads_a_named_few_of_ours(place: Path) -> None:
     modules, said = loaded(place, "ctl", "-a", f"ipc://{place}/command", "off", "cable caught")
     assert said == "torque is off; nuc ctl arm takes it back\n"
+    assert {name for name in modules if name.startswith("nuc_engine")} == OF_OFF | ELSEWHERE
+
+
+LIMP = {"torque": False, "confirmed_ns": {"hip": 12_000_000, "knee": 23_400_000}, "unconfirmed": [], "latched": True}
+
+
+@contextmanager
+def desks(root: Path, *answers: dict[str, object] | None) -> Iterator[list[bytes]]:
+    """Have daemons' sockets for torque off below `root`, each of which answers so, or never; yield what they heard."""
+    heard: list[bytes] = []
+    with ExitStack() as stack:
+        for number, answer in enumerate(answers):
+            folder = root / "nuc" / f"leg{number}"
+            folder.mkdir(parents=True)
+            end = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+            end.bind(str(folder / "off"))
+            thread = threading.Thread(target=_answer, args=(end, answer, heard))
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(_tell_to_end, folder / "off")
+        yield heard
+
+
+def _answer(end: socket.socket, answer: dict[str, object] | None, heard: list[bytes]) -> None:
+    while (datagram := end.recvfrom(4096))[0] != b"END":
+        heard.append(datagram[0])
+        if answer is not None:
+            end.sendto(json.dumps(answer).encode(), datagram[1])
+
+
+def _tell_to_end(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+        end.sendto(b"END", str(path))
+
+
+def test_on_this_machine_it_loads_sockets_and_json_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with desks(tmp_path, LIMP) as heard:
+        modules, said = loaded(tmp_path, "ctl", "off", "cable caught")
+        beside, _ = loaded(tmp_path, "ctl", "-a", f"ipc://{tmp_path}/nuc/leg0/command", "off")
+    assert said == "torque is off (2 servos have confirmed, within 23 ms); nuc ctl arm takes it back\n"
     assert {name for name in modules if name.startswith("nuc_engine")} == OF_OFF
+    assert foreign(modules) == foreign(beside) == set()
+    assert modules.isdisjoint(SLOW)
+    assert heard[0].startswith(b"cable caught (")
+
+
+def test_without_an_address_it_goes_to_every_daemon_and_says_of_each(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    bad = {**LIMP, "torque": True, "unconfirmed": ["knee"]}
+    with desks(tmp_path, LIMP, bad, None) as heard:
+        answers = offpath.take_torque_off_in(sorted((tmp_path / "nuc").iterdir()), "why", 0.7)
+        assert len(heard) == 5, "who does not answer is asked again"
+    assert [*answers.values()] == [LIMP, bad, "no answer: it may or may not have taken effect"]
+
+
+@pytest.mark.parametrize(("answer", "status"), [(LIMP, 0), ({**LIMP, "torque": True, "unconfirmed": ["knee"]}, 1)])
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_its_status_says_whether_every_servo_has_confirmed(tmp_path, monkeypatch, capsys, answer, status, how) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with desks(tmp_path, answer, LIMP):
+        assert hurry(["off", *how]) == status
+    told = capsys.readouterr()
+    assert ("knee" in told.err) == bool(status)
+    if how:
+        assert json.loads(told.out)["daemons"][f"{tmp_path}/nuc/leg0"] == answer
+        assert json.loads(told.out)["ok"] is not bool(status)
+
+
+def test_where_no_daemon_lives_it_is_said_that_nothing_was_asked_for(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr("nuc_engine.rundir.found", lambda environment: [*(tmp_path / "nuc").glob("*")])
+    assert hurry(["off"]) == 1
+    assert "NOT asked for" in capsys.readouterr().err
+    with desks(tmp_path):
+        (tmp_path / "nuc" / "dead").mkdir(parents=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+            end.bind(str(tmp_path / "nuc" / "dead" / "off"))
+        assert hurry(["off"]) == 1
+    assert "no daemon is there any more; cut the power" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -164,11 +251,12 @@ def test_a_shell_completes_commands_without_loading_them(place: Path, monkeypatc
     ("words", "wanted"),
     [
         ("off", Wanted()),
+        ("-a tcp://[::1]:1 off", Wanted("tcp://[::1]:1")),
         ("off caught", Wanted(why="caught")),
         ("-a ipc:///x off --json", Wanted(address="ipc:///x", as_json=True)),
         (
             "--name al --keys k --timeout 0.5 off --json why",
-            Wanted("tcp://127.0.0.1:44106", "al", "k", 0.5, "why", True),
+            Wanted("", "al", "k", 0.5, "why", True),
         ),
         ("-n off off", Wanted(name="off")),
     ],

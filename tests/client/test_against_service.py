@@ -40,7 +40,7 @@ class Pumped:
     def __init__(self, made: Bench, clock: Clock) -> None:
         self.bench = made
         self._clock = clock
-        self.address = made.launch.options.commands[0]
+        self.address = made.command
         self.going = True
         self._leaving = b""
         self._left = threading.Event()

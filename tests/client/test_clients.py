@@ -232,7 +232,7 @@ def test_documents_of_a_start_are_acknowledged_and_streams_are_not() -> None:
 
 
 def test_an_address_that_is_none_is_said_at_once() -> None:
-    with pytest.raises(ClientError, match="tcp://HOST:PORT"):
+    with pytest.raises(ClientError, match="ipc://PATH or tcp://HOST:PORT"):
         Client("localhost", name="rutter")
 
 

@@ -48,7 +48,7 @@ def test_keys_tell_who_one_is_and_what_one_may(pumped: Pumped, keys: Path, clock
     sockets = pumped.bench.service.sockets
     telemetry = here(sockets._publisher.last_endpoint.decode())
     own = load_keys(keys, "bench")
-    with Client(here(sockets.urls[0]), name="somebody else", keys=own, telemetry=telemetry) as leg:
+    with Client(here(sockets.urls[1]), name="somebody else", keys=own, telemetry=telemetry) as leg:
         leg.take_control()
         assert leg.greeting is not None
         assert (leg.greeting.author, leg.greeting.verified, leg.greeting.role) == ("bench", True, "operate")
@@ -56,7 +56,7 @@ def test_keys_tell_who_one_is_and_what_one_may(pumped: Pumped, keys: Path, clock
 
 
 def test_keys_that_are_not_on_the_list_are_told_so_at_once(pumped: Pumped, keys: Path, clock: Clock) -> None:
-    address = here(pumped.bench.service.sockets.urls[0])
+    address = here(pumped.bench.service.sockets.urls[1])
     with (
         Client(address, name="stranger", keys=load_keys(keys, "stranger")) as leg,
         pytest.raises(NotAnswered, match="does not accept these keys") as caught,
@@ -66,7 +66,7 @@ def test_keys_that_are_not_on_the_list_are_told_so_at_once(pumped: Pumped, keys:
 
 
 def test_torque_off_by_itself_uses_keys_and_tells_where_they_are_not_known(pumped: Pumped, keys: Path) -> None:
-    address = here(pumped.bench.service.sockets.urls[0])
+    address = here(pumped.bench.service.sockets.urls[1])
     own = load_keys(keys, "bench")
     assert take_torque_off(address, name="x", why="", timeout_s=30.0, keys=own)["torque"] is False
     for found in (None, load_keys(keys, "stranger")):
@@ -75,7 +75,7 @@ def test_torque_off_by_itself_uses_keys_and_tells_where_they_are_not_known(pumpe
 
 
 def test_without_keys_nobody_is_heard(pumped: Pumped) -> None:
-    address = here(pumped.bench.service.sockets.urls[0])
+    address = here(pumped.bench.service.sockets.urls[1])
     with Client(address, name="nobody", timeout_s=0.3) as leg, pytest.raises(NotAnswered) as caught:
         leg.status()
     assert "keys" in str(caught.value)
@@ -122,8 +122,15 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         ("tcp://10.0.0.7:44106", "tcp://*:9000", "tcp://10.0.0.7:9000"),
         ("tcp://10.0.0.7:44106", "tcp://10.0.0.8:9000", "tcp://10.0.0.8:9000"),
         ("ipc:///run/nuc/command", "ipc:///run/nuc/telemetry", "ipc:///run/nuc/telemetry"),
-        ("ipc:///run/nuc/command", "tcp://0.0.0.0:9000", "tcp://127.0.0.1:9000"),
+        ("ipc:///run/nuc/command", "tcp://127.0.0.1:9000", "tcp://127.0.0.1:9000"),
+        ("ipc:///run/nuc/command", "", "ipc:///run/nuc/telemetry"),
     ],
 )
 def test_telemetry_is_looked_for_where_the_daemon_is(commands: str, told: str, address: str) -> None:
     assert telemetry_address(commands, told) == address
+
+
+def test_telemetry_of_a_mounted_folder_is_looked_for_in_it(tmp_path: Path) -> None:
+    (tmp_path / "telemetry").touch()
+    here = f"ipc://{tmp_path}/telemetry"
+    assert telemetry_address(f"ipc://{tmp_path}/command", "ipc:///run/nuc/leg/telemetry") == here

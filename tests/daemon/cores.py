@@ -70,7 +70,9 @@ class Tap:
 class Bench:
     """A core and everything around it; `records()` are those since the last call as (kind, content)."""
 
-    def __init__(self, config="lin_roach", bus="loopback:", latched="", script=None, wiring=None, **options) -> None:
+    def __init__(
+        self, config="lin_roach", bus="loopback:", latched="", script=None, wiring=None, cycles=None, **options
+    ) -> None:
         self.prepared = prepare_bout(config, script)
         self.plan = self.prepared.plan
         if wiring is None:
@@ -101,6 +103,7 @@ class Bench:
             wakened=os.eventfd(0, os.EFD_NONBLOCK),
             wake=self._wake,
             slept=self._slept,
+            cycles=cycles,
         )
 
     def _meanwhile(self, now):
@@ -131,11 +134,16 @@ class Bench:
         return self._requests
 
     def obeyed(self, command: Command, *items):
-        """Give a command and return (ok, detail) of its acknowledgement."""
+        """Give a command and return (ok, detail) of its acknowledgement, which a missed reply may hold up."""
         request = self.order(command, *items)
         self.run(0.05)
-        acks = [content for kind, content in self.records() if kind is Kind.ACK]
-        (ack,) = [ack for ack in acks if ack[0] == request]
+        acks = []
+        for _ in range(12):
+            acks += [content for kind, content in self.records() if kind is Kind.ACK and content[0] == request]
+            if acks:
+                break
+            self.run(0.05)
+        (ack,) = acks
         return ack[1], ack[4]
 
     def start(self, seconds: float = 0.1, stop_ns: int = -1) -> None:

@@ -84,7 +84,17 @@ class Programs:
 
 
 class Bench:
-    def __init__(self, plans, *, configuration="lin_roach", ports=None, watchdog_ns=None, emulators=()):
+    def __init__(
+        self,
+        plans,
+        *,
+        configuration="lin_roach",
+        ports=None,
+        watchdog_ns=None,
+        emulators=(),
+        heed=lambda now_ns: None,
+        off=-1,
+    ):
         self.plan, self.other = plans
         self.clock, self.children, self.said, self.notes = Clock(), [], [], []
         self.block = Block.create()
@@ -94,7 +104,7 @@ class Bench:
         self.open = [*descriptors, reading, self.signals]
         self.ports = ports if ports is not None else [Port()]
         self.launch = Launch(
-            self.block, *descriptors, tuple(port.line for port in self.ports), ServeOptions(configuration)
+            self.block, *descriptors, tuple(port.line for port in self.ports), ServeOptions(configuration), off=off
         )
         self.supervisor = Supervisor(
             self.launch,
@@ -106,6 +116,7 @@ class Bench:
             notifier=Notifier("/x", send=lambda message, address: self.notes.append(message.decode())),
             watchdog_ns=watchdog_ns,
             emulators=emulators,
+            heed=heed,
             show=self.said.append,
         )
         self.beating = True

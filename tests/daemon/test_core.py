@@ -19,6 +19,7 @@ from nuc_engine.daemon.lines import assign_motors, servos_of
 from nuc_engine.daemon.live import LOOKAHEAD_NS
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.release import LAST_NS
+from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.executive import Executive
 from nuc_engine.faults import OFF
@@ -223,10 +224,11 @@ def test_torque_goes_off_when_somebody_asks():
     bench.run(0.05)
     bench.start(0.3)
     before = bench.clock.now_ns
-    bench.words[Word.OFF_REQUEST] = before
+    ask(bench.words, Asker.SUPERVISOR)
     bench.run(0.06)
-    assert bench.words[Word.OFF_BEGUN] == before
-    assert bench.words[Word.OFF_REQUEST] == 0, "confirmed"
+    assert not still_open(bench.words), "confirmed"
+    since = [bench.words[Word.LIMP_SINCE + k] - before for k in range(4)]
+    assert all(0 < took_ns <= 50 * MS for took_ns in since)
     torque_went_off(bench, OFF, before)
 
 
@@ -415,7 +417,7 @@ def test_a_shutdown_takes_the_torque_off_and_ends_the_bout_without_a_fault():
     bench.start(0.2)
     bench.records()
     bench.words[Word.SHUTDOWN] = 1
-    bench.words[Word.OFF_REQUEST] = bench.clock.now_ns
+    ask(bench.words, Asker.SUPERVISOR)
     assert bench.core.work() == EXIT_SHUTDOWN
     assert bench.words[Word.TORQUE] == 0
     assert not bench.words[Word.LATCHED]
@@ -562,7 +564,7 @@ def test_several_buses_are_exchanged_with_side_by_side():
     both.start(0.3)
     (record, *_) = [content for kind, content in both.records() if kind is Kind.MOTOR]
     assert record.status == [1] * 4
-    both.words[Word.OFF_REQUEST] = both.clock.now_ns
+    ask(both.words, Asker.SERVICE)
     both.run(0.06)
     assert both.words[Word.TORQUE] == both.words[Word.UNCONFIRMED] == 0
 

@@ -11,6 +11,7 @@ from nuc_engine.controls import Controls
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
 from nuc_engine.daemon.engine import EXIT_SHUTDOWN
 from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.requests import Asker, ask, begun, still_open
 from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.guard import Guard
 from nuc_engine.store import Store
@@ -45,13 +46,19 @@ def test_a_request_stands_until_every_servo_has_confirmed():
     bench.run(0.05)
     bench.start(0.2)
     bench.unplug(1)
-    asked = bench.words[Word.OFF_REQUEST] = bench.clock.now_ns
+    ask(bench.words, Asker.SERVICE)
     bench.run(0.1)
-    assert bench.words[Word.OFF_BEGUN] == bench.words[Word.OFF_REQUEST] == asked
+    assert begun(bench.words, Asker.SERVICE)
+    assert still_open(bench.words) == (Asker.SERVICE,)
+    assert [k for k in range(4) if not bench.words[Word.LIMP_SINCE + k]] == [1]
     assert bench.words[Word.TORQUE] == 1
     bench.plug(1)
     bench.run(0.1)
-    assert bench.words[Word.OFF_REQUEST] == bench.words[Word.TORQUE] == 0
+    assert not bench.words[Word.TORQUE]
+    assert not still_open(bench.words)
+    bench.obeyed(Command.ARM)
+    bench.start(0.1)
+    assert not any(bench.words[Word.LIMP_SINCE + k] for k in range(4)), "driven again"
 
 
 def test_the_bus_is_left_to_a_guardian_that_is_still_at_it():

@@ -10,6 +10,7 @@ from nuc_engine.daemon.block import OWNER_GUARDIAN, Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_SHUTDOWN, WATCH_NS
 from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.requests import Asker, ask
 from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.faults import OFF
 from tests.daemon.cores import MS, Bench, S, driven
@@ -35,7 +36,7 @@ def test_an_order_given_just_before_off_drives_nothing_after_it():
     bench.run(0.05)
     bench.order(Command.CHANGESET, -1, [], [["target", 1, 75.0]])
     turns_until(bench, lambda: bench.core.live.script.due_ns <= bench.clock.now_ns)
-    bench.words[Word.OFF_REQUEST] = bench.clock.now_ns
+    ask(bench.words, Asker.SUPERVISOR)
     stand_still(bench)
     bench.bus.sent.clear()
     bench.run(0.2)
@@ -91,7 +92,7 @@ def test_no_bout_begins_while_everything_is_shut_down():
     bench.obeyed(Command.CHANGESET, -1, [], [["target", 1, 75.0]])
     assert bench.obeyed(Command.RUN, 100 * MS, -1, 1)[0]
     bench.words[Word.SHUTDOWN] = 1
-    bench.words[Word.OFF_REQUEST] = bench.clock.now_ns
+    ask(bench.words, Asker.SUPERVISOR)
     bench.unplug(1)
     bench.records()
     bench.run(0.002)
@@ -165,7 +166,8 @@ def test_orders_that_were_given_to_an_earlier_core_are_not_obeyed():
         turns += 1
         bench._meanwhile(now)
         if turns == 100:
-            bench.words[Word.SHUTDOWN], bench.words[Word.OFF_REQUEST] = 1, now
+            bench.words[Word.SHUTDOWN] = 1
+            ask(bench.words, Asker.SUPERVISOR)
 
     bench.clock.on_wait = meanwhile
     assert bench.core.run() == EXIT_SHUTDOWN

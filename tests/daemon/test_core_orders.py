@@ -7,7 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.bus import READ_ONLY
+from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.engine import WATCH_NS
 from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.orders import RETRY_NS
+from nuc_engine.daemon.requests import Asker, ask
 from nuc_engine.daemon.wire import Command, Kind, pack
 from tests.daemon.cores import MS, Bench, S, motor_of, silence
 
@@ -212,3 +216,66 @@ def test_nothing_a_command_says_ends_an_engine(patient, kind, items, raw):
     assert patient.mode is Mode.RUNNING
     acks = [content for kind, content in patient.records() if kind is Kind.ACK]
     assert len(acks) == 1
+
+
+ORDERS = {
+    "arm": (Command.ARM,),
+    "run": (Command.RUN, 0, -1, 1),
+    "pose": (Command.CHANGESET, -1, [], [], [["target", 1, 75.0]]),
+}
+
+
+def before_a_missed_reply(what):
+    """Return a bench that could obey, were it not for a servo that has not answered just now."""
+    bench = Bench()
+    bench.run(0.1)
+    if what == "arm":
+        bench.obeyed(Command.OFF, "a hand in the leg")
+        bench.run(0.1)
+    bench.unplug(1)
+    bench.run(0.03)
+    bench.records()
+    return bench
+
+
+def acknowledged(bench, request):
+    return [content for kind, content in bench.records() if kind is Kind.ACK and content[0] == request]
+
+
+@pytest.mark.parametrize("what", ORDERS)
+def test_an_order_that_one_missed_reply_forbids_is_obeyed_with_the_next(what):
+    bench = before_a_missed_reply(what)
+    request = bench.order(*ORDERS[what])
+    bench.run(0.05)
+    assert not acknowledged(bench, request)
+    bench.plug(1)
+    bench.run(0.1)
+    (ack,) = acknowledged(bench, request)
+    assert ack[1]
+
+
+@pytest.mark.parametrize("what", ORDERS)
+def test_it_is_refused_with_the_name_after_half_a_second(what):
+    bench = before_a_missed_reply(what)
+    begun = bench.clock.now_ns
+    request = bench.order(*ORDERS[what])
+    bench.run(0.6)
+    (ack,) = acknowledged(bench, request)
+    assert not ack[1]
+    assert "Thorax-Coxa2" in ack[4]
+    assert RETRY_NS <= ack[2] - begun <= RETRY_NS + 2 * WATCH_NS
+
+
+@pytest.mark.parametrize("what", ORDERS)
+def test_off_in_between_calls_it_off(what):
+    bench = before_a_missed_reply(what)
+    request = bench.order(*ORDERS[what])
+    bench.run(0.05)
+    ask(bench.words, Asker.SUPERVISOR)
+    bench.run(0.01)
+    bench.plug(1)
+    bench.run(0.6)
+    (ack,) = acknowledged(bench, request)
+    assert not ack[1]
+    assert bench.words[Word.LATCHED]
+    assert not bench.words[Word.TORQUE]

@@ -18,6 +18,7 @@ from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, WORDS, Word
 from nuc_engine.daemon.guardian import DEATH_NS, Guardian
 from nuc_engine.daemon.latch import LATCH_REASONS
 from nuc_engine.daemon.release import Line
+from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.watch import PERIOD_NS
 from nuc_engine.faults import OFF
 
@@ -126,6 +127,7 @@ class Bench:
         self.told: list[tuple[str, str]] = []
         self.ports, self.shafts, self.emulators, lines, first = [], [], [], [], 0
         self.offs = 0
+        self.heeded: list[int] = []
         for b, count in enumerate(counts or (4,)):
             servos = tuple(ServoAddress(k, f"m{first + k}") for k in range(count))
             shafts = Shafts(count)
@@ -146,6 +148,7 @@ class Bench:
             self.clock,
             self.processes,
             lambda name, text: self.told.append((name, text)),
+            heed=self.heed,
             supervisor=SUPERVISOR,
             ends=(300,),
             motors=self.names,
@@ -157,6 +160,9 @@ class Bench:
             self.offs += 1
 
         return discard
+
+    def heed(self, now_ns):
+        self.heeded.append(now_ns)
 
     def core(self, generation=1, pid=CORE, beat=1):
         self.processes.living.add(pid)
@@ -304,7 +310,7 @@ def test_what_waited_in_the_port_is_thrown_away_before_the_first_request():
     ("prepare", "fault"),
     [
         (lambda bench: bench.clock.dead.add(CORE), "core_dead"),
-        (lambda bench: bench.words.__setitem__(Word.OFF_REQUEST, 99), OFF),
+        (lambda bench: ask(bench.words, Asker.SERVICE), OFF),
         (lambda bench: bench.words.__setitem__(Word.BUS_LOST, 1), "bus_lost"),
     ],
 )
@@ -315,13 +321,29 @@ def test_every_other_reason_ends_in_the_same_release(prepare, fault):
     assert bench.limp
     assert bench.reason == fault
     assert bench.words[Word.LATCH_COUNT] == 1
-    assert bench.words[Word.OFF_REQUEST] == bench.words[Word.GUARDIAN_WATCHES] == 0
+    assert not bench.words[Word.GUARDIAN_WATCHES]
+    assert not still_open(bench.words)
+    assert all(bench.words[Word.LIMP_SINCE + k] > START for k in range(4))
     assert [name for name, _ in bench.told] == [fault, "torque_off"]
     # And then there is nothing more to do.
     written = len(bench.ports[0].written)
     for _ in range(50):
         assert bench.guardian.step()
     assert len(bench.ports[0].written) == written
+
+
+def test_a_core_that_was_at_arming_when_it_was_latched_takes_nothing_back():
+    bench = Bench().watched()
+    kill = bench.processes.kill
+
+    def arms_and_dies(pidfd, number):
+        bench.words[Word.LATCHED] = 0
+        kill(pidfd, number)
+
+    bench.processes.kill = arms_and_dies
+    bench.until_act()
+    assert bench.words[Word.LATCHED]
+    assert bench.reason == "core_stalled"
 
 
 def test_the_first_fault_stays_the_reason():
@@ -498,3 +520,10 @@ def test_every_frame_the_guardian_sends_takes_torque_off():
     bench.clock.dead.add(CORE)
     bench.until_act()
     assert {request.op for _, request in bench.ports[0].written} == {Op.PASSIVE}
+
+
+def test_it_heeds_requests_at_every_wake_up_while_it_takes_the_torque_off_too():
+    bench = Bench().watched()
+    bench.words[Word.CORE_BEAT] += 1
+    bench.until_act()
+    assert max(b - a for a, b in pairwise(bench.heeded)) <= PERIOD_NS

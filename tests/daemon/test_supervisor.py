@@ -308,3 +308,15 @@ def test_an_emulator_whose_bus_is_found_each_time_is_started_again_however_often
         port.there = True
         while bench.words[Word.BUS_LOST]:
             assert bench.tick()
+
+
+def test_requests_for_torque_off_are_heeded_before_all_else_in_each_tick_and_the_service_can_not_take_them(make):
+    heeded = []
+    bench = make(heed=heeded.append, off=55)
+    before = [*bench.children]
+    bench.tick(3)
+    assert len(heeded) == 3
+    assert not before
+    service = bench.last("nuc-service")
+    assert 55 in service.close
+    assert service.program.args[0].off == -1

@@ -8,6 +8,7 @@ import pytest
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.requests import Asker, asked, confirm, still_open
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.supervisor import CONFIRM_NS, FLUSH_NS, TICK_NS
 from tests.daemon.supervised import S
@@ -18,9 +19,10 @@ def end_well(bench):
     words, seen = bench.words, []
     while bench.tick():
         core, service = bench.last("nuc-core"), bench.last("nuc-service")
-        if words[Word.OFF_REQUEST] and words[Word.TORQUE] and not core.ended:
+        if still_open(words) and words[Word.TORQUE] and not core.ended:
             seen.append("off")
-            words[Word.OFF_REQUEST] = words[Word.TORQUE] = 0
+            confirm(words, Word.OFF_DONE_CORE, asked(words))
+            words[Word.TORQUE] = 0
             words[Word.MODE] = Mode.STOPPED
         elif words[Word.SHUTDOWN] and not words[Word.TORQUE] and not core.ended:
             seen.append("core")
@@ -49,7 +51,7 @@ def test_a_bout_that_does_not_drive_yet_is_ended_with_a_request_too(make):
     bench.words[Word.MODE] = Mode.RUNNING
     bench.ask_to_end()
     bench.tick()
-    assert bench.words[Word.OFF_REQUEST]
+    assert still_open(bench.words) == (Asker.SUPERVISOR,)
 
 
 def test_a_client_can_ask_for_the_end(make):
@@ -92,7 +94,8 @@ def test_asked_twice_it_kills_the_core_and_still_waits_for_the_guardian(make):
     bench.tick(2)
     assert bench.last("nuc-core").signals == [signal.SIGKILL]
     assert bench.last("nuc-guardian").signals == []
-    bench.words[Word.TORQUE] = bench.words[Word.OFF_REQUEST] = 0
+    bench.words[Word.TORQUE] = 0
+    confirm(bench.words, Word.OFF_DONE_CORE, asked(bench.words))
     bench.tick()
     assert bench.last("nuc-service").signals == [END_SIGNAL]
 

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from nuc_engine.daemon.block import WORDS, Word
+from nuc_engine.daemon.requests import Asker, ask, asked, confirm
 from nuc_engine.daemon.watch import BEGIN_NS, FINISH_NS, PERIOD_NS, SUPERVISOR_NS, Watch
 from nuc_engine.faults import OFF
 
@@ -71,11 +72,11 @@ def test_a_dead_core_is_found_at_once(watch, words):
     assert look(watch, core_dead=True).reason == "bus_lost"
 
 
-@pytest.mark.parametrize(("shutdown", "torque", "request_ns"), list(product((0, 1), repeat=3)))
-def test_only_a_core_that_was_told_to_end_and_left_no_torque_may_end(watch, words, shutdown, torque, request_ns):
-    words[Word.SHUTDOWN], words[Word.TORQUE], words[Word.OFF_REQUEST] = shutdown, torque, request_ns
+@pytest.mark.parametrize(("shutdown", "torque", "requests"), list(product((0, 1), repeat=3)))
+def test_only_a_core_that_was_told_to_end_and_left_no_torque_may_end(watch, words, shutdown, torque, requests):
+    words[Word.SHUTDOWN], words[Word.TORQUE], words[Word.OFF_ASKED] = shutdown, torque, requests
     found = look(watch, core_dead=True)
-    assert (found is None) == (shutdown == 1 and torque == 0 and request_ns == 0)
+    assert (found is None) == (shutdown == 1 and torque == 0 and requests == 0)
 
 
 def test_a_dead_main_process_is_found_with_and_without_a_core(watch, words):
@@ -93,7 +94,7 @@ def test_a_request_nobody_begins_is_answered_after_20_ms(words, core):
     watch = Watch(words)
     if core:
         watch.begin(1)
-    words[Word.OFF_REQUEST] = 77
+    ask(words, Asker.SERVICE)
     for k in range(BEGIN_NS // PERIOD_NS + 1):
         words[Word.CORE_BEAT] = k + 1
         found = look(watch)
@@ -103,7 +104,8 @@ def test_a_request_nobody_begins_is_answered_after_20_ms(words, core):
 
 
 def test_a_request_that_was_begun_has_60_ms(watch, words):
-    words[Word.OFF_REQUEST] = words[Word.OFF_BEGUN] = 77
+    ask(words, Asker.SERVICE)
+    confirm(words, Word.OFF_BEGUN, asked(words))
     for k in range(FINISH_NS // PERIOD_NS + 1):
         words[Word.CORE_BEAT] = k + 10
         found = look(watch)
@@ -112,21 +114,22 @@ def test_a_request_that_was_begun_has_60_ms(watch, words):
 
 
 def test_a_request_that_is_done_is_forgotten(watch, words):
-    for request in range(1, 40):
-        words[Word.OFF_REQUEST] = words[Word.OFF_BEGUN] = request
+    for _ in range(40):
+        ask(words, Asker.SERVICE)
+        confirm(words, Word.OFF_BEGUN, asked(words))
         for _ in range(FINISH_NS // PERIOD_NS):
             words[Word.CORE_BEAT] += 1
             assert look(watch) is None
-        words[Word.OFF_REQUEST] = 0
+        confirm(words, Word.OFF_DONE_CORE, asked(words))
         words[Word.CORE_BEAT] += 1
         assert look(watch) is None
 
 
 def test_after_the_end_of_a_watch_nothing_is_left_of_it(watch, words):
-    words[Word.OFF_REQUEST] = 5
+    ask(words, Asker.SERVICE)
     look(watch, LOOKS - 1)
     watch.end()
-    words[Word.OFF_REQUEST] = 0
+    confirm(words, Word.OFF_DONE_GUARDIAN, asked(words))
     assert look(watch, 50) is None
     watch.begin(2)
     assert look(watch, LOOKS - 1) is None

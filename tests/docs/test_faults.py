@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.faults.page import page
+from benchmarks.faults.table import TABLES
 from nuc_engine.faults import FAULTS, Effect
 from tests.daemon.bus_rows import FORMS, ROWS
 
@@ -52,6 +54,19 @@ def rows(text: str = TEXT) -> dict[str, list[list[str]]]:
 
 def defined_in(path: Path) -> set[str]:
     return {node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)}
+
+
+def test_the_page_is_what_its_rows_make_of_it():
+    assert page() == TEXT, "python -m benchmarks.faults page"
+
+
+def test_what_a_row_promises_it_says():
+    every = [row for table in TABLES.values() for row in table]
+    assert len(every) > 50
+    for row in every:
+        assert row.bound_ms is None or f"within {row.bound_ms} ms" in row.leg, row.what
+        assert row.latched or "latched" not in row.leg, row.what
+        assert not row.deeds or "Processes" in {name for name, table in TABLES.items() if row in table}, row.what
 
 
 @pytest.mark.parametrize("heading", EXPECTED)

@@ -49,5 +49,9 @@ def test_configurations_and_scripts_are_found(installed: Path) -> None:
 
 def test_no_picture_and_no_page_is_carried_along(installed: Path) -> None:
     assert {path.suffix for path in installed.rglob("*.*") if path.is_file()} <= {
-        *(".py", ".xml", ".toml", ".json", ".dtd", ".rng")
+        *(".py", ".xml", ".toml", ".json", ".dtd", ".rng", ".h")
     }
+
+
+def test_the_header_for_programs_in_c_is_beside_the_client(installed: Path) -> None:
+    assert (installed / "nuc_engine" / "client" / "nuc_cycles.h").is_file()

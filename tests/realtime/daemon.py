@@ -43,12 +43,13 @@ class Process:
 
     def __init__(self, words: list[str], folder: Path, name: str, environment: dict[str, str] | None = None) -> None:
         self.output = folder / f"{name}.out"
-        clean = {key: value for key, value in os.environ.items() if key not in ("NOTIFY_SOCKET", "WATCHDOG_USEC")}
+        foreign = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "RUNTIME_DIRECTORY")
+        clean = {key: value for key, value in os.environ.items() if key not in foreign}
         with self.output.open("ab") as output:
             self.process = subprocess.Popen(
                 mortal(*words),
                 cwd=ROOT,
-                env={**clean, **(environment or {})},
+                env={**clean, "XDG_RUNTIME_DIR": str(folder), **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch, ServeOptions
+from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.wire import Command, Kind, pack, unpack
 from nuc_engine.serve import DaemonPrograms, serve
@@ -72,15 +73,15 @@ class PlainService:
         what, *items = json.loads(line)
         answer = None
         if what == "words":
-            answer = {word.name: self.words[word] for word in Word}
+            answer = {word.name: self.words[word] for word in Word} | {"OFF_OPEN": len(still_open(self.words))}
         elif what == "events":
             answer = self.events
         elif what == "kinds":
             answer = dict(self.kinds)
         elif what == "configure":
             self.configure(*items)
-        elif what == "word":
-            self.words[Word[items[0]]] = items[1]
+        elif what == "off":
+            ask(self.words, Asker.SERVICE)
         else:
             self.requests += 1
             answer = self.requests

@@ -45,6 +45,7 @@ class Served(Daemon):
         odd: Any = None,
     ) -> None:
         self.leg, self.data = leg, data if data is not None else folder / "data"
+        self.sockets = folder / "nuc" / Path(config).name
         self.command = f"ipc://{folder}/command"
         self.telemetry = f"ipc://{folder}/telemetry"
         module = ("nuc_engine.cli",) if odd is None else ("tests.realtime.odd_serve", json.dumps(odd))

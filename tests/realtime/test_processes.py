@@ -280,11 +280,11 @@ def test_anyone_who_asks_for_torque_off_gets_it(bench, stalls):
     def trial():
         daemon.run_bout()
         at = time.monotonic_ns()
-        daemon.ask("word", "OFF_REQUEST", at)
+        daemon.ask("off")
         time.sleep(0.2)
         assert_limp_within(leg, at)
         words = daemon.words()
-        assert (words["OFF_REQUEST"], words["TORQUE"]) == (0, 0)
+        assert (words["OFF_OPEN"], words["TORQUE"]) == (0, 0)
         assert reason(daemon) == "off"
 
     undisturbed(stalls, trial)

@@ -71,13 +71,13 @@ class Bench:
         self.block = Block.create()
         given = {
             "data": tmp_path / "data",
-            "commands": (f"ipc://{tmp_path}/c.sock",),
-            "telemetry": f"ipc://{tmp_path}/t.sock",
             **options,
         }
+        self.command, self.telemetry = f"ipc://{tmp_path}/command", f"ipc://{tmp_path}/telemetry"
         fds = [os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC) for _ in range(3)]
         self.fds = fds
-        self.launch = Launch(self.block, *fds, -1, (BusLine("", "aimotor:///dev/null", -1),), ServeOptions(**given))
+        buses = (BusLine("", "aimotor:///dev/null", -1),)
+        self.launch = Launch(self.block, *fds, -1, buses, ServeOptions(**given), run_dir=tmp_path)
         self.folders = Folders(tmp_path / "data", tmp_path / "configs", tmp_path / "scripts")
         self.core = FakeCore(self.block, self.now_ns)
         self.journal = io.StringIO()
@@ -190,7 +190,7 @@ class Bench:
         socket = self.context.socket(kind)
         socket.linger = 0
         self.sockets.append(socket)
-        socket.connect(address or self.launch.options.commands[0])
+        socket.connect(address or self.command)
         talker = Talker(self, socket)
         if name is not None:
             talker.ask("hello", name=name)
@@ -200,7 +200,7 @@ class Bench:
         socket = self.context.socket(zmq.SUB)
         socket.linger = 0
         self.sockets.append(socket)
-        socket.connect(address or self.launch.options.telemetry)
+        socket.connect(address or self.telemetry)
         socket.subscribe(topic)
         self.until(lambda: self.service.sockets.listened(topic or "nuc"))
         return socket

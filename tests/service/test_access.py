@@ -56,9 +56,7 @@ def keys(tmp_path):
 
 @pytest.fixture
 def b(tmp_path, keys):
-    with bench(
-        tmp_path, keys=keys, commands=(f"ipc://{tmp_path}/c.sock", "tcp://0.0.0.0:*"), telemetry="tcp://0.0.0.0:*"
-    ) as made:
+    with bench(tmp_path, keys=keys, commands=("tcp://0.0.0.0:*",), telemetry="tcp://0.0.0.0:*") as made:
         yield made.configured()
 
 

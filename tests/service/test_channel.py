@@ -22,7 +22,7 @@ from tests.service.bench import Refusal, bench
 
 
 def test_the_socket_file_is_for_owner_and_group_only(b):
-    mode = stat.S_IMODE(os.stat(b.launch.options.commands[0].removeprefix("ipc://")).st_mode)
+    mode = stat.S_IMODE(os.stat(b.command.removeprefix("ipc://")).st_mode)
     assert mode == 0o660
 
 
@@ -185,7 +185,7 @@ def test_a_client_that_takes_no_answers_does_not_hold_up_the_service(tmp_path):
         stalled.linger = 0
         stalled.rcvhwm = 1
         b.sockets.append(stalled)
-        stalled.connect(b.launch.options.commands[0])
+        stalled.connect(b.command)
         payload = msgpack.packb({"id": 1, "method": "documents"})
         stalled.send(payload)
         b.until(lambda: b.heard)
@@ -223,7 +223,7 @@ def test_a_client_that_says_goodbye_gives_control_back_and_is_gone(tmp_path):
 
 
 def test_raw_bytes_on_the_port_change_nothing(tmp_path):
-    with bench(tmp_path, commands=(f"ipc://{tmp_path}/c.sock", "tcp://127.0.0.1:*")) as b:
+    with bench(tmp_path, commands=("tcp://127.0.0.1:*",)) as b:
         b.configured()
         port = int(b.service.sockets.urls[1].rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port)) as raw:
@@ -257,7 +257,7 @@ def test_an_address_in_use_is_said(tmp_path):
     for name in "12":
         (tmp_path / name).mkdir()
     with bench(tmp_path / "1", commands=("tcp://127.0.0.1:*",)) as first:
-        url = first.service.sockets.urls[0]
+        url = first.service.sockets.urls[1]
         with pytest.raises(ServiceError, match="another daemon"), bench(tmp_path / "2", commands=(url,)):
             pass
 
@@ -277,7 +277,7 @@ def test_a_fault_of_the_service_itself_is_told_and_the_loop_goes_on(b, monkeypat
 @pytest.mark.parametrize("where", ["commands", "telemetry"])
 def test_a_web_page_reaches_nobody(tmp_path, where):
     """A page may post what it likes to loopback. Its request must be taken for no message, however it is aligned."""
-    sockets = Sockets(["tcp://127.0.0.1:*"], "tcp://127.0.0.1:*", Access(None))
+    sockets = Sockets(["tcp://127.0.0.1:*"], ["tcp://127.0.0.1:*"], Access(None))
     port = int(sockets.urls[0 if where == "commands" else 1].rpartition(":")[2])
     wish = msgpack.packb({"id": 1, "method": "take_control", "params": {"force": True}})
     # As ZMTP 1.0 writes a message: length with flags, flags, payload; the same as an empty frame and then the payload.

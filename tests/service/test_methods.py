@@ -6,6 +6,7 @@ import msgpack
 import pytest
 
 from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.requests import Asker, still_open
 from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.service.methods import METHODS
 from sccils_schemas.model import MODEL_FILES
@@ -270,10 +271,10 @@ def test_off_asks_the_guardian_when_the_core_does_not_answer(b):
     talk = b.client("Ann")
     number = talk.send("off")
     talk.delivered()
-    assert not b.block.words[Word.OFF_REQUEST]
+    assert not still_open(b.block.words)
     b.now += 16_000_000
     b.turn(2)
-    assert b.block.words[Word.OFF_REQUEST] == b.now
+    assert still_open(b.block.words) == (Asker.SERVICE,)
     b.now += 3_000_000_000
     assert talk.answer(number)["torque"] is True
 

@@ -139,7 +139,7 @@ def test_a_subscriber_that_takes_nothing_changes_nothing(b):
     ear = b.context.socket(zmq.SUB)
     ear.linger, ear.rcvhwm = 0, 1
     b.sockets.append(ear)
-    ear.connect(b.launch.options.telemetry)
+    ear.connect(b.telemetry)
     ear.subscribe("")
     talk = b.client("Ann")
     for _ in range(3000):

@@ -20,7 +20,6 @@ from nuc_engine.cli.ctl import bouts, edits, keep, people, see
 from nuc_engine.cli.ctl.base import Group
 from nuc_engine.cli.ctl.link import Target
 from nuc_engine.cli.leaving import when_ended
-from nuc_engine.client.address import DEFAULT_ADDRESS
 
 
 @click.group(
@@ -41,7 +40,11 @@ from nuc_engine.client.address import DEFAULT_ADDRESS
     ),
 )
 @click.option(
-    "--address", "-a", metavar="ADDR", default=DEFAULT_ADDRESS, show_default=True, help="Where the daemon listens."
+    "--address",
+    "-a",
+    metavar="ADDR",
+    default="",
+    help="Where the daemon listens.  [default: the one daemon that runs here]",
 )
 @click.option("--name", "-n", default="", help="Who you are, in the logs and for control.  [default: USER@HOST]")
 @click.option(

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nuc_engine.cli.person import own_name
-from nuc_engine.client.address import DEFAULT_ADDRESS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +20,9 @@ _HELLO_S = 0.25
 
 
 class Target(NamedTuple):
-    """Which daemon, and as whom. An empty name: who is logged in, and where."""
+    """Which daemon, and as whom. An empty address: the one there is; an empty name: who is logged in, and where."""
 
-    address: str = DEFAULT_ADDRESS
+    address: str = ""
     given_name: str = ""
     keys: Path | None = None
     timeout_s: float = 2.0

@@ -1,0 +1,75 @@
+"""The page docs/faults.md from its rows, and from what was measured."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.faults.table import TABLES, Row
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "faults.md"
+AROUND = Path(__file__).with_name("page.md")
+MEASURED = ROOT / "benchmarks" / "FAULTS.json"
+MISSING = "-"
+
+
+def write() -> None:
+    """Write the page."""
+    PAGE.write_text(page())
+
+
+def page() -> str:
+    """Return the page as it should be."""
+    measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    text = AROUND.read_text()
+    for heading, rows in TABLES.items():
+        text = text.replace(f"{{{{{heading}}}}}", "\n".join(_table(heading, rows, measured.get("rows", {}))))
+    return text.replace("{{measured}}", "\n".join(_measured(measured)))
+
+
+def _table(heading: str, rows: Sequence[Row], measured: Mapping[str, Any]) -> list[str]:
+    if heading == "Clients":
+        lines = ["| what | what becomes of it | test |", f"|{'---|' * 3}"]
+        return lines + [f"| {row.what} | {row.leg} | {_tests(row)} |" for row in rows]
+    timed = any(row.what in measured for row in rows)
+    head = ["what", "the leg", *(["measured, ms"] if timed else []), "in the log", "afterwards", "test"]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for row in rows:
+        found = [_spread(measured.get(row.what, ()))] if timed else []
+        lines.append(f"| {' | '.join([row.what, row.leg, *found, row.log, row.then, _tests(row)])} |")
+    return lines
+
+
+def _tests(row: Row) -> str:
+    return " ".join(f"`tests/{test}`" for test in row.tests)
+
+
+def _spread(outcomes: Sequence[float | None]) -> str:
+    """Return p50 and the most of the runs in which the torque went off, and in how many of them it did."""
+    limp = [ms for ms in outcomes if ms is not None]
+    if not outcomes:
+        return MISSING
+    if not limp:
+        return f"goes on ({len(outcomes)} of {len(outcomes)})"
+    how = f"{statistics.median(limp):.0f}, {max(limp):.0f}"
+    return how + (f" ({len(limp)} of {len(outcomes)})" if len(limp) < len(outcomes) else "")
+
+
+def _measured(measured: Mapping[str, Any]) -> list[str]:
+    if not measured:
+        return []
+    lines = [
+        f"Measured are median and most of {measured['runs']} runs, from the first signal to the last servo's",
+        "torque-off on the wire; in brackets, in how many of them it went off. Other rows are not measured so.",
+        f"{measured['machine']}.",
+        "",
+        f"Two at once, {measured['pair_runs']} runs each:",
+        "",
+        "| first | second | measured, ms |",
+        "|---|---|---|",
+    ]
+    return lines + [f"| {first} | {second} | {_spread(found)} |" for first, second, found in measured["pairs"]]

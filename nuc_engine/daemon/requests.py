@@ -1,0 +1,59 @@
+"""Requests to take the torque off: who has asked, who is at it, what is done. Each word has one writer: none is erased.
+
+An asker counts its requests. Core and guardian note, per asker, up to which of them they have taken the torque off. A
+request is open until one of the two has. Both read the counts *before* they act: what comes meanwhile stays open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+from enum import IntEnum
+
+from nuc_engine.daemon.block import ASKERS, Word
+
+
+class Asker(IntEnum):
+    """Who may ask; each has a word of its own."""
+
+    SUPERVISOR = 0
+    SERVICE = 1
+    GUARDIAN = 2
+
+
+Asked = tuple[int, ...]
+"""How many requests each asker has made."""
+
+
+def ask(words: MutableSequence[int] | memoryview[int], asker: Asker) -> None:
+    """Ask for torque off. A request of this asker that is open is the same one: what confirms it comes after now."""
+    if not _open(words, asker):
+        words[Word.OFF_ASKED + asker] += 1
+
+
+def asked(words: Sequence[int], what: Word = Word.OFF_ASKED) -> Asked:
+    """Return what has been asked so far: to be read before the torque is taken off, and given to `confirm` after it.
+
+    `what` OFF_BEGUN: what the core has begun to answer.
+    """
+    return tuple(words[what + asker] for asker in range(ASKERS))
+
+
+def confirm(words: MutableSequence[int] | memoryview[int], done: Word, before: Asked) -> None:
+    """Note what was asked as done (`done` OFF_DONE_CORE, OFF_DONE_GUARDIAN) or, by the core, as begun (OFF_BEGUN)."""
+    for asker, count in enumerate(before):
+        words[done + asker] = count
+
+
+def still_open(words: Sequence[int]) -> tuple[Asker, ...]:
+    """Return whose request is not done."""
+    return tuple(asker for asker in Asker if _open(words, asker))
+
+
+def begun(words: Sequence[int], asker: Asker) -> bool:
+    """Say whether the core is at this asker's last request, or was."""
+    return words[Word.OFF_BEGUN + asker] == words[Word.OFF_ASKED + asker]
+
+
+def _open(words: Sequence[int], asker: Asker) -> bool:
+    done = max(words[Word.OFF_DONE_CORE + asker], words[Word.OFF_DONE_GUARDIAN + asker])
+    return words[Word.OFF_ASKED + asker] > done

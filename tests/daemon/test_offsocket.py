@@ -1,0 +1,220 @@
+"""The socket that takes the torque off: whatever comes is a request, and whoever reads it answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nuc_engine.bout import prepare_bout
+from nuc_engine.daemon.block import Block, Word
+from nuc_engine.daemon.offsocket import ANSWER_NS, LINES, MOST_WAITING, READS, MotorNames, OffDesk, open_off
+from nuc_engine.daemon.requests import Asker, ask, asked, confirm, still_open
+
+S = 1_000_000_000
+MOTORS = ("hip", "knee")
+
+
+class Bench:
+    """A desk over a real socket; the leg is played by `limp`, time by `now`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.words, self.now, self.told = [0] * 192, 100 * S, []
+        self.path = folder / "off"
+        self.socket = open_off(self.path)
+        self.desk = OffDesk(
+            self.words, self.socket, Asker.SUPERVISOR, lambda: MOTORS, lambda *event: self.told.append(event)
+        )
+        self.words[Word.TORQUE] = 1
+        self.senders = []
+
+    def send(self, content: bytes = b"", *, bind: bool = True) -> socket.socket:
+        sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self.senders.append(sender)
+        if bind:
+            sender.bind("")
+        sender.sendto(content, str(self.path))
+        return sender
+
+    def look(self, after_ns: int = 0) -> None:
+        self.now += after_ns
+        self.desk.look(self.now)
+
+    def limp(self, *motors: int) -> None:
+        for motor in motors:
+            self.words[Word.LIMP_SINCE + motor] = self.now
+        if len(motors) == len(MOTORS):
+            self.words[Word.TORQUE] = 0
+            confirm(self.words, Word.OFF_DONE_CORE, asked(self.words))
+
+    def close(self) -> None:
+        for end in (self.socket, *self.senders):
+            end.close()
+
+
+@pytest.fixture
+def bench(tmp_path):
+    bench = Bench(tmp_path)
+    yield bench
+    bench.close()
+
+
+def heard(sender: socket.socket):
+    try:
+        return json.loads(sender.recv(65536))
+    except BlockingIOError:
+        return None
+
+
+def test_it_is_for_its_user_and_group_alone(bench):
+    assert stat.S_IMODE(bench.path.stat().st_mode) == 0o660
+
+
+@settings(max_examples=50)
+@given(content=st.binary(max_size=5000))
+def test_any_datagram_is_a_request(tmp_path_factory, content):
+    bench = Bench(tmp_path_factory.mktemp("off"))
+    try:
+        bench.send(content, bind=False)
+        bench.look()
+        assert still_open(bench.words) == (Asker.SUPERVISOR,)
+        (event,) = bench.told
+        assert f"process {os.getpid()} of user {os.getuid()}" in event[1]
+        assert event[1].isprintable()
+    finally:
+        bench.close()
+
+
+def test_the_answer_comes_when_all_have_confirmed_and_says_when(bench):
+    sender = bench.send(b"cable caught")
+    bench.look()
+    assert heard(sender) is None
+    bench.look(20_000_000)
+    bench.now += 1_000_000
+    bench.limp(0)
+    bench.now += 1_000_000
+    bench.limp(0, 1)
+    bench.look(2_000_000)
+    confirmed = {"hip": 22_000_000, "knee": 22_000_000}
+    assert heard(sender) == {"torque": False, "confirmed_ns": confirmed, "unconfirmed": [], "latched": False}
+    bench.look(S)
+    assert heard(sender) is None, "once"
+
+
+def test_what_was_limp_before_does_not_count_until_the_request_is_done(bench):
+    bench.words[Word.LIMP_SINCE] = bench.words[Word.LIMP_SINCE + 1] = bench.now - 5 * S
+    sender = bench.send()
+    bench.look()
+    bench.look(4_000_000)
+    assert heard(sender) is None
+
+
+def test_after_a_second_it_says_who_has_not_confirmed(bench):
+    sender = bench.send()
+    bench.look()
+    bench.limp(1)
+    bench.look(ANSWER_NS - 1)
+    assert heard(sender) is None
+    bench.look(1)
+    assert heard(sender) == {"torque": True, "confirmed_ns": {"knee": 0}, "unconfirmed": ["hip"], "latched": False}
+
+
+def test_asked_again_it_is_the_same_request_until_it_is_done_and_another_one_then(bench):
+    for _ in range(5):
+        bench.send()
+        bench.look(4_000_000)
+    assert asked(bench.words)[Asker.SUPERVISOR] == 1
+    bench.limp(0, 1)
+    bench.send()
+    bench.look()
+    assert asked(bench.words)[Asker.SUPERVISOR] == 2
+
+
+def test_a_flood_costs_a_bounded_number_of_reads_and_lines(bench):
+    calls, receive = [], bench.socket.recvmsg
+    bench.desk._socket = type("Counting", (), {"recvmsg": lambda _, *sizes: (calls.append(1), receive(*sizes))[1]})()
+    for _ in range(4):
+        with pytest.raises(BlockingIOError):
+            while True:
+                bench.send(bind=False)
+        calls.clear()
+        bench.look()
+        assert len(calls) <= READS
+    assert len(bench.told) == LINES
+    bench.send()
+    bench.look(S)
+    assert "more before that are not told" in bench.told[LINES][1]
+
+
+def test_no_more_than_so_many_wait_for_an_answer(bench):
+    for _ in range(3 * MOST_WAITING):
+        bench.send()
+        bench.look()
+    assert len(bench.desk._waiting) == MOST_WAITING
+
+
+def test_an_address_that_is_a_path_is_not_answered_and_descriptors_are_not_taken(bench, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender:
+        sender.bind(str(tmp_path / "sender"))
+        fds = len(os.listdir("/proc/self/fd"))
+        sender.connect(str(bench.path))
+        socket.send_fds(sender, [b"off"], [0, 1, 2])
+        bench.look()
+        assert len(os.listdir("/proc/self/fd")) == fds
+        bench.limp(0, 1)
+        bench.look()
+        assert heard(sender) is None
+    assert asked(bench.words)[Asker.SUPERVISOR] == 1
+
+
+def test_whoever_ends_answers_all_who_wait(bench):
+    early = bench.send()
+    bench.look()
+    late = bench.send()
+    bench.desk.leave(bench.now)
+    assert heard(early)["unconfirmed"] == heard(late)["unconfirmed"] == [*MOTORS]
+
+
+def test_two_processes_read_one_socket_and_each_datagram_is_answered_once(bench):
+    other = OffDesk(bench.words, bench.socket, Asker.GUARDIAN, lambda: MOTORS, lambda *_: None)
+    senders = [bench.send() for _ in range(2)]
+    bench.desk.look(bench.now)
+    senders.append(bench.send())
+    other.look(bench.now)
+    assert set(still_open(bench.words)) == {Asker.SUPERVISOR, Asker.GUARDIAN}
+    bench.limp(0, 1)
+    for _ in range(2):
+        bench.desk.look(bench.now)
+        other.look(bench.now)
+    assert all(heard(sender)["unconfirmed"] == [] for sender in senders)
+    assert all(heard(sender) is None for sender in senders)
+
+
+def test_without_a_plan_there_are_no_motors_and_one_that_is_being_written_is_waited_for():
+    block = Block.create()
+    names = MotorNames(block)
+    assert names() == ()
+    block.words[Word.CORE_PLAN] = 1
+    assert names() is None
+    plan = prepare_bout("lin_roach", None).plan
+    block.write_plan(plan)
+    assert names() == tuple(motor.name for motor in plan.motors)
+    os.close(block.fd)
+
+
+def test_a_request_while_nothing_is_configured_is_answered_at_once(tmp_path):
+    bench = Bench(tmp_path)
+    bench.words[Word.TORQUE] = 0
+    bench.desk._motors = lambda: ()
+    sender = bench.send()
+    bench.look()
+    assert heard(sender) == {"torque": False, "confirmed_ns": {}, "unconfirmed": [], "latched": False}
+    ask(bench.words, Asker.SUPERVISOR)
+    assert still_open(bench.words), "and stands, for a core that is yet to come"
+    bench.close()
