@@ -450,8 +450,8 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row(
             what="at another id in the middle of a bout",
             leg=(
-                "the others limp within 100 ms. **This one keeps its torque**: it hears nothing that "
-                "is said to its old id. `torque` stays true, and it is `unconfirmed`"
+                "the others limp within 100 ms. **An AI motor or wCK keeps its torque**: it hears nothing that is said "
+                "to its old id; the others hear what is said to all. `torque` stays true, and it is `unconfirmed`"
             ),
             log="`motor_silent`, `torque_unconfirmed`; exit status 1",
             then=(
