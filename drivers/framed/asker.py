@@ -10,7 +10,7 @@ from drivers.framed.layout import Layout
 from drivers.framed.packet import SYNC_READ, Packet
 from drivers.framed.registers import Register
 from drivers.framed.slots import Slot
-from drivers.framed.talk import Answers, Asking, Exchange
+from drivers.framed.talk import Answers, Asking, Exchange, Lateness
 
 LONGEST_GROUP: Final = 64
 """Servos in one packet at most: where the length is one byte, more do not fit."""
@@ -21,10 +21,10 @@ _FAST_FAILURES: Final = 3
 class Asker:
     """Asks on behalf of one bus; `fast` says whether many may answer in one packet, until they are found not to."""
 
-    __slots__ = ("_failures", "_fast", "_known", "_layout")
+    __slots__ = ("_failures", "_fast", "_known", "_late", "_layout")
 
-    def __init__(self, layout: Layout, *, fast: bool) -> None:
-        self._layout = layout
+    def __init__(self, layout: Layout, *, fast: bool, late: Lateness | None = None) -> None:
+        self._layout, self._late = layout, late or Lateness()
         self._fast = layout.fast if fast else None
         self._failures = 0
         # The last request of each sort, and of whom: by address, length and instruction.
@@ -79,6 +79,7 @@ class Asker:
         here = [slot for slot in slots if not slot.gone] if gone else slots
         answers: dict[int, Packet] = {}
         hidden: list[Slot] = []
+        late = len(self._late.ids)
         for at in range(0, len(here), LONGEST_GROUP):
             group = here[at : at + LONGEST_GROUP]
             form = self._fast if fast else None
@@ -94,7 +95,8 @@ class Asker:
         for slot in hidden + gone:
             request = requests.read(self._layout.dialect, slot.bus_id, address, length)
             answers |= yield Exchange(request, (slot.bus_id,), length, take, before=again, wary=take is None)
-        if fast and self._fast is not None:
+        # An answer of all together that came late is one.
+        if fast and self._fast is not None and len(self._late.ids) == late:
             self._judge_fast(hidden)
         return answers
 
