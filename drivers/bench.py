@@ -24,7 +24,8 @@ _CHANGE_NS: Final = 20_000_000
 """How long a line is left alone before another bus speaks on it: what one's servos still say is no answer to the other.
 Assumed; more than an adapter as delivered holds a reply back."""
 
-_OK = int(ReplyStatus.OK)
+_OK, _UNSURE = int(ReplyStatus.OK), int(ReplyStatus.UNSURE)
+_MISSED, _SILENT = int(ReplyStatus.MISSED), int(ReplyStatus.SILENT)
 
 
 class Pace(Protocol):
@@ -106,8 +107,8 @@ def measure(bus: Bus, pace: Pace, rounds: int) -> Iterator[tuple[RoundTrips, ...
             if status == _OK and begin_ns is not None and stamp_ns > begin_ns:
                 trip.times_ns.append(stamp_ns - begin_ns)
             else:
-                trip.untimed += status == _OK
-            trip.missed += status == int(ReplyStatus.MISSED)
+                trip.untimed += status in (_OK, _UNSURE)
+            trip.missed += status in (_MISSED, _SILENT)
             trip.implausible += status == int(ReplyStatus.IMPLAUSIBLE)
             begin_ns = stamp_ns if status == _OK else None
         yield trips

@@ -71,6 +71,16 @@ class Bus(Protocol):
         ...
 
     @property
+    def held_since_ns(self) -> int:
+        """Since when replies come late, so that nobody is driven; -1 when all is well, or nothing comes at all."""
+        ...
+
+    @property
+    def owed_bytes(self) -> int:
+        """Bytes of replies that are late and may still come."""
+        ...
+
+    @property
     def missed(self) -> int:
         """Exchanges without a complete reply in time, in all."""
         ...

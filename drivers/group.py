@@ -82,6 +82,16 @@ class BusGroup:
                 total[name] = total.get(name, 0) + count
         return total
 
+    @property
+    def held_since_ns(self) -> int:
+        """Since when replies of one of the buses come late; -1 for none."""
+        return min([since_ns for bus in self._buses if (since_ns := bus.held_since_ns) >= 0], default=-1)
+
+    @property
+    def owed_bytes(self) -> int:
+        """Bytes of replies that may still come, on all buses."""
+        return sum(bus.owed_bytes for bus in self._buses)
+
     def discover(self, now_ns: int, ids: Sequence[int] = ()) -> None:
         """Begin asking these ids (none: every id) on every bus; see `found` (all of them) and `found_by_bus`."""
         self._check_idle()

@@ -111,6 +111,11 @@ class ToldPort(PortAround):
         """What was said, or what was found out where that is more."""
         return max(self._port.hold_ns, beyond_ns(self._period_ns))
 
+    @property
+    def late_ns(self) -> int:
+        """As much more than the other port says as this one holds back longer."""
+        return self._port.late_ns + self.hold_ns - self._port.hold_ns
+
 
 def beyond_ns(period_ns: int) -> int:
     """Return how much a timer may hold a reply back beyond what every bus's timeout allows for."""

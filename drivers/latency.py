@@ -26,6 +26,11 @@ _FLAGS_AT: Final = 16
 _BEST_MS: Final = 1
 _UNSUPPORTED: Final = frozenset({errno.ENOTTY, errno.EINVAL, errno.EOPNOTSUPP})
 
+LATE_PTY_NS: Final = 40_000_000
+LATE_ADAPTER_NS: Final = 20_000_000
+"""How late a reply may come at the most, beside what a latency timer holds back: through a pseudo-terminal, whose other
+end is a process that waits for a CPU, and through an adapter. Assumed: `nuc bus latency` measures it."""
+
 Ioctl = Callable[[int, int, bytearray], object]
 
 

@@ -2,6 +2,7 @@
 
     echo=1          the adapter hears itself (TX and RX tied): the host's own bytes come back before the reply
     latency_ms=16   the adapter holds bytes back as an FTDI does: a full packet, or the end of its timer
+    late_us=40000   how late a reply may come at the most, from when it could have been complete on the wire
 
 On a serial port they say what the adapter does; of an emulated line they make it do so. A family adds `LINE_OPTIONS` to
 its `line_options` and leaves their values alone but for `check_common`: `host_port` puts before a port what it takes,
@@ -18,7 +19,7 @@ from drivers.errors import BusUrlError
 from drivers.faults import FAULT_OPTIONS, LineFaults
 from drivers.held import HeldPort, ToldPort
 from drivers.inprocess import InProcessPort
-from drivers.port import Port
+from drivers.port import NEVER, Port
 from drivers.servo import ServoAddress
 from drivers.url import LineSpec, parse_url
 
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
     from drivers.bus import Bus
     from drivers.family import BusFamily, Emulator
 
-LINE_OPTIONS: Final[Mapping[str, float]] = {"echo": 0.0, "latency_ms": 0.0}
+LINE_OPTIONS: Final[Mapping[str, float]] = {"echo": 0.0, "latency_ms": 0.0, "late_us": 0.0}
 """Options of every line, with their defaults."""
 
 LONGEST_LATENCY_MS: Final = 255.0
 """The longest timer an FTDI can be set to."""
+
+LONGEST_LATE_US: Final = 200_000.0
+"""The latest a reply may be allowed to come: what is held up for longer than a quarter of a second is limp."""
 
 LONGEST_US: Final = 1e6
 """The most that any of `TIMES` may be."""
@@ -67,12 +71,20 @@ def timeout_ns_of(options: Mapping[str, float], port: Port, default_ns: int) -> 
     return default_ns + port.hold_ns if timeout_us is None else round(timeout_us * 1000)
 
 
+def late_ns_of(options: Mapping[str, float], port: Port, most_ns: int = NEVER) -> int:
+    """Return how late a reply may come: what was given, otherwise what ports of this class need, up to `most_ns`."""
+    late_us = options.get("late_us")
+    return min(port.late_ns, most_ns) if late_us is None else round(late_us * 1000)
+
+
 def check_line(values: Mapping[str, float]) -> None:
     """Check the options of the line among `values`. Raises `BusUrlError` saying what was expected."""
     if values.get("echo", 0.0) not in (0.0, 1.0):
         raise BusUrlError(f"echo={values['echo']:g}: expected 1 for an adapter that hears itself, else 0")
     if not 0.0 <= values.get("latency_ms", 0.0) <= LONGEST_LATENCY_MS:
         raise BusUrlError(f"latency_ms={values['latency_ms']:g}: expected 0 to {LONGEST_LATENCY_MS:g} milliseconds")
+    if not 0.0 <= values.get("late_us", 0.0) <= LONGEST_LATE_US:
+        raise BusUrlError(f"late_us={values['late_us']:g}: expected 0 to {LONGEST_LATE_US:g} microseconds")
 
 
 def latency_ns(values: Mapping[str, float]) -> int:

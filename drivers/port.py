@@ -31,6 +31,11 @@ class Port(Protocol):
         ...
 
     @property
+    def late_ns(self) -> int:
+        """How late a reply may come on a device of this class, from when it could have been complete on the wire."""
+        ...
+
+    @property
     def counts(self) -> Mapping[str, int]:
         """What went wrong on the port itself, in all, by names as in `drivers.bus.COUNTS`."""
         ...
@@ -73,6 +78,11 @@ class PortAround:
     def hold_ns(self) -> int:
         """What the other port says."""
         return self._port.hold_ns
+
+    @property
+    def late_ns(self) -> int:
+        """What the other port says."""
+        return self._port.late_ns
 
     @property
     def counts(self) -> Mapping[str, int]:

@@ -21,7 +21,7 @@ from typing import Final
 
 from drivers.errors import PortBusyError, PortError, PortGoneError
 from drivers.holders import describe_holders
-from drivers.latency import Latency, ask_low_latency
+from drivers.latency import LATE_ADAPTER_NS, LATE_PTY_NS, Latency, ask_low_latency
 from drivers.port import NEVER, wire_ns
 
 BY_ID: Final = Path("/dev/serial/by-id")
@@ -46,13 +46,14 @@ class SerialPort:
     line did not take: the rest of a request is dropped then, and the servo's reply is missed.
     """
 
-    __slots__ = ("_arrivals", "_fd", "_hung_up", "baud", "latency", "path", "unsent_bytes")
+    __slots__ = ("_arrivals", "_fd", "_hung_up", "_is_pty", "baud", "latency", "path", "unsent_bytes")
 
     def __init__(self, fd: int, baud: int, *, path: str = "", latency: Latency | None = None) -> None:
         """Take the descriptor over: `close` closes it. Raises `PortError` when it is no tty, or a dead one."""
         self.path = path or _name_of(fd)
         try:
             os.set_blocking(fd, False)
+            self._is_pty = os.major(os.fstat(fd).st_rdev) in _PTY_SLAVES
             self.latency = latency if latency is not None else ask_low_latency(fd, self.path)
         except OSError as error:
             raise _explain(self.path, error) from error
@@ -80,6 +81,11 @@ class SerialPort:
     def hold_ns(self) -> int:
         """How long the adapter may hold a reply back, as far as that is known."""
         return self.latency.hold_ns
+
+    @property
+    def late_ns(self) -> int:
+        """How late a reply may come on a port of this class: a pseudo-terminal, or an adapter."""
+        return LATE_PTY_NS if self._is_pty else LATE_ADAPTER_NS + self.hold_ns
 
     def write(self, data: bytes, now_ns: int) -> None:
         """Send `data`; waits at most for the time its bytes need on the wire. Raises `PortError`."""

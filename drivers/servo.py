@@ -91,6 +91,24 @@ class ReplyStatus(IntEnum):
     """No complete reply before the timeout."""
     IMPLAUSIBLE = 3
     """A reply arrived that the servo cannot have meant; it is not used."""
+    UNSURE = 4
+    """It answered, but late, or as the first time after something went wrong: a second reply has to agree."""
+    SILENT = 5
+    """It was asked `ASKS` times, and nothing came for as long as a reply may be late."""
+
+
+ASKS: Final = 5
+"""How often a servo is asked while nothing comes, on a line where replies may be later than their time-out."""
+
+
+def count_misses(status: int, misses: int) -> int:
+    """Return how many requests in a row had no usable answer, after an exchange that ended with `status`."""
+    if status in _ANSWERED:
+        return 0
+    return misses + (ASKS if status == ReplyStatus.SILENT else 1)
+
+
+_ANSWERED: Final = (ReplyStatus.OK, ReplyStatus.UNSURE)
 
 
 class Motion(NamedTuple):

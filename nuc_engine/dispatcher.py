@@ -264,9 +264,13 @@ class Dispatcher:
         self.missed[motor] += 1
         name, bus_id = self.plan.motors[motor].name, self.plan.motors[motor].bus_id
         if misses == 1:
-            self._event(now_ns, "reply_missed", f"{name} (bus id {bus_id}): no usable reply")
+            self._event(now_ns, "reply_missed", f"{name} (bus id {bus_id}): no usable reply{self._circumstances()}")
         if misses >= MISS_LIMIT:
             raise EngineFault("motor_silent", f"{name} (bus id {bus_id}) has not answered {misses} times in a row")
+
+    def _circumstances(self) -> str:
+        """Return what else is to be told of a reply that was missed; nothing where time is exact."""
+        return ""
 
     def _run_conversion(self, now_ns: int) -> None:
         self._conversion_entry.release_ns = NEVER

@@ -32,6 +32,11 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             Effect.TORQUE_OFF,
             "it looks as if their supply had failed for a moment, and left them limp: check it; then arm",
         ),
+        "bus_held_up": Fault(
+            Effect.TORQUE_OFF,
+            "the servos answer, but too late to be driven: see what holds adapter or computer up (`nuc bus latency` "
+            "measures it), then arm",
+        ),
         "servo_refused": Fault(
             Effect.TORQUE_OFF,
             "a servo is not what the configuration says, or can not be set up: nothing is driven until that is mended",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.faults.table import TABLES, Row
+from tests.daemon.bus_rows import FORMS, ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "faults.md"
@@ -28,7 +29,13 @@ def page() -> str:
     text = AROUND.read_text()
     for heading, rows in TABLES.items():
         text = text.replace(f"{{{{{heading}}}}}", "\n".join(_table(heading, rows, measured.get("rows", {}))))
+    text = text.replace("{{families}}", "\n".join(_families()))
     return text.replace("{{measured}}", "\n".join(_measured(measured)))
+
+
+def _families() -> list[str]:
+    lines = [f"| what | {' | '.join(form.name for form in FORMS)} |", f"|{'---|' * (len(FORMS) + 1)}"]
+    return lines + [f"| {what} | {' | '.join(map(str, ends))} |" for what, ends in ROWS.items()]
 
 
 def _table(heading: str, rows: Sequence[Row], measured: Mapping[str, Any]) -> list[str]:

@@ -275,6 +275,21 @@ TABLES: dict[str, tuple[Row, ...]] = {
             latched=True,
         ),
         Row(
+            what="replies late, as when adapter or computer are held up",
+            leg=(
+                "up to D (`late_us`; [resynchronisation](resynchronisation.md)): no goal is sent while replies are late, "
+                "and each servo must answer twice in time before it is driven again. For more than 250 ms: limp, latched"
+            ),
+            log=("`replies_late`, with how late the core woke up and how many bytes were owed; then `bus_held_up`"),
+            then=(
+                "see what holds it up (USB hub, latency timer, a busy computer), `nuc bus latency` measures it; `arm`"
+            ),
+            tests=(
+                "daemon/test_bus_rows.py::test_a_row",
+                "realtime/test_late_lines.py::test_a_line_that_is_held_up_sends_no_servo_where_another_was",
+            ),
+        ),
+        Row(
             what="adapter unplugged, and back",
             leg=(
                 "servos hold their last goal while it is out. It is looked for 50 times a second, "

@@ -16,18 +16,20 @@ from drivers.aimotor.codec import (
     MAX_LEVEL,
     MAX_RAW,
     REPLY_BYTES,
+    REQUEST_BYTES,
     encode_passive,
     encode_read,
     encode_sync,
     request_table,
 )
-from drivers.aimotor.exchanges import Exchanges, Job, Phase
-from drivers.aimotor.forms import TEN_BIT_STEPS, TenBitForm, check_gapless
+from drivers.aimotor.exchanges import Exchanges
+from drivers.aimotor.forms import TEN_BIT_STEPS, Kind, TenBitForm, check_gapless
+from drivers.aimotor.lateness import Job, Phase
 from drivers.aimotor.readings import Readings
-from drivers.aimotor.table import DEFAULT_BAUD, DEFAULT_TIMEOUT_NS, MOST_10BIT, TICK_DEG, V_MAX_DEG_S
+from drivers.aimotor.table import DEFAULT_BAUD, DEFAULT_TIMEOUT_NS, MOST_10BIT, SERVO_DELAY_NS, TICK_DEG, V_MAX_DEG_S
 from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import BusError, BusUrlError, FrameError
-from drivers.port import NEVER, Port
+from drivers.port import NEVER, Port, wire_ns
 from drivers.servo import ReplyStatus, ServoAddress
 
 DEFAULT_LEVEL: Final = 3
@@ -59,13 +61,16 @@ class AiMotorBus(Exchanges):
         *,
         baud: int = DEFAULT_BAUD,
         timeout_ns: int = DEFAULT_TIMEOUT_NS,
+        late_ns: int = 0,
         v_max_deg_s: float = V_MAX_DEG_S,
         tick_deg: float = TICK_DEG,
         sync: bool = False,
         ten_bit: bool = False,
     ) -> None:
-        """Speak to `servos` through `port`; `timeout_ns` is beyond the wire time. Raises `BusUrlError`.
+        """Speak to `servos` through `port`. Raises `BusUrlError`.
 
+        A reply is waited for `timeout_ns` beyond its wire time before anything else is done, and may be `late_ns` late
+        where that is more.
         `tick_deg` is that of positions 0 to 254, in the ten-bit form too.
         """
         self.servos = check_servos(servos)
@@ -75,8 +80,9 @@ class AiMotorBus(Exchanges):
             check_gapless(self.servos)
         self._n = len(self.servos)
         ticks_per_s = v_max_deg_s / tick_deg * (TEN_BIT_STEPS if ten_bit else 1.0)
-        readings = Readings(self._n, ticks_per_s)
-        super().__init__(port, readings, baud, timeout_ns)
+        exchange_ns = wire_ns(REQUEST_BYTES + REPLY_BYTES, baud) + SERVO_DELAY_NS
+        readings = Readings(self._n, ticks_per_s, self._n * exchange_ns)
+        super().__init__(port, readings, baud, timeout_ns, late_ns)
         self.position_raw, self.current_raw = readings.position_raw, readings.current_raw
         self.status, self.stamp_ns, self.misses = readings.status, readings.stamp_ns, readings.misses
         # No reply says which model it comes from.
@@ -111,6 +117,7 @@ class AiMotorBus(Exchanges):
         if len(goals) != self._n or (lowest := min(goals)) < LIMP or max(goals) > self._most:
             wanted = f"expected {self._n} of 0 to {self._most}, or -1 to read, -2 for torque off"
             raise FrameError(f"goals {goals}: {wanted}")
+        self._driving = max(goals) >= 0
         self._limp = [goal == LIMP for goal in goals] if lowest == LIMP else None
         self._preamble = b""
         if self._ten_bit is not None:
@@ -173,6 +180,7 @@ class AiMotorBus(Exchanges):
     def run_until(self, horizon_ns: int) -> int:
         """Run the cycle as far as `horizon_ns`; return when it was complete, `NEVER` if it is not."""
         odd = self._shaky or self._heard or self._limp or self._burst_ns >= 0 or self._phase is not Phase.REPLY
+        odd = odd or self._readings.doubted
         if odd or self._steps is not None or self._job is not Job.EXCHANGE or self._next_job is not Job.IDLE:
             return self._run_steps(horizon_ns)
         # What _step does for a clean reply, written out flat because every exchange of every bout passes here;
@@ -227,6 +235,29 @@ class AiMotorBus(Exchanges):
     def _read(self, k: int) -> bytes:
         """Return a read of servo k, which names the place where the shaft is."""
         return encode_read(self.servos[k].bus_id, max(self.position_raw[k], 0))
+
+    def _question(self) -> bytes:
+        k = self._k
+        if self._job is not Job.EXCHANGE:
+            return self._requests[k]
+        if self._steps is not None and self._ten_bit is not None:
+            step = self._steps[k]
+            return step.request if step.kind is Kind.PASSIVE else self._ten_bit.read(step.servo)
+        limp = self._limp is not None and self._limp[k]
+        return self._requests[k] if limp else self._read(k)
+
+    def _hold_goals(self, first: int) -> None:
+        if first == 0:
+            self._preamble = b""
+        limp = self._limp
+        if self._steps is not None:
+            left = [step for step in self._steps[first:] if step.kind is not Kind.MOVE]
+            self._steps[first:] = left
+            self._requests[first:] = [step.request for step in left]
+            return
+        for k in range(first, self._n):
+            if limp is None or not limp[k]:
+                self._requests[k] = self._read(k)
 
     def _start_torque_off(self, now_ns: int) -> None:
         self._next_job = Job.IDLE

@@ -4,95 +4,44 @@ Replies carry neither id nor checksum, so a reply is believed only if it can be 
 them 255, not before its own bytes could have crossed the wire, and a position the shaft can have reached since the
 last believed one (`drivers.aimotor.readings`).
 
-After a reply that did not come, or was not believed, its remains may still be under way. Then the next request waits
-until the line was silent for the time of a reply (`Phase.QUIET`), and its own reply counts only once nothing followed
-it for as long as a servo may hesitate (`Phase.LISTEN`): of two replies that come for one request nobody knows whose
-they are. Bytes that come before the next reply can begin belong to the reply before it, which is then taken back.
+What becomes of replies that are late is in `drivers.aimotor.lateness`.
+
+After a reply that did not come, or was not believed, bytes that nobody owes may still be under way. Then the next
+request waits until the line was silent for the time of a reply (`Phase.QUIET`), and a reply counts only once nothing
+followed it for as long as a servo may hesitate (`Phase.LISTEN`): of two replies that come for one request nobody knows
+whose they are. Bytes that come before the next reply can begin belong to the reply before it, which is taken back.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from enum import Enum
 from typing import Final
 
-from drivers.aimotor.codec import HEADER, REPLY_BYTES, REQUEST_BYTES, is_passive_reply
+from drivers.aimotor.codec import HEADER, REPLY_BYTES, is_passive_reply
 from drivers.aimotor.forms import Kind, Step, is_ten_bit_reply, ten_bit_position
-from drivers.aimotor.readings import Readings
+from drivers.aimotor.lateness import OK, STALL_NS, UNKNOWN_BYTES, Job, LateReplies, Phase
 from drivers.aimotor.table import SERVO_DELAY_NS
-from drivers.port import NEVER, Port, wire_ns
+from drivers.port import NEVER, wire_ns
 
 QUIET_REPLIES: Final = 8
 """For how many replies' time a request is held back at most while the line does not fall silent."""
 
 
-class Job(Enum):
-    """What a bus is about."""
-
-    IDLE = 0
-    EXCHANGE = 1
-    TORQUE_OFF = 2
-    DISCOVER = 3
-
-
-class Phase(Enum):
-    """What is waited for: a reply, silence before a request, or silence behind a reply."""
-
-    REPLY = 0
-    QUIET = 1
-    LISTEN = 2
-
-
-class Exchanges(ABC):
+class Exchanges(LateReplies):
     """The requests of one cycle, each sent when the reply to the one before it was judged.
 
     Request k is for servo k, and its reply is current and position, unless there are `_steps` that say otherwise.
     """
 
-    __slots__ = (
-        "_asked", "_baud", "_burst_ns", "_byte_ns", "_dirty", "_done_ns", "_first_ns", "_heard", "_heard_ns", "_job",
-        "_k", "_limit_ns", "_limp", "_next_job", "_phase", "_port", "_preamble", "_quiet_ns", "_readings",
-        "_reply_ns", "_requests", "_sent_ns", "_shaky", "_spans", "_steps", "_ten_bits", "_timeout_ns", "_wire_ns",
-        "found", "stray_bytes", "wake_ns",
-    )  # fmt: skip
-
-    def __init__(self, port: Port, readings: Readings, baud: int, timeout_ns: int) -> None:
-        """Begin with nothing under way."""
-        self.wake_ns = NEVER
-        self.found: tuple[int, ...] = ()
-        self._asked: tuple[int, ...] = ()  # whom `discover` asks
-        self.stray_bytes = 0
-        self._port, self._readings, self._baud = port, readings, baud
-        self._byte_ns = wire_ns(1, baud)
-        self._reply_ns = wire_ns(REPLY_BYTES, baud)
-        # By length of the request, after it was begun: when the first byte of its reply can be there at the earliest,
-        # when the whole reply, and when it is given up.
-        self._spans: dict[int, tuple[int, int, int]] = {}
-        for length in range(REQUEST_BYTES, 2 * REQUEST_BYTES + 1):
-            request_ns = wire_ns(length, baud)
-            whole_ns = request_ns + self._reply_ns
-            self._spans[length] = request_ns + self._byte_ns, whole_ns, whole_ns + timeout_ns
-        self._first_ns, self._wire_ns, self._timeout_ns = self._spans[REQUEST_BYTES]
-        self._requests: list[bytes] = []
-        self._preamble = b""
-        self._steps: list[Step] | None = None
-        self._ten_bits = False
-        self._limp: list[bool] | None = None
-        self._job = self._next_job = Job.IDLE
-        self._phase = Phase.REPLY
-        self._k = 0
-        self._sent_ns = self._done_ns = self._quiet_ns = self._limit_ns = 0
-        self._heard = b""
-        # When something last came in; and in this exchange, something that is no part of its reply (-1: nothing).
-        self._heard_ns = self._burst_ns = -1
-        # The last exchange failed; and this one follows one that did.
-        self._dirty = self._shaky = False
-
-    @abstractmethod
-    def _start_torque_off(self, now_ns: int) -> None:
-        """Begin taking the torque off."""
+    __slots__ = ()
 
     def _begin(self, job: Job, now_ns: int) -> None:
+        if self._patience_ns and not self._done_ns and job is not Job.TORQUE_OFF:
+            # Somebody else may have asked before.
+            self._debt.owe(UNKNOWN_BYTES, now_ns + self._timeout_ns + self._patience_ns)
+        if self._left and job is not Job.TORQUE_OFF:
+            for count, until_ns in self._left:
+                self._debt.owe(count, until_ns)
+            self._left.clear()
         # A caller that let the cycle run ahead of its own clock may ask for the next one in the past of the wire.
         now_ns = max(now_ns, self._done_ns)
         self._job = job
@@ -106,11 +55,19 @@ class Exchanges(ABC):
             self.stray_bytes += count
             self._heard_ns = now_ns
             self._dirty = True
+            if self._debt:
+                self._debt.pay(count)
+            else:
+                self._wonder(0)
 
     def _transmit_when_quiet(self, now_ns: int) -> None:
         # Requests and replies have a line each: that torque goes off never waits for silence.
-        self._quiet_ns = self._heard_ns + self._reply_ns
-        if not self._dirty or self._heard_ns < 0 or self._quiet_ns <= now_ns or self._job is Job.TORQUE_OFF:
+        self._quiet_ns = self._heard_ns + self._reply_ns if self._dirty and self._heard_ns >= 0 else 0
+        if self._patience_ns and self._debt:
+            self._debt.expire(now_ns)
+            self._quiet_ns = max(self._quiet_ns, self._debt.until_ns)
+            self._doubt_all(self._k)
+        if self._quiet_ns <= now_ns or self._job is Job.TORQUE_OFF:
             self._transmit(now_ns)
             return
         self._wait(Phase.QUIET, now_ns)
@@ -122,6 +79,11 @@ class Exchanges(ABC):
         self._burst_ns = -1
         self._shaky = self._dirty
         self._dirty = False
+        if self._patience_ns:
+            self._debt.expire(now_ns)
+            self._blind = bool(self._debt)
+        if self._readings.doubted and self._job is Job.EXCHANGE:
+            self._shaky |= self._readings.unsure[self._servo_of(self._k)]
         request = self._requests[self._k]
         if self._preamble or self._steps is not None:
             now_ns = self._prepare(request, now_ns)
@@ -163,19 +125,23 @@ class Exchanges(ABC):
         # A virtual port is asked at the instant itself, so that a host that comes late hears the same as one in time.
         at_ns = min(now_ns, self.wake_ns)
         if self._phase is not Phase.REPLY:
-            self._listen(at_ns, now_ns)
+            if self._phase is Phase.OWED:
+                self._collect(at_ns, now_ns)
+            else:
+                self._listen(at_ns, now_ns)
             return self._job is not Job.IDLE and self.wake_ns <= now_ns
         data = self._port.read(at_ns)
         if data:
             self._heard_ns = at_ns
+            if self._patience_ns and self._debt:
+                data = self._pay(data, at_ns)
+        stalled = self._patience_ns > 0 and now_ns - self.wake_ns > STALL_NS
         heard = self._sift(self._heard + data, at_ns)
-        if len(heard) >= REPLY_BYTES:
+        if len(heard) >= REPLY_BYTES and not stalled:
             self._judge(heard, at_ns)
             self._next(now_ns, at_ns)
-        elif at_ns - self._sent_ns >= self._timeout_ns:
-            self.stray_bytes += len(heard)
-            self._miss()
-            self._next(now_ns, at_ns)
+        elif stalled or at_ns - self._sent_ns >= self._timeout_ns:
+            self._run_out(heard, now_ns if stalled else self._sent_ns, at_ns, now_ns)
         else:
             self._heard = heard
             self._plan_wake()
@@ -228,7 +194,8 @@ class Exchanges(ABC):
                 self._dirty = True
                 self._advance(now_ns)
                 return
-            self._quiet_ns = min(at_ns + self._reply_ns, self._limit_ns)
+            self._debt.pay(count)
+            self._quiet_ns = max(min(at_ns + self._reply_ns, self._limit_ns), self._debt.until_ns)
         if at_ns < self._quiet_ns:
             self.wake_ns = min(self._quiet_ns, self._port.ready_ns(1))
         elif self._phase is Phase.QUIET:
@@ -242,10 +209,16 @@ class Exchanges(ABC):
         self._heard = b""
         self._done_ns = now_ns
         self.wake_ns = NEVER
+        if self.held_since_ns >= 0 and not self._debt and all(status == OK for status in self._readings.status):
+            self.held_since_ns = -1
 
     def _judge(self, heard: bytes, at_ns: int) -> None:
         """Believe or refuse what came as the reply to request k."""
         k, readings = self._k, self._readings
+        if self._blind:
+            readings.answer(k)
+            self._dirty = True
+            return
         clean = len(heard) == REPLY_BYTES and HEADER not in heard
         if self._job is Job.DISCOVER:
             self._dirty = not clean
@@ -254,6 +227,8 @@ class Exchanges(ABC):
         elif not clean:
             readings.refuse(self._servo_of(k))
             self._dirty = True
+            if len(heard) > REPLY_BYTES:
+                self._wonder(k + 1)
         elif self._steps is not None and self._job is Job.EXCHANGE:
             self._dirty = not self._judge_step(self._steps[k], heard, at_ns)
         else:
@@ -269,6 +244,9 @@ class Exchanges(ABC):
             # The first reply byte of a torque-off is no current.
             current = 0 if limp else heard[0] if self._job is Job.EXCHANGE else None
             self._dirty = not readings.take(k, current, heard[1], at_ns)
+            if self._job is Job.TORQUE_OFF and not self._dirty:
+                # It has let go, whether or not its position is believed yet.
+                readings.settle(k)
 
     def _judge_step(self, step: Step, heard: bytes, at_ns: int) -> bool:
         """Believe or refuse the reply to a step that is no plain exchange."""
@@ -292,7 +270,4 @@ class Exchanges(ABC):
             self.found = tuple(bus_id for bus_id in self.found if bus_id != self._asked[k])
         else:
             self._readings.take_back(self._servo_of(k))
-
-    def _servo_of(self, k: int) -> int:
-        steps = self._steps
-        return k if steps is None or self._job is not Job.EXCHANGE else steps[k].servo
+            self._wonder(self._k + 1)

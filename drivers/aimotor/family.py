@@ -23,7 +23,7 @@ from drivers.bench import Pace
 from drivers.bus import Bus
 from drivers.family import BusFamily, Emulator
 from drivers.lineoptions import LINE_OPTIONS as ANY_LINE_OPTIONS
-from drivers.lineoptions import check_common, check_switches, timeout_ns_of
+from drivers.lineoptions import check_common, check_switches, late_ns_of, timeout_ns_of
 from drivers.port import Port
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
 from drivers.settings import Settings
@@ -128,6 +128,7 @@ def build_bus(port: Port, servos: Sequence[ServoAddress], baud: int, options: Ma
         check_servos(servos),
         baud=baud,
         timeout_ns=timeout_ns_of(options, port, DEFAULT_TIMEOUT_NS),
+        late_ns=late_ns_of(options, port),
         v_max_deg_s=options.get("v_max_deg_s", V_MAX_DEG_S),
         tick_deg=LOW_RESOLUTION_TICK_DEG if options.get("low_resolution") else TICK_DEG,
         **more,

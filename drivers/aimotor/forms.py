@@ -80,6 +80,10 @@ class TenBitForm:
         """Drive with the torque of this level from now on."""
         self.torque = round(MAX_RAW * LEVEL_SHARE[level])
 
+    def read(self, servo: int) -> bytes:
+        """Return the read of a servo."""
+        return self._reads[servo].request
+
     def steps(self, goals: Sequence[int]) -> list[Step]:
         """Return the requests for `goals`: a move before the read, or a torque-off behind it, or nothing but it.
 

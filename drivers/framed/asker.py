@@ -10,7 +10,7 @@ from drivers.framed.layout import Layout
 from drivers.framed.packet import SYNC_READ, Packet
 from drivers.framed.registers import Register
 from drivers.framed.slots import Slot
-from drivers.framed.talk import Answers, Asking, Exchange
+from drivers.framed.talk import Answers, Asking, Exchange, Lateness
 
 LONGEST_GROUP: Final = 64
 """Servos in one packet at most: where the length is one byte, more do not fit."""
@@ -22,10 +22,10 @@ _OFTEN: Final = 32
 class Asker:
     """Asks on behalf of one bus; `fast` says whether many may answer in one packet, until they are found not to."""
 
-    __slots__ = ("_failures", "_fast", "_known", "_layout")
+    __slots__ = ("_failures", "_fast", "_known", "_late", "_layout")
 
-    def __init__(self, layout: Layout, *, fast: bool) -> None:
-        self._layout = layout
+    def __init__(self, layout: Layout, *, fast: bool, late: Lateness | None = None) -> None:
+        self._layout, self._late = layout, late or Lateness()
         self._fast = layout.fast if fast else None
         self._failures = 0
         # The last request of each sort, and of whom: by address, length and instruction.
@@ -82,6 +82,7 @@ class Asker:
         here = [slot for slot in slots if not slot.gone] if gone else slots
         answers: dict[int, Packet] = {}
         hidden: list[Slot] = []
+        late = len(self._late.ids)
         for at in range(0, len(here), LONGEST_GROUP):
             group = here[at : at + LONGEST_GROUP]
             form = self._fast if fast else None
@@ -98,7 +99,8 @@ class Asker:
             request = requests.read(self._layout.dialect, slot.bus_id, address, length)
             before = again if k < _OFTEN or k % _OFTEN == 0 else b""
             answers |= yield Exchange(request, (slot.bus_id,), length, take, before=before, wary=take is None)
-        if fast and self._fast is not None:
+        # An answer of all together that came late is one.
+        if fast and self._fast is not None and len(self._late.ids) == late:
             self._judge_fast(hidden)
         return answers
 

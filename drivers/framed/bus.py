@@ -67,6 +67,7 @@ class FramedBus:
         *,
         baud: int,
         timeout_ns: int,
+        late_ns: int = 0,
         v_max_deg_s: float,
         single: bool = False,
         fast: bool = False,
@@ -74,9 +75,9 @@ class FramedBus:
     ) -> None:
         """Speak to `servos` through `port`.
 
-        A reply may be `timeout_ns` later than its wire time, and the layout's `byte_gap_ns` where that is more. A
-        `watchdog_ns` of None is as long as the line needs, 0 is none. Raises `BusUrlError` for servos the family does
-        not have.
+        A reply is waited for `timeout_ns` beyond its wire time, or the layout's `byte_gap_ns` where that is more, and
+        may be `late_ns` late where that is more again. A `watchdog_ns` of None is as long as the line needs, 0 is none.
+        Raises `BusUrlError` for servos the family does not have.
         """
         self._slots = make_slots(servos, layout)
         self._positions = [slot.kind.model.positions for slot in self._slots]
@@ -88,6 +89,11 @@ class FramedBus:
             ids = [slot.bus_id for slot in self._slots]
             watchdog_ns = max(DEFAULT_WATCHDOG_NS, _SLOW_CYCLES * _cycle_ns(layout, ids, baud, single=single))
         self._watched = bool(layout.watchdog and watchdog_ns)
+        self._port = port
+        timeout_ns = max(timeout_ns, layout.byte_gap_ns)
+        talk = self._talk = Talk(
+            port, layout.dialect, baud=baud, timeout_ns=timeout_ns, late_ns=late_ns, padding=layout.padding
+        )
         self._cycle = Cycle(
             layout,
             self._slots,
@@ -97,10 +103,8 @@ class FramedBus:
             single=single,
             fast=fast,
             watchdog_ns=watchdog_ns,
+            late=talk.late,
         )
-        self._port = port
-        timeout_ns = max(timeout_ns, layout.byte_gap_ns)
-        self._talk = Talk(port, layout.dialect, baud=baud, timeout_ns=timeout_ns, padding=layout.padding)
 
     @property
     def wake_ns(self) -> int:
@@ -136,6 +140,16 @@ class FramedBus:
     def implausible(self) -> int:
         """Exchanges whose reply was not believed, or came from a servo that something ails, in all."""
         return self._readings.implausible
+
+    @property
+    def held_since_ns(self) -> int:
+        """Since when statuses come late; -1 when all is well, or nothing comes at all."""
+        return self._talk.held_since_ns
+
+    @property
+    def owed_bytes(self) -> int:
+        """Bytes of statuses that did not come in time and still may."""
+        return self._talk.owed_bytes
 
     @property
     def stray_bytes(self) -> int:

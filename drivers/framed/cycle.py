@@ -17,7 +17,7 @@ from drivers.framed.search import NO_MODEL, search
 from drivers.framed.setup import name_of
 from drivers.framed.setups import SetUps
 from drivers.framed.slots import Slot, State, Torque
-from drivers.framed.talk import Answers, Exchange, Script
+from drivers.framed.talk import Answers, Exchange, Lateness, Script
 
 WATCH_CYCLES: Final = 64
 """How often it is looked whether servos under torque still have it. What else they lose without their supply is looked
@@ -43,9 +43,9 @@ class Cycle:
     """Gives the scripts of one bus; the lists in `readings`, and what is public here, change as they run."""
 
     __slots__ = (
-        "_arming", "_asker", "_baud", "_by_id", "_cap_rounds", "_cycles", "_dialect", "_goal", "_heard", "_layout",
-        "_readings", "_set_ups", "_settled", "_single", "_slots", "_spoken_ns", "_torque", "_views", "_watchdog_ns",
-        "found", "found_models", "restarts", "trips",
+        "_arming", "_asker", "_baud", "_by_id", "_cap_rounds", "_cycles", "_dialect", "_goal", "_heard", "_late",
+        "_layout", "_readings", "_set_ups", "_settled", "_single", "_slots", "_spoken_ns", "_torque", "_views",
+        "_watchdog_ns", "found", "found_models", "restarts", "trips",
     )  # fmt: skip
 
     def __init__(
@@ -59,15 +59,20 @@ class Cycle:
         single: bool,
         fast: bool,
         watchdog_ns: int,
+        late: Lateness,
     ) -> None:
-        """Say what `layout` needs to `slots`; `single` is without group requests, a `watchdog_ns` of 0 is none."""
+        """Say what `layout` needs to `slots`.
+
+        `single` is without group requests, a `watchdog_ns` of 0 is none; `late` says what was late in its script.
+        """
         self.found: tuple[int, ...] = ()
         self.found_models: dict[int, int] = {}
         self.trips = 0
         self.restarts = 0
         self._layout, self._dialect, self._slots, self._readings = layout, layout.dialect, slots, readings
         self._by_id = {slot.bus_id: slot for slot in slots}
-        self._asker = Asker(layout, fast=fast)
+        self._asker = Asker(layout, fast=fast, late=late)
+        self._late = late
         self._set_ups = SetUps(layout, slots)
         self._arming = Arming(layout, level=level, watchdog_ns=watchdog_ns)
         self._baud, self._single = baud, single
@@ -104,6 +109,7 @@ class Cycle:
         if limp or not self._settled:
             yield from self._switch(limp)
         self._heard.clear()
+        self._hold_goals()
         if self._single:
             yield from self._one_by_one()
         else:
@@ -113,7 +119,7 @@ class Cycle:
             for slot in driven:
                 slot.goal = READ_ONLY
             yield from self._asker.block(self._slots, self._take, prefix)
-        if limp or len(self._heard) < len(self._slots):
+        if limp or self._late.until_ns or len(self._heard) < len(self._slots):
             self._conclude(limp)
         if not self._settled:
             driving = any(slot.torque is Torque.ON for slot in self._slots)
@@ -297,6 +303,7 @@ class Cycle:
         address, length = self._layout.block
         for slot in self._slots:
             ids = (slot.bus_id,)
+            self._hold_goals()
             if slot.goal != READ_ONLY and slot.driven:
                 request = requests.write(self._dialect, slot.bus_id, self._goal, _aim(slot))
                 packet = (yield Exchange(prefix + request, ids)).get(slot.bus_id)
@@ -307,6 +314,12 @@ class Cycle:
             request = requests.read(self._dialect, slot.bus_id, address, length)
             yield Exchange(prefix + request, ids, length, self._take)
             prefix = b""
+
+    def _hold_goals(self) -> None:
+        """Drop goals that had to wait for somebody's late status: they were worked out too long ago."""
+        if self._late.until_ns:
+            for slot in self._slots:
+                slot.goal = READ_ONLY
 
     def _take(self, bus_id: int, packet: Packet, at_ns: int) -> None:
         """Weigh what a servo says of itself."""
@@ -343,8 +356,14 @@ class Cycle:
         readings, self._settled = self._readings, False
         for slot in self._slots:
             if slot.number not in self._heard:
-                readings.miss(slot.number)
+                if slot.bus_id in self._late.ids:
+                    readings.answer(slot.number)
+                else:
+                    readings.miss(slot.number)
                 slot.lose()
+            elif readings.stamp_ns[slot.number] < self._late.until_ns:
+                # It was read before the others had to be waited for.
+                readings.answer(slot.number)
         for slot in limp:
             if slot.number not in self._heard:
                 continue

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from drivers.bench import Pace
 from drivers.bus import Bus
@@ -22,7 +22,7 @@ from drivers.family import Emulator
 from drivers.framed.bus import DEFAULT_WATCHDOG_NS, FramedBus
 from drivers.framed.ear import FramedEar
 from drivers.framed.layout import ID, Layout
-from drivers.lineoptions import LINE_OPTIONS, check_common, check_switches, open_on_emulator, timeout_ns_of
+from drivers.lineoptions import LINE_OPTIONS, check_common, check_switches, late_ns_of, open_on_emulator, timeout_ns_of
 from drivers.port import Port
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
 from drivers.url import LineSpec, device_path, parse_url
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     # Needed by emulated servos only, and slow to load: it needs numpy.
     from drivers.framed.emulated import Emulation
     from drivers.settings import Settings
+
+LATE_NS: Final = 12_000_000
+"""How late a status may be, unless it is said, beside what the adapter holds back. Less than where replies have no
+names: a later one is never another servo's, and a silent servo is to be known within a tenth of a second. Assumed."""
 
 
 class FramedFamily:
@@ -110,6 +114,7 @@ class FramedFamily:
             replace(self.layout, line=spec.url),
             baud=spec.baud,
             timeout_ns=timeout_ns_of(options, port, self._timeout_ns),
+            late_ns=late_ns_of(options, port, LATE_NS + port.hold_ns),
             v_max_deg_s=options.get("v_max_deg_s", self._v_max_deg_s),
             single=bool(options.get("single")),
             fast=bool(options.get("fast")),

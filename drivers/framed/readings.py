@@ -6,6 +6,7 @@ from typing import Final
 
 from drivers.servo import ReplyStatus
 
+_UNSURE: Final = int(ReplyStatus.UNSURE)
 _OK, _MISSED, _IMPLAUSIBLE = int(ReplyStatus.OK), int(ReplyStatus.MISSED), int(ReplyStatus.IMPLAUSIBLE)
 _ROUNDING_TICKS: Final = 1
 DOUBT_NS: Final = 5_000_000
@@ -60,6 +61,11 @@ class Readings:
         self.status[k] = _OK
         self.misses[k] = 0
         self._doubtful[k] = None
+
+    def answer(self, k: int) -> None:
+        """Note that a status of servo `k` came, but too late to be believed."""
+        self.status[k] = _UNSURE
+        self.misses[k] = 0
 
     def miss(self, k: int) -> None:
         """Note that no status of servo `k` came."""

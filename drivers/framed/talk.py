@@ -7,10 +7,11 @@ A status is believed to be the answer when it is whole, its id was asked and has
 before its own bytes could have crossed the wire, and it is not the request itself come back (a ping's can not be told).
 What else comes is counted as stray bytes, and so is a status with another number of bytes than were asked for.
 
-A status does not say which register it is about. One that comes later than its time-out and within the next exchange
-with the same servo is taken for that one's, if it is as long: in a cycle it is then older than it seems by at most that
-time-out. Exchanges for which that would not do are `wary`: they wait until the late status has come, or has had as long
-again.
+A status says whose it is, and not to which question. One that comes later than its time-out is owed, until as late as
+a line may be (D). Where that is more than the time-out, a servo that owes one is not asked again before it came or can
+not come any more: so what is taken for an answer is one, and no older than it seems. Where it is not, a late status may
+be taken for the answer to the next question, if it is as long; questions for which that would not do are `wary`, and
+wait for a time-out more.
 
 Where nobody answers, servos may have heard a wrong length and wait for the rest of a packet, which would be whatever is
 said next: a write would end in another register. So that begins with the layout's padding. All of it goes behind the
@@ -22,7 +23,7 @@ time-out shorter than the silence that ends the wait.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from drivers.framed.layout import FastRead
 from drivers.framed.packet import BROADCAST, Dialect, Packet
@@ -57,17 +58,43 @@ Asking: TypeAlias = Generator[Exchange, Answers, Answers]
 _NOTHING = Exchange(b"")
 
 
+class Lateness:
+    """What was late in the script under way, on a line where that is possible.
+
+    `ids` are those whose statuses came late; `until_ns` is until when somebody was waited for in vain, 0 for never.
+    """
+
+    __slots__ = ("ids", "until_ns")
+
+    def __init__(self) -> None:
+        """Start with nothing late."""
+        self.ids: set[int] = set()
+        self.until_ns = 0
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.ids.clear()
+        self.until_ns = 0
+
+
+STALL_NS: Final = 2_000_000
+"""A wake-up later than this: statuses may be later than they would be for somebody who was awake."""
+
+
 class Talk:
     """Runs one script at a time. `wake_ns` is when `proceed` next has something to do, `NEVER` between scripts."""
 
     __slots__ = (
         "_answers", "_baud", "_deadline_ns", "_dialect", "_done_ns", "_earliest_ns", "_exchange", "_first", "_free_ns",
-        "_held", "_late_ns", "_lead", "_next", "_open", "_owed_ns", "_padding", "_parser", "_port", "_reply_bytes",
-        "_script", "_shortest_ns", "_stray", "_timeout_ns", "wake_ns",
+        "_held", "_in_time", "_late_ns", "_lead", "_next", "_open", "_owed_ns", "_padding", "_parser", "_patience_ns",
+        "_port", "_reply_bytes", "_script", "_shortest_ns", "_stray", "_timeout_ns", "held_since_ns", "late",
+        "wake_ns",
     )  # fmt: skip
 
-    def __init__(self, port: Port, dialect: Dialect, *, baud: int, timeout_ns: int, padding: bytes = b"") -> None:
-        """Speak through `port`; a status may be `timeout_ns` later than its wire time.
+    def __init__(
+        self, port: Port, dialect: Dialect, *, baud: int, timeout_ns: int, late_ns: int = 0, padding: bytes = b""
+    ) -> None:
+        """Speak through `port`; a status is waited for `timeout_ns` beyond its wire time, and may be `late_ns` late.
 
         `padding` is for servos that wait for the rest of a packet, see above.
         """
@@ -78,6 +105,11 @@ class Talk:
         self._parser = dialect.parser(status=True)
         self._stray = 0
         self._padding = padding
+        self._patience_ns = max(0, late_ns - timeout_ns)
+        # Since when statuses come late; what was late in the script under way, and whether all came in time.
+        self.held_since_ns = -1
+        self.late = Lateness()
+        self._in_time = True
         # What goes before the next thing that is sent; whether the script under way has asked nobody yet.
         self._lead = b""
         self._first = True
@@ -114,7 +146,8 @@ class Talk:
         # A caller that let a script run ahead of its own clock may begin the next one in the past of the wire.
         now_ns = max(now_ns, self._done_ns)
         self._script = script
-        self._first = True
+        self._first = self._in_time = True
+        self.late.forget()
         self.wake_ns = now_ns
         self._go_on(None, now_ns)
 
@@ -149,13 +182,29 @@ class Talk:
             self._hold_on(self._held, at_ns, now_ns)
         elif self._over or at_ns >= self._deadline_ns:
             if not self._over:
-                self._owed_ns |= dict.fromkeys(self._open, at_ns + self._late_ns)
+                self._owe(at_ns, now_ns)
                 self._lead = self._padding if self._stuck else self._padding[: len(self._exchange.request)]
             self._first = False
             self._go_on(self._answers, now_ns)
         else:
             self._plan_wake()
         return self.wake_ns <= now_ns
+
+    def _owe(self, at_ns: int, now_ns: int) -> None:
+        """Note whose statuses did not come in time, and until when they may."""
+        self._in_time = False
+        until_ns = at_ns + self._late_ns
+        if self._patience_ns:
+            # Whoever wakes up late may not be the only one that was held up.
+            stalled = now_ns - self.wake_ns > STALL_NS
+            until_ns = (now_ns if stalled else at_ns) + self._patience_ns + stalled * self._late_ns
+            self.late.until_ns = now_ns
+        self._owed_ns |= dict.fromkeys(self._open, until_ns)
+
+    @property
+    def owed_bytes(self) -> int:
+        """Bytes of statuses that did not come in time and still may, as far as is known."""
+        return len(self._owed_ns) * self._dialect.status_bytes(0)
 
     @property
     def _over(self) -> bool:
@@ -194,6 +243,8 @@ class Talk:
             self._go_on({}, now_ns)
         elif self._owed_until(exchange) <= at_ns:
             self._held = None
+            if self._patience_ns:
+                self.late.until_ns = at_ns
             self._send(exchange, now_ns)
         else:
             self._plan_wake()
@@ -205,9 +256,13 @@ class Talk:
         self._script = None
         self._done_ns = now_ns
         self.wake_ns = NEVER
+        self._owed_ns = {bus_id: until for bus_id, until in self._owed_ns.items() if until > now_ns}
+        if self._in_time and not self._owed_ns:
+            self.held_since_ns = -1
 
     def _transmit(self, exchange: Exchange, now_ns: int) -> None:
-        until_ns = self._owed_until(exchange) if exchange.wary and self._owed_ns else 0
+        wary = exchange.wary or self._patience_ns > 0
+        until_ns = self._owed_until(exchange) if wary and self._owed_ns else 0
         if until_ns <= now_ns:
             self._send(exchange, now_ns)
             return
@@ -266,7 +321,7 @@ class Talk:
         # A refusal has no data, however much was asked for.
         other = size != exchange.length and (size or not error)
         if bus_id not in self._open or at_ns < self._earliest_ns or other or (error and self._is_echo(packet)):
-            self._owed_ns.pop(bus_id, None)
+            self._settle(bus_id, at_ns)
             self._stray += self._dialect.status_bytes(size)
             return
         del self._open[bus_id]
@@ -275,6 +330,16 @@ class Talk:
             self._deadline_ns = deadline_ns
         if exchange.take is not None:
             exchange.take(bus_id, packet, at_ns)
+
+    def _settle(self, bus_id: int, at_ns: int) -> None:
+        """Take a status that is no answer for one that was owed. One packet may be that of all."""
+        if bus_id not in self._owed_ns and (bus_id != BROADCAST or not self._owed_ns):
+            return
+        late = self._owed_ns.keys() if bus_id == BROADCAST else {bus_id}
+        self.late.ids |= late
+        self._owed_ns = {k: until_ns for k, until_ns in self._owed_ns.items() if k not in late}
+        if self.held_since_ns < 0:
+            self.held_since_ns = at_ns
 
     def _is_echo(self, packet: Packet) -> bool:
         """Whether a status is the request itself, come back late: Feetech's requests and statuses look alike.

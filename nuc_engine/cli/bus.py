@@ -14,6 +14,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "scan": ("bus_scan", "who is there, of which model, where it stands"),
         "ping": ("bus_ping", "how long an exchange takes"),
+        "latency": ("bus_latency", "how late replies come, and the bound to give the line"),
         "monitor": ("bus_monitor", "positions, loads and misses, as they come"),
         "budget": ("bus_budget", "how fast the loop can be, and what would make it faster"),
         "move": ("bus_move", "servos slowly to a place"),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from drivers.servo import ServoAddress
     from nuc_engine.cli.buslines import BenchLine
 
-STATUSES = ("none", "ok", "missed", "implausible")
+STATUSES = ("none", "ok", "missed", "implausible", "unsure", "silent")
 """By `drivers.servo.ReplyStatus`."""
 
 _OK = 1

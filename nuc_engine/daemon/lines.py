@@ -37,6 +37,10 @@ class _Tape:
         return 0
 
     @property
+    def late_ns(self) -> int:
+        return 0
+
+    @property
     def counts(self) -> Mapping[str, int]:
         return {}
 

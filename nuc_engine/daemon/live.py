@@ -19,6 +19,9 @@ from nuc_engine.tasks.board import Drive
 _STILL = (Drive.LIMP, Drive.NONE)
 
 
+HELD_NS = 250_000_000
+"""For how long replies may be late, and nothing be driven, before the torque is taken off."""
+
 LOOKAHEAD_NS = 80_000
 """How soon before state transition is due no other task is begun any more: about as long as one takes."""
 
@@ -68,7 +71,9 @@ class LiveExecutive(Dispatcher):
         self._timed_of_a_period = tuple(item for item in self._timed if item[0] in of_a_period)
         self._heard = all_counts(bus)
         self._silence = silence
-        self._releasing = self._held = self._late = False
+        self._releasing = self._held = False
+        # The latest wake-up of the cycle under way; since when the line is held up, as far as that was told.
+        self._late_ns, self._told_ns = 0, -1
         # As `Word.LIMP_SINCE` has it: who confirmed before this core was there still hangs limp.
         self._limp_since = [self._words[Word.LIMP_SINCE + k] for k in range(len(plan.motors))]
         self.running = running
@@ -191,15 +196,18 @@ class LiveExecutive(Dispatcher):
         self._complete_entry.release_ns = self._live_bus.wake_ns
 
     def _run_complete(self, now_ns: int) -> None:
-        self._late = self._late or now_ns - self._live_bus.wake_ns > LATE_NS
+        self._late_ns = max(self._late_ns, now_ns - self._live_bus.wake_ns)
         if not self._live_bus.proceed(now_ns):
+            self._note_held(now_ns, self._live_bus.held_since_ns)
             self._complete_entry.release_ns = self._live_bus.wake_ns
             return
         self._complete_entry.release_ns = NEVER
         self._releasing = False
-        silent = self._silence.look(self._live_bus.status, self._live_bus.stray_bytes, late=self._late)
-        self._late = False
+        late = self._late_ns > LATE_NS
+        silent = self._silence.look(self._live_bus.status, self._live_bus.stray_bytes, late=late)
         self._cycle_complete(now_ns)
+        self._note_held(now_ns, self._live_bus.held_since_ns)
+        self._late_ns = 0
         self._words[Word.CYCLE] = self.board.cycle
         for motor, since_ns in enumerate(self._limp_since):
             if not since_ns and self.board.limp[motor]:
@@ -213,6 +221,19 @@ class LiveExecutive(Dispatcher):
 
     def _note_limp(self, motor: int, since_ns: int) -> None:
         self._limp_since[motor] = self._words[Word.LIMP_SINCE + motor] = since_ns
+
+    def _note_held(self, now_ns: int, since_ns: int) -> None:
+        """Tell when replies begin to come late, and end the bout where that lasts."""
+        if since_ns >= 0 and self._drives_something():
+            if since_ns != self._told_ns:
+                self._event(now_ns, "replies_late", f"replies come late, goals are held{self._circumstances()}")
+            if now_ns - since_ns > HELD_NS:
+                text = f"replies have been late for {(now_ns - since_ns) / 1e6:.0f} ms{self._circumstances()}"
+                raise EngineFault("bus_held_up", text)
+        self._told_ns = since_ns
+
+    def _circumstances(self) -> str:
+        return f"; woken up to {max(self._late_ns, 0) / 1e6:.1f} ms late, {self._live_bus.owed_bytes} bytes owed"
 
     def _drives_something(self) -> bool:
         return any(drive not in _STILL for drive in self.board.drives)

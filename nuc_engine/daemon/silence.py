@@ -17,7 +17,8 @@ FEWEST = 5
 LATE_NS = 1_000_000
 """A wake-up later than this: what was missed in that cycle may be the machine's doing."""
 
-_OK, _MISSED = int(ReplyStatus.OK), int(ReplyStatus.MISSED)
+_MISSED = (int(ReplyStatus.MISSED), int(ReplyStatus.SILENT))
+_ANSWERED = (int(ReplyStatus.OK), int(ReplyStatus.UNSURE))
 
 
 class Silence:
@@ -49,12 +50,12 @@ class Silence:
         for b, motors in enumerate(self._buses):
             run, before = self._run[b], self._before[b]
             for motor in motors:
-                if status[motor] == _MISSED:
+                if status[motor] in _MISSED:
                     before = before if run else self._stray
                     run = run if late else run + 1
                     continue
                 # Half of what was missed is enough to show that it was sent: a reply has two bytes.
-                if status[motor] == _OK and run >= self._limits[b] and stray_bytes - before < run:
+                if status[motor] in _ANSWERED and run >= self._limits[b] and stray_bytes - before < run:
                     found = (b, run)
                 run = 0
             self._run[b], self._before[b] = run, before

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from drivers.port import NEVER
-from drivers.servo import ReplyStatus
+from drivers.servo import count_misses
 from nuc_engine.changes import Changeset, Write
 from nuc_engine.plan import Plan
 from nuc_engine.recording.inputs import InputRecordError
@@ -40,8 +40,7 @@ class RecordedBus:
         if self._counted < self._next:
             self._counted = self._next
             self.position_raw, self.current_raw, self.status, self.stamp_ns = positions, currents, status, stamps
-            ok = int(ReplyStatus.OK)
-            self.misses = [0 if s == ok else misses + 1 for s, misses in zip(status, self.misses, strict=True)]
+            self.misses = [count_misses(s, misses) for s, misses in zip(status, self.misses, strict=True)]
         return time_ns
 
     def set_level(self, level: int) -> None:

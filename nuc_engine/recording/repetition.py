@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from drivers.servo import ReplyStatus
+from drivers.servo import count_misses
 from nuc_engine.changes import Applied, Changeset, Control, Controlled, Write
 from nuc_engine.clock import VirtualClock
 from nuc_engine.dispatcher import Dispatcher
@@ -20,8 +20,6 @@ from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.store import Store, StoreError
 from sccils_schemas.model import Model
 from sccils_schemas.rules import RuleError
-
-_OK = int(ReplyStatus.OK)
 
 
 class RepetitionRecorder(BoutRecorder):
@@ -55,7 +53,7 @@ class _Replies:
     def take(self, cycle: Sequence[Any]) -> None:
         """Take the replies of one recorded cycle."""
         self.position_raw, self.current_raw, self.status, self.stamp_ns = cycle[3:7]
-        self.misses = [0 if status == _OK else n + 1 for status, n in zip(self.status, self.misses, strict=True)]
+        self.misses = [count_misses(status, n) for status, n in zip(self.status, self.misses, strict=True)]
 
 
 class Repetition(Dispatcher):

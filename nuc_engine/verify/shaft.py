@@ -13,7 +13,9 @@ SPEED_TAU_NS = 20_000_000
 """Time constant of the speed that loads are corrected by (docs/servos.md)."""
 READ, LIMP = -1, -2
 """What stands for a position that was only read, and for torque off."""
-OK = 1
+OK, UNSURE, SILENT = 1, 4, 5
+ASKED = 5
+"""How often a servo that is silent was asked (docs/resynchronisation.md)."""
 LIMP_AGAIN, LIMP_SURE = 200, 2
 """A limp servo is told so again after so many cycles; it is limp once it has answered so many torque-offs."""
 LEAD_S, LEAD_RAW, LONGEST_STEP_NS = 0.3, 20.0, 100_000_000
@@ -78,7 +80,9 @@ class Shaft:
         """Take a reply; where it is missing the last good values stay."""
         self.status, self.sign = status, self.sign_then
         if status != OK:
-            self.limp, self.told_limp, self.misses = False, 0, self.misses + 1
+            self.limp, self.told_limp = False, 0
+            # One that answers late, or for the first time again, is not missed: it does not count yet.
+            self.misses = 0 if status == UNSURE else self.misses + (ASKED if status == SILENT else 1)
             return
         self.raw, self.current, self.stamp_ns, self.misses = raw, current, stamp_ns, 0
         if self.sent == LIMP:

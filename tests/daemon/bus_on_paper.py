@@ -30,12 +30,15 @@ from tests.daemon.cores import Bench
 
 
 class WeakPort(InProcessPort):
-    """Is gone while `gone`; while held up nothing passes until `held_ns`, and then everything at once."""
+    """Is gone while `gone`; while held up nothing passes until `held_ns`, and then everything at once.
+
+    What comes in is given over `behind_ns` later than it came.
+    """
 
     def __init__(self, end: Emulator, baud: int) -> None:
         super().__init__(end, baud)
         self.gone = False
-        self.held_ns = 0
+        self.held_ns = self.behind_ns = 0
         self.said = 0
         self._waiting: list[bytes] = []
 
@@ -49,11 +52,11 @@ class WeakPort(InProcessPort):
 
     def read(self, now_ns: int) -> bytes:
         self._look(now_ns)
-        return b"" if now_ns < self.held_ns else super().read(now_ns)
+        return b"" if now_ns < self.held_ns else super().read(now_ns - self.behind_ns)
 
     def ready_ns(self, expected: int) -> int:
         ready_ns = super().ready_ns(expected)
-        return ready_ns if ready_ns == NEVER else max(ready_ns, self.held_ns)
+        return ready_ns if ready_ns == NEVER else max(ready_ns + self.behind_ns, self.held_ns)
 
     def _look(self, now_ns: int) -> None:
         if self.gone:

@@ -6,7 +6,7 @@ page with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,11 @@ class Form:
     model: str
     url: str
     messages: tuple[int, ...]
+
+    def later(self, late_ms: float) -> Form:
+        """Return the same on a line whose replies may be so late."""
+        glue = "&" if "?" in self.url else "?"
+        return replace(self, url=f"{self.url}{glue}late_us={late_ms * 1000:.0f}")
 
     def truncated(self, share: float) -> float:
         """Return how often a message must lose its end (all lengths alike) for that share of all bytes to be lost."""
@@ -54,6 +59,7 @@ class End:
 GOES_ON, REFUSED = "goes on", "`run` is refused"
 
 SILENT, LOST = "motor_silent", "bus_lost"
+HELD_UP = End("bus_held_up", 320)
 END_40, END_70 = End("bus_silent", 50), End("bus_silent", 90)
 
 ROWS: dict[str, tuple[End | str, ...]] = {
@@ -61,6 +67,8 @@ ROWS: dict[str, tuple[End | str, ...]] = {
     "held up for 400 ms, and everything comes at once afterwards": (
         End(SILENT, 100), End(SILENT, 100), End(SILENT, 110), End(SILENT, 100), End(SILENT, 110),
     ),
+    "replies late by 15 ms, D being 40 ms, for 150 ms": (GOES_ON,) * 5,
+    "replies late by 15 ms, D being 40 ms, for good": (HELD_UP,) * 5,
     "adapter unplugged, and back": (End(LOST),) * 5,
     "one of two buses gone": (End(LOST),) * 5,
     "a servo babbles": (End(SILENT, 90), End(SILENT, 90), End(SILENT, 80), End(SILENT, 100), End(SILENT, 110)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drivers.faults import LineFaults
+from drivers.servo import ReplyStatus
 from nuc_engine.daemon.block import WORDS, Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST
 from nuc_engine.daemon.latch import latched
@@ -21,6 +22,9 @@ LIMP_MS = 50
 """How soon every servo is limp once it can hear again."""
 
 BOUT_S = 10.0
+
+LATE_MS, BEHIND_MS = 40, 15
+OK = int(ReplyStatus.OK)
 
 
 def driving(form, **options):
@@ -88,6 +92,28 @@ def held_up(form):
     end = ended(bench, since)
     until(bench, lambda: bench.clock.now_ns >= line.port.held_ns, 1.0)
     limp_again(bench, [line])
+    return end
+
+
+def late(form, milliseconds):
+    bench, (line,) = driving(form.later(LATE_MS))
+    since = bench.clock.now_ns
+    line.port.behind_ns = BEHIND_MS * MS
+    bench.run(0.05)
+    driven = dict(line.shafts.driven_ns)
+    end = watched(bench, since, milliseconds / 1000)
+    # No goal while replies come late.
+    assert line.shafts.driven_ns == driven
+    assert all(status != OK for status in bench.bus.status)
+    line.port.behind_ns = 0
+    if end == GOES_ON:
+        bench.run(0.2)
+        assert all(line.shafts.driven_ns[k] > driven[k] for k in driven)
+        assert bench.mode is Mode.RUNNING
+        assert bench.bus.held_since_ns == -1
+    else:
+        bench.run(0.1)
+        limp_again(bench, [line])
     return end
 
 
@@ -243,6 +269,8 @@ MAKE = {
     "a servo at another id in a bout": at_another_id,
     "silent": silent,
     "held up for 400 ms, and everything comes at once afterwards": held_up,
+    "replies late by 15 ms, D being 40 ms, for 150 ms": lambda form: late(form, 150),
+    "replies late by 15 ms, D being 40 ms, for good": lambda form: late(form, 500),
     "adapter unplugged, and back": unplugged,
     "one of two buses gone": one_of_two,
     "a servo babbles": babbling,

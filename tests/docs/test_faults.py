@@ -108,12 +108,6 @@ def test_a_row_without_a_test_and_a_test_that_is_gone_would_be_seen():
     assert name not in defined_in(ROOT / path)
 
 
-def test_what_the_page_says_of_each_family_is_what_the_tests_of_its_rows_expect():
-    lines = [f"| what | {' | '.join(form.name for form in FORMS)} |", f"|{'---|' * (len(FORMS) + 1)}"]
-    lines += [f"| {what} | {' | '.join(map(str, ends))} |" for what, ends in ROWS.items()]
-    assert "\n".join(lines) in TEXT
-
-
 def test_every_row_about_the_bus_is_tried_on_every_family():
     for cells in rows()["The bus"]:
         assert ("tests/daemon/test_bus_rows.py", "test_a_row") in NAMED.findall(cells[-1]), cells[0]

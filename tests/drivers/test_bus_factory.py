@@ -209,7 +209,7 @@ def test_the_real_side_needs_no_numpy():
         "import sys; from drivers.factory import parse_line, bus_on_port; import drivers.serialport;"
         "from drivers.servo import ServoAddress;"
         "bus_on_port(parse_line('aimotor:///dev/x'), drivers.serialport.SerialPort.__new__(P := type('P',"
-        " (drivers.serialport.SerialPort,), {'hold_ns': 0})), [ServoAddress(0, 'a')]);"
+        " (drivers.serialport.SerialPort,), {'hold_ns': 0, 'late_ns': 0})), [ServoAddress(0, 'a')]);"
         "print(*[name for name in ('numpy', 'importlib.metadata', 'asyncio') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
@@ -235,7 +235,7 @@ def built(monkeypatch, url, model=""):
 
 def test_forms_of_the_exchange_reach_the_bus_only_when_they_are_asked_for(monkeypatch):
     plain = built(monkeypatch, "sync=0&ten_bit=0&wck=1")
-    assert set(plain) == {"baud", "timeout_ns", "v_max_deg_s", "tick_deg"}
+    assert set(plain) == {"baud", "timeout_ns", "late_ns", "v_max_deg_s", "tick_deg"}
     assert plain["tick_deg"] == 0.654
     for form in ("sync", "ten_bit"):
         assert built(monkeypatch, f"{form}=1") == plain | {form: True}

@@ -330,7 +330,7 @@ def test_a_bus_on_a_port_waits_for_what_the_port_holds_back():
     leg = Leg()
 
     class Holding(InProcessPort):
-        hold_ns = 15 * MS
+        hold_ns, late_ns = 15 * MS, 0
 
     # No shorter than what servos wait for the rest of a packet: asked again sooner, they would take that for it.
     cases = (({}, 19 * MS), ({"timeout_us": 3000.0}, 3 * MS), ({"timeout_us": 1000.0}, BYTE_GAP_NS))

@@ -27,7 +27,7 @@ REPLY = b"\x0a\x64"
 class Adapter:
     """A port whose other end is the test."""
 
-    hold_ns = 7
+    hold_ns = late_ns = 7
 
     def __init__(self):
         self.written, self.there, self.closed = [], b"", False

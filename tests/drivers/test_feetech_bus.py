@@ -173,7 +173,7 @@ def test_everybody_is_every_id_and_anybody_the_one_servos_come_with():
 
 def test_a_timeout_is_lengthened_by_what_the_port_holds_back_unless_it_is_given():
     class Held(InProcessPort):
-        hold_ns = 16 * MS
+        hold_ns, late_ns = 16 * MS, 0
 
     servos = [ServoAddress(1, "one"), ServoAddress(2, "two")]
     spent = []

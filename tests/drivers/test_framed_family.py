@@ -84,6 +84,7 @@ def test_its_options_follow_from_its_layout():
     assert list(family.models) == ["X1"]
     assert family.line_options == {
         "baud": 1e6, "timeout_us": 5000.0, "v_max_deg_s": 400.0, "single": 0.0, "echo": 0.0, "latency_ms": 0.0,
+        "late_us": 0.0,
     }  # fmt: skip
     assert family.emulator_options == {"turnaround_us": 100.0, "jitter_us": 0.0}
     assert family.any_servo().bus_id == 1
@@ -101,6 +102,7 @@ def test_its_options_follow_from_its_layout():
         ("others:///dev/x?timeout_us=2e6", "timeout_us=2e.06: expected 0 to 1e.06 microseconds"),
         ("others:///dev/x?v_max_deg_s=-1", "v_max_deg_s=-1: expected more than 0"),
         ("others:///dev/x?latency_ms=256", "latency_ms=256: expected 0 to 255"),
+        ("others:///dev/x?late_us=200001", "late_us=200001: expected 0 to 200000"),
         ("others://dev", "names no device"),
     ],
 )
@@ -154,7 +156,7 @@ def test_a_bus_on_a_port_and_an_ear_need_no_numpy(family):
     code = (
         "import sys; from drivers.factory import bus_on_port, find_family, parse_line; import drivers.serialport;"
         "from drivers.servo import ServoAddress;"
-        "P = type('P', (drivers.serialport.SerialPort,), {'hold_ns': 0});"
+        "P = type('P', (drivers.serialport.SerialPort,), {'hold_ns': 0, 'late_ns': 0});"
         f"bus_on_port(parse_line('{family}:///dev/x'), P.__new__(P), [ServoAddress(1, 'a')]);"
         f"find_family('{family}').ear();"
         "print(*[name for name in ('numpy', 'importlib.metadata', 'asyncio') if name in sys.modules])"

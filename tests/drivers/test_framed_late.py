@@ -11,7 +11,7 @@ from drivers.bus import LIMP, READ_ONLY
 from drivers.faults import LineFaults
 from drivers.framed.packet import READ
 from drivers.port import NEVER
-from drivers.servo import LEVEL_SHARE, ServoAddress
+from drivers.servo import LEVEL_SHARE, Motion, ServoAddress
 
 STIFFNESS = 0.03
 MODELS = {"dynamixel": "XL430-W250", "feetech": ""}
@@ -112,3 +112,67 @@ def test_torque_off_does_not_wait_for_late_statuses(family):
     leg.now_ns = leg.bus.run_until(FAR)
     assert leg.bus.wake_ns == NEVER
     assert leg.bus.status == [OK]
+
+
+class BehindPort:
+    """A line that gives over what comes in later than it came: how much changes with every request, in order."""
+
+    def __init__(self, port, rng, choices_ms):
+        self._port, self._rng, self._choices, self.behind_ns = port, rng, choices_ms, 0
+
+    def __getattr__(self, name):
+        return getattr(self._port, name)
+
+    def write(self, data, now_ns):
+        self.behind_ns = int(self._rng.choice(self._choices) * MS)
+        self._port.write(data, now_ns)
+
+    def read(self, now_ns):
+        return self._port.read(now_ns - self.behind_ns)
+
+    def flush_input(self, now_ns):
+        return len(self.read(now_ns))
+
+    def ready_ns(self, expected):
+        ready_ns = self._port.ready_ns(expected)
+        return ready_ns if ready_ns == NEVER else ready_ns + self.behind_ns
+
+
+TICKS_PER_MS, TURN_MS = 5, 100
+LATE_MS = 20
+OLDEST_MS = 24
+"""How old what a goal comes from may be when it is heard: two cycles of statuses that came just before their time-outs.
+"""
+
+
+def swinging(servo, now_ns):
+    phase = now_ns / MS % (2 * TURN_MS)
+    return START + 300 * servo + TICKS_PER_MS * min(phase, 2 * TURN_MS - phase)
+
+
+@both
+@pytest.mark.parametrize("form", [{}, {"single": True}, {"fast": True}])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_goal_comes_from_where_its_servo_was_a_moment_ago(family, form, seed):
+    if form.get("fast") and family == "feetech":
+        pytest.skip("Feetech servos have no common answer")
+    rng = np.random.default_rng(seed)
+    leg = Leg(family, rng=rng, late_ns=LATE_MS * MS, **form)
+    leg.plant.path = lambda k, now_ns: Motion(swinging(k, now_ns) * leg.model.tick_deg, 0.0, 0.0, 0.0)
+    for _ in range(40):
+        leg.cycle([leg.bus.position_raw[k] if leg.bus.status[k] == OK else READ_ONLY for k in range(4)])
+    assert leg.bus.status == [OK] * 4
+    leg.bus._port = leg.bus._talk._port = BehindPort(leg.port, rng, [0] * 6 + [1, 3, 6, 10, 15, 19])
+    leg.emulator.set_faults(LineFaults(drop=0.02))
+    drive, driven = leg.plant.drive, []
+
+    def judge(servo, goal_deg, stiffness, limit):
+        now_ns, goal = leg.plant.now_ns, goal_deg / leg.model.tick_deg
+        assert abs(goal - swinging(servo, now_ns)) <= TICKS_PER_MS * OLDEST_MS + 1, (servo, now_ns)
+        driven.append(servo)
+        drive(servo, goal_deg, stiffness, limit)
+
+    leg.plant.drive = judge
+    for _ in range(150):
+        leg.cycle([leg.bus.position_raw[k] if leg.bus.status[k] == OK else READ_ONLY for k in range(4)])
+    assert driven

@@ -329,7 +329,7 @@ def test_the_volley_takes_the_torque_off_first_of_all(family):
     leg = Leg(family)
 
     class Silent:
-        hold_ns = 0
+        hold_ns = late_ns = 0
         written = b""
 
         def write(self, data, now_ns):

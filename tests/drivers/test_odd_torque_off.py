@@ -14,7 +14,7 @@ from drivers.servo import ReplyStatus
 from nuc_engine.tasks.board import Drive
 from nuc_engine.tasks.motor_action import CONFIRMATIONS
 
-OK, IMPLAUSIBLE = int(ReplyStatus.OK), int(ReplyStatus.IMPLAUSIBLE)
+OK, IMPLAUSIBLE, UNSURE = int(ReplyStatus.OK), int(ReplyStatus.IMPLAUSIBLE), int(ReplyStatus.UNSURE)
 ODD_ONES = 3
 FIRST_BYTE_FLIPPED = Tamper(flip=0)
 
@@ -39,12 +39,13 @@ def limp(loop, cycles, tampers=()):
 
 
 @pytest.mark.parametrize("form", [{}, {"sync": True}])
-def test_servos_that_always_answer_oddly_are_let_go_of_with_the_fourth_torque_off(form):
+def test_servos_that_always_answer_oddly_are_let_go_of_with_the_fifth_torque_off(form):
     loop = Loop(line_class=Loaded, **form)
     seen = limp(loop, ODD_ONES + CONFIRMATIONS + 1)
-    first_limp = ODD_ONES - 1 + CONFIRMATIONS - 1
+    # Two are refused, and the one after them has to be borne out.
+    first_limp = ODD_ONES + CONFIRMATIONS - 1
     assert [state for _, state in seen] == [k >= first_limp for k in range(len(seen))]
-    assert [status for status, _ in seen[:first_limp]] == [IMPLAUSIBLE] * (ODD_ONES - 1) + [OK]
+    assert [status for status, _ in seen[:first_limp]] == [IMPLAUSIBLE] * (ODD_ONES - 1) + [UNSURE, OK]
     assert loop.board.limp == [True] * COUNT
 
 
@@ -72,7 +73,7 @@ def test_one_spoilt_answer_of_a_usual_servo_is_asked_for_again():
     loop = Loop()
     assert [state for _, state in limp(loop, 1, [FIRST_BYTE_FLIPPED])] == [False]
     assert loop.bus.status[0] == IMPLAUSIBLE
-    assert [state for _, state in limp(loop, CONFIRMATIONS)] == [False, True]
+    assert [state for _, state in limp(loop, CONFIRMATIONS + 1)] == [False, False, True]
 
 
 def test_an_impossible_position_is_no_confirmation_however_odd_the_servo():

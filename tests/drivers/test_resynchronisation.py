@@ -14,6 +14,7 @@ from drivers.port import NEVER, wire_ns
 from drivers.servo import ReplyStatus
 
 OK, MISSED, IMPLAUSIBLE = ReplyStatus.OK, ReplyStatus.MISSED, ReplyStatus.IMPLAUSIBLE
+UNSURE = ReplyStatus.UNSURE
 BAUD = 57_600
 BYTE_NS = wire_ns(1, BAUD)
 FIRST_NS, WIRE_NS = REQUEST_NS + BYTE_NS, REQUEST_NS + REPLY_NS
@@ -140,7 +141,7 @@ def test_after_a_failure_a_reply_counts_only_when_nothing_follows_it(script):
     before = OK
     for _, end, first, status, _, stamps in seen:
         for k in range(4):
-            if status[k] == OK and before != OK:
+            if status[k] == OK and before not in (OK, UNSURE):
                 next_ns = mouth.sent[first + k + 1][0] if k < 3 else end
                 assert next_ns >= stamps[k] + LISTEN_NS
                 assert not [at for at, _ in mouth.arrivals if stamps[k] < at < stamps[k] + LISTEN_NS]
@@ -208,9 +209,9 @@ def test_torque_off_reaches_every_servo_in_time_whatever_comes_in(script, after_
 
 
 def test_the_third_byte_takes_a_reply_back():
-    _, _, seen = play([lambda truth: [(0, truth)]] * 5 + [lambda truth: [(0, b"\x0a" + truth)]], run_ahead, cycles=3)
+    _, _, seen = play([lambda truth: [(0, truth)]] * 5 + [lambda truth: [(0, b"\x0a" + truth)]], run_ahead, cycles=4)
     # The reply was 0A 0A; its real position came third.
-    assert [cycle[3] for cycle in seen] == [[OK] * 4, [OK, IMPLAUSIBLE, OK, OK], [OK] * 4]
+    assert [cycle[3] for cycle in seen] == [[OK] * 4, [OK, IMPLAUSIBLE, OK, OK], [OK, UNSURE, OK, OK], [OK] * 4]
     assert seen[1][4] == list(TRUTH)
     assert seen[1][5][1] == seen[0][5][1]
 
@@ -350,4 +351,5 @@ def test_a_torque_off_that_was_heard_as_a_send_is_not_confirmed():
             now = bus.run_until(FAR)
             seen.append(bus.status[0])
         # A servo that answers so three times in a row just answers so, until it answers as expected.
-        assert seen == [IMPLAUSIBLE, IMPLAUSIBLE, OK, IMPLAUSIBLE, IMPLAUSIBLE, OK, OK, OK]
+        first = UNSURE if limp else OK
+        assert seen == [IMPLAUSIBLE, IMPLAUSIBLE, first, IMPLAUSIBLE, IMPLAUSIBLE, first, OK, OK]

@@ -48,7 +48,7 @@ def configs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 class Host:
     """The host's end of the terminal, as a port and as a clock."""
 
-    hold_ns = 0
+    hold_ns = late_ns = 0
 
     def __init__(self, world: World, loop: EmulatorLoop) -> None:
         self.world, self.loop, self.taken = world, loop, 0

@@ -21,10 +21,11 @@ def stalls(tmp_path_factory):
 def serving(folder: Path):
     started: list[Served] = []
 
-    def start(*words: str, legs=(), **options) -> tuple[Leg, Served]:
+    def start(*words: str, legs=(), line="", **options) -> tuple[Leg, Served]:
         place = folder / f"d{len(started)}"
         place.mkdir()
         leg = Leg(place, "lin_roach", *legs)
+        leg.line = line
         ends.callback(leg.end, signal.SIGKILL)
         started.append(Served(leg, place, *words, **options))
         ends.callback(started[-1].close)

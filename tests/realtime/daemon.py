@@ -97,9 +97,12 @@ class Leg(Process):
             self.end(signal.SIGKILL)
             raise
 
+    line = ""
+    """Options of the bus on it."""
+
     @property
     def url(self) -> str:
-        return f"aimotor://{self.pty}"
+        return f"aimotor://{self.pty}{self.line}"
 
     def tell(self, command: str, **parameters):
         with EmulatorClient(self.control, PATIENCE_S) as client:

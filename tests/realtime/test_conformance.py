@@ -45,7 +45,7 @@ class OverPty:
         self.servos = servos
         self.model = find_family(servos.family).models[servos.model]
         self.pace = RealPace()
-        spec = parse_line(f"{servos.url}&timeout_us={patience_us}")
+        spec = parse_line(f"{servos.url}&timeout_us={patience_us}&late_us=0")
         self.bus = bus_on_port(spec, open_port(str(servos.pty), servos.baud), addresses(servos.model))
 
     def tell(self, command: str, **parameters: Any) -> None:

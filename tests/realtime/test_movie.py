@@ -18,10 +18,7 @@ from tests.realtime.ends import have_ended, wait_until
 OLD = b"the movie that was there before"
 ORDERLY = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 # Whoever runs the tests in the background may have switched Ctrl-C off.
-NUC = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    "from nuc_engine.cli import main; main()"
-)
+NUC = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);from nuc_engine.cli import main; main()"
 
 
 @pytest.fixture(scope="module")

