@@ -277,9 +277,11 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row(
             what="replies late, as when adapter or computer are held up",
             leg=(
-                "up to D (`late_us`; [resynchronisation](resynchronisation.md)): no goal is sent while replies are late, "
-                "and each servo must answer twice in time before it is driven again. For more than 250 ms: limp, latched"
+                "up to D (`late_us`; [resynchronisation](resynchronisation.md)): no goal is sent while replies are "
+                "late, and each servo must answer twice in time before it is driven again. For more than 250 ms: "
+                "limp, latched"
             ),
+            latched=True,
             log=("`replies_late`, with how late the core woke up and how many bytes were owed; then `bus_held_up`"),
             then=(
                 "see what holds it up (USB hub, latency timer, a busy computer), `nuc bus latency` measures it; `arm`"
