@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import mmap
-import os
 import struct
 import zlib
 from dataclasses import dataclass
@@ -51,11 +50,8 @@ class Cycles:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                self._map = mmap.mmap(fd, 0, mmap.MAP_SHARED, mmap.PROT_READ)
-            finally:
-                os.close(fd)
+            with self.path.open("rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             raise CyclesError(f"{self.path}: {error}") from error
         self._words = memoryview(self._map).cast("Q")
