@@ -67,8 +67,6 @@ class _Call:
 
     def __init__(self, folder: Path, why: str) -> None:
         self._path, self._why = str(folder / OFF), why.encode(errors="replace")[:_LONGEST]
-        if sys.platform == "win32":
-            raise OSError("there are no such sockets here")
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind("")
         self.socket.setblocking(False)
