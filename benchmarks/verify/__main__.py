@@ -20,7 +20,7 @@ import msgpack  # noqa: F401
 import mujoco  # noqa: F401
 import numpy  # noqa: F401
 
-from benchmarks.verify.mutants import ROOT, Mutant, chosen
+from benchmarks.verify.mutants import NOT_COMPUTED, ROOT, Mutant, chosen
 from benchmarks.verify.trial import Found, forked, run_trial
 
 TABLE = ROOT / "benchmarks/VERIFY.md"
@@ -83,49 +83,69 @@ def _matrix() -> tuple[bool, str]:
 def _mutants(seed: int, wanted: int) -> tuple[bool, str]:
     """Try mutants until so many have changed a record; return whether each was found, and the table."""
     ways: Counter[str] = Counter()
+    fates: Counter[str] = Counter()
     rows: list[str] = []
-    missed: list[Mutant] = []
     with tempfile.TemporaryDirectory(prefix="nuc-mutants-") as scratch:
         kept = Path(scratch)
         _, told = run_trial(None, kept)
-        if any(found.by for found in told):
-            raise SystemExit(f"the engine's own bouts are not as computed: {[found for found in told if found.by]}")
+        if wrong := [found for found in told if found.by or found.unable or found.crashed]:
+            raise SystemExit(f"the engine's own bouts are not as computed: {wrong}")
         for mutant in chosen(seed):
             way, found = run_trial(mutant, kept)
             ways[way] += 1
             if way == "differs":
-                rows.append(_row(len(rows) + 1, mutant, found))
-                if not all(bout.by for bout in found):
-                    missed.append(mutant)
-            _tell(f"{len(rows)} of {wanted} mutants, {len(missed)} not found")
+                fate, row = _row(len(rows) + 1, mutant, found)
+                fates[fate] += 1
+                rows.append(row)
+            _tell(f"{len(rows)} of {wanted} mutants, {dict(fates)}")
             if len(rows) == wanted:
                 break
     what = (
         "One token of `nuc_engine/tasks/*`, `functions.py`, `rulebook.py`, `dispatcher.py` changed, or one statement "
         f"left out, drawn by seed {seed} (`--seed {seed} --mutants {wanted}`), of each kind in turn. With each, "
         f"{len(told)} bouts were run (`benchmarks/verify/cases.py`) and compared with those of the engine as it is. "
-        f"{sum(ways.values())} were tried: {ways['differs']} changed a record, and {len(rows) - len(missed)} of them "
-        f"were found, in every bout that they changed; {ways['same']} changed none; with {ways['refused']} no bout "
-        f"began, with {ways['endless']} none ended; with {ways['error']} the engine stopped with an error of its own "
-        "wherever a record changed, and they are not counted."
+        f"{sum(ways.values())} were tried: {ways['differs']} changed a record; {ways['same']} changed none; with "
+        f"{ways['refused']} no bout began, with {ways['endless']} none ended; with {ways['error']} the engine stopped "
+        "with an error of its own wherever a record changed, and they are not counted. Of those that changed a record "
+        f"{fates[FOUND]} were found in every bout that they changed; {fates[NOT_TOLD]} were not found in a bout where "
+        f"no record tells of it; {fates[MISSED]} were not found in some bout, though they should be; of "
+        f"{fates[UNABLE]} some bout could not be verified at all, which is no finding; with {fates[CRASHED]} the "
+        "oracle itself ended with an error."
     )
     head = (
         "| | file, line | before | after | bouts changed | records that differ | found first by |",
         "|" + "---|" * 7,
     )
     lines = ["", "## Mutants of the engine", "", what, "", *head, *rows]
-    return not missed and len(rows) == wanted, "\n".join(lines) + "\n"
+    good = not (fates[MISSED] or fates[CRASHED])
+    return good and len(rows) == wanted, "\n".join(lines) + "\n"
 
 
-def _row(number: int, mutant: Mutant, found: Sequence[Found]) -> str:
+FOUND, NOT_TOLD, MISSED, UNABLE, CRASHED = "found", "no record tells", "missed", "not verified", "crashed"
+
+
+def _row(number: int, mutant: Mutant, found: Sequence[Found]) -> tuple[str, str]:
+    """Return what became of a mutant, and its line of the table."""
+    file = mutant.file.removeprefix("nuc_engine/")
+    kinds: dict[str, list[str]] = {}
+    for bout in found:
+        why = NOT_COMPUTED.get((file, mutant.before, mutant.after, bout.bout), "")
+        if bout.crashed:
+            kinds.setdefault(CRASHED, []).append(f"the oracle **crashed** in {bout.bout}: {bout.crashed}")
+        elif bout.unable:
+            kinds.setdefault(UNABLE, []).append(f"{bout.bout} **cannot be verified**: {bout.unable}")
+        elif not bout.by:
+            kinds.setdefault(NOT_TOLD if why else MISSED, []).append(f"**not found** in {bout.bout}: {why or '?'}")
+    fate = next((kind for kind in (CRASHED, MISSED, UNABLE, NOT_TOLD) if kind in kinds), FOUND)
+    by = next((bout.by for bout in found if bout.by), "")
+    told = "; ".join([*([by[:SHOWN]] if by else []), *(text for kind in kinds.values() for text in kind)])
     before = mutant.before if len(mutant.before) <= SHOWN else mutant.before[: SHOWN - 3] + "..."
-    before, after = (" ".join(text.split()).replace("|", r"\|") for text in (before, mutant.after or " "))
-    place = f"{mutant.file.removeprefix('nuc_engine/')}, {mutant.line}"
-    by = next((bout.by for bout in found if bout.by), "").replace("|", r"\|")
-    lost = [bout.bout for bout in found if not bout.by]
-    told = f"**not found** in {', '.join(lost)}" if lost else by[:SHOWN]
+    cells = [" ".join(text.split()).replace("|", r"\|") for text in (before, mutant.after or " ", told)]
     differing = sum(bout.differing for bout in found)
-    return f"| {number} | {place} | `{before}` | `{after}` | {len(found)} | {differing} | {told} |"
+    row = (
+        f"| {number} | {file}, {mutant.line} | `{cells[0]}` | `{cells[1]}` | {len(found)} | {differing} | {cells[2]} |"
+    )
+    return fate, row
 
 
 def _tell(text: str) -> None:

@@ -28,11 +28,16 @@ _TOLD = ("started", "stopped", "versions", "inputs", "files")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One bout that differs: in how many records, and by what `nuc verify` found it, nothing where it did not."""
+    """One bout that differs: in how many records, and by what `nuc verify` found it, nothing where it did not.
+
+    `unable` says why it could not be verified at all, which is no finding; `crashed` with what error the oracle ended.
+    """
 
     bout: str
     differing: int
-    by: str
+    by: str = ""
+    unable: str = ""
+    crashed: str = ""
 
 
 def run_trial(mutant: Mutant | None, kept: Path) -> tuple[str, list[Found]]:
@@ -69,7 +74,7 @@ def _child(mutant: Mutant | None, kept: Path, queue: Any) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     from benchmarks.verify.cases import MUTANT_CASES
 
-    found: list[tuple[str, int, str]] = []
+    found: list[tuple[str, int, str, str, str]] = []
     begun = ran = 0
     for name, case in MUTANT_CASES.items():
         with tempfile.TemporaryDirectory(prefix="nuc-mutant-") as scratch:
@@ -78,10 +83,10 @@ def _child(mutant: Mutant | None, kept: Path, queue: Any) -> None:
                 continue
             begun += 1
             if mutant is None:
-                found.append((name, 0, _verify(made)))
+                found.append((name, 0, *_verify(made)))
                 shutil.copytree(made, kept / name)
             elif differing := differences(kept / name, made):
-                found.append((name, differing, _verify(made)))
+                found.append((name, differing, *_verify(made)))
                 ran += not _reason(made).startswith("engine_error")
     queue.put(("refused" if not begun else "same" if not found else "differs" if ran else "error", found))
 
@@ -101,16 +106,16 @@ def _reason(folder: Path) -> str:
     return json.loads((folder / "manifest.json").read_bytes())["reason"]
 
 
-def _verify(folder: Path) -> str:
-    """Return what `nuc verify` finds first, nothing where it finds nothing."""
+def _verify(folder: Path) -> tuple[str, str, str]:
+    """Return what `nuc verify` finds first, why it can compute nothing, and the error that it itself ended with."""
     from nuc_engine.verify import Unverifiable, verify_bout
 
     try:
         verdict = verify_bout(folder)
     except Unverifiable as error:
-        return f"cannot be verified: {error}"
+        return "", str(error), error.broken
     first = next(iter(verdict.differences), None)
-    return "" if first is None else f"{first.file}, {first.column}"
+    return "" if first is None else f"{first.file}, {first.column}", "", verdict.broken
 
 
 def differences(a: Path, b: Path) -> int:
