@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nuc_engine import BoutSpec, run_bout
+from nuc_engine.verify import verify_bout
 from tests.cli.conftest import Nuc
 
 
@@ -61,6 +63,19 @@ def test_as_json(bout: Path, nuc: Nuc) -> None:
     assert data["different"]["MotorData.txt"] > 50
     first = data["differences"][0]
     assert {"file", "record", "time_ns", "column", "computed", "found"} == set(first)
+
+
+def test_a_bout_of_which_nothing_was_compared_is_not_verified(
+    bout: Path, nuc: Nuc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict = replace(verify_bout(bout), records={"MotorData.txt": 0}, present={"MotorData.txt": 90})
+    monkeypatch.setattr("nuc_engine.verify.verify_bout", lambda *_: verdict)
+    result = nuc("verify", str(bout))
+    assert result.exit_code == 1
+    assert "not verified: compared were 0 of the 90 of MotorData.txt" in " ".join(result.stdout.split())
+    assert "as the equations have it" not in result.stdout
+    data = json.loads(nuc("verify", str(bout), "--json").stdout)
+    assert (data["ok"], data["not_verified"]) == (False, ["MotorData.txt"])
 
 
 def test_what_is_no_bout_is_a_line_and_the_command_line_itself_is_status_2(nuc: Nuc, tmp_path: Path) -> None:
