@@ -8,6 +8,7 @@ python -m benchmarks.verify --no-matrix          # the mutants alone
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -21,7 +22,7 @@ import mujoco  # noqa: F401
 import numpy  # noqa: F401
 
 from benchmarks.verify.mutants import NOT_COMPUTED, ROOT, Mutant, chosen
-from benchmarks.verify.trial import Found, forked, run_trial
+from benchmarks.verify.trial import Found, Trial, forked, trials
 
 TABLE = ROOT / "benchmarks/VERIFY.md"
 SEED, MUTANTS, SECONDS = 2010, 100, 1.0
@@ -31,9 +32,11 @@ SHOWN = 72
 
 def main() -> int:
     """Run what is asked for and write the table; return 1 when something was not found, or found without a reason."""
+    cpus = len(os.sched_getaffinity(0))
     parser = argparse.ArgumentParser(prog="python -m benchmarks.verify", description=__doc__)
     parser.add_argument("--mutants", type=int, default=MUTANTS, help="how many that change a record (%(default)s)")
     parser.add_argument("--seed", type=int, default=SEED, help="which ones (%(default)s)")
+    parser.add_argument("--at-once", type=int, default=cpus, help="mutants that are tried at once (%(default)s)")
     parser.add_argument("--no-matrix", action="store_true", help="leave out the bouts of every kind")
     parser.add_argument("--out", type=Path, default=TABLE, help="where the table goes (%(default)s)")
     options = parser.parse_args()
@@ -42,7 +45,7 @@ def main() -> int:
         right, lines = forked(_matrix)
         good, text = right, text + lines
     if options.mutants:
-        right, lines = _mutants(options.seed, options.mutants)
+        right, lines = _mutants(options.seed, options.mutants, options.at_once)
         good, text = good and right, text + lines
     options.out.write_text(text, encoding="utf-8")
     print(f"{options.out} written")
@@ -80,21 +83,21 @@ def _matrix() -> tuple[bool, str]:
     return not wrong, "\n".join(lines) + "\n"
 
 
-def _mutants(seed: int, wanted: int) -> tuple[bool, str]:
+def _mutants(seed: int, wanted: int, at_once: int) -> tuple[bool, str]:
     """Try mutants until so many have changed a record; return whether each was found, and the table."""
     ways: Counter[str] = Counter()
     fates: Counter[str] = Counter()
     rows: list[str] = []
     with tempfile.TemporaryDirectory(prefix="nuc-mutants-") as scratch:
         kept = Path(scratch)
-        _, told = run_trial(None, kept)
+        _, told = Trial(None, kept).end()
         if wrong := [found for found in told if found.by or found.unable or found.crashed]:
             raise SystemExit(f"the engine's own bouts are not as computed: {wrong}")
-        for mutant in chosen(seed):
-            way, found = run_trial(mutant, kept)
+        for trial in trials(chosen(seed), kept, at_once):
+            way, found = trial.end()
             ways[way] += 1
-            if way == "differs":
-                fate, row = _row(len(rows) + 1, mutant, found)
+            if way == "differs" and trial.mutant is not None:
+                fate, row = _row(len(rows) + 1, trial.mutant, found)
                 fates[fate] += 1
                 rows.append(row)
             _tell(f"{len(rows)} of {wanted} mutants, {dict(fates)}")

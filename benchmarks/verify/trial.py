@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import resource
 import shutil
+import signal
 import tempfile
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -20,8 +23,8 @@ import msgpack
 
 from benchmarks.verify.mutants import Mutant
 
-PATIENCE_S = 60.0
-"""How long the bouts of one mutant may take."""
+PATIENCE_S = 60
+"""How much computing the bouts of one mutant may take, however busy the machine is."""
 _TOLD = ("started", "stopped", "versions", "inputs", "files")
 """What of a manifest is no record of what the engine computed."""
 
@@ -40,25 +43,38 @@ class Found:
     crashed: str = ""
 
 
-def run_trial(mutant: Mutant | None, kept: Path) -> tuple[str, list[Found]]:
-    """Run all bouts with a mutant and compare them with those in `kept`; without one, put them there.
+class Trial:
+    """All bouts run with a mutant and compared with those in `kept`; without a mutant, put there. Begins at once."""
 
-    Returns what became of it: "same" (no record differs), "differs", "refused" (no bout could begin), "endless", or
-    "error" (where a record differs the engine had stopped with an error of its own: no oracle is needed to see that).
-    """
-    context = multiprocessing.get_context("fork")
-    queue = context.SimpleQueue()
-    child = context.Process(target=_child, args=(mutant, kept, queue), daemon=True)
-    child.start()
-    child.join(PATIENCE_S)
-    if child.is_alive():
-        child.kill()
-        child.join()
-        return "endless", []
-    if queue.empty():
-        raise RuntimeError(f"the trial of {mutant} ended with status {child.exitcode}")
-    status, found = queue.get()
-    return status, [Found(*item) for item in found]
+    def __init__(self, mutant: Mutant | None, kept: Path) -> None:
+        context = multiprocessing.get_context("fork")
+        self.mutant, self._queue = mutant, context.SimpleQueue()
+        self._child = context.Process(target=_child, args=(mutant, kept, self._queue), daemon=True)
+        self._child.start()
+
+    def end(self) -> tuple[str, list[Found]]:
+        """Wait for its end, and return what became of it.
+
+        "same" (no record differs), "differs", "refused" (no bout could begin), "endless", or "error" (where a record
+        differs the engine had stopped with an error of its own: no oracle is needed to see that).
+        """
+        self._child.join()
+        if self._child.exitcode == -signal.SIGXCPU:
+            return "endless", []
+        if self._queue.empty():
+            raise RuntimeError(f"the trial of {self.mutant} ended with status {self._child.exitcode}")
+        status, found = self._queue.get()
+        return status, [Found(*item) for item in found]
+
+
+def trials(mutants: Iterable[Mutant], kept: Path, at_once: int) -> Iterator[Trial]:
+    """Yield a trial for each mutant, in order, with the next ones under way."""
+    ahead: deque[Trial] = deque()
+    for mutant in mutants:
+        ahead.append(Trial(mutant, kept))
+        if len(ahead) == at_once:
+            yield ahead.popleft()
+    yield from ahead
 
 
 def forked(work: Callable[[], Any]) -> Any:
@@ -69,6 +85,7 @@ def forked(work: Callable[[], Any]) -> Any:
 
 
 def _child(mutant: Mutant | None, kept: Path, queue: Any) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE_S, PATIENCE_S + 1))
     if mutant is not None:
         mutant.install()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
