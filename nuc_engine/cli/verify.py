@@ -10,7 +10,7 @@ import click
 
 from nuc_engine.cli import wallclock
 from nuc_engine.cli.errors import BAD
-from nuc_engine.cli.output import count, say, say_json, wrapped
+from nuc_engine.cli.output import count, is_terminal, say, say_json, wrapped
 from nuc_engine.cli.params import Command, as_json
 from nuc_engine.cli.progress import Progress
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SHOWN = 5
 """Differences of one file that are shown as text; --json has more."""
 _PATIENCE_S = 2.0
-"""After so long it is told how far it has come."""
+"""After so long a terminal is told how far it has come."""
 
 
 @click.command(
@@ -47,11 +47,11 @@ def command(folder: Path, as_json: bool) -> int:
     """
     from nuc_engine.verify import verify_bout
 
-    began_s = wallclock.seconds()
+    began_s, live = wallclock.seconds(), is_terminal(err=True)
     with Progress(f"{folder} verified") as bar:
 
         def progress(now_s: float, end_s: float) -> None:
-            if wallclock.seconds() - began_s > _PATIENCE_S:
+            if live and wallclock.seconds() - began_s > _PATIENCE_S:
                 bar(now_s, end_s)
 
         verdict = verify_bout(folder, progress)

@@ -191,7 +191,7 @@ class _Check:
         said, late = self._said("tasks"), course.overruns
         seen = course.runs["muscles"] + course.blind
         runs = {name: {course.runs[what]} for name, what in OURS.items()}
-        runs["muscle_conversion"] = {seen, seen + course.unseen}
+        runs["muscle_conversion"] = set(range(seen - course.doubt, seen + course.unseen + 1))
         for name in sorted({*TASKS, *said}):
             found = said.get(name, {})
             if found.get("runs") not in runs.get(name, {found.get("runs")} - {None}):

@@ -38,8 +38,9 @@ class Real:
         self.ended: tuple[int, int] | None = None
         """When the last evaluation began, and its period, until the next entry tells by when it had ended."""
         self.runs: Counter[str] = Counter()
-        self.blind, self.unseen = 0, False
-        """How many times muscles had nothing to do, since not every sensor had a value; whether they are about to."""
+        self.blind, self.doubt, self.unseen = 0, 0, False
+        """How many times muscles had nothing to do, since not every sensor had a value; how many of these perhaps never
+        came, since rules were due again; and whether they are about to."""
         self.overruns = Overruns(logs, report)
 
     def run(self, until_ns: int, progress: Progress, end_ns: int) -> None:
@@ -77,8 +78,11 @@ class Real:
 
     def _order(self, number: int, now: int, what: str) -> None:
         if what != "changeset":
-            self.blind, self.unseen = self.blind + self.unseen, False
-        between = ("changeset", "start") if self.next == "sensors" else ("changeset",)
+            self.blind, self.doubt = self.blind + self.unseen, self.doubt + (self.unseen and what == "states")
+            self.unseen = False
+        between = ("changeset", "start" if self.next == "sensors" else "")
+        if self.next == "muscles" and self.due["states"] <= now:
+            between = ("changeset", "states")  # rules that are due again go first
         if self.next and what not in (self.next, *between):
             self.report.differ(RECORD, number, now, "order", self.next, what)
         if what in ("sensors", "muscles") and self.next != what:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -76,6 +77,17 @@ def test_a_bout_of_which_nothing_was_compared_is_not_verified(
     assert "as the equations have it" not in result.stdout
     data = json.loads(nuc("verify", str(bout), "--json").stdout)
     assert (data["ok"], data["not_verified"]) == (False, ["MotorData.txt"])
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_is_told_how_far_it_has_come_where_it_takes_long(
+    terminal: bool, bout: Path, nuc: Nuc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = itertools.count(0.0, 3.0)
+    monkeypatch.setattr("nuc_engine.cli.wallclock.seconds", lambda: next(seconds))
+    for module in ("verify", "progress"):
+        monkeypatch.setattr(f"nuc_engine.cli.{module}.is_terminal", lambda *, err: terminal)
+    assert ("0.5 of 0.5 s" in nuc("verify", str(bout)).stderr) == terminal
 
 
 def test_what_is_no_bout_is_a_line_and_the_command_line_itself_is_status_2(nuc: Nuc, tmp_path: Path) -> None:
