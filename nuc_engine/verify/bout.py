@@ -139,7 +139,7 @@ class _Check:
             end_ns, slack_ns = self.record.last_ns + 1, 0
         elif not own:
             end_ns, slack_ns = last_ns + 1, last_ns
-        silent = course.run(end_ns, self.progress)
+        silent = course.run(end_ns, self.progress, NEVER if own and not self.torn else end_ns - 1)
         self._by_hand(path, end_ns)
         self.logs.end(slack_ns)
         if own and silent != (self.state == "fault"):

@@ -46,6 +46,7 @@ class Virtual:
         self.border = Border(leg, report)
         self.cycles, self.edits = deque(record.of("cycle")), deque(record.of("edit"))
         self.starts, self.happened = deque(record.ran("start")), deque(record.of("happened"))
+        self.cut_ns = NEVER
         self.taken = 0
         """The number of the entry that was taken last."""
         self.script = deque(script)
@@ -56,8 +57,12 @@ class Virtual:
         self.begun_ns = self.judged_ns = self.told_ns = -(10**9)
         self.ended_ns = 0
 
-    def run(self, end_ns: int, progress: Progress) -> bool:
-        """Run everything before `end_ns`; return whether it ended earlier, since a motor fell silent."""
+    def run(self, end_ns: int, progress: Progress, cut_ns: int = NEVER) -> bool:
+        """Run everything before `end_ns`; return whether it ended earlier, since a motor fell silent.
+
+        Of what is at `cut_ns`, or later, the record may lack anything.
+        """
+        self.cut_ns = cut_ns
         now = told = 0
         while now < end_ns:
             while self.happened and self.happened[0][1][2] <= now:
@@ -91,6 +96,10 @@ class Virtual:
         self.taken = max(self.taken, number)
         return number, entry
 
+    def _lack(self, now: int, column: str, computed: object) -> None:
+        if now < self.cut_ns:
+            self.report.differ(RECORD, 0, now, column, computed, "none")
+
     def _happen(self) -> None:
         number, (_, cycle, time_ns, event) = self._take(self.happened)
         if cycle != self.leg.cycle:
@@ -118,7 +127,7 @@ class Virtual:
     def _edit(self, now: int, number: int, values: Values, *, bad: bool, lost: bool) -> None:
         computed: list[Any] = ["edit", self.leg.cycle, now, number, list(values)]
         if not self.edits:
-            self.report.differ(RECORD, 0, now, "edit", number, "none")
+            self._lack(now, "edit", number)
             tell_write(self.leg, self.logs, now, number, values, "refused" if bad else "", "", lost=lost)
             return
         at, edit = self._take(self.edits)
@@ -131,10 +140,12 @@ class Virtual:
     def _motor_action(self, now: int) -> bool:
         self.due["motor_action"], self.begun_ns = NEVER, now
         self.leg.begin(now)
-        number, (*_, time_ns, level, goals) = self._take(self.starts) if self.starts else (0, ("none", 0, []))
-        if time_ns != now:
-            self.report.differ(RECORD, number, now, "time of start", now, time_ns)
-        if number:
+        if not self.starts:
+            self._lack(now, "time of start", now)
+        else:
+            number, (*_, time_ns, level, goals) = self._take(self.starts)
+            if time_ns != now:
+                self.report.differ(RECORD, number, now, "time of start", now, time_ns)
             self.border.told(number, level, goals, now)
         self.due["motor_reply"] = self.cycles[0][1][2] if self.cycles else NEVER
         return True

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,19 @@ def test_a_bout_that_was_killed_is_verified_as_far_as_it_goes(folder: Path) -> N
     assert not verify_bout(folder).good
 
 
+@pytest.mark.parametrize("behind", ["cycle", "edit"])
+def test_a_record_may_be_cut_off_within_an_instant(behind: str, folder: Path) -> None:
+    whole = manifest(folder, state="running")
+    (folder / "manifest.json").write_text(json.dumps({k: v for k, v in whole.items() if k not in ("files", "counts")}))
+    with (folder / RECORD).open("rb") as file:
+        records = list(msgpack.Unpacker(file))
+    pairs = enumerate(pairwise(records), 1)
+    cut_at = next(k for k, (a, b) in pairs if k > 99 and a[0] == behind and a[2] == b[2])
+    (folder / RECORD).write_bytes(b"".join(map(msgpack.packb, records[:cut_at])))
+    verdict = verify_bout(folder)
+    assert verdict.good, verdict.differences
+
+
 def test_an_interrupted_bout_may_lack_what_its_last_instant_would_have_left(folder: Path) -> None:
     manifest(folder, state="interrupted", reason="stopped by the operator")
     lines = (folder / "MuscleData.txt").read_text().splitlines(keepends=True)
@@ -293,6 +307,15 @@ def test_records_were_lost_as_many_as_the_manifest_says_and_from_the_last_one_on
     assert {difference.column for difference in verify_bout(served_copy).differences} == {"losses.records.motor"}
     change_record(served_copy, lambda records: records[100].__setitem__(3, 9))
     assert "lost from" in {difference.column for difference in verify_bout(served_copy).differences}
+
+
+@pytest.mark.parametrize(("told", "good"), [(2, False), (3, True), (4, True)])
+def test_the_manifest_of_a_daemon_that_was_killed_knows_of_as_much_or_more(
+    told: int, good: bool, served_copy: Path
+) -> None:
+    lose(served_copy, 100, told=told)
+    manifest(served_copy, state="torn")
+    assert verify_bout(served_copy).good == good
 
 
 def test_a_bout_of_which_all_records_were_lost_is_not_verified(served_copy: Path) -> None:
