@@ -8,6 +8,7 @@ python -m benchmarks.verify --no-matrix          # the mutants alone
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 # What every trial needs anyway, loaded once; nothing of the engine may be, so that each trial loads its own.
 import msgpack  # noqa: F401
@@ -22,7 +24,7 @@ import mujoco  # noqa: F401
 import numpy  # noqa: F401
 
 from benchmarks.verify.mutants import NOT_COMPUTED, ROOT, Mutant, chosen
-from benchmarks.verify.trial import Found, Trial, forked, trials
+from benchmarks.verify.trial import Found, Trial, trials
 
 TABLE = ROOT / "benchmarks/VERIFY.md"
 SEED, MUTANTS, SECONDS = 2010, 100, 1.0
@@ -36,13 +38,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.verify", description=__doc__)
     parser.add_argument("--mutants", type=int, default=MUTANTS, help="how many that change a record (%(default)s)")
     parser.add_argument("--seed", type=int, default=SEED, help="which ones (%(default)s)")
-    parser.add_argument("--at-once", type=int, default=cpus, help="mutants that are tried at once (%(default)s)")
+    parser.add_argument(
+        "--at-once", type=int, default=cpus, help="bouts, and mutants, that are run at once (%(default)s)"
+    )
     parser.add_argument("--no-matrix", action="store_true", help="leave out the bouts of every kind")
     parser.add_argument("--out", type=Path, default=TABLE, help="where the table goes (%(default)s)")
     options = parser.parse_args()
     good, text = True, _HEAD
     if not options.no_matrix:
-        right, lines = forked(_matrix)
+        right, lines = _matrix(options.at_once)
         good, text = right, text + lines
     if options.mutants:
         right, lines = _mutants(options.seed, options.mutants, options.at_once)
@@ -58,25 +62,42 @@ Made by `make nightly` (`python -m benchmarks.verify`). What is checked: [docs/v
 """
 
 
-def _matrix() -> tuple[bool, str]:
-    """Run and verify every combination; return whether all are as computed, and the table."""
+def _verified(number: int) -> tuple[int, str]:
+    """Run and verify one of all combinations; return how many records were compared, and what is wrong."""
     from nuc_engine.verify import verify_bout
-    from tests.verify.variants import CLOCKS, CONFIGS, MATRIX, PAUSES_NS, SHAKES, run
+    from tests.verify.variants import MATRIX, run
 
+    case = replace(MATRIX[number], seconds=SECONDS)
+    with tempfile.TemporaryDirectory(prefix="nuc-verify-") as scratch:
+        verdict = verify_bout(run(case, Path(scratch)))
+    wrong = "" if verdict.good else f"{case.name}: {verdict.changed_files} {verdict.differences[:1]}"
+    return sum(verdict.records.values()), wrong
+
+
+def _kinds() -> tuple[Any, ...]:
+    from tests.verify.variants import CLOCKS, CONFIGS, MATRIX, PAUSES_NS, SHAKES
+
+    return [(case.config, case.clock) for case in MATRIX], CONFIGS, CLOCKS, PAUSES_NS, SHAKES
+
+
+def _matrix(at_once: int) -> tuple[bool, str]:
+    """Run and verify every combination; return whether all are as computed, and the table."""
     wrong: list[str] = []
     records: Counter[tuple[str, str]] = Counter()
-    for number, case in enumerate(MATRIX, 1):
-        with tempfile.TemporaryDirectory(prefix="nuc-verify-") as scratch:
-            verdict = verify_bout(run(replace(case, seconds=SECONDS), Path(scratch)))
-        records[case.config, case.clock] += sum(verdict.records.values())
-        if not verdict.good:
-            wrong.append(f"{case.name}: {verdict.changed_files} {verdict.differences[:1]}")
-        _tell(f"{number} of {len(MATRIX)} bouts, {len(wrong)} wrong")
-    rows = [f"| {name} | {records[name, 'virtual']:,} | {records[name, 'real']:,} |" for name in CONFIGS]
+    with multiprocessing.get_context("fork").Pool(at_once) as pool:
+        # Nothing of the engine may be loaded in this process, from which the trials are forked.
+        cases, configs, clocks, pauses_ns, shakes = pool.apply(_kinds)
+        for number, (kind, (count, fault)) in enumerate(
+            zip(cases, pool.imap(_verified, range(len(cases))), strict=True), 1
+        ):
+            records[kind] += count
+            wrong += [fault] if fault else []
+            _tell(f"{number} of {len(cases)} bouts, {len(wrong)} wrong")
+    rows = [f"| {name} | {records[name, 'virtual']:,} | {records[name, 'real']:,} |" for name in configs]
     what = (
-        f"{len(MATRIX)} bouts of {SECONDS:g} s: configurations x {', '.join(CLOCKS)} clock (the daemon's core on a "
-        f"clock of paper) x a pause of {', '.join(map(str, PAUSES_NS))} ns x the configuration's own servos or STS3215 "
-        f"with a round of 1.2 ms x {', '.join(SHAKES)}. {len(wrong)} with a difference."
+        f"{len(cases)} bouts of {SECONDS:g} s: configurations x {', '.join(clocks)} clock (the daemon's core on a "
+        f"clock of paper) x a pause of {', '.join(map(str, pauses_ns))} ns x the configuration's own servos or STS3215 "
+        f"with a round of 1.2 ms x {', '.join(shakes)}. {len(wrong)} with a difference."
     )
     head = ("| configuration | records compared, virtual | real |", "|---|---|---|")
     lines = ["", "## Bouts of every kind", "", what, "", *head, *rows, "", *(f"- {line}" for line in wrong)]

@@ -13,7 +13,7 @@ import shutil
 import signal
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -75,13 +75,6 @@ def trials(mutants: Iterable[Mutant], kept: Path, at_once: int) -> Iterator[Tria
         if len(ahead) == at_once:
             yield ahead.popleft()
     yield from ahead
-
-
-def forked(work: Callable[[], Any]) -> Any:
-    """Return what something returns that is done in a process of its own."""
-    context = multiprocessing.get_context("fork")
-    with context.Pool(1) as pool:
-        return pool.apply(work)
 
 
 def _child(mutant: Mutant | None, kept: Path, queue: Any) -> None:
