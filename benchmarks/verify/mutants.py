@@ -30,6 +30,13 @@ LOGIC = {"and": "or", "or": "and", "True": "False", "False": "True", "min": "max
 SIMILAR = 0.4
 """How much alike two names must be to be taken for each other."""
 
+NOT_COMPUTED = {
+    ("dispatcher.py", "self._script_entry.release_ns = self.script.due_ns", "pass", "daemon"): (
+        "for when a client's changeset was asked stands in no record"
+    ),
+}
+"""What changes a bout in a way that no record tells: module, statement, what stands there instead, bout; and why."""
+
 _Place = tuple[int, int]
 _Change = tuple[str, int, int, str]
 """Kind, first and last character (from 0, the last not included), what stands there then."""

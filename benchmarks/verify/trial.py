@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import resource
 import shutil
+import signal
 import tempfile
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -20,56 +23,68 @@ import msgpack
 
 from benchmarks.verify.mutants import Mutant
 
-PATIENCE_S = 60.0
-"""How long the bouts of one mutant may take."""
+PATIENCE_S = 60
+"""How much computing the bouts of one mutant may take, however busy the machine is."""
 _TOLD = ("started", "stopped", "versions", "inputs", "files")
 """What of a manifest is no record of what the engine computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One bout that differs: in how many records, and by what `nuc verify` found it, nothing where it did not."""
+    """One bout that differs: in how many records, and by what `nuc verify` found it, nothing where it did not.
+
+    `unable` says why it could not be verified at all, which is no finding; `crashed` with what error the oracle ended.
+    """
 
     bout: str
     differing: int
-    by: str
+    by: str = ""
+    unable: str = ""
+    crashed: str = ""
 
 
-def run_trial(mutant: Mutant | None, kept: Path) -> tuple[str, list[Found]]:
-    """Run all bouts with a mutant and compare them with those in `kept`; without one, put them there.
+class Trial:
+    """All bouts run with a mutant and compared with those in `kept`; without a mutant, put there. Begins at once."""
 
-    Returns what became of it: "same" (no record differs), "differs", "refused" (no bout could begin), "endless", or
-    "error" (where a record differs the engine had stopped with an error of its own: no oracle is needed to see that).
-    """
-    context = multiprocessing.get_context("fork")
-    queue = context.SimpleQueue()
-    child = context.Process(target=_child, args=(mutant, kept, queue), daemon=True)
-    child.start()
-    child.join(PATIENCE_S)
-    if child.is_alive():
-        child.kill()
-        child.join()
-        return "endless", []
-    if queue.empty():
-        raise RuntimeError(f"the trial of {mutant} ended with status {child.exitcode}")
-    status, found = queue.get()
-    return status, [Found(*item) for item in found]
+    def __init__(self, mutant: Mutant | None, kept: Path) -> None:
+        context = multiprocessing.get_context("fork")
+        self.mutant, self._queue = mutant, context.SimpleQueue()
+        self._child = context.Process(target=_child, args=(mutant, kept, self._queue), daemon=True)
+        self._child.start()
+
+    def end(self) -> tuple[str, list[Found]]:
+        """Wait for its end, and return what became of it.
+
+        "same" (no record differs), "differs", "refused" (no bout could begin), "endless", or "error" (where a record
+        differs the engine had stopped with an error of its own: no oracle is needed to see that).
+        """
+        self._child.join()
+        if self._child.exitcode == -signal.SIGXCPU:
+            return "endless", []
+        if self._queue.empty():
+            raise RuntimeError(f"the trial of {self.mutant} ended with status {self._child.exitcode}")
+        status, found = self._queue.get()
+        return status, [Found(*item) for item in found]
 
 
-def forked(work: Callable[[], Any]) -> Any:
-    """Return what something returns that is done in a process of its own."""
-    context = multiprocessing.get_context("fork")
-    with context.Pool(1) as pool:
-        return pool.apply(work)
+def trials(mutants: Iterable[Mutant], kept: Path, at_once: int) -> Iterator[Trial]:
+    """Yield a trial for each mutant, in order, with the next ones under way."""
+    ahead: deque[Trial] = deque()
+    for mutant in mutants:
+        ahead.append(Trial(mutant, kept))
+        if len(ahead) == at_once:
+            yield ahead.popleft()
+    yield from ahead
 
 
 def _child(mutant: Mutant | None, kept: Path, queue: Any) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE_S, PATIENCE_S + 1))
     if mutant is not None:
         mutant.install()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     from benchmarks.verify.cases import MUTANT_CASES
 
-    found: list[tuple[str, int, str]] = []
+    found: list[tuple[str, int, str, str, str]] = []
     begun = ran = 0
     for name, case in MUTANT_CASES.items():
         with tempfile.TemporaryDirectory(prefix="nuc-mutant-") as scratch:
@@ -78,10 +93,10 @@ def _child(mutant: Mutant | None, kept: Path, queue: Any) -> None:
                 continue
             begun += 1
             if mutant is None:
-                found.append((name, 0, _verify(made)))
+                found.append((name, 0, *_verify(made)))
                 shutil.copytree(made, kept / name)
             elif differing := differences(kept / name, made):
-                found.append((name, differing, _verify(made)))
+                found.append((name, differing, *_verify(made)))
                 ran += not _reason(made).startswith("engine_error")
     queue.put(("refused" if not begun else "same" if not found else "differs" if ran else "error", found))
 
@@ -101,16 +116,16 @@ def _reason(folder: Path) -> str:
     return json.loads((folder / "manifest.json").read_bytes())["reason"]
 
 
-def _verify(folder: Path) -> str:
-    """Return what `nuc verify` finds first, nothing where it finds nothing."""
+def _verify(folder: Path) -> tuple[str, str, str]:
+    """Return what `nuc verify` finds first, why it can compute nothing, and the error that it itself ended with."""
     from nuc_engine.verify import Unverifiable, verify_bout
 
     try:
         verdict = verify_bout(folder)
     except Unverifiable as error:
-        return f"cannot be verified: {error}"
+        return "", str(error), error.broken
     first = next(iter(verdict.differences), None)
-    return "" if first is None else f"{first.file}, {first.column}"
+    return "" if first is None else f"{first.file}, {first.column}", "", verdict.broken
 
 
 def differences(a: Path, b: Path) -> int:

@@ -10,7 +10,7 @@ import click
 
 from nuc_engine.cli import wallclock
 from nuc_engine.cli.errors import BAD
-from nuc_engine.cli.output import count, say, say_json, wrapped
+from nuc_engine.cli.output import count, is_terminal, say, say_json, wrapped
 from nuc_engine.cli.params import Command, as_json
 from nuc_engine.cli.progress import Progress
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SHOWN = 5
 """Differences of one file that are shown as text; --json has more."""
 _PATIENCE_S = 2.0
-"""After so long it is told how far it has come."""
+"""After so long a terminal is told how far it has come."""
 
 
 @click.command(
@@ -31,7 +31,8 @@ _PATIENCE_S = 2.0
     ),
     output=(
         "Changed files and differences to stdout, then what was compared and what could not be; DIR is not touched.",
-        "Exit status 0 only when every file is as the bout left it and every record is as computed, 1 otherwise.",
+        "Exit status 0 only when every file is as the bout left it, every record that was compared is as computed, and",
+        "some of each data log were; 1 otherwise.",
     ),
 )
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -46,11 +47,11 @@ def command(folder: Path, as_json: bool) -> int:
     """
     from nuc_engine.verify import verify_bout
 
-    began_s = wallclock.seconds()
+    began_s, live = wallclock.seconds(), is_terminal(err=True)
     with Progress(f"{folder} verified") as bar:
 
         def progress(now_s: float, end_s: float) -> None:
-            if wallclock.seconds() - began_s > _PATIENCE_S:
+            if live and wallclock.seconds() - began_s > _PATIENCE_S:
                 bar(now_s, end_s)
 
         verdict = verify_bout(folder, progress)
@@ -61,6 +62,8 @@ def command(folder: Path, as_json: bool) -> int:
                 "folder": folder,
                 "changed_files": verdict.changed_files,
                 "compared": verdict.records,
+                "present": verdict.present,
+                "not_verified": verdict.unverified,
                 "different": verdict.counts,
                 "differences": verdict.differences,
                 "not_computed": verdict.unchecked,
@@ -82,15 +85,23 @@ def _lines(folder: Path, verdict: Verdict) -> list[str]:
     for name, number in verdict.counts.items():
         if number > _SHOWN:
             lines.append(f"{name}: {number - _SHOWN} more")
-    compared = ", ".join(f"{number} of {name}" for name, number in verdict.records.items())
+    compared = ", ".join(_compared(verdict, name) for name in verdict.records)
+    if verdict.unverified:
+        nothing = ", ".join(_compared(verdict, name) for name in verdict.unverified)
+        lines += wrapped(f"{folder}: not verified: compared were {nothing}", "    ")
     if verdict.good:
         lines += wrapped(f"{folder}: as the bout left it, and as the equations have it: {compared}", "    ")
-    else:
+    elif verdict.counts or verdict.changed_files:
         total = sum(verdict.counts.values())
         lines += wrapped(f"{folder}: {count(total, 'difference')} in {compared or 'nothing that was compared'}", "    ")
     for text in verdict.unchecked:
         lines += wrapped(f"not computed: {text}", "    ")
     return lines
+
+
+def _compared(verdict: Verdict, name: str) -> str:
+    number, present = verdict.records[name], verdict.present[name]
+    return f"{number} of {name}" if number == present else f"{number} of the {present} of {name}"
 
 
 def _told(difference: Difference) -> list[str]:

@@ -169,6 +169,7 @@ class BoutKeeper:
         if kind in _EDITS:
             self._tell_edit(kind, record, author)
         if kind == Kind.APPLIED:
+            self.state.written += not record[-2]
             self._count_script(record[-2], record[-1])
         bout, running = self.bout, self.state.running
         if bout is None or running is None:
@@ -217,6 +218,7 @@ class BoutKeeper:
     def _take_lost(self, time_ns: int, counts: Mapping[int, int]) -> None:
         named = {_KIND_NAMES.get(kind, str(kind)): count for kind, count in counts.items()}
         self._tell("records_lost", time_ns, ", ".join(f"{count} {kind}" for kind, count in named.items()))
+        self.state.written += counts.get(Kind.APPLIED, 0)
         running, bout = self.state.running, self.bout
         if running is not None and bout is not None:
             bout.lost(time_ns - running.start_ns, named)
@@ -271,6 +273,7 @@ class BoutKeeper:
             labels={**state.labels, **state.once},
             script=state.script,
             script_writes=state.script_writes,
+            written_before=state.written,
             taken_ns=time_ns,
             deaths=self._words[Word.CORE_DEATHS],
             answers_lost=self._answers.lost,
@@ -347,7 +350,7 @@ class BoutKeeper:
             case "documents", [name]:
                 if name != state.documents:
                     # A script that was sent to another configuration is not of the bouts of this one.
-                    state.script, state.script_writes = "", 0
+                    state.script, state.script_writes, state.written = "", 0, 0
                 state.documents, self.urgent = name, True
                 self._documents.forget({name, state.script, "" if state.bout is None else state.bout.documents})
             case "script", [name, first, last]:

@@ -51,6 +51,7 @@ def bout_manifest(
         "configuration": configuration,
         "script": script,
         "script_writes": None if script is None else state.script_writes,
+        "written_before": state.written_before,
         "clock": "real",
         "bus": bus.get("", bus),
         "families": dict(context.families),

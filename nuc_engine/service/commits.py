@@ -36,9 +36,10 @@ class OpenBout:
     engine times `from_ns` to `until_ns` (-1: no end) belong here, until the bout has `ended`; the last came at
     `taken_ns`.
     `losses` are [count, first ns, last ns] by kind. `deaths` are those of cores, up to the start. `script_writes`
-    counts writes of scripts that took effect. `left_out` are [count, first ns, last ns] of the values answered to each
-    author that were not logged, until they are told of; `unlogged_answers` counts all of those, `answers_lost` the
-    answers that the ring had no room for, as far as they are told of.
+    counts writes of scripts that took effect, `written_before` all writes that did before the start. `left_out` are
+    [count, first ns, last ns] of the values answered to each author that were not logged, until they are told of;
+    `unlogged_answers` counts all of those, `answers_lost` the answers that the ring had no room for, as far as they are
+    told of.
     `kernel_number` is that of the kernel's last message looked at (None: they are not read), `kernel_delay_ns` the
     least time after its stamp at which one was, `kernel_left_out` how many were not written down.
     """
@@ -53,6 +54,7 @@ class OpenBout:
     labels: dict[str, str]
     script: str = ""
     script_writes: int = 0
+    written_before: int = 0
     marks: dict[str, Mark] = field(default_factory=dict[str, Mark])
     cycle: int = 0
     taken_ns: int = 0
@@ -91,6 +93,7 @@ class Commit:
     bout whose directory was given a name last; `authors` are [first, name]: whose edits are from that request's number
     on. `labels` stay, those in `once` and `notes` are for the next bout, and so are `script` and
     the `script_writes` that took effect before it; `script_requests` are [first, last] of the scripts sent last.
+    `written` counts all writes that took effect, or were lost, since other documents were told of.
     """
 
     number: int = 0
@@ -99,6 +102,7 @@ class Commit:
     script: str = ""
     script_writes: int = 0
     script_requests: list[list[int]] = field(default_factory=list[list[int]])
+    written: int = 0
     running: Running | None = None
     bout: OpenBout | None = None
     planned: str = ""

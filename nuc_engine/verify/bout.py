@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgpack
-
-from nuc_engine.verify.course import NEVER, RECORD, Progress, Real, Virtual
+from nuc_engine.verify.course import NEVER, TASKS, Progress
 from nuc_engine.verify.documents import read_model
+from nuc_engine.verify.files import MANIFEST, changed_files, compare_files, lines_in, read_manifest
 from nuc_engine.verify.leg import Leg
 from nuc_engine.verify.logs import DATA, EVENTS, SCRIPTS, Difference, Logs, Report
+from nuc_engine.verify.real import Real
+from nuc_engine.verify.record import RECORD, compare_losses, read_record
 from nuc_engine.verify.scripts import by_hand, read_script
 from nuc_engine.verify.servos import Unverifiable
 from nuc_engine.verify.shaft import LIMP, READ
+from nuc_engine.verify.start import compare_start
 from nuc_engine.verify.store import Store
+from nuc_engine.verify.virtual import Virtual
 from nuc_engine.verify.weight import Weight
 
-MANIFEST, SCRIPT, PLANT = "manifest.json", "scriptfile.xml", "plant.toml"
+SCRIPT, PLANT = "scriptfile.xml", "plant.toml"
 BEYOND_NS = 2_000_000_000
 """How far behind the last record it is computed what should be there."""
+OURS = {"motor_action": "start", "motor_conversion": "sensors", "state_transition": "states"}
+"""The tasks of which every run stands in the record of a bout in real time, and as what."""
+GIVEN = ("bus", "counts.bus", "script", "started", "stopped", "versions")
+GIVEN_REAL = (
+    *("runs of script, motor_reply and hdso_server", "engine_time_s", "losses.core_restarts"),
+    *("losses.unlogged_answers", "labels", "notes", "options", "script_writes", "window_s", "written_before"),
+)
+"""What the manifest says that is not computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What was found.
 
-    `changed_files` are not what the manifest's sums say. `records` were compared, by file; `counts` are differences by
-    file, of which `differences` keeps some; `unchecked` says what no equation covers, or could not be covered here.
+    `changed_files` are not what the manifest's sums say. `records` were compared, by file, of those `present`; `counts`
+    are differences by file, of which `differences` keeps some; `unchecked` says what no equation covers, or could not
+    be covered here. `broken` is the error that the oracle itself ended with, of files that do not fit one another.
     """
 
     changed_files: tuple[str, ...]
@@ -40,28 +50,34 @@ class Verdict:
     counts: Mapping[str, int]
     differences: tuple[Difference, ...]
     unchecked: tuple[str, ...]
+    present: Mapping[str, int] = field(default_factory=dict[str, int])
+    broken: str = ""
+
+    @property
+    def unverified(self) -> tuple[str, ...]:
+        """The data logs that have records of which none was compared."""
+        return tuple(name for name in DATA if self.present.get(name) and not self.records.get(name))
 
     @property
     def good(self) -> bool:
-        """Whether every file is what the bout left and every record is as computed."""
-        return not self.changed_files and not self.counts
+        """Whether every file is what the bout left and every record that was compared, some of each, as computed."""
+        return not (self.changed_files or self.counts or self.unverified)
 
 
 def verify_bout(folder: Path, progress: Progress = lambda _now, _end: None) -> Verdict:
     """Verify the bout in a data directory. Raises Unverifiable where nothing can be computed."""
-    manifest = _read_manifest(folder)
-    sums: dict[str, str] = {**manifest["inputs"], **manifest.get("files", {})}
-    changed = tuple(sorted(name for name, expected in sums.items() if _sum(folder / Path(name).name) != expected))
+    manifest = read_manifest(folder)
+    changed = changed_files(folder, manifest)
     report = Report()
     try:
         return _Check(folder, manifest, report, progress).verdict(changed)
     except Exception as error:  # whatever a damaged directory leads to, it is told, not died of
-        known = isinstance(error, Unverifiable)
-        why = str(error) if known else f"its files do not fit one another ({type(error).__name__}: {error})"
+        broken = "" if isinstance(error, Unverifiable) else f"{type(error).__name__}: {error}"
+        why = f"its files do not fit one another ({broken})" if broken else str(error)
         if not changed and not report.counts:
-            raise Unverifiable(f"{folder}: {why}") from error
+            raise Unverifiable(f"{folder}: {why}", broken) from error
         told = (f"everything from there on: {why}",)
-        return Verdict(changed, {}, dict(report.counts), tuple(report.differences), told)
+        return Verdict(changed, {}, dict(report.counts), tuple(report.differences), told, broken=broken)
 
 
 class _Check:
@@ -73,9 +89,11 @@ class _Check:
         self.virtual = manifest["clock"] == "virtual"
         self.state, self.reason = manifest["state"], manifest.get("reason", "")
         self.torn = self.state in ("running", "torn") or self.reason.startswith("logging_failed:")
+        compare_files(folder, manifest, report, torn=self.torn)
         self.model = model = read_model(folder, manifest["families"])
-        self.record = _read_record(folder / RECORD, len(model.motors), virtual=self.virtual)
-        self.lost_ns: int | None = next((entry[3] for entry in self.record if entry[0] == "lost"), None)
+        self.record = read_record(folder / RECORD, len(model.motors), report, virtual=self.virtual)
+        losses = manifest["losses"].get("records", {})
+        self.lost_ns = compare_losses(self.record, losses, report, torn=self.torn)
         events = EVENTS if self.virtual else EVENTS - {"overrun"}
         self.logs = Logs(folder, model, manifest["configuration"], report, self.lost_ns, events)
         self.store = Store(model.hdsos)
@@ -85,10 +103,15 @@ class _Check:
 
     def verdict(self, changed: tuple[str, ...]) -> Verdict:
         (self._virtual if self.virtual else self._real)()
-        compared = {name: min(lines.at, len(lines.all)) for name, lines in self.logs.lines.items()}
-        return Verdict(
-            changed, compared, dict(self.report.counts), tuple(self.report.differences), tuple(self._unchecked())
-        )
+        if self.reason.startswith("engine_error:"):
+            self._manifest("reason", "no error of the engine itself", self.reason)
+        lines = self.logs.lines
+        compared = {name: min(each.at, len(each.all)) for name, each in lines.items()}
+        said = self.manifest["counts"].get("records", {})
+        present = {name: max(len(each.all), said.get(name, 0) if name in DATA else 0) for name, each in lines.items()}
+        differences = tuple(self.report.differences)
+        unchecked = tuple(self._unchecked())
+        return Verdict(changed, compared, dict(self.report.counts), differences, unchecked, present)
 
     def _leg(self) -> Leg:
         rate = self.spec.get("approach_deg_s")
@@ -113,54 +136,81 @@ class _Check:
         end_ns = min(asked_ns, last_ns + BEYOND_NS)
         own = self.state == "complete" or self.reason.startswith("motor_silent:")
         if self.torn:
-            end_ns, slack_ns = max(entry[2] for entry in [[0, 0, 0], *self.record[1:]]) + 1, 0
+            end_ns, slack_ns = self.record.last_ns + 1, 0
         elif not own:
             end_ns, slack_ns = last_ns + 1, last_ns
-        silent = course.run(end_ns, self.progress)
+        silent = course.run(end_ns, self.progress, NEVER if own and not self.torn else end_ns - 1)
         self._by_hand(path, end_ns)
         self.logs.end(slack_ns)
-        if self.reason.startswith("engine_error:"):
-            self._manifest("reason", "no error of the engine itself", self.reason)
         if own and silent != (self.state == "fault"):
             self._manifest("reason", "motor_silent" if silent else "no fault", self.reason)
         if own:
             self._manifest("counts.tasks", {k: _run(v) for k, v in course.counts.items()}, self._said("tasks"))
-            self._counts(leg, self.manifest["losses"]["missed_replies"])
-            left = len(course.script)
-            self._manifest("changesets_not_reached", left, self.manifest["losses"]["changesets_not_reached"])
+            losses = self.manifest["losses"]
+            self._counts(leg, losses.get("missed_replies"))
+            self._manifest("changesets_not_reached", len(course.script), losses.get("changesets_not_reached"))
+        else:
+            self.more.append("manifest.json: counts; the bout did not come to its own end")
         if self.state == "complete":
-            self._manifest("simulated_s", max(course.ended_ns, asked_ns) / 1e9, self.manifest["simulated_s"])
+            self._manifest("simulated_s", max(course.ended_ns, asked_ns) / 1e9, self.manifest.get("simulated_s"))
 
     def _last_ns(self) -> int:
         """Return the last instant there is anything of: what ended the bout then is not computed."""
-        times = [entry[2] for entry in self.record[1:]]
+        times = [self.record.last_ns]
         times += [int(self.logs.lines[file].all[-1].split(" ")[0]) for file in DATA if self.logs.lines[file].all]
-        return max(times, default=0)
+        return max(times)
 
     def _by_hand(self, path: Path | None, end_ns: int) -> None:
         told = [event for event in by_hand(path, self.spec["events"]) if event["at_ns"] < end_ns]
-        found = [entry[3] for entry in self.record if entry[0] == "happened"]
+        found = [entry[3] for _, entry in self.record.of("happened")]
         for k in range(max(len(told), len(found))):
             computed, event = (events[k] if k < len(events) else {} for events in (told, found))
             if not computed or not computed.items() <= event.items():
                 self.report.differ(RECORD, 0, event.get("at_ns"), "happened", computed or "nothing", event or "nothing")
 
     def _real(self) -> None:
-        self.store.load(self.record[1][3])
+        self.store.load(self.record.entries[0][1][3])
+        self.more += compare_start(self.model, self.store, self.manifest, self.report)
         leg = self._leg()
         course = Real(leg, self.logs, self.report, self.record, latched=self._latched())
-        course.run(NEVER if self.lost_ns is None else self.lost_ns, self.progress)
+        until_ns = NEVER if self.lost_ns is None else self.lost_ns
+        course.run(until_ns, self.progress, round(self.manifest.get("engine_time_s", 0.0) * 1e9))
+        whole = not self.torn and self.lost_ns is None
+        course.overruns.end(until_ns, whole=whole)
+        for number, entry in course.pending if whole else ():
+            self.report.differ(RECORD, number, entry[2], entry[0], "then its changeset", "none")
         self.logs.end(0 if self.torn else None, files=(*DATA, "Scriptlog.xml"))
-        if not self.torn and self.lost_ns is None and self._said("tasks") is not None:
+        if whole and self._said("tasks") is not None:
             self._counts(leg, self._said("missed_replies"))
+            self._tasks(course)
         else:
-            self.more.append("the manifest's counts: the bout did not come to tell them, or records are missing")
+            self.more.append("manifest.json: counts; the bout did not come to tell them, or records are missing")
+
+    def _tasks(self, course: Real) -> None:
+        """Hold runs and overruns against those that the record shows."""
+        said, late = self._said("tasks"), course.overruns
+        seen = course.runs["muscles"] + course.blind
+        runs = {name: {course.runs[what]} for name, what in OURS.items()}
+        runs["muscle_conversion"] = set(range(seen - course.doubt, seen + course.unseen + 1))
+        for name in sorted({*TASKS, *said}):
+            found = said.get(name, {})
+            if found.get("runs") not in runs.get(name, {found.get("runs")} - {None}):
+                computed = " or ".join(map(str, sorted(runs.get(name, {0}))))
+                self._manifest(f"counts.tasks.{name}.runs", computed, found.get("runs"))
+            rules = name == "state_transition"
+            least, most = (late.count, late.count + late.vague) if rules else (0, 0)
+            if found.get("overruns") not in range(least, most + 1):
+                self._manifest(f"counts.tasks.{name}.overruns", f"{least} to {most}", found.get("overruns"))
+            if not (rules and late.vague):
+                self._manifest(f"counts.tasks.{name}.skipped", late.skipped if rules else 0, found.get("skipped"))
+        if late.vague:
+            text = f"{late.vague} evaluations may have ended before or after the next was due: its skipped periods"
+            self.more.append(f"{MANIFEST}: counts.tasks.state_transition; {text} are given")
 
     def _latched(self) -> int:
         """Return from which entry on a fault that was latched had the torque taken off; NEVER where none had."""
         found = NEVER
-        starts = [(number, entry) for number, entry in enumerate(self.record, 1) if entry[:2] == ["ran", "start"]]
-        for number, entry in reversed(starts if self.state == "fault" else []):
+        for number, entry in reversed(list(self.record.ran("start")) if self.state == "fault" else []):
             if not (goals := set(entry[4])) <= {LIMP, READ}:
                 break
             found = number if goals == {LIMP} else found
@@ -187,26 +237,28 @@ class _Check:
         beyond = {shaft.motor.name: shaft.beyond for shaft in shafts if shaft.motor.servo.table}
         self._manifest("counts.beyond_torque_table", beyond, self._said("beyond_torque_table") or {})
         self._manifest("missed_replies", {shaft.motor.name: shaft.missed for shaft in shafts}, missed)
-        self._manifest("refused_writes", leg.refused, self.manifest["losses"]["refused_writes"])
-        self._manifest("start_pose_deg", leg.pose, self.manifest["start_pose_deg"])
-        records = {RECORD: len(self.record), **(self.logs.entries if self.virtual else {})}
-        for name, count in self._said("records").items():
-            path = self.folder / Path(name).name
-            lines = path.read_bytes().count(b"\n") if path.suffix == ".txt" and path.is_file() else count
+        self._manifest("refused_writes", leg.refused, self.manifest["losses"].get("refused_writes"))
+        self._manifest("start_pose_deg", leg.pose, self.manifest.get("start_pose_deg"))
+        records = {RECORD: self.record.size, **(self.logs.entries if self.virtual else {})}
+        for name, count in (self._said("records") or {}).items():
+            lines = lines_in(self.folder / Path(name).name) if name.endswith((".txt", ".jsonl")) else count
             self._manifest(f"counts.records.{name}", records.get(name, lines), count)
         kinds = Counter(line.split(" ", 2)[1] for line in self.logs.lines["Infolog.txt"].all)
         self._manifest("counts.events", dict(kinds), self._said("events"))
 
     def _unchecked(self) -> list[str]:
-        computed = {*DATA, *SCRIPTS, "Infolog.txt", RECORD}
-        others = sorted(set(self.manifest.get("files", {})) - computed - set(self.manifest["inputs"]))
+        read = {*self.model.read, *DATA, *SCRIPTS, "Infolog.txt", RECORD}
+        read |= {SCRIPT} if self.virtual else set[str]()
+        read |= {PLANT} if self.weight is not None else set[str]()
+        others = sorted({*self.manifest["files"], *self.manifest["inputs"]} - read)
         told = [*self.more, *(f"{name}: held against its sum only" for name in others)]
         told.append(f"{RECORD}: when exchanges were complete, and with what replies, is given")
-        told.append("Infolog.txt: of its events only " + ", ".join(sorted(kind for [kind] in self.logs.told)))
+        told.append("Infolog.txt: of its events only " + ", ".join(sorted(EVENTS)))
+        told.append(f"{MANIFEST}: " + ", ".join(GIVEN if self.virtual else (*GIVEN, *GIVEN_REAL)) + " are given")
         if not self.virtual:
             told.append(f"{RECORD}: when tasks ran is given; it is held against when they were due")
             told.append("HDSOlog.xml: what is in it besides the store at the start")
-        if not self.manifest.get("files"):
+        if not self.manifest["files"]:
             told.append("the manifest has no sums of the logs: the bout did not come to its end")
         if self.lost_ns is not None:
             told.append(f"everything from {self.lost_ns / 1e9:.9g} s on: records were lost")
@@ -216,43 +268,3 @@ class _Check:
 def _run(run: Any) -> dict[str, int]:
     """Return a task's counts as the manifest has them."""
     return {"runs": run.runs, "overruns": run.overruns, "skipped": run.skipped}
-
-
-def _sum(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    path = folder / MANIFEST
-    try:
-        manifest: Any = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise Unverifiable(f"{path}: cannot be read ({error}); expected the data directory of a bout") from error
-    kinds = {
-        "files": dict,
-        "spec": dict,
-        "inputs": dict,
-        "families": dict,
-        "clock": str,
-        "state": str,
-        "configuration": str,
-    }
-    fits = isinstance(manifest, dict) and all(
-        isinstance({"files": {}, **manifest}.get(name), kind) for name, kind in kinds.items()
-    )
-    if not fits:
-        raise Unverifiable(f"{path}: is not the manifest of a bout")
-    return manifest
-
-
-def _read_record(path: Path, motors: int, *, virtual: bool) -> Sequence[Sequence[Any]]:
-    try:
-        with path.open("rb") as file:
-            record: list[Any] = list(msgpack.Unpacker(file, use_list=True))
-    except (OSError, ValueError, msgpack.UnpackException) as error:
-        raise Unverifiable(f"{path.name}: cannot be read ({error})") from error
-    if not record or record[0] != ["head", 1, motors]:
-        raise Unverifiable(f"{path.name}: does not begin with the head of a record of {motors} motors")
-    if not virtual and (len(record) < 2 or record[1][0] != "store"):
-        raise Unverifiable(f"{path.name}: the store at the start of the bout is not in it; logging began later")
-    return record

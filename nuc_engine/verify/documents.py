@@ -114,10 +114,14 @@ class Joint:
 
 @dataclass(slots=True)
 class Model:
-    """A configuration. `initial` are the writes before the start, in their order (reading B13)."""
+    """A configuration. `initial` are the writes before the start, in their order (reading B13).
+
+    `read` are the files it was read from.
+    """
 
     hdsos: dict[int, Hdso]
     ids: dict[str, int]
+    read: set[str] = field(default_factory=set[str])
     initial: list[tuple[int, Values]] = field(default_factory=list[tuple[int, Values]])
     joints: list[Joint] = field(default_factory=list[Joint])
     motors: list[Motor] = field(default_factory=list[Motor])
@@ -181,6 +185,13 @@ class _Reader:
         self.state_ids = {int(state.attrib["idNum"]): k for k, state in enumerate(self._each("state"))}
         self.muscle_ids = {int(muscle.attrib["idNum"]): k for k, muscle in enumerate(self._each("muscle"))}
         self.driven = [pick_servo(joint, families, folder) for joint in self.joints]
+        tables = [picked[0].get("torqueTable") for picked in self.driven if picked is not None]
+        self.model.read |= {
+            "joints.xml",
+            "parameters.xml",
+            "sensors.xml",
+            *(Path(name).name for name in tables if name),
+        }
         for command in root.iter("forceCommand"):
             self._push(self.model.target(command.findall("hdsoMod")[0]))
         self._initial()

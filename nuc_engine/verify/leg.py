@@ -214,7 +214,7 @@ class Leg:
         refused = [hdsos[number].refusal(values) for number, values in edits]
         rules = [place for place, (number, _) in enumerate(edits) if hdsos[number].kind == "boolstring"]
         for place, (number, values) in enumerate(edits):
-            if place not in rules and not refused[place]:
+            if hdsos[number].kind != "boolstring" and not refused[place]:
                 self.store.write(number, values)
         trees: dict[int, Tree] = {}
         for place in rules:
@@ -223,15 +223,18 @@ class Leg:
             except RuleFault:
                 refused[place] = True
         # The last one of each rule counts; one that can not be in force leaves the one before it.
-        while last := {edits[place][0]: place for place in rules if not refused[place]}:
-            bad = unfit({**self.rules, **{number: trees[place] for number, place in last.items()}}, set(last))
-            if not bad:
-                break
+        ahead: dict[int, list[int]] = {}
+        for place in rules:
+            if not refused[place]:
+                ahead.setdefault(edits[place][0], []).append(place)
+        while bad := unfit({**self.rules, **{n: trees[places[-1]] for n, places in ahead.items()}}, set(ahead)):
             for number in bad:
-                refused[last[number]] = True
-        for number, place in last.items():
-            self.store.write(number, edits[place][1])
-            self.rules[number] = trees[place]
+                refused[ahead[number].pop()] = True
+                if not ahead[number]:
+                    del ahead[number]
+        for number, places in ahead.items():
+            self.store.write(number, edits[places[-1]][1])
+            self.rules[number] = trees[places[-1]]
         self.refused += sum(refused)
         return refused
 

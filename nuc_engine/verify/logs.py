@@ -155,8 +155,8 @@ class Logs:
     def answered(self, time_ns: int, cycle: int, number: int, values: Values) -> None:
         """Compare the answer to a request in HDSOlog.xml; no values for an HDSO that has none."""
         if self.model.hdsos[number].datatype == "char":
-            while values and not values[-1]:
-                values = values[:-1]
+            used = max((k for k, value in enumerate(values, 1) if value), default=0)
+            values = values[:used]
         self._entry("HDSOlog.xml", time_ns, cycle, self._mod(number, values, time_ns))
 
     def event(self, time_ns: int, kind: str, text: str, *, sure: bool = True) -> None:

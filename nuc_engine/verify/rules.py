@@ -56,9 +56,10 @@ def tree_of(code: Sequence[float]) -> Tree:
         if value < 0 or flag not in (0, 1) or (flag and not 0 < value <= len(SYMBOLS)):
             raise RuleFault(f"flag {flag} with value {value} is no token")
         tokens.append(SYMBOLS[value - 1] if flag else value)
+    tokens.reverse()  # they are taken off the end
     tree = _any(tokens)
     if tokens:
-        raise RuleFault(f"{tokens[0]} follows a whole rule")
+        raise RuleFault(f"{tokens[-1]} follows a whole rule")
     return tree
 
 
@@ -68,31 +69,31 @@ def _any(tokens: list[str | int]) -> Tree:
 
 def _joined(tokens: list[str | int], symbol: str, part: Callable[[list[str | int]], Tree]) -> Tree:
     terms = [part(tokens)]
-    while tokens[:1] == [symbol]:
-        del tokens[0]
+    while tokens[-1:] == [symbol]:
+        tokens.pop()
         terms.append(part(tokens))
     return terms[0] if len(terms) == 1 else (symbol, tuple(terms))
 
 
 def _comparison(tokens: list[str | int]) -> Tree:
     left = _operand(tokens)
-    if tokens[:1] not in (["<"], [">"]):
+    if tokens[-1:] not in (["<"], [">"]):
         return left
-    symbol = str(tokens.pop(0))
+    symbol = str(tokens.pop())
     right = _operand(tokens)
-    if isinstance(left, tuple) or isinstance(right, tuple) or tokens[:1] in (["<"], [">"]):
+    if isinstance(left, tuple) or isinstance(right, tuple) or tokens[-1:] in (["<"], [">"]):
         raise RuleFault("a comparison is of two single HDSOs")
     return symbol, (left, right)
 
 
 def _operand(tokens: list[str | int]) -> Tree:
-    first = tokens.pop(0) if tokens else "the end"
+    first = tokens.pop() if tokens else "the end"
     if isinstance(first, int):
         return first
     if first != "(":
         raise RuleFault(f"{first} stands where an HDSO belongs")
     inner = _any(tokens)
-    if not tokens or tokens.pop(0) != ")":
+    if not tokens or tokens.pop() != ")":
         raise RuleFault("a parenthesis is not closed")
     return inner
 

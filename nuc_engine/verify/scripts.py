@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -40,25 +41,58 @@ def read_script(path: Path | None, values: Mapping[str, Any], model: Model, stor
             number = None if entry.get("idNum") == "-1" and entry.get("idByName") != "y" else model.target(entry)
             parts.append((_time(entry), place, number, int(entry.get("NumElts", "0")) if number is not None else 0))
     graduals = [(place, entry) for place, entry in enumerate(entries) if entry.tag == "gradual"]
+    force = _InForce(parts, store)
     for place, gradual in sorted(graduals, key=lambda item: Decimal(item[1].attrib["time"].strip())):
-        parts += _steps(place, gradual, parts, model, store)
+        steps = _steps(place, gradual, model, force)
+        parts += steps
+        force.add(steps)
     return _changesets(parts)
+
+
+class _InForce:
+    """What HDSOs hold as time goes on, by the writes known so far: each is looked at once."""
+
+    def __init__(self, parts: Sequence[_Part], store: Store) -> None:
+        self.held = {number: list(store.held[number]) for number in store.given}
+        self._since: dict[int, list[tuple[int, int]]] = {}
+        self._ahead: list[tuple[int, int, int, _Part]] = []
+        self._count = 0
+        self.add(parts)
+
+    def add(self, parts: Sequence[_Part]) -> None:
+        for part in parts:
+            self._count += 1
+            heappush(self._ahead, (*part[:2], self._count, part))
+
+    def at(self, time_ns: int) -> Mapping[int, Sequence[Number]]:
+        """Return what is in force at a time, with what is written then; times rise from call to call."""
+        while self._ahead and self._ahead[0][0] <= time_ns:
+            *_, (at_ns, place, number, data) = heappop(self._ahead)
+            if number is not None and isinstance(data, tuple):
+                self._write((at_ns, place), number, data)
+        return self.held
+
+    def _write(self, since: tuple[int, int], number: int, data: Values) -> None:
+        held, last = self.held.setdefault(number, []), self._since.setdefault(number, [])
+        held += [0] * (len(data) - len(held))
+        last += [(-1, 0)] * (len(data) - len(last))
+        for k, value in enumerate(data):
+            # What is added later can be of a time that has passed, where steps are as near as nanoseconds.
+            if since >= last[k]:
+                held[k], last[k] = value, since
 
 
 def _time(entry: Element) -> int:
     return nanoseconds(entry.get("time", "0").strip())
 
 
-def _steps(place: int, gradual: Element, parts: list[_Part], model: Model, store: Store) -> list[_Part]:
+def _steps(place: int, gradual: Element, model: Model, force: _InForce) -> list[_Part]:
     """Return the writes of a gradual change: equal steps from what is in force when it begins."""
     begin, duration = (Decimal(gradual.attrib[name].strip()) for name in ("time", "duration"))
     steps, found = int(gradual.attrib["steps"]), list[_Part]()
     if not 0 < steps <= MOST_STEPS:
         raise Unverifiable(f"a gradual change of {steps} steps; at most {MOST_STEPS} are read")
-    held = {number: tuple(store.held[number]) for number in store.given}
-    for time_ns, _, number, data in sorted(parts, key=lambda part: part[:2]):
-        if time_ns <= nanoseconds(begin) and number is not None and isinstance(data, tuple):
-            held[number] = (*data, *held.get(number, ())[len(data) :])
+    held = force.at(nanoseconds(begin))
     for mod in gradual.findall("hdsoMod"):
         number, goal = model.target(mod), model.data(mod)
         for step in range(1, steps + 1):

@@ -19,7 +19,14 @@ SAMPLE_NS = 5_076_000
 
 
 class Unverifiable(Exception):
-    """Something without which nothing can be computed; the message says what."""
+    """Something without which nothing can be computed; the message says what.
+
+    `broken` is the error that the oracle itself ended with, where it was none that it knows.
+    """
+
+    def __init__(self, message: str, broken: str = "") -> None:
+        super().__init__(message)
+        self.broken = broken
 
 
 @dataclass(frozen=True, slots=True)

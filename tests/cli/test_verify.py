@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nuc_engine import BoutSpec, run_bout
+from nuc_engine.verify import verify_bout
 from tests.cli.conftest import Nuc
 
 
@@ -61,6 +64,30 @@ def test_as_json(bout: Path, nuc: Nuc) -> None:
     assert data["different"]["MotorData.txt"] > 50
     first = data["differences"][0]
     assert {"file", "record", "time_ns", "column", "computed", "found"} == set(first)
+
+
+def test_a_bout_of_which_nothing_was_compared_is_not_verified(
+    bout: Path, nuc: Nuc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict = replace(verify_bout(bout), records={"MotorData.txt": 0}, present={"MotorData.txt": 90})
+    monkeypatch.setattr("nuc_engine.verify.verify_bout", lambda *_: verdict)
+    result = nuc("verify", str(bout))
+    assert result.exit_code == 1
+    assert "not verified: compared were 0 of the 90 of MotorData.txt" in " ".join(result.stdout.split())
+    assert "as the equations have it" not in result.stdout
+    data = json.loads(nuc("verify", str(bout), "--json").stdout)
+    assert (data["ok"], data["not_verified"]) == (False, ["MotorData.txt"])
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_is_told_how_far_it_has_come_where_it_takes_long(
+    terminal: bool, bout: Path, nuc: Nuc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = itertools.count(0.0, 3.0)
+    monkeypatch.setattr("nuc_engine.cli.wallclock.seconds", lambda: next(seconds))
+    for module in ("verify", "progress"):
+        monkeypatch.setattr(f"nuc_engine.cli.{module}.is_terminal", lambda *, err: terminal)
+    assert ("0.5 of 0.5 s" in nuc("verify", str(bout)).stderr) == terminal
 
 
 def test_what_is_no_bout_is_a_line_and_the_command_line_itself_is_status_2(nuc: Nuc, tmp_path: Path) -> None:

@@ -169,6 +169,13 @@ def test_what_a_script_wrote_before_the_bout_counts(bench: Bench) -> None:
     assert read_manifest(bench.folders[0])["script_writes"] == 1
 
 
+@pytest.mark.parametrize(("refused", "written"), [("", 1), ("why not", 0)])
+def test_the_manifest_says_how_much_was_written_before_the_bout(bench: Bench, refused: str, written: int) -> None:
+    bench.put((Kind.APPLIED, pack(START - MS, 3, 103, [60.0], False, refused, 30)), *bout())
+    bench.run(bench.writer())
+    assert read_manifest(bench.folders[0])["written_before"] == written
+
+
 def test_a_script_of_another_configuration_is_not_of_the_next_bout(bench: Bench) -> None:
     name = bench.documents.keep(Documents("turn", {"scriptfile.xml": b"<one/>"}))
     bench.tell("script", name, 30, 30)

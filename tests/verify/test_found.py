@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(left: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(left, tmp_path / "bout"))
+
+
+@pytest.fixture
+def served_copy(served: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(served, tmp_path / "bout"))
 
 
 def manifest(folder: Path, **changes: Any) -> dict[str, Any]:
@@ -107,8 +113,8 @@ def column_of(folder: Path, name: str, line: str, at: int) -> str:
     return inside[0] if inside else "entry"
 
 
-def test_a_daemons_logs_are_read_the_same_way(served: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(served, tmp_path / "bout"))
+def test_a_daemons_logs_are_read_the_same_way(served_copy: Path) -> None:
+    folder = served_copy
     for name, before, after in (
         ("MotorData.txt", r"(\n\d+ \d+ \d+) \d+", r"\1 77"),
         ("Scriptlog.xml", 'time="0"', 'time="1"'),
@@ -192,9 +198,9 @@ def starts(records: list[Any]) -> list[Any]:
     ],
 )  # fmt: skip
 def test_an_order_or_an_instant_no_executive_allows_is_found(
-    column: str, swap: Callable[..., Any], served: Path, tmp_path: Path
+    column: str, swap: Callable[..., Any], served_copy: Path
 ) -> None:
-    folder = Path(shutil.copytree(served, tmp_path / "bout"))
+    folder = served_copy
 
     def other(records: list[Any]) -> None:
         def at(what: str, nth: int = 5) -> int:
@@ -250,6 +256,19 @@ def test_a_bout_that_was_killed_is_verified_as_far_as_it_goes(folder: Path) -> N
     assert not verify_bout(folder).good
 
 
+@pytest.mark.parametrize("behind", ["cycle", "edit"])
+def test_a_record_may_be_cut_off_within_an_instant(behind: str, folder: Path) -> None:
+    whole = manifest(folder, state="running")
+    (folder / "manifest.json").write_text(json.dumps({k: v for k, v in whole.items() if k not in ("files", "counts")}))
+    with (folder / RECORD).open("rb") as file:
+        records = list(msgpack.Unpacker(file))
+    pairs = enumerate(pairwise(records), 1)
+    cut_at = next(k for k, (a, b) in pairs if k > 99 and a[0] == behind and a[2] == b[2])
+    (folder / RECORD).write_bytes(b"".join(map(msgpack.packb, records[:cut_at])))
+    verdict = verify_bout(folder)
+    assert verdict.good, verdict.differences
+
+
 def test_an_interrupted_bout_may_lack_what_its_last_instant_would_have_left(folder: Path) -> None:
     manifest(folder, state="interrupted", reason="stopped by the operator")
     lines = (folder / "MuscleData.txt").read_text().splitlines(keepends=True)
@@ -258,15 +277,195 @@ def test_an_interrupted_bout_may_lack_what_its_last_instant_would_have_left(fold
     assert "MuscleData.txt" in verify_bout(folder).counts
 
 
-def test_what_comes_behind_lost_records_is_not_compared(served: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(served, tmp_path / "bout"))
-    change_record(folder, lambda records: records.insert(200, ["lost", 9, 200_000_000, 150_000_000, {"motor": 3}]))
-    text = (folder / "MotorData.txt").read_text()
-    (folder / "MotorData.txt").write_text(re.sub(r"(?m)^(2\d{8}) \d+ \d+", r"\1 0 0", text))
+def lose(folder: Path, place: int, *, told: int = 3) -> int:
+    """Let records be lost from the entry at `place` on, with `told` of them in the manifest; return from when on."""
+    since: list[int] = []
+
+    def other(records: list[Any]) -> None:
+        since.append(max([0, *(record[2] for record in records[:place] if record[0] in ("cycle", "ran"))]))
+        records.insert(place, ["lost", 9, since[0], since[0], {"motor": 3}])
+
+    change_record(folder, other)
+    span = {"count": told, "from_s": since[0] / 1e9, "to_s": since[0] / 1e9}
+    manifest(folder, losses=manifest(folder)["losses"] | {"records": {"motor": span}})
+    return since[0]
+
+
+def test_what_comes_behind_lost_records_is_not_compared(served_copy: Path) -> None:
+    since_ns = lose(served_copy, 100)
+    text = (served_copy / "MotorData.txt").read_text()
+    (served_copy / "MotorData.txt").write_text(re.sub(r"(?m)^(3\d{8}) \d+ \d+", r"\1 0 0", text))
+    summed(served_copy)
+    verdict = verify_bout(served_copy)
+    assert verdict.good, verdict.differences
+    assert 0 < verdict.records["MotorData.txt"] < verdict.present["MotorData.txt"]
+    assert any(f"from {since_ns / 1e9:.9g} s on" in text for text in verdict.unchecked)
+
+
+def test_records_were_lost_as_many_as_the_manifest_says_and_from_the_last_one_on(served_copy: Path) -> None:
+    lose(served_copy, 100, told=4)
+    assert {difference.column for difference in verify_bout(served_copy).differences} == {"losses.records.motor"}
+    change_record(served_copy, lambda records: records[100].__setitem__(3, 9))
+    assert "lost from" in {difference.column for difference in verify_bout(served_copy).differences}
+
+
+@pytest.mark.parametrize(("told", "good"), [(2, False), (3, True), (4, True)])
+def test_the_manifest_of_a_daemon_that_was_killed_knows_of_as_much_or_more(
+    told: int, good: bool, served_copy: Path
+) -> None:
+    lose(served_copy, 100, told=told)
+    manifest(served_copy, state="torn")
+    assert verify_bout(served_copy).good == good
+
+
+def test_a_bout_of_which_all_records_were_lost_is_not_verified(served_copy: Path) -> None:
+    lose(served_copy, 2)
+    verdict = verify_bout(served_copy)
+    assert not verdict.counts
+    assert verdict.unverified == DATA
+    assert not verdict.good
+
+
+def test_nothing_is_lost_on_virtual_time(folder: Path) -> None:
+    change_record(folder, lambda records: records.insert(1, ["lost", 0, 0, 0, {"motor": 1}]))
+    change(folder / "MotorData.txt", r"(\n\d+ \d+ \d+) \d+", r"\1 77")
+    summed(folder)
+    assert {"MotorData.txt", RECORD} <= set(verify_bout(folder).counts)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ["bogus", 0, 0],
+        ["bogus"],
+        7,
+        ["store", 3, 200_000_000, b""],
+        ["ran", "states", 200_000_000],
+        ["control", 3, 200_000_000, "mode", 2, "hold", ""],
+        ["ran", "start", 200_000_000, 3],
+    ],
+)
+def test_an_entry_that_no_record_of_this_clock_has_is_found(entry: Any, folder: Path) -> None:
+    change_record(folder, lambda records: records.insert(9, entry))
+    found = [difference for difference in verify_bout(folder).differences if difference.file == RECORD]
+    assert [(difference.record, difference.column) for difference in found] == [(10, "entry")]
+
+
+@pytest.mark.parametrize("entry", [["bogus", 0, 0], ["ran", "server", 9], ["happened", 0, 9, {"kind": "kick"}]])
+def test_an_entry_that_no_daemon_writes_is_found(entry: list[Any], served_copy: Path) -> None:
+    change_record(served_copy, lambda records: records.insert(9, entry))
+    found = [difference for difference in verify_bout(served_copy).differences if difference.file == RECORD]
+    assert [(difference.record, difference.column) for difference in found] == [(10, "entry")]
+
+
+def test_entries_of_different_kinds_that_changed_places_are_found(folder: Path) -> None:
+    def swap(records: list[Any]) -> None:
+        at = next(k for k, record in enumerate(records) if record[0] == "edit" and record[2])
+        assert records[at - 1][0] != "edit"
+        records.insert(at - 1, records.pop(at))
+
+    change_record(folder, swap)
+    assert "order" in {difference.column for difference in verify_bout(folder).differences}
+
+
+# --- files that are missing ---
+
+
+@pytest.mark.parametrize("name", ["Debuglog.txt", "PlantData.txt", "columns.json", "MotorData.txt", RECORD])
+def test_a_file_that_is_missing_is_found_though_its_sum_is_too(name: str, folder: Path) -> None:
+    (folder / name).unlink()
     summed(folder)
     verdict = verify_bout(folder)
+    assert (name, "file") in {(difference.file, difference.column) for difference in verdict.differences}
+
+
+def test_a_file_without_a_sum_is_found(folder: Path) -> None:
+    sums = manifest(folder)["files"]
+    del sums["Debuglog.txt"]
+    manifest(folder, files=sums)
+    assert {difference.column for difference in verify_bout(folder).differences} == {"files.Debuglog.txt"}
+
+
+def test_that_nothing_could_be_written_any_more_does_not_forgive_missing_files(folder: Path) -> None:
+    for name in DATA:
+        (folder / name).unlink()
+    summed(folder)
+    manifest(
+        folder, state="fault", reason="logging_failed: no room", counts=manifest(folder)["counts"] | {"records": {}}
+    )
+    assert {difference.file for difference in verify_bout(folder).differences} == {*DATA, "manifest.json"}
+
+
+@pytest.mark.parametrize("bout", ["left", "served"])
+def test_inputs_that_nothing_reads_are_said_to_be_held_against_their_sums(
+    bout: str, request: pytest.FixtureRequest
+) -> None:
+    told = verify_bout(request.getfixturevalue(bout)).unchecked
+    assert "plant.toml: held against its sum only" in told
+    assert "parameters.xml: held against its sum only" not in told
+
+
+# --- what a daemon's bout started with, and how often its tasks ran ---
+
+
+def change_input(folder: Path, pattern: str, new: str) -> None:
+    """Change parameters.xml, and its sums with it."""
+    change(folder / "parameters.xml", pattern, new)
+    sums = hash_files(folder)
+    manifest(folder, files=sums, inputs={name: sums[name] for name in manifest(folder)["inputs"]})
+
+
+OTHER_START = (r'(name="motor_control_delay_ns"(?:.|\n)*?<initial_data>)0', r"\g<1>5")
+
+
+def test_a_start_that_is_not_the_documents_is_found_where_nothing_was_written_before(served_copy: Path) -> None:
+    change_input(served_copy, *OTHER_START)
+    (found,) = [difference for difference in verify_bout(served_copy).differences if difference.record == 2]
+    assert (found.file, found.computed) == (RECORD, "5")
+
+
+def test_a_start_that_clients_may_have_written_is_said_to_be_given(served_copy: Path) -> None:
+    change_input(served_copy, *OTHER_START)
+    manifest(served_copy, written_before=1)
+    verdict = verify_bout(served_copy)
     assert verdict.good, verdict.differences
-    assert any("from 0.15 s on" in text for text in verdict.unchecked)
+    assert any("motor_control_delay_ns starts with 0 where the documents have 5" in text for text in verdict.unchecked)
+
+
+@pytest.mark.parametrize(
+    ("task", "what"),
+    [
+        ("motor_action", "runs"),
+        ("motor_conversion", "runs"),
+        ("state_transition", "runs"),
+        ("muscle_conversion", "runs"),
+        ("state_transition", "overruns"),
+        ("state_transition", "skipped"),
+        ("script", "overruns"),
+    ],
+)
+def test_runs_and_overruns_of_a_daemons_tasks_are_counted_again(task: str, what: str, served_copy: Path) -> None:
+    counts = manifest(served_copy)["counts"]
+    counts["tasks"][task][what] += 77
+    manifest(served_copy, counts=counts)
+    assert [d.column for d in verify_bout(served_copy).differences] == [f"counts.tasks.{task}.{what}"]
+
+
+def test_an_overrun_that_never_was_is_found(served_copy: Path) -> None:
+    path = served_copy / "Infolog.txt"
+    path.write_text(path.read_text() + "390000000 overrun state_transition overran; 1 periods skipped so far\n")
+    counts = manifest(served_copy)["counts"]
+    counts["events"]["overrun"] = 1
+    counts["records"]["Infolog.txt"] += 1
+    manifest(served_copy, counts=counts)
+    summed(served_copy)
+    assert [(d.file, d.computed) for d in verify_bout(served_copy).differences] == [("Infolog.txt", "no overrun")]
+
+
+@pytest.mark.parametrize("reason", [None, 7])
+def test_why_an_edit_was_refused_is_text_and_empty_where_it_was_made(reason: Any, folder: Path) -> None:
+    change_record(folder, lambda records: edits(records)[5].__setitem__(5, reason))
+    assert {difference.column for difference in verify_bout(folder).differences} == {"edit refused"}
 
 
 # --- what cannot be verified ---
@@ -306,8 +505,8 @@ def test_a_manifest_that_says_it_was_for_ever_is_not_computed_for_ever(folder: P
     assert {"StateData.txt", "MuscleData.txt"} <= set(verify_bout(folder).counts)
 
 
-def test_a_record_that_began_later_than_the_bout_is_said_to_be_none_to_verify(served: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(served, tmp_path / "bout"))
+def test_a_record_that_began_later_than_the_bout_is_said_to_be_none_to_verify(served_copy: Path) -> None:
+    folder = served_copy
     change_record(folder, lambda records: records.pop(1))
     with pytest.raises(Unverifiable, match="logging began later"):
         verify_bout(folder)

@@ -176,6 +176,22 @@ def test_a_daemons_bout_is_as_computed(course: Any, cost_ns: int, tmp_path: Path
         assert len(re.findall("refused|replaced by a later entry", (folder / "Scriptlog.xml").read_text())) >= 4
 
 
+def crowded(daemon: PaperDaemon) -> None:
+    """Let rules be due more often than there is time for."""
+    daemon.edit(Changeset(0, (Write(daemon.hdso(2), (100_000,)),)), 100 * MS)
+    daemon.edit(Changeset(0, (Write(daemon.hdso(2), (25 * MS,)),)), 150 * MS)
+    daemon.run(0.3)
+
+
+@pytest.mark.parametrize("cost_ns", [20_000, 45_000, 110_000])
+def test_overruns_of_a_daemons_rules_are_counted_as_far_as_the_record_tells(cost_ns: int, tmp_path: Path) -> None:
+    folder, verdict = served(tmp_path, crowded, Case("lin_roach"), cost_ns=cost_ns)
+    counts = json.loads((folder / "manifest.json").read_text())["counts"]
+    assert verdict.good, verdict.differences[:5]
+    assert counts["tasks"]["state_transition"]["overruns"] > 10
+    assert counts["events"]["overrun"] == 1
+
+
 def test_controls_of_servos_in_other_units_are_as_computed(tmp_path: Path) -> None:
     _, verdict = served(tmp_path, controls, Case("lin_roach", servo="fast", shake="missed"))
     assert verdict.good, verdict.differences[:5]
