@@ -28,7 +28,6 @@ Picture = NDArray[np.uint8]
 """One frame, shape (height, width, 3), or 4 with an opacity that is not looked at."""
 
 _PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None if sys.platform != "win32" else "msvcrt")
 _QUALITY = ("-c:v", "libx264", "-crf", "19", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-movflags", "+faststart")
 """Thin coloured lines have to stay readable; every player knows this pixel format."""
 
@@ -49,7 +48,7 @@ def ffmpeg_program() -> str:
 def end_with_parent() -> None:
     """Let this process be killed when its parent dies, where the kernel can: ffmpeg may wait for ever on its pipes."""
     if sys.platform == "linux":
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def last_words(errors: IO[bytes]) -> str:

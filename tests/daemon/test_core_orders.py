@@ -221,7 +221,7 @@ def test_nothing_a_command_says_ends_an_engine(patient, kind, items, raw):
 ORDERS = {
     "arm": (Command.ARM,),
     "run": (Command.RUN, 0, -1, 1),
-    "pose": (Command.CHANGESET, -1, [], [], [["target", 1, 75.0]]),
+    "pose": (Command.CHANGESET, -1, [], [["target", 1, 75.0]]),
 }
 
 
