@@ -67,7 +67,7 @@ class _Call:
 
     def __init__(self, folder: Path, why: str) -> None:
         self._path, self._why = str(folder / OFF), why.encode(errors="replace")[:_LONGEST]
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket = socket.socket(socket.AddressFamily["AF_UNIX"], socket.SOCK_DGRAM)
         self.socket.bind("")
         self.socket.setblocking(False)
         self.answer: Mapping[str, Any] | None = None
