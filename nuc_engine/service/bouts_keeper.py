@@ -75,6 +75,7 @@ class BoutKeeper:
         self.state = state
         self.bout: BoutLog | None = None
         self.urgent = False
+        self._mode: int | None = None
         self._now_ns = 0
 
     def flush(self) -> None:
@@ -210,7 +211,9 @@ class BoutKeeper:
             self.bout.event(time_ns - running.start_ns, name, text)
 
     def _take_mode(self, time_ns: int, mode: int, why: str, number: int) -> None:
-        self._tell("mode", time_ns, why, mode=Mode(mode).name.lower())
+        if mode != self._mode:
+            self._mode = mode
+            self._tell("mode", time_ns, why, mode=Mode(mode).name.lower())
         if mode != Mode.RUNNING and self.bout is not None:
             # Only a new core says so before the bout of the last one was ended.
             self.bout.state.ended = True

@@ -20,6 +20,7 @@ class Recent:
 
     def __init__(self, unix_time_s: Callable[[], float], start_ns: int | None = None) -> None:
         self._unix_time_s, self._start_ns = unix_time_s, start_ns
+        self._mode: int | None = None
         self._kept: deque[Happening] = deque(maxlen=KEPT)
         # Numbers that rise over the service's next lives too: who asks for what is new need not know of them.
         self._next = max(1, int(unix_time_s() * 1000))
@@ -47,7 +48,8 @@ class Recent:
                 if name == "privilege_missing" and text not in self.privileges_missing:
                     self.privileges_missing.append(text)
                 self._note(name, text, time_s=self._engine_time_s(time_ns))
-            case Kind.MODE, [time_ns, mode, why, bout]:
+            case Kind.MODE, [time_ns, mode, why, bout] if mode != self._mode:
+                self._mode = mode
                 self._note("mode", why, mode=Mode(mode).name, bout=bout, time_s=self._engine_time_s(time_ns))
             case Kind.BOUT_BEGIN, [start_ns, bout, _]:
                 self._start_ns = start_ns
