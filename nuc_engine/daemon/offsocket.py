@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nuc_engine.daemon.block import Block, Word
-from nuc_engine.daemon.requests import Asker, ask, still_open
+from nuc_engine.daemon.requests import Asker, ask, is_done
 from nuc_engine.rundir import RunDirError
 
 READS = 16
@@ -94,7 +94,7 @@ class OffDesk:
         tell: Callable[[str, str], None],
     ) -> None:
         self._words, self._socket, self._asker, self._motors, self._tell = words, receiver, asker, motors, tell
-        self._waiting: list[tuple[bytes, int]] = []
+        self._waiting: list[tuple[bytes, int, int]] = []
         self._second = self._lines = self._untold = 0
 
     def look(self, now_ns: int) -> None:
@@ -104,10 +104,10 @@ class OffDesk:
                 why, credentials, _, sender = self._socket.recvmsg(LONGEST, socket.CMSG_SPACE(_CREDENTIALS.size))
             except OSError:
                 break
-            ask(self._words, self._asker)
+            number = ask(self._words, self._asker)
             self._note(now_ns, why, credentials)
             if isinstance(sender, bytes) and sender.startswith(b"\0") and len(self._waiting) < MOST_WAITING:
-                self._waiting.append((sender, now_ns))
+                self._waiting.append((sender, now_ns, number))
         if self._waiting:
             self._answer(now_ns, everybody=False)
 
@@ -121,9 +121,12 @@ class OffDesk:
         if motors is None:
             return
         since = [self._words[Word.LIMP_SINCE + k] for k in range(len(motors))]
-        off = not motors or (all(since) and self._asker not in still_open(self._words))
-        keep = [] if off or everybody else [item for item in self._waiting if now_ns - item[1] < ANSWER_NS]
-        for sender, asked_ns in (item for item in self._waiting if item not in keep):
+        keep: list[tuple[bytes, int, int]] = []
+        for sender, asked_ns, number in self._waiting:
+            off = not motors or (all(since) and is_done(self._words, self._asker, number))
+            if not (off or everybody or now_ns - asked_ns >= ANSWER_NS):
+                keep.append((sender, asked_ns, number))
+                continue
             confirmed = {name: max(0, at - asked_ns) for name, at in zip(motors, since, strict=True) if at}
             answer = {
                 "torque": bool(self._words[Word.TORQUE]),

@@ -24,10 +24,19 @@ Asked = tuple[int, ...]
 """How many requests each asker has made."""
 
 
-def ask(words: MutableSequence[int] | memoryview[int], asker: Asker) -> None:
-    """Ask for torque off. A request of this asker that is open is the same one: what confirms it comes after now."""
+def ask(words: MutableSequence[int] | memoryview[int], asker: Asker) -> int:
+    """Ask for torque off, and return the request's number.
+
+    A request of this asker that is open is the same one: what confirms it comes after now.
+    """
     if not _open(words, asker):
         words[Word.OFF_ASKED + asker] += 1
+    return words[Word.OFF_ASKED + asker]
+
+
+def is_done(words: Sequence[int], asker: Asker, number: int) -> bool:
+    """Say whether an asker's request is done, whatever it has asked for since."""
+    return max(words[Word.OFF_DONE_CORE + asker], words[Word.OFF_DONE_GUARDIAN + asker]) >= number
 
 
 def asked(words: Sequence[int], what: Word = Word.OFF_ASKED) -> Asked:
@@ -55,5 +64,4 @@ def begun(words: Sequence[int], asker: Asker) -> bool:
 
 
 def _open(words: Sequence[int], asker: Asker) -> bool:
-    done = max(words[Word.OFF_DONE_CORE + asker], words[Word.OFF_DONE_GUARDIAN + asker])
-    return words[Word.OFF_ASKED + asker] > done
+    return not is_done(words, asker, words[Word.OFF_ASKED + asker])
