@@ -218,3 +218,13 @@ def test_a_request_while_nothing_is_configured_is_answered_at_once(tmp_path):
     ask(bench.words, Asker.SUPERVISOR)
     assert still_open(bench.words), "and stands, for a core that is yet to come"
     bench.close()
+
+
+def test_who_has_been_served_hears_it_while_others_go_on_asking(bench):
+    sender = bench.send(b"mine")
+    bench.look()
+    bench.limp(0, 1)
+    bench.send(b"flood", bind=False)
+    bench.look(4_000_000)
+    assert still_open(bench.words) == (Asker.SUPERVISOR,)
+    assert heard(sender)["unconfirmed"] == []
