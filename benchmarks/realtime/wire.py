@@ -3,7 +3,8 @@
 The bus is waited for as the daemon waits by default: its clock, its options. The bare loop writes the very bytes the
 bus writes and waits for as many as the bus gets, knowing nothing of them. Both run in one process, in alternating
 windows, against the same emulated servos (an emulator without physics, at a turnaround of 100 us). What a cycle costs
-in bytes is in `drivers.budget`. What the engine does between cycles is not in it: see `benchmarks.realtime.exchange`.
+in bytes is in `drivers.bench.budget`. What the engine does between cycles is not in it: see
+`benchmarks.realtime.exchange`.
 
 Servos with registers are watched: now and then a cycle has an exchange more. A window of the bus holds whole turns of
 that watch; where the wire is slow there are fewer windows. Rates are those of all windows together. Each window begins
@@ -26,17 +27,17 @@ from pathlib import Path
 from benchmarks.realtime.children import Broken, Child, python, until
 from benchmarks.realtime.others import Others
 from benchmarks.realtime.report import table, verdict
-from drivers.budget import FORMS, Form, predict
+from drivers.bench.budget import FORMS, Form, predict
 from drivers.bus import READ_ONLY, Bus
 from drivers.errors import BusError
 from drivers.factory import bus_on_port, find_family, parse_line
 from drivers.framed.cycle import WATCH_CYCLES
-from drivers.serialport import open_port
+from drivers.serial.port import open_port
 from drivers.servo import ReplyStatus, ServoAddress
 from nuc_engine.daemon.engine import LiveClock
 from nuc_engine.daemon.launch import ServeOptions
-from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
-from nuc_engine.realtime.clock import allowed_share
+from nuc_engine.machine import RealClock, RealtimePolicy, acquire
+from nuc_engine.machine.clock import allowed_share
 
 COUNTS = (4, 18)
 TURNAROUND_US = 100

@@ -11,42 +11,42 @@ from typing import Any
 
 import click
 
-from nuc_engine.cli.errors import explain
-from nuc_engine.cli.leaving import UNREAD, unread
-from nuc_engine.cli.listed import Listed
-from nuc_engine.cli.output import HELP_WIDTH, note, say, say_json
+from nuc_engine.cli.terminal.errors import explain
+from nuc_engine.cli.terminal.leaving import UNREAD, unread
+from nuc_engine.cli.terminal.listed import Listed
+from nuc_engine.cli.terminal.output import HELP_WIDTH, note, say, say_json
 
-COMMANDS: Mapping[str, str] = MappingProxyType(
+COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "run": "one bout of a leg, on simulated time, into a data directory",
-        "demo": "watch a leg step in the terminal, until Ctrl-C",
-        "show": "a model, explained: joints, muscles, states, rules, parameters",
-        "validate": "check configurations, scripts and commands",
-        "plot": "pictures of a bout",
-        "movie": "the leg of a bout as a movie, beside a camera's film",
-        "diagram": "how a leg is controlled, and which states it really went through",
-        "stats": "steps in numbers: period, stance, swing, stride, joint ranges",
-        "compare": "bouts side by side: what was set otherwise, and what it made of the steps",
-        "ls": "which bouts there are, and what was seen in them",
-        "replay": "run a bout again and compare",
-        "verify": "hold a bout against the equations, record by record",
-        "experiment": "the experiments of chapter 7 over many seeds, with verdicts and pages",
-        "sweep": "many bouts over parameters, seeds and plants, into one table",
-        "tune": "look for values with which most bouts do what is wanted",
-        "minimise": "what a changeset needs, and which changesets commute",
-        "serve": "the engine beside a leg: real time, commands over a socket, until it is ended",
-        "emulate": "a leg's servo bus on a pseudo-terminal, in real time",
-        "ctl": "talk to a running daemon: run, tune, log, watch",
-        "export": "a bout for other programs: Parquet, CSV, MCAP",
-        "recover": "mend bouts that were cut off by a power cut",
-        "diff": "named differences between configurations, scripts or bouts",
-        "bus": "servo buses at the bench: find, watch, move, measure, set up, torque off",
-        "doctor": "is this machine fit for real time",
-        "keys": "keys of daemon and clients, and who may do what",
-        "completion": "let the shell complete commands and names",
+        "run": ("bout.run", "one bout of a leg, on simulated time, into a data directory"),
+        "demo": ("bout.demo", "watch a leg step in the terminal, until Ctrl-C"),
+        "show": ("look.show", "a model, explained: joints, muscles, states, rules, parameters"),
+        "validate": ("look.validate", "check configurations, scripts and commands"),
+        "plot": ("look.plot", "pictures of a bout"),
+        "movie": ("look.movie", "the leg of a bout as a movie, beside a camera's film"),
+        "diagram": ("look.diagram", "how a leg is controlled, and which states it really went through"),
+        "stats": ("look.stats", "steps in numbers: period, stance, swing, stride, joint ranges"),
+        "compare": ("look.compare", "bouts side by side: what was set otherwise, and what it made of the steps"),
+        "ls": ("look.ls", "which bouts there are, and what was seen in them"),
+        "replay": ("bout.replay", "run a bout again and compare"),
+        "verify": ("look.verify", "hold a bout against the equations, record by record"),
+        "experiment": ("many.experiment", "the experiments of chapter 7 over many seeds, with verdicts and pages"),
+        "sweep": ("many.sweep", "many bouts over parameters, seeds and plants, into one table"),
+        "tune": ("many.tune", "look for values with which most bouts do what is wanted"),
+        "minimise": ("many.minimise", "what a changeset needs, and which changesets commute"),
+        "serve": ("bout.serve", "the engine beside a leg: real time, commands over a socket, until it is ended"),
+        "emulate": ("bout.emulate", "a leg's servo bus on a pseudo-terminal, in real time"),
+        "ctl": ("ctl", "talk to a running daemon: run, tune, log, watch"),
+        "export": ("look.export", "a bout for other programs: Parquet, CSV, MCAP"),
+        "recover": ("look.recover", "mend bouts that were cut off by a power cut"),
+        "diff": ("look.diff", "named differences between configurations, scripts or bouts"),
+        "bus": ("bus", "servo buses at the bench: find, watch, move, measure, set up, torque off"),
+        "doctor": ("look.doctor", "is this machine fit for real time"),
+        "keys": ("keys", "keys of daemon and clients, and who may do what"),
+        "completion": ("terminal.completion", "let the shell complete commands and names"),
     }
 )
-"""Every command and what it is for, in the order a newcomer needs them."""
+"""Every command, its module in this package and what it is for, in the order a newcomer needs them."""
 
 OVERVIEW = """\
 nuc - a control engine for neuromechanical robot legs
@@ -148,7 +148,7 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
 @click.group(
     name="nuc",
     cls=Commands,
-    table={name: (name, what) for name, what in COMMANDS.items()},
+    table=COMMANDS,
     invoke_without_command=True,
     context_settings=_SETTINGS,
     epilog="Exit status: 0 good, 1 what was asked about is bad, 2 the command line itself is wrong.",
@@ -162,10 +162,10 @@ def app(ctx: click.Context) -> int:
     if "NO_COLOR" in os.environ:
         ctx.color = False
     if ctx.invoked_subcommand is None:
-        from nuc_engine.locations import list_configurations
+        from nuc_engine.model.locations import list_configurations
 
         width = max(map(len, COMMANDS))
-        commands = "\n".join(f"  nuc {name:<{width}}  {what}" for name, what in COMMANDS.items())
+        commands = "\n".join(f"  nuc {name:<{width}}  {what}" for name, (_, what) in COMMANDS.items())
         known = ", ".join(list_configurations()) or "none found"
         say(OVERVIEW.format(commands=commands, configurations=known).rstrip())
     return 0

@@ -1,17 +1,19 @@
 """A client of the daemon, blocking (`Client`) or for asyncio (`AsyncClient`).
 
-calls         every request as a value: what is sent, how its answer is read
-methods       the methods of both clients, from one description
-results       what comes back, typed        errors   what can go wrong
-conversation  hello, requests, answers and time limits, without any socket
-sockets       ZeroMQ: options, keys, the state of the connection     address  the daemons that run here
-cycles        every cycle of a leg on this machine, from memory (nuc_cycles.h: the same for C)
-blocking, aio the two clients               sccils   the client's part of a SCCILS dialogue
-off           torque off, by itself and with as little as it takes; offpath: on this machine, past the service
+address         which daemon is meant when nobody says where it listens
+aio             the client for asyncio
+blocking        the blocking client
+conversation    the client's side of the command channel without any socket
+cycles          every cycle of a leg, for a program on the same machine that wants them all
+methods         the methods of both clients, from one description
+off             torque off, and nothing else
+offpath         torque off on this machine, past the service
+sccils          the client's part of a SCCILS dialogue
+sockets         what both clients do to their ZeroMQ sockets
 
-    with Client(name="rutter") as leg:
-        leg.set({"CTr_lev_TC1_load": -0.2})
-        print(leg.get(["CTr_angle", "joint.Coxa-Trochanter.action"]).values)
+with Client(name="rutter") as leg:
+    leg.set({"CTr_lev_TC1_load": -0.2})
+    print(leg.get(["CTr_angle", "joint.Coxa-Trochanter.action"]).values)
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
     from nuc_engine.client.aio import AsyncClient, AsyncSubscription
     from nuc_engine.client.blocking import Client, Subscription
     from nuc_engine.client.cycles import Cycles
-    from nuc_engine.client.errors import BadAnswer, ClientError, KeysError, NotAnswered, Refused
-    from nuc_engine.client.results import Acknowledgement, Greeting, Reading, Sample, Status
     from nuc_engine.client.sockets import Keys, load_keys
+    from nuc_engine.messages.errors import BadAnswer, ClientError, KeysError, NotAnswered, Refused
+    from nuc_engine.messages.results import Acknowledgement, Greeting, Reading, Sample, Status
 
 __all__ = [
     "Acknowledgement",
@@ -51,12 +53,12 @@ __all__ = [
 
 _HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "aio": ("AsyncClient", "AsyncSubscription"),
-        "blocking": ("Client", "Subscription"),
-        "cycles": ("Cycles",),
-        "errors": ("BadAnswer", "ClientError", "KeysError", "NotAnswered", "Refused"),
-        "results": ("Acknowledgement", "Greeting", "Reading", "Sample", "Status"),
-        "sockets": ("Keys", "load_keys"),
+        "client.aio": ("AsyncClient", "AsyncSubscription"),
+        "client.blocking": ("Client", "Subscription"),
+        "client.cycles": ("Cycles",),
+        "messages.errors": ("BadAnswer", "ClientError", "KeysError", "NotAnswered", "Refused"),
+        "messages.results": ("Acknowledgement", "Greeting", "Reading", "Sample", "Status"),
+        "client.sockets": ("Keys", "load_keys"),
     }
 )
 
@@ -65,5 +67,5 @@ def __getattr__(name: str) -> Any:
     # Loaded when asked for: who takes the torque off waits for nothing that is not needed for it.
     for home, names in _HOMES.items():
         if name in names:
-            return getattr(importlib.import_module(f"nuc_engine.client.{home}"), name)
+            return getattr(importlib.import_module(f"nuc_engine.{home}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,13 +15,13 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from nuc_engine.analysis import figures, path_state
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.canvas import DPI, house_style
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.joint_figures import joint_figure, motor_figure, muscle_figure
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.analysis.palette import STANCE
+from nuc_engine.figures import figures, path_state
+from nuc_engine.figures.canvas import DPI, house_style
+from nuc_engine.figures.joint_figures import joint_figure, motor_figure, muscle_figure
+from nuc_engine.figures.palette import STANCE
 from tests.analysis.printed import collisions, smallest_points
 
 WINDOWS = [("FWD", 0.0, 1.0), ("ITF", 1.0, 2.0)]
@@ -100,7 +100,7 @@ def test_the_same_bytes_in_another_process_whatever_the_users_own_style(
     style = tmp_path / "style"
     style.write_text("font.size: 30\nlines.linewidth: 9\npath.simplify: True\nsavefig.dpi: 30\naxes.grid: True\n")
     program = (
-        "import sys, pathlib; from nuc_engine.analysis import draw_figures, load_bout;"
+        "import sys, pathlib; from nuc_engine.analysis import load_bout; from nuc_engine.figures import draw_figures;"
         "draw_figures(load_bout(pathlib.Path(sys.argv[1])), pathlib.Path('.'), [('FWD', 0.0, 1.0)])"
     )
     environment = os.environ | {
