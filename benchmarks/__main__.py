@@ -29,7 +29,7 @@ from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
 from nuc_engine.control.tasks.state_transition import StateTransition
-from nuc_engine.model.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store
 from nuc_engine.plants import open_plant

@@ -21,7 +21,7 @@ from drivers.servo import ReplyStatus
 from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.daemon.silence import FEWEST
-from nuc_engine.model.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.recording.inputs import FILE, read_inputs
 
 CONFIG = "lin_roach"

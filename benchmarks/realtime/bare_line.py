@@ -13,7 +13,7 @@ import termios
 import time  # noqa: TID251  benchmarks are about real time
 
 from drivers.aimotor.codec import REPLY_BYTES, encode_position
-from nuc_engine.machine import RealtimePolicy, acquire
+from nuc_engine.realtime import RealtimePolicy, acquire
 
 LEVEL, GOAL = 3, 127
 _PATIENCE_S = 0.02

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 
 from benchmarks.realtime.histogram import copied, lateness
-from nuc_engine.machine import RealClock, RealtimePolicy, acquire
-from nuc_engine.machine.stats import TaskStatistics
+from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
+from nuc_engine.realtime.stats import TaskStatistics
 
 PERIOD_NS = 1_000_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nuc_engine.machine.stats import _BUCKETS, _EXEC, _HEAD, _LATE, TaskStatistics, bucket_middle
+from nuc_engine.realtime.stats import _BUCKETS, _EXEC, _HEAD, _LATE, TaskStatistics, bucket_middle
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from drivers.url import split_url
 from nuc_engine.emulation.line import ReplyLine
 from nuc_engine.emulation.loop import EmulatorLoop
 from nuc_engine.emulation.terminal import Terminal
-from nuc_engine.machine import RealtimePolicy, acquire
+from nuc_engine.realtime import RealtimePolicy, acquire
 
 _PRIORITY = 60
 

@@ -36,8 +36,8 @@ from drivers.serial.port import open_port
 from drivers.servo import ReplyStatus, ServoAddress
 from nuc_engine.daemon.engine import LiveClock
 from nuc_engine.daemon.launch import ServeOptions
-from nuc_engine.machine import RealClock, RealtimePolicy, acquire
-from nuc_engine.machine.clock import allowed_share
+from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
+from nuc_engine.realtime.clock import allowed_share
 
 COUNTS = (4, 18)
 TURNAROUND_US = 100

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE, SCRIPT_FILE
-from nuc_engine.model.locations import find_configuration, find_script
+from nuc_engine.machine.locations import find_configuration, find_script
 from nuc_engine.plants.spec import spec_file
 
 

@@ -18,7 +18,7 @@ from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.inputs import Kit, read_kit
 from nuc_engine.batch.task import BoutTask, Value, WatchWindow
 from nuc_engine.bout.run import Prepared, prepare_bout
-from nuc_engine.model.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import stored_values
 from nuc_engine.model.store import refusal

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nuc_engine.bout.spec import NO_VALUES, BoutRefused, BoutSpec, HdsoValue, check_spec, value_mods
+from nuc_engine.machine.locations import find_configuration, find_script
 from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
-from nuc_engine.model.locations import find_configuration, find_script
 from nuc_engine.model.motors import families_of
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan

@@ -31,7 +31,7 @@ from nuc_engine.bout.spec import read_events, read_plant, read_values
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import EngineFault
 from nuc_engine.control.tasks import TASKS
-from nuc_engine.model.locations import NotFound
+from nuc_engine.machine.locations import NotFound
 from nuc_engine.model.plan import PlanError
 from nuc_engine.model.store import Store
 from nuc_engine.plants import PlantSpecError

@@ -18,7 +18,7 @@ from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.summary import Summary, summarise
 from nuc_engine.bout.replay import ReplayRefused
 from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE, BoutSpec, Progress, prepare_bout, run_bout
-from nuc_engine.model.locations import NotFound, find_configuration
+from nuc_engine.machine.locations import NotFound, find_configuration
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import table_names
 from nuc_engine.model.store import Store, StoreError

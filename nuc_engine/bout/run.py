@@ -35,7 +35,7 @@ from nuc_engine.bout.spec import DEFAULT_DURATION_S, BoutRefused, BoutSpec, spec
 from nuc_engine.control.dispatcher import Recorder
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import FAULTS, Effect, EngineFault
-from nuc_engine.model.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.motors import addresses_of, families_of, family_of
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import table_names

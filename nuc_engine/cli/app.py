@@ -162,7 +162,7 @@ def app(ctx: click.Context) -> int:
     if "NO_COLOR" in os.environ:
         ctx.color = False
     if ctx.invoked_subcommand is None:
-        from nuc_engine.model.locations import list_configurations
+        from nuc_engine.machine.locations import list_configurations
 
         width = max(map(len, COMMANDS))
         commands = "\n".join(f"  nuc {name:<{width}}  {what}" for name, (_, what) in COMMANDS.items())

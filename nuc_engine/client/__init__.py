@@ -1,15 +1,15 @@
 """A client of the daemon, blocking (`Client`) or for asyncio (`AsyncClient`).
 
-address         which daemon is meant when nobody says where it listens
-aio             the client for asyncio
-blocking        the blocking client
-conversation    the client's side of the command channel without any socket
-cycles          every cycle of a leg, for a program on the same machine that wants them all
-methods         the methods of both clients, from one description
-off             torque off, and nothing else
-offpath         torque off on this machine, past the service
-sccils          the client's part of a SCCILS dialogue
-sockets         what both clients do to their ZeroMQ sockets
+    address         which daemon is meant when nobody says where it listens
+    aio             the client for asyncio
+    blocking        the blocking client
+    conversation    the client's side of the command channel without any socket
+    cycles          every cycle of a leg, for a program on the same machine that wants them all
+    methods         the methods of both clients, from one description
+    off             torque off, and nothing else
+    offpath         torque off on this machine, past the service
+    sccils          the client's part of a SCCILS dialogue
+    sockets         what both clients do to their ZeroMQ sockets
 
 with Client(name="rutter") as leg:
     leg.set({"CTr_lev_TC1_load": -0.2})

@@ -19,7 +19,7 @@ from typing import Final
 from drivers.bench.budget import form_for, predict
 from drivers.factory import DEFAULT_FAMILY, family_names, find_family
 from drivers.servo import ServoModel
-from nuc_engine.model.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.motors import AI_MODEL, AI_TICK_DEG, ai_tick_torque_n_m
 from nuc_engine.model.plan import PlanError
 from nuc_engine.model.planning import build_plan, table_names

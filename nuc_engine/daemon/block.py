@@ -25,10 +25,10 @@ from typing import Any
 
 from nuc_engine.control.tasks import TASKS
 from nuc_engine.daemon.ring import HEADER, Ring
-from nuc_engine.machine.stats import TaskStatistics
 from nuc_engine.model import plan as plan_module
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store
+from nuc_engine.realtime.stats import TaskStatistics
 
 WORDS = 192
 _KIB, _MIB = 1 << 10, 1 << 20

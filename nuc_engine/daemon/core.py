@@ -17,9 +17,9 @@ from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_CRASH, Engine
 from nuc_engine.daemon.launch import BusLine, Launch
 from nuc_engine.daemon.lines import assign_motors, servos_of
 from nuc_engine.daemon.wire import Kind, pack
-from nuc_engine.machine import RealClock, RealtimePolicy, SuspendWatch, acquire
-from nuc_engine.machine.clock import allowed_share
 from nuc_engine.model.plan import Plan
+from nuc_engine.realtime import RealClock, RealtimePolicy, SuspendWatch, acquire
+from nuc_engine.realtime.clock import allowed_share
 
 
 def run(launch: Launch) -> int:

@@ -26,7 +26,7 @@ from nuc_engine.daemon.release import LAST_NS, Clock, Line, Release
 from nuc_engine.daemon.requests import Asker, asked, confirm
 from nuc_engine.daemon.watch import PERIOD_NS, Finding, Watch
 from nuc_engine.daemon.wire import Kind, pack
-from nuc_engine.machine import RealClock, RealtimePolicy, acquire
+from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
 
 ABOVE_CORE = 10
 """How far the guardian's priority is above the core's."""

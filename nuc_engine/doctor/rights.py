@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nuc_engine.doctor.check import Check, bad, ok, warn
 from nuc_engine.doctor.machine import Machine
-from nuc_engine.machine.privileges import LIMITS_FILE
-from nuc_engine.machine.system import CAP_IPC_LOCK, CAP_SYS_NICE
+from nuc_engine.realtime.privileges import LIMITS_FILE
+from nuc_engine.realtime.system import CAP_IPC_LOCK, CAP_SYS_NICE
 
 HIGHEST = 60
 """Real-time priority of the guardian: ten above that of the tasks."""

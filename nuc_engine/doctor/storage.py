@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nuc_engine.doctor.check import Check, bad, ok, warn
 from nuc_engine.doctor.machine import Machine
-from nuc_engine.machine.system import CAP_IPC_LOCK
+from nuc_engine.realtime.system import CAP_IPC_LOCK
 
 LOG_BYTES_S = 100_000
 """Bytes a leg writes per second, all logs on: four motors at 200 Hz and states at 200 Hz, as measured, rounded up."""

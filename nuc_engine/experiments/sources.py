@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE
 from nuc_engine.experiments.protocol import BoutPlan
-from nuc_engine.model.locations import find_configuration, find_script
+from nuc_engine.machine.locations import CHECKOUT, find_configuration, find_script
 from nuc_engine.plants.spec import spec_file
 from nuc_engine.recording.manifest import sha256, versions
 
@@ -17,7 +17,6 @@ CODE = ("sccils_schemas", "drivers", "nuc_engine", "configs", "scripts")
 """Folders whose last commit a verdict names: criteria, classifier, engine, plants, configurations and scripts."""
 
 _LIBRARIES = ("engine", "python", "numpy", "mujoco")
-_ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def _paths(plans: Iterable[BoutPlan]) -> dict[str, Path]:
 
 def _git(*words: str) -> str:
     """Return what git says of the code's folders, "" where this is no checkout of it."""
-    command = ["git", "-C", str(_ROOT), *words, "--", *CODE]
+    command = ["git", "-C", str(CHECKOUT), *words, "--", *CODE]
     try:
         said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):

@@ -14,7 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 
-PACKAGE = "nuc-engine"
+from nuc_engine.machine.locations import PACKAGE
+
+DISTRIBUTION = "nuc-engine"
 
 LIBRARIES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
@@ -55,7 +57,7 @@ def need_linux(what: str, why: str) -> None:
         raise Missing(f"{what} needs Linux: {why}")
 
 
-def install_command(*modules: str, package: Path = Path(__file__).parent) -> str:
+def install_command(*modules: str, package: Path = PACKAGE) -> str:
     """Return the command that adds libraries to the installation in use, by the extras that bring them.
 
     It names the checkout `package` is in, else the wheel or folder it was installed from (direct_url.json, PEP 610).
@@ -75,7 +77,7 @@ def _source() -> Path | None:
     from urllib.parse import unquote, urlsplit
 
     try:
-        told = importlib.metadata.distribution(PACKAGE).read_text("direct_url.json")
+        told = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
     except importlib.metadata.PackageNotFoundError:
         return None
     url = urlsplit(json.loads(told)["url"] if told else "")

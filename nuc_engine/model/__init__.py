@@ -3,7 +3,6 @@
 changes          what a script means to the executive, checked and coded before anything of it takes effect
 decimals         numbers as people read them
 kinematics       where the leg is
-locations        where configurations, scripts and verdicts are
 motors           the motors of a model on the buses that drive them
 plan             everything the executive needs of a model, as plain tables without documents
 planning         from a checked SCCILS model to the plan the executive runs from

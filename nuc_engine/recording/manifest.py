@@ -19,6 +19,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
+from nuc_engine.machine.locations import CHECKOUT
+
 FILE = "manifest.json"
 FORMAT = 1
 STATES = ("running", "complete", "interrupted", "fault", "torn")
@@ -169,17 +171,16 @@ def hash_files(folder: Path) -> dict[str, str]:
 @functools.cache
 def _commit() -> str:
     """Return the checkout's commit; asked once, for what was loaded does not change with what is checked out later."""
-    root = Path(__file__).resolve().parents[2]
-    if not (root / ".git").exists():
+    if not (CHECKOUT / ".git").exists():
         return "not a checkout"
     try:
-        commit = _git(root, "rev-parse", "HEAD")
-        changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+        commit = _git("rev-parse", "HEAD")
+        changed = _git("status", "--porcelain", "--untracked-files=no")
     except (OSError, subprocess.SubprocessError):
         return "unknown"
     return commit + (" with changes" if changed else "")
 
 
-def _git(root: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(root), *arguments]
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(CHECKOUT), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()

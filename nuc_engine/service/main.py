@@ -14,7 +14,7 @@ from nuc_engine.daemon.block import BlockError, Word
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.datalogger.logger import Logger
-from nuc_engine.model.locations import NotFound, find_configuration
+from nuc_engine.machine.locations import NotFound, find_configuration
 from nuc_engine.service.errors import Refused, ServiceError
 from nuc_engine.service.service import LONGEST_MS, Service
 

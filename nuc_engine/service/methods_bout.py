@@ -15,7 +15,7 @@ from nuc_engine.daemon.modes import Input, Mode
 from nuc_engine.daemon.requests import Asker, ask
 from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.datalogger.logger import LogRefused
-from nuc_engine.model.locations import list_configurations
+from nuc_engine.machine.locations import list_configurations
 from nuc_engine.service.clients import ROLES, Client
 from nuc_engine.service.configuration import Configuration, read_configuration
 from nuc_engine.service.errors import Refused

@@ -27,9 +27,9 @@ from nuc_engine.daemon.requests import Asker
 from nuc_engine.daemon.spawn import Child, fork
 from nuc_engine.daemon.supervisor import Supervisor
 from nuc_engine.daemon.wire import Kind, pack
-from nuc_engine.machine import RealClock
 from nuc_engine.machine.rundir import COMMAND, OFF, RunDir, socket_path, take
-from nuc_engine.machine.system import LinuxSystem
+from nuc_engine.realtime import RealClock
+from nuc_engine.realtime.system import LinuxSystem
 
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 

@@ -8,9 +8,9 @@ import pytest
 
 from nuc_engine.configurations.describe import describe_model
 from nuc_engine.configurations.pose import PoseError, parse_angles, pose
+from nuc_engine.machine.locations import list_configurations
 from nuc_engine.model.decimals import number_text
 from nuc_engine.model.kinematics import joint_origins
-from nuc_engine.model.locations import list_configurations
 from nuc_engine.model.planning import build_plan
 from sccils_schemas.model import Model, load_model
 from tests.cli.conftest import CONFIGS, Nuc, edit

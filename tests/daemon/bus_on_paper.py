@@ -21,7 +21,7 @@ from drivers.url import LineSpec
 from nuc_engine.bout.run import prepare_bout
 from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.daemon.lines import servos_of
-from nuc_engine.model.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.motors import families_of, family_of
 from nuc_engine.model.plan import Plan
 from nuc_engine.plants.loopback import LoopbackPlant

@@ -12,7 +12,7 @@ from nuc_engine.daemon.latch import latch
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Command, Formats, Kind, pack
-from nuc_engine.model.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 
 MS = 1_000_000
 S = 1_000_000_000

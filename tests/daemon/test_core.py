@@ -23,7 +23,7 @@ from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.release import LAST_NS
 from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.wire import Command, Kind
-from nuc_engine.model.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.plants.loopback import LoopbackPlant
 from tests.daemon.cores import MS, Bench, S, driven, silence
 from tests.engine.models import Trace

@@ -14,7 +14,7 @@ from nuc_engine.emulation import process
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.process import EmulatorProcess, Places
-from nuc_engine.machine import RealtimePolicy, acquire
+from nuc_engine.realtime import RealtimePolicy, acquire
 from nuc_engine.recording.growing import GrowingFile
 from tests.cli.conftest import CONFIGS
 from tests.emulation.world import MS, World

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from nuc_engine.machine import RealClock, SuspendWatch
-from nuc_engine.machine.system import CAP_IPC_LOCK, CAP_SYS_NICE, LinuxSystem
+from nuc_engine.realtime import RealClock, SuspendWatch
+from nuc_engine.realtime.system import CAP_IPC_LOCK, CAP_SYS_NICE, LinuxSystem
 
 REPORT = """
 import gc, json, os
-from nuc_engine.machine import RealtimePolicy, acquire
+from nuc_engine.realtime import RealtimePolicy, acquire
 report = acquire(RealtimePolicy(priority=41, cpu=max(os.sched_getaffinity(0)), latency_us=None))
 read, write = os.pipe()
 if os.fork() == 0:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nuc_engine.machine.clock import RealClock, SuspendWatch, allowed_share
+from nuc_engine.realtime.clock import RealClock, SuspendWatch, allowed_share
 
 MS = 1_000_000
 

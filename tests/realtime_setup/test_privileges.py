@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from nuc_engine.machine import RealtimeError, RealtimePolicy, RealtimeReport, acquire
-from nuc_engine.machine.system import CAP_IPC_LOCK, CAP_SYS_NICE
+from nuc_engine.realtime.system import CAP_IPC_LOCK, CAP_SYS_NICE
 
 
 class FakeSystem:
@@ -193,5 +193,5 @@ def test_an_impossible_policy_is_an_error_before_anything_is_asked(policy: Realt
 def test_the_package_brings_nothing_slow_along() -> None:
     code = "import sys, nuc_engine.machine; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "nuc_engine.machine.stats" in loaded
+    assert "nuc_engine.realtime.stats" in loaded
     assert not {"numpy", "zmq", "lxml", "structlog", "asyncio"} & set(loaded)

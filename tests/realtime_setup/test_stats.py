@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.machine import RealtimeError, TaskStatistics
-from nuc_engine.machine.stats import bucket_middle, bucket_of
+from nuc_engine.realtime.stats import bucket_middle, bucket_of
 
 MS, S = 1_000_000, 1_000_000_000
 START = 7_000 * S

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from nuc_engine.machine.locations import find_configuration, list_configurations
 from nuc_engine.model.changes import Write, prepare
-from nuc_engine.model.locations import find_configuration, list_configurations
 from nuc_engine.model.planning import stored_values
 from nuc_engine.model.singularities import Hazards
 from nuc_engine.model.store import Store, refusal

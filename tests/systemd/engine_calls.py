@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from nuc_engine.machine import RealtimePolicy, acquire
+from nuc_engine.realtime import RealtimePolicy, acquire
 
 WORK = Path(sys.argv[1])
 PATIENCE_S = 60.0

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nuc_engine.machine.system import CAP_IPC_LOCK, CAP_SYS_NICE
+from nuc_engine.realtime.system import CAP_IPC_LOCK, CAP_SYS_NICE
 from tests.systemd import sandbox
 from tests.systemd.units import allowed_calls, call_group, settings
 

@@ -11,7 +11,7 @@ import pytest
 from nuc_engine.cli.app import COMMANDS, app
 from nuc_engine.daemon.guardian import ABOVE_CORE
 from nuc_engine.doctor.rights import HIGHEST
-from nuc_engine.machine import RealtimePolicy
+from nuc_engine.realtime import RealtimePolicy
 from tests.systemd.units import FOLDER, PROGRAM, installed, settings, tool
 
 UNITS = ("nuc-engine@.service", "nuc-emulator@.service")

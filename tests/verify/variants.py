@@ -27,8 +27,8 @@ from nuc_engine.datalogger.events import EventLog
 from nuc_engine.datalogger.keeper import Setting
 from nuc_engine.datalogger.manifest import Context
 from nuc_engine.datalogger.writer import LogWriter
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.changes import Changeset, Control
-from nuc_engine.model.locations import find_configuration
 from nuc_engine.model.planning import stored_values
 from tests.daemon import cores
 

@@ -25,8 +25,8 @@ from nuc_engine.cli.terminal.params import Command, Pair, configuration
 from nuc_engine.daemon.notify import Notifier, handed_over
 from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.loop import LATE_NS
-from nuc_engine.machine import RealtimePolicy, acquire
 from nuc_engine.machine.needs import need, need_linux
+from nuc_engine.realtime import RealtimePolicy, acquire
 
 if TYPE_CHECKING:
     from nuc_engine.emulation.process import EmulatorProcess, Sight

@@ -222,7 +222,7 @@ def servos_of(config: str, family: str) -> dict[ServoAddress, str]:
 def _load(config: str) -> tuple[Path, Model]:
     """Return folder and documents of a configuration. Raises `NotFound`, `Refused`."""
     from nuc_engine.cli.terminal.errors import Refused
-    from nuc_engine.model.locations import find_configuration
+    from nuc_engine.machine.locations import find_configuration
     from sccils_schemas.model import load_model
 
     folder = find_configuration(config)

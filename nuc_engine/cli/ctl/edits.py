@@ -140,7 +140,7 @@ def _edited(result: Acknowledgement) -> str:
 @as_json
 def script_(target: Target, script: str, now: bool, as_json: bool) -> int:
     """Send an hdsoscript: changes that are made at their times."""
-    from nuc_engine.model.locations import find_script
+    from nuc_engine.machine.locations import find_script
 
     text = find_script(script).read_text(encoding="utf-8")
     with daemon(target) as leg:

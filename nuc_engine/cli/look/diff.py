@@ -12,7 +12,7 @@ import click
 from nuc_engine.cli.terminal.errors import BAD, Refused
 from nuc_engine.cli.terminal.output import WIDTH, count, heading, note, say, say_json, wrapped
 from nuc_engine.cli.terminal.params import THING, Command, OutFile, as_json
-from nuc_engine.model.locations import NotFound, find_configuration, find_script
+from nuc_engine.machine.locations import NotFound, find_configuration, find_script
 
 if TYPE_CHECKING:
     from nuc_engine.configurations.difference import Difference

@@ -11,7 +11,7 @@ import click
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import count, note, say, say_json
 from nuc_engine.cli.terminal.params import CONFIGURATION, THING, Command, as_json
-from nuc_engine.model.locations import NotFound, find_configuration, find_script, list_configurations, list_scripts
+from nuc_engine.machine.locations import NotFound, find_configuration, find_script, list_configurations, list_scripts
 
 if TYPE_CHECKING:
     from nuc_engine.configurations.validation import Checked

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 OUT, PAGES = Path("data/experiments"), Path("docs/experiments")
 REPETITIONS = 20
 LIST, ALL = "list", "all"
-_ROOT = Path(__file__).resolve().parents[2]
 _TEXT_WIDTH = 80
 _NAMED = 3  # So many experiments are named in the progress bar.
 
@@ -265,7 +264,7 @@ def _select(names: Sequence[str]) -> list[Experiment]:
 def _list(as_json: bool) -> int:
     from nuc_engine.experiments.catalogue import EXPERIMENTS
     from nuc_engine.experiments.record import read_verdict
-    from nuc_engine.model.locations import find_verdicts
+    from nuc_engine.machine.locations import find_verdicts
 
     folder = find_verdicts()
     found = [(item, None if folder is None else read_verdict(folder / item.name)) for item in EXPERIMENTS]
@@ -355,9 +354,11 @@ def _rewrite(experiments: Sequence[Experiment], pages: Path | None) -> int:
 
 def _way_to_root(folder: Path) -> str | None:
     """Return how a page in this folder gets to scripts and configurations; None where they are not in one tree."""
-    if not (_ROOT / "scripts").is_dir() or not folder.resolve().is_relative_to(_ROOT):
+    from nuc_engine.machine.locations import CHECKOUT
+
+    if not (CHECKOUT / "scripts").is_dir() or not folder.resolve().is_relative_to(CHECKOUT):
         return None
-    return Path(os.path.relpath(_ROOT, folder.resolve())).as_posix()
+    return Path(os.path.relpath(CHECKOUT, folder.resolve())).as_posix()
 
 
 def _report(experiments: Sequence[Experiment], verdicts: Sequence[Verdict], target: Path, as_json: bool) -> None:

@@ -11,7 +11,7 @@ BAD, USAGE = 1, 2
 _KINDS: tuple[tuple[str, str, int], ...] = (
     ("nuc_engine.machine.needs", "Missing", BAD),
     ("nuc_engine.recording.formats", "WrongEnding", USAGE),
-    ("nuc_engine.model.locations", "NotFound", USAGE),
+    ("nuc_engine.machine.locations", "NotFound", USAGE),
     ("nuc_engine.machine.rundir", "RunDirError", BAD),
     ("nuc_engine.recording.directory", "DirectoryInUse", USAGE),
     ("drivers.errors", "BusUrlError", USAGE),

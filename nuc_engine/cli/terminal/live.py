@@ -13,9 +13,9 @@ from nuc_engine.bout.run import PLANT_SPEC_FILE, open_leg, prepare_bout, schedul
 from nuc_engine.control.bus_tap import Replies
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.tasks.board import Board
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.kinematics import joint_origins
-from nuc_engine.model.locations import find_configuration
 from nuc_engine.model.plan import JointPlan, Plan
 from nuc_engine.model.store import Store
 from nuc_engine.plants.mjcf import overridden

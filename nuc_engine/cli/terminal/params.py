@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from nuc_engine.model.locations import list_configurations, list_scripts
+from nuc_engine.machine.locations import list_configurations, list_scripts
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _WHOLE = 10_000

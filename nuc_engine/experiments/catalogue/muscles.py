@@ -40,7 +40,7 @@ from nuc_engine.experiments.protocol import (
     Trial,
     Window,
 )
-from nuc_engine.model.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.plants.spec import load_spec
 
 NULL, PIECES, LINEAR = "null", "piecewise constant", "linear"

@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nuc_engine.machine.errors import RealtimeError
-from nuc_engine.machine.system import CAP_IPC_LOCK, CAP_SYS_NICE, LinuxSystem, System
+from nuc_engine.realtime.errors import RealtimeError
+from nuc_engine.realtime.system import CAP_IPC_LOCK, CAP_SYS_NICE, LinuxSystem, System
 
 LIMITS_FILE = "/etc/security/limits.d/nuc.conf"
 """Where the remedies put the limits of login sessions."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
+CHECKOUT = PACKAGE.parent
+"""The folder of the package, and the one it lies in: the checkout, or site-packages."""
 
 
 class NotFound(Exception):
@@ -55,5 +57,5 @@ def find_verdicts() -> Path | None:
 
 def _roots(kind: str) -> list[Path]:
     # An installed wheel carries its data inside the package; a checkout has it beside the package.
-    candidates = [Path(kind), _PACKAGE / "shipped" / kind, _PACKAGE.parent / kind]
+    candidates = [Path(kind), PACKAGE / "shipped" / kind, CHECKOUT / kind]
     return [path for path in candidates if path.is_dir()]

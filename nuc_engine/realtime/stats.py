@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nuc_engine.machine.errors import RealtimeError
+from nuc_engine.realtime.errors import RealtimeError
 
 _SECOND_NS = 1_000_000_000
 _UNIT_BITS, _STEP_BITS = 5, 5
