@@ -38,7 +38,7 @@ class KeysError(ClientError):
 
 def nobody(where: str, more: str = "") -> NotAnswered:
     """Return what says that no daemon is somewhere, and what to do about it on this system."""
-    here = "start one: nuc serve CONFIG --bus emulated:; if it listens elsewhere, say where with --address"
-    elsewhere = "daemons run on Linux alone; say where yours listens with --address tcp://HOST:PORT"
-    how = here if sys.platform == "linux" else elsewhere
+    how = "start one: nuc serve CONFIG --bus emulated:; if it listens elsewhere, say where with --address"
+    if sys.platform != "linux":
+        how = "daemons run on Linux alone; say where yours listens with --address tcp://HOST:PORT"
     return NotAnswered(f"no daemon {where} ({how}{more})")
