@@ -27,10 +27,7 @@ def find_addresses() -> list[str]:
         raise NotAnswered(
             f"no permission to speak to {', '.join(locked)}: it is for its user and the people of its group"
         )
-    raise NotAnswered(
-        "no daemon runs here (start one: nuc serve CONFIG --bus emulated:; if it listens elsewhere, say where with "
-        "--address)"
-    )
+    raise nobody("runs here")
 
 
 def find_address() -> str:

@@ -160,10 +160,7 @@ class Conversation:
             if happened is not None and happened.room:
                 return
             if self._now_s() >= end_s:
-                raise NotAnswered(
-                    f"no daemon at {self.address} (start one: nuc serve CONFIG --bus emulated:; "
-                    "if it listens elsewhere, say where with --address; if it asks for keys, --keys)"
-                )
+                raise nobody(f"at {self.address}", ", and its keys with --keys")
 
     def _message(self, end_s: float, what: str) -> Steps[bytes]:
         while True:

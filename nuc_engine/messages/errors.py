@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 
 class ClientError(Exception):
     """Root of all errors of this package."""
@@ -32,3 +34,11 @@ class BadAnswer(ClientError):
 
 class KeysError(ClientError):
     """Keys that can not be read; the message names the file."""
+
+
+def nobody(where: str, more: str = "") -> NotAnswered:
+    """Return what says that no daemon is somewhere, and what to do about it on this system."""
+    how = "start one: nuc serve CONFIG --bus emulated:; if it listens elsewhere, say where with --address"
+    if sys.platform != "linux":
+        how = "daemons run on Linux alone; say where yours listens with --address tcp://HOST:PORT"
+    return NotAnswered(f"no daemon {where} ({how}{more})")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -48,14 +49,23 @@ def test_another_ending_is_an_error_with_the_list(
 
 
 def test_every_option_that_names_a_file_to_be_written_knows_its_endings() -> None:
+    checked: set[tuple[str, str]] = set()
     unchecked: set[tuple[str, str]] = set()
     for name in COMMANDS:
-        command = import_module(f"nuc_engine.cli.{name}").command
-        subcommands = command.commands.values() if isinstance(command, click.Group) else [command]
-        for param in (param for each in subcommands for param in each.params if isinstance(param, click.Option)):
-            if (param.metavar or "").startswith("FILE") and not isinstance(param.type, OutFile):
-                unchecked.add((name, param.name or ""))
+        for option in options_of(import_module(f"nuc_engine.cli.{name}").command):
+            if (option.metavar or "").startswith("FILE"):
+                (checked if isinstance(option.type, OutFile) else unchecked).add((name, option.name or ""))
     assert unchecked == ANY_NAME
+    assert {("sweep", "out"), ("bus", "figure")} <= checked
+
+
+def options_of(command: click.Command) -> Iterator[click.Option]:
+    """Yield the options of a command and of all below it, those too that are loaded when they are used."""
+    yield from (param for param in command.params if isinstance(param, click.Option))
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for below in filter(None, (command.get_command(context, name) for name in command.list_commands(context))):
+            yield from options_of(below)
 
 
 def test_a_sweep_is_what_its_name_says_with_the_same_rows(nuc: Nuc, tmp_path: Path) -> None:

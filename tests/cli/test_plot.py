@@ -65,3 +65,14 @@ def test_the_path_of_a_joint_is_drawn_as_far_from_it_as_asked_for(nuc: Nuc, bout
         result = nuc("plot", str(bout), "--what", "path", *wrong)
         assert result.exit_code in (1, 2), wrong
     assert "expected one of Thorax-Coxa1" in nuc("plot", str(bout), "--joint", "nix").stderr
+
+
+@pytest.mark.parametrize("words", [("--joint", "nix"), ("--projection", "side"), ("--offset", "0")])
+def test_what_is_about_the_path_is_not_passed_over_where_no_path_is_drawn(nuc: Nuc, bout: Path, words: tuple) -> None:
+    result = nuc("plot", str(bout), "--what", "joints", *words, "--out", "pictures")
+    assert (result.exit_code, "--what path" in result.stderr) == (2, True)
+
+
+def test_a_movie_from_its_end_to_its_begin_is_a_wrong_command_line(nuc: Nuc, bout: Path) -> None:
+    result = nuc("movie", str(bout), "--begin", "1.5", "--end", "1")
+    assert (result.exit_code, "no span of time" in result.stderr) == (2, True)

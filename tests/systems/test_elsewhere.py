@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.cli.app import COMMANDS
+from nuc_engine.cli.bus import COMMANDS as BUS
 from tests.client.fake_daemon import FakeDaemon, Leg, serving
 from tests.systems.session import ROOT, WITHOUT_POSIX, environment, session
 
@@ -135,6 +136,7 @@ demo --seconds 0.1
 completion bash
 bus scan emulated: --ids 1,2
 bus budget lin_roach emulated:
+bus adapt lin_roach XL430-W250 --out my
 ctl --address {daemon} --name ann status
 ctl --address {daemon} --name ann set FT_flux_FTang=61
 ctl --address {daemon} --name ann watch --count 1
@@ -150,6 +152,14 @@ experiment A --address tcp://127.0.0.1:44106
 bus scan aimotor:///dev/ttyUSB0
 bus release aimotor:///dev/ttyUSB0
 bus move dynamixel:///dev/ttyUSB0 --ids 1 --to 90deg
+bus ping aimotor:///dev/ttyUSB0
+bus latency aimotor:///dev/ttyUSB0
+bus monitor aimotor:///dev/ttyUSB0 --ids 1
+bus force aimotor:///dev/ttyUSB0 --id 1 --torque 0.1
+bus characterise aimotor:///dev/ttyUSB0 --id 1 --model 1001
+bus set feetech:///dev/ttyACM0 3
+bus set-id dynamixel:///dev/ttyUSB0 --id 1 --to 12 --yes
+bus set-baud dynamixel:///dev/ttyUSB0 --id 1 --to 1000000 --yes
 """
 
 
@@ -219,3 +229,12 @@ def test_every_command_has_help_and_is_one_of_those_that_work_or_say_what_they_n
         assert (answer.status, answer.err) == (0, ""), words
     tried = {words[0] for words in of(WORK) + of(NO_WORK)}
     assert set(COMMANDS) - tried == {"minimise"}  # a minute of bouts, on the same workers as sweep
+    assert {words[1] for words in of(WORK) + of(NO_WORK) if words[0] == "bus"} == set(BUS)
+
+
+def test_who_finds_no_daemon_is_not_told_to_start_one_where_none_can_run(tmp_path: Path) -> None:
+    lines = of("ctl status\nctl --address tcp://127.0.0.1:9 --timeout 0.05 status\nctl off")
+    for words, answer in zip(lines, session(tmp_path, lines, environment(WITHOUT_POSIX)), strict=True):
+        assert (answer.status, answer.out, len(answer.err.splitlines())) == (1, "", 1), words
+        assert "--address" in answer.err, words
+        assert "nuc serve" not in answer.err, words

@@ -106,6 +106,8 @@ def command(
     was recorded. What the leg was seen to do, and what the script changed, is written in it. A camera's film runs
     beside it in sync.
     """
+    if end is not None and not begin < end:
+        raise click.UsageError(f"from {begin:g} to {end:g} s is no span of time")
     need(matplotlib="a movie", PIL="a movie")
     from nuc_engine.analysis.load import load_bout
     from nuc_engine.figures.movie.make import MovieSpec, make_movie

@@ -96,6 +96,10 @@ def command(
     joint, with the joints' actions in their colours. Of a span too long for its cycles to be told apart, parts are
     shown.
     """
+    of_path = {"--projection": projection, "--joint": joints, "--offset": offset_cm is not None}
+    idle = [option for option, given in of_path.items() if given]
+    if idle and not {"path", "all"} & set(what):
+        raise click.UsageError(f"{' and '.join(idle)} is about the path; add --what path")
     need(matplotlib="a figure")
     seen = _look(folder, begin, end, window)
     target = folder if out is None else out

@@ -30,6 +30,8 @@ Picture = NDArray[np.uint8]
 _PR_SET_PDEATHSIG = 1
 _QUALITY = ("-c:v", "libx264", "-crf", "19", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-movflags", "+faststart")
 """Thin coloured lines have to stay readable; every player knows this pixel format."""
+_FORMATS = {"mkv": "matroska"}
+"""What ffmpeg calls otherwise than files end."""
 
 
 def ffmpeg_program() -> str:
@@ -62,24 +64,28 @@ def write_movie(out: Path, pictures: Iterator[Picture], size: tuple[int, int], f
     """Write pictures of `size` (width, height, both even) as a movie, in the format its file's name ends in.
 
     Whatever interrupts it, an older file of this name stays what it was, and none is left half written. Raises
-    Missing without ffmpeg, AnalysisError when it gives up, OSError as open does.
+    WrongEnding, Missing without ffmpeg, AnalysisError when it gives up, OSError as open does.
     """
+    kind = ending(out, MOVIES)
     with appearing(out) as part:
-        if part.suffix == ".gif":
+        if kind == "gif":
             _write_gif(part, pictures, fps)
-        else:
-            _write_video(part, pictures, size, fps)
+            return
+        said = _write_video(part, kind, pictures, size, fps)
+        if said:
+            raise AnalysisError(f"{out.name}: the encoder gave up: {said}")
 
 
-def _write_video(path: Path, pictures: Iterator[Picture], size: tuple[int, int], fps: float) -> None:
+def _write_video(path: Path, kind: str, pictures: Iterator[Picture], size: tuple[int, int], fps: float) -> str:
+    """Encode; return what the encoder said if it gave up."""
     program = ffmpeg_program()
     path.touch()  # Says at once, and in plain words, when the folder is not there or may not be written to.
     first = next(pictures)
     form = "rgb0" if first.shape[2] == 4 else "rgb24"
     raw = ("-f", "rawvideo", "-pix_fmt", form, "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:.6f}", "-i", "-")
     # An avi has no times of its own: frames that depend on later ones would be shown late.
-    ordered = ("-bf", "0") if path.suffix == ".avi" else ()
-    words = [program, "-v", "error", "-y", *raw, *_QUALITY, *ordered, str(path)]
+    ordered = ("-bf", "0") if kind == "avi" else ()
+    words = [program, "-v", "error", "-y", *raw, *_QUALITY, *ordered, "-f", _FORMATS.get(kind, kind), str(path)]
     with tempfile.TemporaryFile() as errors:
         # In a session of its own: Ctrl-C reaches this program alone, which then ends the other.
         with subprocess.Popen(
@@ -94,8 +100,7 @@ def _write_video(path: Path, pictures: Iterator[Picture], size: tuple[int, int],
             except BaseException:
                 encoder.kill()
                 raise
-        if encoder.returncode != 0:
-            raise AnalysisError(f"{path.name}: the encoder gave up: {last_words(errors)}")
+        return last_words(errors) if encoder.returncode != 0 else ""
 
 
 def _feed(encoder: subprocess.Popen[bytes], pictures: Iterable[Picture]) -> None:
@@ -118,4 +123,13 @@ def _write_gif(path: Path, pictures: Iterator[Picture], fps: float) -> None:
     frames = [first, *rest]
     edges = [round(100.0 * k / fps) for k in range(len(frames) + 1)]
     durations = [max(2, b - a) * 10 for a, b in zip(edges, islice(edges, 1, None), strict=False)]
-    first.save(path, save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=False, disposal=1)
+    first.save(
+        path,
+        format="GIF",
+        save_all=True,
+        append_images=frames[1:],
+        duration=durations,
+        loop=0,
+        optimize=False,
+        disposal=1,
+    )
