@@ -139,6 +139,7 @@ class HdsoList:
     description: str | None = None
     data_set_type: str | None = None
     source: str = field(default="", compare=False)
+    line: int = _line()
 
 
 @dataclass(frozen=True, slots=True)

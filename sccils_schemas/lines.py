@@ -53,6 +53,12 @@ def with_data(line: int, spread: Spread) -> int:
     return Line(line, line.attributes if isinstance(line, Line) else _NOTHING, spread)
 
 
+def with_parts(line: int, parts: Mapping[str, int]) -> int:
+    """Return a line that also knows where parts of an element stand that are elements themselves, by name."""
+    known = line.attributes if isinstance(line, Line) else _NOTHING
+    return Line(line, {**known, **{name: ((0, at),) for name, at in parts.items()}})
+
+
 def text_spread(pieces: Iterable[tuple[str, int]], gap: int = 0) -> Spread:
     """Return the spread by character of pieces of text, each with the line it begins on, `gap` characters apart."""
     found: list[tuple[int, int]] = []

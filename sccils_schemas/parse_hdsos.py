@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sccils_schemas.documents import Hdso, HdsoList, Range, RangeType
-from sccils_schemas.lines import Spread, with_data
+from sccils_schemas.lines import Spread, with_data, with_parts
 from sccils_schemas.names import counted, shorten
 from sccils_schemas.numbers import read_whole
 from sccils_schemas.reader import DATATYPES, MAX_HDSO_ELEMENTS, Reader
@@ -26,6 +26,7 @@ def build_hdsolist(node: Node, reader: Reader, file: str) -> HdsoList:
         description=reader.description(node),
         data_set_type=reader.optional(node, "DataSetType"),
         source=file,
+        line=node.line,
     )
 
 
@@ -100,17 +101,21 @@ def _check_size(node: Node, reader: Reader) -> bool:
 
 def _range(node: Node, reader: Reader) -> Range:
     bounds: dict[str, float] = {}
+    lines: dict[str, int] = {}
     for child in reader.children(node, "bound"):
         side = child.attributes.get("type", "").strip()
         if side in bounds:
             reader.error(child, f"a second {side} bound in one range", "one upper and one lower bound")
         if child.text:
             bounds[side] = reader.finite(child.text_line, child.text, "bound")
+            lines[side] = child.text_line
     quantum = reader.child(node, "quantum")
+    if quantum is not None and quantum.text:
+        lines["quantum"] = quantum.text_line
     return Range(
         type=reader.word(node, "type", RANGE_TYPES),
         lower=bounds.get("lower"),
         upper=bounds.get("upper"),
         quantum=reader.finite(quantum.text_line, quantum.text, "quantum") if quantum and quantum.text else None,
-        line=node.line,
+        line=with_parts(node.line, lines),
     )

@@ -74,7 +74,10 @@ def _build(model: Model, problems: Problems) -> Plan | None:
     for families in (None, *({"": family} for family in _families(model, file, problems))):
         try:
             plan = build_plan(model, families)
-        except (PlanError, BusUrlError) as error:
+        except PlanError as error:
+            problems.error(file, error.line, str(error))
+            return None
+        except BusUrlError as error:
             problems.error(file, 0, str(error))
             return None
         found = found or plan

@@ -16,6 +16,7 @@ from drivers.url import split_url
 from nuc_engine.model.plan import MotorPlan, PlanError
 from nuc_engine.model.torque_table import TorqueTable
 from sccils_schemas.documents import AiMotor, Joint, Motor, Servo
+from sccils_schemas.lines import attribute_line
 from sccils_schemas.servos import label_of, model_of
 
 LOOPBACK: Final = "loopback"
@@ -67,14 +68,16 @@ def pick_motor(joint: Joint, families: Mapping[str, str] | None) -> tuple[Servo,
         return fitting[0]
     has = ", ".join(label_of(servo) for servo in joint.servos)
     if fitting:
-        raise PlanError(f"joint {joint.name} has several motors of the family {fitting[0][1]}: {has}; expected one")
+        what = f"joint {joint.name} has several motors of the family {fitting[0][1]}: {has}; expected one"
+        raise PlanError(what, fitting[1][0].line)
     wanted = list(dict.fromkeys(_on_bus(servo, families) for servo in joint.servos))
     for family in wanted:
         # One that there is not says so itself.
         find_family(family)
     raise PlanError(
         f"joint {joint.name} has no motor of the family {' or '.join(wanted)}, which the bus is of, but {has}; "
-        "`nuc bus adapt` writes a copy of a configuration with motors of another model"
+        "`nuc bus adapt` writes a copy of a configuration with motors of another model",
+        joint.line,
     )
 
 
@@ -94,7 +97,8 @@ def _known_family(servo: Servo, joint: Joint) -> str:
         if _is_of(servo, family):
             return family
     models = sorted(model for family in names for model in find_family(family).models)
-    raise PlanError(f"joint {joint.name}: {label_of(servo)} is of no known family; expected one of {', '.join(models)}")
+    what = f"joint {joint.name}: {label_of(servo)} is of no known family; expected one of {', '.join(models)}"
+    raise PlanError(what, attribute_line(servo.line, "model"))
 
 
 def ai_tick_torque_n_m() -> float:
@@ -120,7 +124,8 @@ def motor_units(servo: Servo, family: str, tables: Mapping[str, TorqueTable]) ->
     tick_n_m = model.tick_torque_n_m(gain)
     table = None if servo.torque_table is None else _fitting_table(servo, model, gain, tables)
     if tick_n_m <= 0.0 and table is None:
-        raise PlanError(f"motor {servo.name}: of the {model.name} no torque per tick is known; expected a torqueTable")
+        what = f"motor {servo.name}: of the {model.name} no torque per tick is known; expected a torqueTable"
+        raise PlanError(what, servo.line)
     return {
         "family": family,
         "model": servo.model,
@@ -148,22 +153,26 @@ def _goals(servo: Motor, model: ServoModel) -> tuple[int, int]:
     low_goal = low if servo.position_min is None else servo.position_min
     high_goal = high if servo.position_max is None else servo.position_max
     if not low <= low_goal < high_goal <= high:
+        wrong = "positionMin" if not low <= low_goal <= high else "positionMax"
         raise PlanError(
-            f"motor {servo.name}: sent to {low_goal} to {high_goal}; a {model.name} can be sent to {low} to {high}"
+            f"motor {servo.name}: sent to {low_goal} to {high_goal}; a {model.name} can be sent to {low} to {high}",
+            attribute_line(servo.line, wrong),
         )
     return low_goal, high_goal
 
 
 def _fitting_table(servo: Motor, model: ServoModel, gain: int, tables: Mapping[str, TorqueTable]) -> TorqueTable:
-    name = servo.torque_table or ""
+    name, line = servo.torque_table or "", attribute_line(servo.line, "torqueTable")
     if name not in tables:
-        raise PlanError(f"motor {servo.name}: its torqueTable {name!r} is not there; expected it beside joints.xml")
+        what = f"motor {servo.name}: its torqueTable {name!r} is not there; expected it beside joints.xml"
+        raise PlanError(what, line)
     table = tables[name]
     if table.model and table.model != model.name:
-        raise PlanError(f"{name}: was measured on a {table.model}; motor {servo.name} is a {model.name}")
+        raise PlanError(f"{name}: was measured on a {table.model}; motor {servo.name} is a {model.name}", line)
     if table.gain is not None and table.gain != gain:
         raise PlanError(
-            f"{name}: was measured at a P gain of {table.gain}; the stiffness of motor {servo.name} makes it {gain}"
+            f"{name}: was measured at a P gain of {table.gain}; the stiffness of motor {servo.name} makes it {gain}",
+            line,
         )
     return table
 

@@ -15,7 +15,14 @@ Kind = Literal["parameter", "sensor", "constant", "boolstring"]
 
 
 class PlanError(Exception):
-    """A model the engine can not run, or not on the buses it is to run on; the message says why."""
+    """A model the engine can not run, or not on the buses it is to run on; the message says why.
+
+    `line` is where that stands in joints.xml, 0 where it stands at no one place.
+    """
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)

@@ -313,6 +313,8 @@ def _tables(model: Model, given: Mapping[str, bytes] | None) -> dict[str, Torque
                 tables[name] = read_table((model.folder / name).read_bytes(), name)
             elif given is not None and name in given:
                 tables[name] = read_table(given[name], name)
+        except FileNotFoundError:
+            continue  # told where a motor names it
         except OSError as error:
             raise PlanError(f"{model.folder}/{name}: can not be read ({error.strerror})") from error
     return tables

@@ -7,6 +7,7 @@ from sccils_schemas.checks.looks import check_looks
 from sccils_schemas.checks.rules import check_rule
 from sccils_schemas.checks.writes import ENGINE_BOUNDS, check_characters, check_values
 from sccils_schemas.documents import HdsoList
+from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import counted, did_you_mean, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.ranges import inverted
@@ -38,13 +39,13 @@ def check_hdsolist(hdsos: HdsoList, file: str, kind: Kind | None, table: HdsoTab
 
 
 def _check_list_kind(hdsos: HdsoList, file: str, kind: Kind, problems: Problems) -> None:
-    given = hdsos.data_set_type
+    given, line = hdsos.data_set_type, attribute_line(hdsos.line, "DataSetType")
     wanted = next(name for name, holds in LIST_KINDS.items() if holds == kind)
     if given in LIST_KINDS and given != wanted:
-        problems.error(file, 0, f"DataSetType='{given}'", f"'{wanted}'", "are the two files swapped?")
+        problems.error(file, line, f"DataSetType='{given}'", f"'{wanted}'", "are the two files swapped?")
     elif given is not None and given not in LIST_KINDS:
         hint = did_you_mean(given, LIST_KINDS)
-        problems.warning(file, 0, f"DataSetType='{shorten(given, 30)}' is not known", f"'{wanted}'", hint)
+        problems.warning(file, line, f"DataSetType='{shorten(given, 30)}' is not known", f"'{wanted}'", hint)
 
 
 def _check_kind(entry: Entry, kind: Kind | None, problems: Problems) -> None:
@@ -65,13 +66,15 @@ def _check_ranges(entry: Entry, problems: Problems) -> None:
         seen.add(span.type)
         if inverted(span):
             what = f"lower bound {span.lower:g} is above upper bound {span.upper:g} in the {span.type} range of {entry}"
-            problems.error(entry.place.file, span.line, what, "lower <= upper", "it would let nothing pass")
+            line = max(attribute_line(span.line, side) for side in ("lower", "upper"))
+            problems.error(entry.place.file, line, what, "lower <= upper", "it would let nothing pass")
         if span.type == "invalid" and not span.bounded:
             what = f"the invalid range of {entry} has no bounds"
             problems.warning(entry.place.file, span.line, what, "a lower or an upper bound", "it excludes nothing")
         if span.quantum is not None and span.quantum <= 0:
             what = f"quantum {span.quantum:g} of {entry} is no step"
-            problems.warning(entry.place.file, span.line, what, "more than 0")
+            line = attribute_line(span.line, "quantum")
+            problems.warning(entry.place.file, line, what, "more than 0")
     normal = next((span for span in entry.hdso.ranges if span.type == "normal"), None)
     if entry.hdso.overflow_correction and (normal is None or normal.lower is None or normal.upper is None):
         what = f"overflowCorrection of {entry} has nothing to go by"

@@ -98,7 +98,29 @@ def test_validate_builds_the_leg_for_every_family_it_has(nuc: Nuc) -> None:
     path.write_text(path.read_text().replace("<motor name", '<motor torqueTable="t.json" name'))
     result = nuc("validate", "xl")
     assert result.exit_code == 1
-    assert "t.json: can not be read" in result.stdout
+    assert "torqueTable 't.json' is not there" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "told"),
+    [
+        ("torqueTable", "none.json", "'none.json' is not there"),
+        ("torqueTable", "t.json", "t.json: was measured on a XM430-W350"),
+        ("positionMin", "-900", "sent to -900 to"),
+        ("positionMax", "99999", "to 99999; a XL430-W250 can"),
+    ],
+)
+def test_what_a_motor_can_not_be_is_told_in_its_line(name: str, wrong: str, told: str, nuc: Nuc) -> None:
+    nuc("bus", "adapt", ROACH, "XL430-W250", "--out", "xl")
+    table = '{"ticks": [0, 10, 100], "torque_n_m": [0, 0.01, 0.2], "model": "XM430-W350"}'
+    Path("configs/xl/t.json").write_text(table)
+    path = Path("configs/xl/joints.xml")
+    text = re.sub(f' {name}="[^"]*"', "", path.read_text())
+    path.write_text(text.replace("<motor name", f'<motor\n\n{name}="{wrong}" name', 1))
+    line = path.read_text().partition(f"{name}=")[0].count("\n") + 1
+    (error,) = [text for text in nuc("validate", "xl").stdout.split("\n") if ": error: " in text]
+    assert f"joints.xml:{line}: error: " in error
+    assert told in error
 
 
 def test_gravity_compensation_stands_in_the_manifest(nuc: Nuc, roach: Path) -> None:

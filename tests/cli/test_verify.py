@@ -52,6 +52,14 @@ def test_a_bout_that_is_wrong_is_told_by_file_record_and_column(bout: Path, nuc:
     assert re.search(r"^MotorData\.txt: \d+ more$", result.stdout, re.MULTILINE)
 
 
+def test_a_bout_without_its_record_is_not_verified_and_says_so(bout: Path, nuc: Nuc) -> None:
+    (bout / "InputRecord.msgpack").unlink()
+    result = nuc("verify", str(bout))
+    assert result.exit_code == 1
+    assert "changed file: InputRecord.msgpack is not" in result.stdout
+    assert f"{bout}: not verified: nothing was compared" in " ".join(result.stdout.split())
+
+
 def test_as_json(bout: Path, nuc: Nuc) -> None:
     data = json.loads(nuc("verify", str(bout), "--json").stdout)
     assert data["ok"] is True

@@ -193,7 +193,7 @@ def test_a_torque_table_is_taken_from_beside_the_documents(tmp_path):
     for changed, words in (({"model": "XM430-W350"}, "was measured on"), ({"gain": gain + 1}, "P gain")):
         with pytest.raises(PlanError, match=words):
             build_plan(model, DXL, {"t.json": json.dumps(record | changed).encode()})
-    with pytest.raises(PlanError, match="can not be read"):
+    with pytest.raises(PlanError, match="is not there"):
         build_plan(replace(model, folder=tmp_path / "nowhere"), DXL)
 
 

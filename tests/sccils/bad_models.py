@@ -98,7 +98,7 @@ KINDS = {
     ),
     "sensor for a command": bad(J, 'idNum="203"', 'idNum="304"', 'idNum="304"', "is a sensor", "forceCommand"),
     "unknown abstractType": bad(P, '"constant"', '"konstant"', "konstant", "did you mean 'constant'?"),
-    "swapped lists": bad(P, "parameterList", "sensorList", "<?xml", "DataSetType='sensorList'", "swapped"),
+    "swapped lists": bad(P, "parameterList", "sensorList", "DataSetType", "DataSetType='sensorList'", "swapped"),
     "two motors, one command": bad(
         J,
         'angleCal2="1.529"/>',
@@ -188,7 +188,7 @@ RANGES = {
     "initial_data outside": bad(P, "<initial_data>3<", "<initial_data>5<", ">5<", "5 is no value", "0 to 4"),
     "inside invalid": bad(J, '101" NumElts="1">-0.5', '104" NumElts="1">0.5', 'idNum="104"', "0.5", "outside -1 to 1"),
     "at the edge of invalid": bad(J, '101" NumElts="1">-0.5', '104" NumElts="1">1', '"104"', "1", "outside -1 to 1"),
-    "bounds crossed": bad(P, 'upper">4<', 'upper">-4<', 'type="valid"', "lower bound 0 is above upper bound -4"),
+    "bounds crossed": bad(P, 'upper">4<', 'upper">-4<', 'lower">0<', "lower bound 0 is above upper bound -4"),
     "two upper bounds": bad(P, 'type="lower">0<', 'type="upper">0<', 'type="upper">0<', "a second upper bound"),
     "infinite bound": bad(P, 'type="upper">4<', 'type="upper">1e999<', "1e999", "too large", "a finite number"),
     "bound no number": bad(P, 'type="upper">4<', 'type="upper">four<', "four", "<bound> holds 'four'", "finite number"),

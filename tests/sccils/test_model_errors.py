@@ -61,10 +61,10 @@ WARNINGS = {
         "a sensor in a list of param",
     ),
     "unknown list": bad(
-        P, "parameterList", "parametrList", "<?xml", "'parametrList' is not known", "mean 'parameterList'?"
+        P, "parameterList", "parametrList", "DataSetType", "'parametrList' is not known", "mean 'parameterList'?"
     ),
     "quantum": bad(
-        P, "</bound>\n    </range>", "</bound><quantum>0</quantum></range>", "<range", "quantum 0", "more than 0"
+        P, "</bound>\n    </range>", "</bound><quantum>0</quantum></range>", "<quantum", "quantum 0", "more than 0"
     ),
     "invalid without bounds": bad(
         P,

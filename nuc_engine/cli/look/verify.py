@@ -91,9 +91,11 @@ def _lines(folder: Path, verdict: Verdict) -> list[str]:
         lines += wrapped(f"{folder}: not verified: compared were {nothing}", "    ")
     if verdict.good:
         lines += wrapped(f"{folder}: as the bout left it, and as the equations have it: {compared}", "    ")
+    elif not verdict.records:
+        lines += wrapped(f"{folder}: not verified: nothing was compared", "    ")
     elif verdict.counts or verdict.changed_files:
         total = sum(verdict.counts.values())
-        lines += wrapped(f"{folder}: {count(total, 'difference')} in {compared or 'nothing that was compared'}", "    ")
+        lines += wrapped(f"{folder}: {count(total, 'difference')} in {compared}", "    ")
     for text in verdict.unchecked:
         lines += wrapped(f"not computed: {text}", "    ")
     return lines
