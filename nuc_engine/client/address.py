@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from nuc_engine.machine.rundir import COMMAND, found, lives
-from nuc_engine.messages.errors import ClientError, NotAnswered
+from nuc_engine.messages.errors import ClientError, NotAnswered, nobody
 
 
 def find_addresses() -> list[str]:

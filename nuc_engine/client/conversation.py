@@ -16,7 +16,7 @@ import msgpack
 
 from nuc_engine.messages import calls
 from nuc_engine.messages.calls import Call
-from nuc_engine.messages.errors import BadAnswer, NotAnswered, Refused
+from nuc_engine.messages.errors import BadAnswer, NotAnswered, Refused, nobody
 from nuc_engine.messages.results import Greeting, Sample
 
 T = TypeVar("T")

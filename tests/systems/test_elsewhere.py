@@ -86,7 +86,8 @@ def calls() -> Iterator[tuple[str, ast.Call]]:
 
 
 def test_every_text_file_has_its_encoding_and_what_is_written_its_line_ends() -> None:
-    others = ("formatter.write_text", "distribution(DISTRIBUTION).read_text")  # of click and importlib: no files of ours
+    # of click and importlib: no files of ours
+    others = ("formatter.write_text", "distribution(DISTRIBUTION).read_text")
     found = [(place, call) for place, call in calls() if not ast.unparse(call.func).endswith(others)]
     assert [f"{place}:{call.lineno}: {text_without(call)}" for place, call in found if text_without(call)] == []
 
