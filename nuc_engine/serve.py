@@ -16,6 +16,7 @@ from typing import Any
 from drivers.factory import is_emulated, parse_line
 from nuc_engine.daemon import core, guardian
 from nuc_engine.daemon.block import Block
+from nuc_engine.daemon.confine import confine
 from nuc_engine.daemon.cyclering import make_file
 from nuc_engine.daemon.emulated import become, emulator_words, line_url
 from nuc_engine.daemon.launch import SLOW_STALL_LIMIT_MS, STALL_LIMIT_MS, Launch, ServeOptions
@@ -47,6 +48,7 @@ class DaemonPrograms:
 
     def service(self, launch: Launch) -> int:
         """Talk and write."""
+        confine()
         from nuc_engine.service.main import run
 
         return run(launch)

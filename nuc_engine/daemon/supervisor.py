@@ -24,7 +24,7 @@ from nuc_engine.daemon.launch import STALL_LIMIT_MS, Launch
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.notify import Notifier
 from nuc_engine.daemon.ports import BusPort
-from nuc_engine.daemon.posts import STARTS, Fork, Post, Programs
+from nuc_engine.daemon.posts import SERVICE_PAUSE_NS, STARTS, Fork, Post, Programs
 from nuc_engine.daemon.release import Clock
 from nuc_engine.daemon.report import Report
 from nuc_engine.daemon.requests import Asker, ask, still_open
@@ -72,7 +72,8 @@ class Supervisor:
         configured = bool(launch.options.configuration)
         self._told = Report(self._words, notifier, show, watchdog_ns=watchdog_ns, configured=configured)
         self._hearts, self._heed = Hearts(self._words), heed
-        self._service, self._guardian, self._core = Post("service"), Post("guardian", eager=5), Post("core")
+        self._service, self._guardian = Post("service", longest_ns=SERVICE_PAUSE_NS), Post("guardian", eager=5)
+        self._core = Post("core")
         self._emulators = [(Post(name), program) for name, program in emulators]
         self._posts = (*(post for post, _ in self._emulators), self._service, self._guardian, self._core)
         self._lost_ns = self._ticked_ns = clock.now_ns
