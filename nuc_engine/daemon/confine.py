@@ -36,9 +36,9 @@ _OPEN_PATH = os.O_PATH | os.O_CLOEXEC if hasattr(os, "O_PATH") else 0
 
 def confine() -> None:
     """Give up, in this process and for good, all that the service does not need."""
-    for what, most in ((resource.RLIMIT_DATA, DATA_BYTES), (resource.RLIMIT_RTPRIO, 0), (resource.RLIMIT_MEMLOCK, 0)):
+    for what, wanted in ((resource.RLIMIT_DATA, DATA_BYTES), (resource.RLIMIT_RTPRIO, 0), (resource.RLIMIT_MEMLOCK, 0)):
         _, hard = resource.getrlimit(what)
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(what, (most, most))
     score = Path("/proc/self/oom_score_adj")
     with suppress(OSError, ValueError):
@@ -48,7 +48,7 @@ def confine() -> None:
 
 
 def _close_devices() -> None:
-    """Let files be opened everywhere but in /dev (landlock(7)): a list of what may be opened, there is no other sort."""
+    """Let files be opened everywhere but in /dev (landlock(7), which takes lists of what may be opened)."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def call(number: int, *words: ctypes.c_long | ctypes.Array[ctypes.c_char] | None) -> int:

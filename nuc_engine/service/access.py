@@ -1,8 +1,8 @@
 """Who may reach the daemon from where: addresses, CURVE keys, and ZeroMQ's question who a key belongs to (ZAP).
 
-Whoever may open the socket's file (ipc) needs no keys and is trusted as admin. Ports take commands with CURVE only, from
-the keys on the list: a port of loopback is within reach of every user, container and web page of a machine. Telemetry,
-which takes no commands, may be published on loopback without.
+Whoever may open the socket's file (ipc) needs no keys and is trusted as admin. Ports take commands with CURVE only,
+from the keys on the list: a port of loopback is within reach of every user, container and web page of a machine.
+Telemetry, which takes no commands, may be published on loopback without.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class Access:
             return
         hint = "the socket file in the daemon's folder needs none" if commands else "or publish at 127.0.0.1"
         raise ServiceError(
-            f"{address.url} can be reached by others than its user and group, which needs keys: make them with `nuc keys "
-            f"server` and `nuc keys allow`, and name their folder with --keys; {hint}"
+            f"{address.url} can be reached by others than its user and group, which needs keys: make them with "
+            f"`nuc keys server` and `nuc keys allow`, and name their folder with --keys; {hint}"
         )
 
     def who(self, name: str) -> tuple[str, str] | None:

@@ -27,6 +27,7 @@ IPC_MODE_MASK = 0o117
 """Leaves a socket file readable and writable for owner and group: mode 0660."""
 
 _TAKEN_AT_ONCE = 200
+_SUBSCRIPTIONS_IN_QUEUE = 100
 _HANDSHAKE_MS = 2000
 _HEARTBEAT_MS, _HEARTBEAT_LOST_MS = 5000, 15_000
 _EVENTS = int(
@@ -91,6 +92,7 @@ class Sockets:
             self._monitors: list[Any] = []
             self._routers = [self._router(group, keys=group is ports) for group in groups]
             self._publisher = self._watched(zmq.XPUB)
+            self._publisher.rcvhwm = _SUBSCRIPTIONS_IN_QUEUE
             for address in published:
                 self._bind(self._publisher, address, keys=not address.local)
         except BaseException:
@@ -169,9 +171,9 @@ class Sockets:
         if self._zap in ready:
             request: Any = self._zap.recv_multipart(zmq.NOBLOCK)
             self._zap.send_multipart(self._access.answer(request))
-        for monitor in self._monitors:
+        for which, monitor in enumerate(self._monitors):
             if monitor in ready:
-                self._watch(monitor)
+                self._watch(which, monitor)
         if self._publisher in ready:
             for _ in range(_TAKEN_AT_ONCE):
                 try:
@@ -185,24 +187,31 @@ class Sockets:
         topic = message[1:]
         if message[:1] == b"\x01":
             self._topics.add(topic)
-            self.connections.subscribed(_descriptor(frame), 1)
+            self.connections.subscribed(self._key(frame), 1)
         elif message[:1] == b"\x00":
             self._topics.discard(topic)
-            self.connections.subscribed(_descriptor(frame), -1)
+            self.connections.subscribed(self._key(frame), -1)
 
-    def _watch(self, monitor: Any) -> None:
+    def _key(self, frame: Any) -> tuple[int, int]:
+        """Return which connection of the telemetry a frame came over."""
+        try:
+            return len(self._monitors) - 1, int(frame.get(zmq.SRCFD))
+        except zmq.ZMQError:
+            return -1, -1
+
+    def _watch(self, which: int, monitor: Any) -> None:
         for _ in range(_TAKEN_AT_ONCE):
             try:
                 told: Any = parse_monitor_message(monitor.recv_multipart(zmq.NOBLOCK))
             except zmq.Again:
                 return
-            event, descriptor = told["event"], int(told["value"])
+            event, key = told["event"], (which, int(told["value"]))
             if event == zmq.EVENT_ACCEPTED:
-                self.connections.accepted(descriptor)
+                self.connections.accepted(key)
             elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
-                self.connections.greeted(descriptor)
+                self.connections.greeted(key)
             elif event == zmq.EVENT_DISCONNECTED:
-                self.connections.ended(descriptor)
+                self.connections.ended(key)
             else:
                 self.failed_handshakes += 1
 
@@ -268,10 +277,3 @@ def _peer(frame: Any) -> str:
     except zmq.ZMQError:
         return ""
     return "" if found is None else f"user {found[1]}, process {found[2]}"
-
-
-def _descriptor(frame: Any) -> int:
-    try:
-        return int(frame.get(zmq.SRCFD))
-    except zmq.ZMQError:
-        return -1

@@ -21,6 +21,10 @@ MOST_SUBSCRIPTIONS = 256
 _CREDENTIALS = struct.Struct("=iII")
 
 
+Key = tuple[int, int]
+"""Which socket it belongs to, and its descriptor: each socket tells of its own connections in their order."""
+
+
 @dataclass(slots=True)
 class _Connection:
     peer: str
@@ -29,49 +33,49 @@ class _Connection:
 
 
 class Connections:
-    """All that there are. Where there are too many, one of whoever has most has to go: first those that said nothing."""
+    """All that there are. Where there are too many, one of whoever has most goes, silent ones first."""
 
     def __init__(self) -> None:
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._most = MOST if soft == resource.RLIM_INFINITY else min(MOST, soft // 2)
-        self._open: dict[int, _Connection] = {}
+        self._open: dict[Key, _Connection] = {}
         self.closed = self.turned_away = 0
 
-    def accepted(self, descriptor: int) -> None:
+    def accepted(self, key: Key) -> None:
         """Take a new connection in; end one if that is one too many."""
-        self._open[descriptor] = _Connection(_peer(descriptor))
+        self._open[key] = _Connection(_peer(key[1]))
         if len(self._open) <= self._most:
             return
         (most, _), *_rest = Counter(each.peer for each in self._open.values()).most_common(1)
-        theirs = [number for number, each in self._open.items() if each.peer == most]
-        silent = [number for number in theirs if not self._open[number].greeted]
+        theirs = [key for key, each in self._open.items() if each.peer == most]
+        silent = [key for key in theirs if not self._open[key].greeted]
         self._end(silent[0] if silent else theirs[-1])
 
-    def greeted(self, descriptor: int) -> None:
+    def greeted(self, key: Key) -> None:
         """Note that a client has said what it is, and was let in."""
-        if descriptor in self._open:
-            self._open[descriptor].greeted = True
+        if key in self._open:
+            self._open[key].greeted = True
 
-    def ended(self, descriptor: int) -> None:
+    def ended(self, key: Key) -> None:
         """Note that a connection has ended, whatever ended it."""
-        self._open.pop(descriptor, None)
+        self._open.pop(key, None)
         self.closed += 1
 
-    def subscribed(self, descriptor: int, change: int) -> None:
+    def subscribed(self, key: Key, change: int) -> None:
         """Count a subscription, or its end; end a connection that has too many."""
-        connection = self._open.get(descriptor)
+        connection = self._open.get(key)
         if connection is not None:
             connection.subscriptions += change
             if connection.subscriptions > MOST_SUBSCRIPTIONS:
-                self._end(descriptor)
+                self._end(key)
 
-    def _end(self, descriptor: int) -> None:
+    def _end(self, key: Key) -> None:
         # Should its end not have been told yet, the number is that of a connection or a file by now. A file can not be
         # shut down, and a connection is made again.
-        self._open.pop(descriptor, None)
+        self._open.pop(key, None)
         self.turned_away += 1
         try:
-            end = socket.socket(fileno=descriptor)
+            end = socket.socket(fileno=key[1])
         except OSError:
             return
         try:
