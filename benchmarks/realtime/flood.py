@@ -24,8 +24,13 @@ def _messages(socket: Any, payload: Callable[[int], bytes]) -> None:
 
 
 def _request(method: str, **params: Any) -> Callable[[int], bytes]:
-    payload = msgpack.packb({"id": 1, "method": method, "params": params})
+    payload: Any = msgpack.packb({"id": 1, "method": method, "params": params})
     return lambda _: payload
+
+
+def _edits(socket: Any) -> None:
+    socket.send(_request("take_control", force=True)(0))
+    _messages(socket, _request("set", changes=[[_EDITED, -0.2]]))
 
 
 def _connections(address: str) -> None:
@@ -54,7 +59,7 @@ FLOODS: dict[str, Callable[[Any, str], None]] = {
     "none": lambda _, __: time.sleep(3600),
     "requests for the status": lambda socket, _: _messages(socket, _request("status")),
     "rubbish": lambda socket, _: _messages(socket, lambda _: b"\xc1" * 40),
-    "edits": lambda socket, _: _messages(socket, _request("set", changes=[[_EDITED, -0.2]])),
+    "edits": lambda socket, _: _edits(socket),
     "documents of 1000 timed requests": lambda socket, _: _messages(
         socket,
         lambda n: f"<hdsoscript>{''.join(_SPEC.format(10**6 + n) for _ in range(1000))}</hdsoscript>".encode(),
