@@ -20,6 +20,7 @@ from nuc_engine.service.connections import MOST, MOST_SUBSCRIPTIONS
 from tests.realtime.daemon import MS, PATIENCE_S, assert_limp_within, wait_for
 from tests.realtime.served import cycles_logged, drives, longest_gap_ns, manifest, repeat_disturbed
 from tests.realtime.test_client_faults import GREETING, READY, READY_TO_LISTEN, dealer, request, say
+from tests.realtime.test_off import flood
 
 MOST_PRIVATE = 64 << 20
 """Bytes of its own that the service may have in ordinary work."""
@@ -160,37 +161,39 @@ def test_subscriptions_without_end_cost_their_connection(bench, stalls):
     repeat_disturbed(stalls, trial)
 
 
+CROWD = """
+import resource, socket, sys, time
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+crowd = []
+for _ in range(1090):
+    crowd.append(socket.socket(socket.AF_UNIX))
+    crowd[-1].connect(sys.argv[1])
+print("begun", flush=True)
+time.sleep(600)
+"""
+
+
 def test_connections_without_end_keep_nobody_out(bench, stalls):
     leg, served = bench
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def trial():
         served.run_bout()
-        crowd: list[socket.socket] = []
-        try:
-            crowd.extend(connect(command(served)) for _ in range(1090))
+        with flood(CROWD, command(served)):
             begun = time.monotonic()
             with Client(served.command, name="newcomer", timeout_s=PATIENCE_S) as other:
                 status = other.status().data
                 assert time.monotonic() - begun < 2.0
                 assert status["logging"]["state"] == "logging"
                 assert status["connections"]["turned_away"] > 0
+            assert len(list(Path(f"/proc/{served.pids()['service']}/fd").iterdir())) < MOST + 100
             at = time.monotonic_ns()
             answer = take_torque_off_in([served.sockets], "test")[served.sockets]
             assert isinstance(answer, dict)
             assert_limp_within(leg, at, 100 * MS)
-            opened = len(list(Path(f"/proc/{served.pids()['service']}/fd").iterdir()))
-            assert opened < MOST + 100
-        finally:
-            for end in crowd:
-                end.close()
         whole(served)
 
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
-    try:
-        repeat_disturbed(stalls, trial)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    repeat_disturbed(stalls, trial)
 
 
 def test_who_says_nothing_is_not_waited_for(bench):
