@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.faults.page import page
 from benchmarks.faults.table import TABLES
-from nuc_engine.faults import FAULTS, Effect
+from nuc_engine.control.faults import FAULTS, Effect
 from tests.daemon.bus_rows import FORMS, ROWS
 
 ROOT = Path(__file__).resolve().parents[2]

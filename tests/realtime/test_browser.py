@@ -20,7 +20,7 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from nuc_engine.keys import ALLOWED, make_pair
+from nuc_engine.messages.keys import ALLOWED, make_pair
 from tests.realtime.daemon import wait_for
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -13,7 +13,7 @@ import zmq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.keys import ALLOWED, make_pair
+from nuc_engine.messages.keys import ALLOWED, make_pair
 from nuc_engine.service.access import Access
 from nuc_engine.service.channel import MAX_PAYLOAD, Sockets
 from nuc_engine.service.clients import BURST
