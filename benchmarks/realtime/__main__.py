@@ -19,6 +19,7 @@ from benchmarks.realtime.deaths import deaths
 from benchmarks.realtime.edits import edits
 from benchmarks.realtime.endurance import endurance
 from benchmarks.realtime.exchange import exchange
+from benchmarks.realtime.floods import floods
 from benchmarks.realtime.off import off
 from benchmarks.realtime.report import machine
 from benchmarks.realtime.roundtrip import roundtrip
@@ -27,11 +28,12 @@ from benchmarks.realtime.wakeup import wakeup
 from benchmarks.realtime.wire import wire
 
 SHORT = ("wakeup", "exchange", "roundtrip", "startup", "off")
-ALL = (*SHORT, "wire", "deaths", "edits", "cycles", "endurance")
+ALL = (*SHORT, "wire", "deaths", "edits", "cycles", "floods", "endurance")
 _MARK = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
 _WORDS = (
-    "`make bench-daemon` measures all but wire, deaths, edits, cycles and endurance, which `make nightly` adds. A "
-    "machine may be shared and its speed may drift: compare what was measured in alternating windows of one run.",
+    "`make bench-daemon` measures all but wire, deaths, edits, cycles, floods and endurance, which `make nightly` "
+    "adds. A machine may be shared and its speed may drift: compare what was measured in alternating windows of one "
+    "run.",
 )
 
 
@@ -57,6 +59,7 @@ def main() -> None:
         "deaths": lambda: deaths(20 if quick else 500),
         "edits": lambda: edits(5 if quick else 60, 2 if quick else 5),
         "cycles": lambda: cycles(4 if quick else 20, 2 if quick else 3),
+        "floods": lambda: floods(1 if quick else 10, 2 if quick else 3),
         "endurance": lambda: endurance(arguments.minutes),
     }
     for part in arguments.parts or SHORT:

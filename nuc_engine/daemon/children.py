@@ -13,6 +13,9 @@ from nuc_engine.daemon.spawn import Child
 PAUSES_NS = (0, 500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000)
 """How long to wait before a process is started again: after deaths that are answered at once, the next, and so on."""
 
+SERVICE_PAUSE_NS = 500_000_000
+"""The longest of these for the service: strangers can end one again and again, and nobody else is to wait for that."""
+
 WELL_NS = 10_000_000_000
 """A process that lived so long died for the first time."""
 
@@ -63,6 +66,8 @@ class Post:
     deaths: int = 0
     eager: int = 1
     """How many deaths in a row are answered at once."""
+    longest_ns: int = PAUSES_NS[-1]
+    """How long to wait at most."""
     condemned: bool = False
     """The child shows no life and has been killed."""
 
@@ -77,7 +82,8 @@ class Post:
         self.child.bury()
         how, self.child = self.child.how(), None
         self.deaths = 1 if now_ns - self.born_ns > WELL_NS else self.deaths + 1
-        self.due_ns = now_ns + PAUSES_NS[min(max(self.deaths - self.eager, 0), len(PAUSES_NS) - 1)]
+        pause_ns = PAUSES_NS[min(max(self.deaths - self.eager, 0), len(PAUSES_NS) - 1)]
+        self.due_ns = now_ns + min(pause_ns, self.longest_ns)
         return how
 
     def end(self) -> None:

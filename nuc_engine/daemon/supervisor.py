@@ -72,7 +72,8 @@ class Supervisor:
         configured = bool(launch.options.configuration)
         self._told = Report(self._words, notifier, show, watchdog_ns=watchdog_ns, configured=configured)
         self._hearts, self._heed = Hearts(self._words), heed
-        self._service, self._guardian, self._core = Post("service"), Post("guardian", eager=5), Post("core")
+        self._service, self._guardian = Post("service", longest_ns=SERVICE_PAUSE_NS), Post("guardian", eager=5)
+        self._core = Post("core")
         self._emulators = [(Post(name), program) for name, program in emulators]
         self._posts = (*(post for post, _ in self._emulators), self._service, self._guardian, self._core)
         self._lost_ns = self._ticked_ns = clock.now_ns

@@ -1,7 +1,8 @@
 """Who may reach the daemon from where: addresses, CURVE keys, and ZeroMQ's question who a key belongs to (ZAP).
 
-Loopback and ipc need no keys: whoever is on this machine, and may open the socket's file, is trusted as admin. Every
-other address is opened with CURVE only, to the keys on the list.
+Whoever may open the socket's file (ipc) needs no keys and is trusted as admin. Ports take commands with CURVE only,
+from the keys on the list: a port of loopback is within reach of every user, container and web page of a machine.
+Telemetry, which takes no commands, may be published on loopback without.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class Address:
     local: bool
 
     @property
-    def is_ipc(self) -> bool:
-        """Whether it is a socket file."""
-        return self.url.startswith("ipc://")
+    def is_tcp(self) -> bool:
+        """Whether it is a port, and no socket file."""
+        return self.url.startswith("tcp://")
 
 
 def read_address(url: str) -> Address:
@@ -95,13 +96,15 @@ class Access:
         except KeysError as error:
             raise ServiceError(str(error)) from error
 
-    def check(self, address: Address) -> None:
-        """Raise ServiceError for an address that may not be opened."""
-        if not address.local and self.pair is None:
-            raise ServiceError(
-                f"{address.url} can be reached from other machines, which needs keys: make them with `nuc keys server` "
-                "and `nuc keys allow`, and name their folder with --keys; or listen at 127.0.0.1"
-            )
+    def check(self, address: Address, *, commands: bool = False) -> None:
+        """Raise ServiceError for an address that may not be opened, for `commands` or else for telemetry."""
+        if self.pair is not None or not address.is_tcp or (address.local and not commands):
+            return
+        hint = "the socket file in the daemon's folder needs none" if commands else "or publish at 127.0.0.1"
+        raise ServiceError(
+            f"{address.url} can be reached by others than its user and group, which needs keys: make them with "
+            f"`nuc keys server` and `nuc keys allow`, and name their folder with --keys; {hint}"
+        )
 
     def who(self, name: str) -> tuple[str, str] | None:
         """Return name and role of a client let in under this name; None once it is no longer on the list."""

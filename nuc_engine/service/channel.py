@@ -7,6 +7,7 @@ take is dropped once its queue is full, what is too large ends its connection.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import zmq
 from zmq.utils.monitor import parse_monitor_message
 
 from nuc_engine.service.access import DOMAIN, LOCAL_DOMAIN, Access, Address, read_address
+from nuc_engine.service.connections import Connections
 from nuc_engine.service.errors import ServiceError
 
 MAX_PAYLOAD = 4 << 20
@@ -25,6 +27,20 @@ IPC_MODE_MASK = 0o117
 """Leaves a socket file readable and writable for owner and group: mode 0660."""
 
 _TAKEN_AT_ONCE = 200
+_SUBSCRIPTIONS_IN_QUEUE = 100
+_HANDSHAKE_MS = 2000
+_HEARTBEAT_MS, _HEARTBEAT_LOST_MS = 5000, 15_000
+_EVENTS = int(
+    zmq.EVENT_ACCEPTED
+    | zmq.EVENT_HANDSHAKE_SUCCEEDED
+    | zmq.EVENT_DISCONNECTED
+    | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+    | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+)
+_LOCAL_PEER = re.compile(r"localhost:(\d+):\d+:(\d+)")
+"""How ZeroMQ writes who is at the other end of a Unix socket: user, group and process, as the kernel says."""
+
 _IN_QUEUE, _OUT_QUEUE = 1000, 500
 Ready = frozenset[Any]
 """Sockets and descriptors that can be read."""
@@ -36,13 +52,15 @@ _ZAP = "inproc://zeromq.zap.01"
 class Message:
     """One message of a client: what tells the client apart, what goes before an answer, who it is, and the payload.
 
-    `who` is name and role where a key vouches for them. `payload` None: the frames make no message.
+    `who` is name and role where a key vouches for them, `peer` the user and process that the kernel names where it is
+    on this machine. `payload` None: the frames make no message.
     """
 
     key: bytes
     address: list[bytes]
     who: tuple[str, str] | None
     payload: bytes | None
+    peer: str = ""
 
 
 class Sockets:
@@ -53,26 +71,30 @@ class Sockets:
 
     def __init__(self, commands: Sequence[str], telemetry: Sequence[str], access: Access) -> None:
         addresses, published = [read_address(url) for url in commands], [read_address(url) for url in telemetry]
-        for address in (*addresses, *published):
+        for address in addresses:
+            access.check(address, commands=True)
+        for address in published:
             access.check(address)
         self._access = access
         self.urls: list[str] = []
         self._context: Any = zmq.Context()
         self._open: list[Any] = []
         self._topics: set[bytes] = set()
-        self.closed_connections = self.failed_handshakes = self.dropped = 0
+        self.connections = Connections()
+        self.failed_handshakes = self.dropped = 0
         try:
             self._zap = self._socket(zmq.REP)
             self._zap.bind(_ZAP)
-            local = [address for address in addresses if address.local]
-            remote = [address for address in addresses if not address.local]
-            groups = [group for group in (local, remote) if group]
-            self._asks_for_keys = [group is remote for group in groups]
-            self._routers = [self._router(group) for group in groups]
-            self._publisher = self._socket(zmq.XPUB)
+            files = [address for address in addresses if not address.is_tcp]
+            ports = [address for address in addresses if address.is_tcp]
+            groups = [group for group in (files, ports) if group]
+            self._asks_for_keys = [group is ports for group in groups]
+            self._monitors: list[Any] = []
+            self._routers = [self._router(group, keys=group is ports) for group in groups]
+            self._publisher = self._watched(zmq.XPUB)
+            self._publisher.rcvhwm = _SUBSCRIPTIONS_IN_QUEUE
             for address in published:
-                self._bind(self._publisher, address)
-            self._monitors = [self._monitor(router) for router in self._routers]
+                self._bind(self._publisher, address, keys=not address.local)
         except BaseException:
             self.close()
             raise
@@ -103,14 +125,16 @@ class Sockets:
                 yield self._message(which, who, frames)
 
     def _message(self, which: int, who: tuple[str, str] | None, frames: Any) -> Message:
+        peer = "" if who is not None else _peer(frames[-1])
         identity = bytes(frames[0].bytes)
-        # A client chooses its identity itself; with its name in the key it can not pass for one that keys vouch for.
-        key = bytes([which]) + (b"" if who is None else who[0].encode() + b"\0") + identity
+        # A client chooses its identity itself; with its name, or its user, in the key it can not pass for another's.
+        whose = who[0] if who is not None else peer.partition(",")[0]
+        key = bytes([which]) + whose.encode() + b"\0" + identity
         if len(frames) == 2:
-            return Message(key, [identity], who, bytes(frames[1].bytes))
+            return Message(key, [identity], who, bytes(frames[1].bytes), peer)
         if len(frames) == 3 and not frames[1].bytes:
-            return Message(key, [identity, b""], who, bytes(frames[2].bytes))
-        return Message(key, [identity], who, None)
+            return Message(key, [identity, b""], who, bytes(frames[2].bytes), peer)
+        return Message(key, [identity], who, None, peer)
 
     def _who(self, frame: Any) -> tuple[str, str] | None:
         try:
@@ -131,7 +155,7 @@ class Sockets:
     def listened(self, topic: str) -> bool:
         """Say whether anybody listens to a topic."""
         name = topic.encode()
-        return any(name.startswith(prefix) for prefix in self._topics)
+        return any(name[:length] in self._topics for length in range(len(name) + 1))
 
     def publish(self, frames: Sequence[bytes]) -> None:
         """Send to all who listen; whoever takes nothing misses it."""
@@ -147,33 +171,48 @@ class Sockets:
         if self._zap in ready:
             request: Any = self._zap.recv_multipart(zmq.NOBLOCK)
             self._zap.send_multipart(self._access.answer(request))
+        for which, monitor in enumerate(self._monitors):
+            if monitor in ready:
+                self._watch(which, monitor)
         if self._publisher in ready:
             for _ in range(_TAKEN_AT_ONCE):
                 try:
-                    message: Any = self._publisher.recv(zmq.NOBLOCK)
+                    frame: Any = self._publisher.recv(zmq.NOBLOCK, copy=False)
                 except zmq.Again:
                     break
-                self._listening(message)
-        for monitor in self._monitors:
-            if monitor in ready:
-                self._watch(monitor)
+                self._listening(frame)
 
-    def _listening(self, message: bytes) -> None:
+    def _listening(self, frame: Any) -> None:
+        message = bytes(frame.bytes)
         topic = message[1:]
         if message[:1] == b"\x01":
             self._topics.add(topic)
+            self.connections.subscribed(self._key(frame), 1)
         elif message[:1] == b"\x00":
             self._topics.discard(topic)
+            self.connections.subscribed(self._key(frame), -1)
 
-    def _watch(self, monitor: Any) -> None:
+    def _key(self, frame: Any) -> tuple[int, int]:
+        """Return which connection of the telemetry a frame came over."""
+        try:
+            return len(self._monitors) - 1, int(frame.get(zmq.SRCFD))
+        except zmq.ZMQError:
+            return -1, -1
+
+    def _watch(self, which: int, monitor: Any) -> None:
         for _ in range(_TAKEN_AT_ONCE):
             try:
-                event: Any = parse_monitor_message(monitor.recv_multipart(zmq.NOBLOCK))
+                told: Any = parse_monitor_message(monitor.recv_multipart(zmq.NOBLOCK))
             except zmq.Again:
                 return
-            if event["event"] == zmq.EVENT_DISCONNECTED:
-                self.closed_connections += 1
-            elif event["event"] in (zmq.EVENT_HANDSHAKE_FAILED_AUTH, zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL):
+            event, key = told["event"], (which, int(told["value"]))
+            if event == zmq.EVENT_ACCEPTED:
+                self.connections.accepted(key)
+            elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+                self.connections.greeted(key)
+            elif event == zmq.EVENT_DISCONNECTED:
+                self.connections.ended(key)
+            else:
                 self.failed_handshakes += 1
 
     def close(self) -> None:
@@ -192,23 +231,35 @@ class Sockets:
         socket.linger = 0
         socket.maxmsgsize = MAX_PAYLOAD
         socket.rcvhwm, socket.sndhwm = _IN_QUEUE, _OUT_QUEUE
+        socket.handshake_ivl = _HANDSHAKE_MS
+        socket.heartbeat_ivl, socket.heartbeat_timeout = _HEARTBEAT_MS, _HEARTBEAT_LOST_MS
         return socket
 
-    def _router(self, addresses: Sequence[Address]) -> Any:
-        socket = self._socket(zmq.ROUTER)
+    def _watched(self, kind: int) -> Any:
+        """Return a socket whose connections are told of, from the first on."""
+        socket = self._socket(kind)
+        monitor: Any = socket.get_monitor_socket(_EVENTS)
+        # Telling of connections must not wait for whoever reads of them.
+        monitor.rcvhwm = 0
+        self._open.append(monitor)
+        self._monitors.append(monitor)
+        return socket
+
+    def _router(self, addresses: Sequence[Address], *, keys: bool) -> Any:
+        socket = self._watched(zmq.ROUTER)
         for address in addresses:
-            self._bind(socket, address)
+            self._bind(socket, address, keys=keys)
         return socket
 
-    def _bind(self, socket: Any, address: Address) -> None:
+    def _bind(self, socket: Any, address: Address, *, keys: bool) -> None:
         socket.zap_domain = LOCAL_DOMAIN.encode()
-        if not address.local:
+        if keys:
             pair = self._access.pair
             if pair is None:
                 raise ServiceError(f"{address.url} needs keys")
             socket.curve_server, socket.curve_secretkey, socket.curve_publickey = True, pair.secret, pair.public
             socket.zap_domain = DOMAIN.encode()
-        mask = os.umask(IPC_MODE_MASK) if address.is_ipc else None
+        mask = None if address.is_tcp else os.umask(IPC_MODE_MASK)
         try:
             socket.bind(address.url)
             self.urls.append(str(socket.last_endpoint.decode()))
@@ -219,8 +270,10 @@ class Sockets:
             if mask is not None:
                 os.umask(mask)
 
-    def _monitor(self, router: Any) -> Any:
-        events = zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
-        monitor: Any = router.get_monitor_socket(events)
-        self._open.append(monitor)
-        return monitor
+
+def _peer(frame: Any) -> str:
+    try:
+        found = _LOCAL_PEER.fullmatch(str(frame.get("Peer-Address")))
+    except zmq.ZMQError:
+        return ""
+    return "" if found is None else f"user {found[1]}, process {found[2]}"

@@ -46,11 +46,13 @@ class Client:
     refused: int = 0
     ration: Ration = field(default_factory=Ration)
     session: Any = field(default=None, repr=False)
+    peer: str = ""
+    """User and process on this machine, as the kernel says; empty where it is elsewhere."""
 
     @property
     def author(self) -> str:
         """Return how edits of this client are signed."""
-        return self.name if self.verified else f"{self.name} (unverified)"
+        return self.name if self.verified else f"{self.name} ({self.peer or 'unverified'})"
 
     def may(self, role: str) -> bool:
         """Say whether its role is this one or more."""
@@ -92,7 +94,9 @@ class Clients:
         """Return the client of a key."""
         return self._clients.get(key)
 
-    def heard(self, key: bytes, address: list[bytes], who: tuple[str, str] | None, now_ns: int) -> Client:
+    def heard(
+        self, key: bytes, address: list[bytes], who: tuple[str, str] | None, now_ns: int, peer: str = ""
+    ) -> Client:
         """Return the client of a key, a new one if need be. `who` is name and role where keys vouch for them.
 
         Raises Refused for a new one that there is no room for.
@@ -104,7 +108,7 @@ class Clients:
             client = Client(key, address, self._free(name), role, who is not None, seen_ns=now_ns)
             self._clients[key] = client
         self.limit(client, role)
-        client.address = address
+        client.address, client.peer = address, peer
         return client
 
     def limit(self, client: Client, role: str) -> None:

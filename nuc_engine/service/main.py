@@ -21,7 +21,7 @@ from nuc_engine.service.service import LONGEST_MS, Service
 _SWITCH_S = 0.0002
 _ORPHAN_NS = 1_000_000_000
 
-EXIT_OK, EXIT_REFUSED, EXIT_LOGGER = 0, 1, 71
+EXIT_OK, EXIT_REFUSED, EXIT_LOGGER, EXIT_MEMORY = 0, 1, 71, 72
 
 
 def run(launch: Launch) -> int:
@@ -57,7 +57,12 @@ def run(launch: Launch) -> int:
         return _refuse(launch, str(error))
     logger.start()
     words[Word.SERVICE_READY] = 1
-    return _serve(service, logger)
+    try:
+        return _serve(service, logger)
+    except MemoryError:
+        # What no commit covers, the next one reads again.
+        os.write(2, b"nuc serve: the service has used all memory it may have\n")
+        return EXIT_MEMORY
 
 
 def _serve(service: Service, logger: Logger) -> int:

@@ -47,6 +47,7 @@ class DaemonPrograms:
 
     def service(self, launch: Launch) -> int:
         """Talk and write."""
+        confine()
         from nuc_engine.service.main import run
 
         return run(launch)

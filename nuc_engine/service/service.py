@@ -169,6 +169,8 @@ class Service:
     def _publish(self, now_ns: int) -> None:
         try:
             self.hub.recipes.step(self.hub.moment(), now_ns)
+        except MemoryError:
+            raise
         except Exception as error:  # what nobody can be shown must not keep anybody from commanding
             self.hub.recent.add("service_error", f"telemetry: {type(error).__name__}: {error}")
 
@@ -177,6 +179,8 @@ class Service:
         for message in self.sockets.messages(ready):
             try:
                 self._take(message)
+            except MemoryError:
+                raise  # a new process has some
             except Exception as error:  # one message must not take the service from all others
                 self.hub.recent.add("service_error", f"a message: {type(error).__name__}: {error}")
             if self._now_ns() > until_ns:
@@ -186,7 +190,7 @@ class Service:
         now_ns = self._now_ns()
         hub = self.hub
         try:
-            client = hub.clients.heard(message.key, message.address, message.who, now_ns)
+            client = hub.clients.heard(message.key, message.address, message.who, now_ns, message.peer)
         except Refused as error:
             self._turn_away(message, error, now_ns)
             return
@@ -255,7 +259,8 @@ class Service:
     def _connections(self) -> dict[str, int]:
         sockets, datagrams = self.sockets, self._datagrams
         return {
-            "closed": sockets.closed_connections,
+            "closed": sockets.connections.closed,
+            "turned_away": sockets.connections.turned_away,
             "failed_handshakes": sockets.failed_handshakes,
             "keys_refused": self._access.denied,
             "answers_dropped": sockets.dropped,

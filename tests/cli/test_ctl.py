@@ -286,6 +286,8 @@ def test_control_comes_back_from_ones_own_other_terminal_only(ctl: Ctl, daemon: 
         ("alice", True),
         ("alice#3", True),
         ("alice (unverified)", True),
+        ("alice#2 (user 1000, process 77)", True),
+        ("alice (user x)", False),
         ("", False),
         ("alice2", False),
         ("bob#2", False),

@@ -24,7 +24,7 @@ from nuc_engine.messages import calls
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse
 from tests.client.fake_daemon import CONFIGS, Clock
-from tests.service.bench import Bench, bench
+from tests.service.bench import HERE, Bench, bench
 
 pytestmark = pytest.mark.timeout(60)  # seconds: nothing is judged by it
 
@@ -107,7 +107,7 @@ def test_no_name_and_no_reason_keep_off_from_being_heard(pumped: Pumped, why: st
     answer = take_torque_off(pumped.address, name="al\udcffice", why=why, timeout_s=30.0)
     assert (answer["torque"], answer["unconfirmed"]) == (False, [])
     _, (_, told) = pumped.bench.core.obeyed[-1]
-    assert told.endswith("(al?ice (unverified))")
+    assert told.endswith(f"(al?ice {HERE})")
 
 
 def test_every_method_is_understood(leg: Client, pumped: Pumped) -> None:
@@ -222,7 +222,7 @@ def test_status_and_values_are_read(leg: Client, pumped: Pumped) -> None:
     assert reading.unknown == ("nonsense",)
     assert reading.cycle > 0
     assert leg.greeting is not None
-    assert (leg.greeting.author, leg.greeting.verified) == ("alice (unverified)", False)
+    assert (leg.greeting.author, leg.greeting.verified) == (f"alice {HERE}", False)
 
 
 def test_edits_tell_what_became_of_them(leg: Client) -> None:

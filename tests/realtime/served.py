@@ -43,10 +43,11 @@ class Served(Daemon):
         buses: Sequence[str] = (),
         data: Path | None = None,
         odd: Any = None,
+        command: str = "",
     ) -> None:
         self.leg, self.data = leg, data if data is not None else folder / "data"
         self.sockets = folder / "nuc" / Path(config).name
-        self.command = f"ipc://{folder}/command"
+        self.command = command or f"ipc://{folder}/command"
         self.telemetry = f"ipc://{folder}/telemetry"
         module = ("nuc_engine.cli",) if odd is None else ("tests.realtime.odd_serve", json.dumps(odd))
         serve = [*module, "serve", config, "--data", str(self.data)]

@@ -33,23 +33,19 @@ READY_TO_LISTEN = (b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03SUB", b"\x0
 
 
 @pytest.fixture(scope="module")
-def over_tcp(serve_all, tmp_path_factory):
-    """A leg, a daemon for all tests here that listens at a socket file and at a TCP port, and the port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = f"ipc://{tmp_path_factory.mktemp('commands')}/command"
-    leg, served = serve_all("--command", command, "--command", f"tcp://127.0.0.1:{port}", "--control-timeout", "1")
-    served.client.close()
-    served.command = command
-    served.client = Client(command, name="bench", timeout_s=PATIENCE_S / 2, telemetry=served.telemetry)
+def bench(serve_all):
+    """A leg, and a daemon for all tests here."""
+    leg, served = serve_all("--control-timeout", "1")
     served.await_ready()
-    return leg, served, port
+    return leg, served
 
 
-@pytest.fixture
-def bench(over_tcp):
-    return over_tcp[:2]
+def reach(served) -> socket.socket:
+    """Connect to the daemon as a program does that knows nothing of ZeroMQ."""
+    end = socket.socket(socket.AF_UNIX)
+    end.settimeout(PATIENCE_S)
+    end.connect(served.command.removeprefix("ipc://"))
+    return end
 
 
 @contextmanager
@@ -186,8 +182,8 @@ HALVES = {
 }
 
 
-def test_clients_that_send_half_of_something_and_go_or_stay(over_tcp, stalls):
-    leg, served, port = over_tcp
+def test_clients_that_send_half_of_something_and_go_or_stay(bench, stalls):
+    leg, served = bench
 
     def trial():
         served.run_bout()
@@ -196,7 +192,7 @@ def test_clients_that_send_half_of_something_and_go_or_stay(over_tcp, stalls):
             with nothing_changes(leg, served):
                 for parts in HALVES.values():
                     for goes in (True, False):
-                        end = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+                        end = reach(served)
                         stay.append(end)
                         say(end, *parts)
                         if goes:
@@ -210,17 +206,17 @@ def test_clients_that_send_half_of_something_and_go_or_stay(over_tcp, stalls):
     repeat_disturbed(stalls, trial)
 
 
-def test_a_message_of_50_mb_ends_its_connection_and_is_not_read(over_tcp, stalls):
-    leg, served, port = over_tcp
+def test_a_message_of_50_mb_ends_its_connection_and_is_not_read(bench, stalls):
+    leg, served = bench
 
     def trial():
         served.run_bout()
         with nothing_changes(leg, served):
-            with socket.create_connection(("127.0.0.1", port), timeout=5) as end:
+            with reach(served) as end:
                 say(end, *GREETING, READY)
                 with pytest.raises((ConnectionError, TimeoutError)):
                     end.sendall(b"\x02" + (50 << 20).to_bytes(8, "big") + bytes(50 << 20))
-            with dealer(f"tcp://127.0.0.1:{port}") as end:
+            with dealer(served.command) as end:
                 end.send(bytes(50 << 20), copy=False)
                 time.sleep(0.3)
         served.finish_bout()
@@ -228,13 +224,13 @@ def test_a_message_of_50_mb_ends_its_connection_and_is_not_read(over_tcp, stalls
     repeat_disturbed(stalls, trial)
 
 
-def test_a_client_that_asks_and_never_reads_is_stopped_by_its_own_full_buffers(over_tcp, stalls):
-    leg, served, port = over_tcp
+def test_a_client_that_asks_and_never_reads_is_stopped_by_its_own_full_buffers(bench, stalls):
+    leg, served = bench
     ask = request(1, "documents")
 
     def trial():
         served.run_bout()
-        with nothing_changes(leg, served), socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as end:
+        with nothing_changes(leg, served), reach(served) as end:
             say(end, *GREETING, READY)
             end.settimeout(0.1)
             until, asked = time.monotonic() + 1.5, 0

@@ -23,6 +23,9 @@ from nuc_engine.service.service import Service
 from tests.sccils.small import SMALL
 from tests.service.fake_core import FakeCore
 
+HERE = f"(user {os.getuid()}, process {os.getpid()})"
+"""What is behind the name of every client of a test: who opened its connection, as the kernel says."""
+
 _PATIENCE = 60_000
 """So many turns of a millisecond and more before what does not come is given up. Nothing is judged by it: messages come
 when the threads of ZeroMQ get a processor."""

@@ -16,6 +16,7 @@ from nuc_engine.datalogger.writer import LogWriter
 from nuc_engine.service.ration import BURST, OF_ALL, PER_SECOND, Ration
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse_file
+from tests.service.bench import HERE
 from tests.service.log_feed import MS, START, Bench, bout, plan, read_manifest
 from tests.service.test_sccils_dialogue import command
 
@@ -45,7 +46,7 @@ def test_what_get_answers_in_a_bout_is_told_to_the_logger_with_who_asked(b):
     talk.ask("get", names=["Coxa_angle", "gap", "171[0]", "joint.Coxa.mode", "nix"])
     values = {index(b, "Coxa_angle"): (10.0,), index(b, "gap"): ()}
     said = {"Promotor_FL[0]": talk.ask("get", names=["171[0]"])["values"]["171[0]"], "joint.Coxa.mode": "muscle"}
-    assert told(b, "answer")[0] == ("Ann (unverified)", b.core.store.snapshot().time_ns, 1, values, said)
+    assert told(b, "answer")[0] == (f"Ann {HERE}", b.core.store.snapshot().time_ns, 1, values, said)
 
 
 def test_what_a_poll_answers_is_told_likewise(b):
@@ -55,7 +56,7 @@ def test_what_a_poll_answers_is_told_likewise(b):
     talk.raw(command("log", POLL, extendedcommand="poll"))
     talk.recv(), talk.recv()
     ((author, _, cycle, values, said),) = told(b, "answer")
-    assert (author, cycle, said) == ("Ann (unverified)", 1, {})
+    assert (author, cycle, said) == (f"Ann {HERE}", 1, {})
     assert values == {index(b, "Coxa_current"): (1.5,), index(b, "gap"): ()}
 
 
@@ -70,14 +71,14 @@ def test_a_client_that_asks_without_end_is_logged_at_a_rate_and_the_rest_is_coun
         asked += 1
     logged = len(told(b, "answer"))
     assert logged * size <= BURST
-    assert told(b, "left_out") == [("Ann (unverified)", b.core.store.snapshot().time_ns, size)]
+    assert told(b, "left_out") == [(f"Ann {HERE}", b.core.store.snapshot().time_ns, size)]
     assert logged + 1 == asked
     # It costs nobody else, and comes back with time.
     bob.ask("get", names=names)
-    assert told(b, "answer")[-1][0] == "Bob (unverified)"
+    assert told(b, "answer")[-1][0] == f"Bob {HERE}"
     b.pass_time(size * 2 / PER_SECOND)
     ann.ask("get", names=names)
-    assert told(b, "answer")[-1][0] == "Ann (unverified)"
+    assert told(b, "answer")[-1][0] == f"Ann {HERE}"
 
 
 def test_many_clients_together_have_a_ration_too(b):
@@ -87,7 +88,7 @@ def test_many_clients_together_have_a_ration_too(b):
         b.client(f"c{k}").ask("get", names=["gap"] * 10)
     b.client("d").ask("get", names=[f"Coxa_Amatrix[{k}]" for k in range(16)])
     b.client("e").ask("get", names=[f"Coxa_Amatrix[{k}]" for k in range(16)])
-    assert [entry[0] for entry in told(b, "left_out")] == ["e (unverified)"]
+    assert [entry[0] for entry in told(b, "left_out")] == [f"e {HERE}"]
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 900), st.integers(0, 3 * S)), max_size=60))
@@ -242,4 +243,4 @@ def test_scripts_ask_too(b):
     for _ in range(3):
         talk.recv()
     ((author, _, cycle, values, _),) = told(b, "answer")
-    assert (author, cycle, values) == ("Ann (unverified)", 1, {index(b, "Coxa_current"): (1.5,)})
+    assert (author, cycle, values) == (f"Ann {HERE}", 1, {index(b, "Coxa_current"): (1.5,)})

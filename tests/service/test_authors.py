@@ -59,7 +59,7 @@ def test_a_flood_of_edits_has_its_author_whole(logged, monkeypatch):
         for k in range(first, first + 100):
             assert ann.answer(k)["applied"]
     monkeypatch.setattr(b, "logs", True)
-    assert edits(ended(b)) == [("Ann (unverified)", 5.0 + k) for k in range(2000)]
+    assert edits(ended(b)) == [(f"Ann {HERE}", 5.0 + k) for k in range(2000)]
 
 
 def test_what_waits_for_its_time_has_its_author_whoever_has_had_control_since(logged):
@@ -73,7 +73,7 @@ def test_what_waits_for_its_time_has_its_author_whoever_has_had_control_since(lo
     bob.ask("take_control", force=True)
     bob.ask("set", changes=[["gap", 4.0]])
     b.pass_time(101)
-    assert edits(ended(b)) == [("Bob (unverified)", 4.0), ("Ann (unverified)", 3.0)]
+    assert edits(ended(b)) == [(f"Bob {HERE}", 4.0), (f"Ann {HERE}", 3.0)]
 
 
 def test_a_service_that_was_started_anew_knows_the_authors_of_what_still_waits(logged):
@@ -86,7 +86,7 @@ def test_a_service_that_was_started_anew_knows_the_authors_of_what_still_waits(l
     for k in range(40):
         bob.ask("set", changes=[["gap", 10.0 + k]])
     b.pass_time(101)
-    assert edits(ended(b))[-1] == ("Ann (unverified)", 3.0)
+    assert edits(ended(b))[-1] == (f"Ann {HERE}", 3.0)
 
 
 def test_an_edit_whose_author_can_not_be_told_is_refused_and_counted_but_the_torque_goes_off(logged, monkeypatch):
@@ -131,9 +131,9 @@ def test_control_that_goes_to_and_fro_is_told_apart_up_to_a_bound(logged):
             talk = (bob, ann)[k % 2]
             talk.ask("take_control", force=True)
             talk.ask("set", changes=[["gap", 10.0 + k]])
-            done.append((("Bob", "Ann")[k % 2] + " (unverified)", 10.0 + k))
+            done.append((("Bob", "Ann")[k % 2] + f" {HERE}", 10.0 + k))
     assert len(done) == MOST_RUNS - 1
     b.pass_time(101)
     bob.ask("take_control", force=True)
     bob.ask("set", changes=[["gap", 99.0]])
-    assert edits(ended(b)) == [*done, ("Ann (unverified)", 3.0), ("Bob (unverified)", 99.0)]
+    assert edits(ended(b)) == [*done, (f"Ann {HERE}", 3.0), (f"Bob {HERE}", 99.0)]

@@ -13,6 +13,7 @@ import zmq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nuc_engine.messages.keys import ALLOWED, make_pair
 from nuc_engine.service.access import Access
 from nuc_engine.service.channel import MAX_PAYLOAD, Sockets
 from nuc_engine.service.clients import BURST
@@ -153,7 +154,7 @@ def test_a_message_that_is_too_large_ends_its_connection_and_nothing_else(b):
     ann = b.client("Ann")
     big = b.client()
     big.raw(bytes(MAX_PAYLOAD + 1))
-    b.until(lambda: b.service.sockets.closed_connections)
+    b.until(lambda: b.service.sockets.connections.closed)
     assert ann.ask("status")["connections"]["closed"] >= 1
     assert ann.ask("get", names=["gap"])["unknown"] == []
 
@@ -222,17 +223,51 @@ def test_a_client_that_says_goodbye_gives_control_back_and_is_gone(tmp_path):
         assert len(ann.ask("status")["clients"]) == 2
 
 
-def test_raw_bytes_on_the_port_change_nothing(tmp_path):
-    with bench(tmp_path, commands=("tcp://127.0.0.1:*",)) as b:
+@pytest.fixture
+def keys(tmp_path):
+    make_pair(tmp_path / "keys", "server")
+    (tmp_path / "keys" / ALLOWED).touch()
+    return tmp_path / "keys"
+
+
+def reach(url: str) -> socket.socket:
+    """Connect to an address as a program does that knows nothing of ZeroMQ."""
+    if url.startswith("ipc://"):
+        end = socket.socket(socket.AF_UNIX)
+        end.connect(url.removeprefix("ipc://"))
+        return end
+    return socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 30)
+
+
+def test_raw_bytes_on_the_port_change_nothing(tmp_path, keys):
+    with bench(tmp_path, commands=("tcp://127.0.0.1:*",), keys=keys) as b:
         b.configured()
-        port = int(b.service.sockets.urls[1].rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port)) as raw:
+        with reach(b.service.sockets.urls[1]) as raw:
             raw.sendall(b"GET / HTTP/1.1\r\n\r\n" + os.urandom(2000))
             for _ in range(50):
                 b.turn()
         status = b.client("Ann").ask("status")
         assert (status["mode"], status["control"]) == ("CONFIGURED", "")
         assert b.core.obeyed == []
+
+
+@pytest.mark.parametrize("url", ["tcp://127.0.0.1:*", "tcp://localhost:*", "tcp://[::1]:*"])
+def test_a_port_for_commands_needs_keys_on_loopback_too(tmp_path, url):
+    with pytest.raises(ServiceError, match="nuc keys"), bench(tmp_path, commands=(url,)):
+        pass
+
+
+def test_on_a_port_of_loopback_nobody_is_heard_without_a_key(tmp_path, keys):
+    with bench(tmp_path, commands=("tcp://127.0.0.1:*",), keys=keys) as b:
+        b.configured()
+        stranger = b.context.socket(zmq.DEALER)
+        b.sockets.append(stranger)
+        stranger.linger = 0
+        stranger.connect(b.service.sockets.urls[1])
+        stranger.send(msgpack.packb({"id": 1, "method": "take_control", "params": {}}))
+        ann = b.client("Ann")
+        b.until(lambda: ann.ask("status")["connections"]["failed_handshakes"])
+        assert [client["name"] for client in ann.ask("status")["clients"]] == ["Ann"]
 
 
 @pytest.mark.parametrize(
@@ -253,12 +288,12 @@ def test_an_address_others_can_reach_needs_keys(tmp_path, url):
         pass
 
 
-def test_an_address_in_use_is_said(tmp_path):
+def test_an_address_in_use_is_said(tmp_path, keys):
     for name in "12":
         (tmp_path / name).mkdir()
-    with bench(tmp_path / "1", commands=("tcp://127.0.0.1:*",)) as first:
+    with bench(tmp_path / "1", commands=("tcp://127.0.0.1:*",), keys=keys) as first:
         url = first.service.sockets.urls[1]
-        with pytest.raises(ServiceError, match="another daemon"), bench(tmp_path / "2", commands=(url,)):
+        with pytest.raises(ServiceError, match="another daemon"), bench(tmp_path / "2", commands=(url,), keys=keys):
             pass
 
 
@@ -274,19 +309,21 @@ def test_a_fault_of_the_service_itself_is_told_and_the_loop_goes_on(b, monkeypat
     assert "ZeroDivisionError" in str([e for e in talk.ask("events") if e["name"] == "service_error"])
 
 
-@pytest.mark.parametrize("where", ["commands", "telemetry"])
-def test_a_web_page_reaches_nobody(tmp_path, where):
+@pytest.mark.parametrize("where", ["a forwarded socket file", "commands", "telemetry"])
+def test_a_web_page_reaches_nobody(tmp_path, keys, where):
     """A page may post what it likes to loopback. Its request must be taken for no message, however it is aligned."""
-    sockets = Sockets(["tcp://127.0.0.1:*"], ["tcp://127.0.0.1:*"], Access(None))
-    port = int(sockets.urls[0 if where == "commands" else 1].rpartition(":")[2])
+    file = f"ipc://{tmp_path}/command"  # which ssh may have forwarded to a port of a person's own machine
+    sockets = Sockets([file, "tcp://127.0.0.1:*"], ["tcp://127.0.0.1:*"], Access(keys))
+    url = sockets.urls[("a forwarded socket file", "commands", "telemetry").index(where)]
     wish = msgpack.packb({"id": 1, "method": "take_control", "params": {"force": True}})
     # As ZMTP 1.0 writes a message: length with flags, flags, payload; the same as an empty frame and then the payload.
     body = b"\x01\x00" + bytes([len(wish) + 1, 0]) + wish
     try:
         for filler in range(256):
             head = b"POST /" + b"a" * filler + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n"
-            with socket.create_connection(("127.0.0.1", port), 30) as page:
-                page.sendall(head + body * 8)
+            with reach(url) as page:
+                with suppress(ConnectionError):
+                    page.sendall(head + body * 8)
                 page.settimeout(0.0)
                 heard = []
                 for _ in range(3000):

@@ -11,7 +11,7 @@ from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.service.methods import METHODS
 from sccils_schemas.model import MODEL_FILES
 from tests.sccils.small import SMALL
-from tests.service.bench import Refusal, bench
+from tests.service.bench import HERE, Refusal, bench
 
 
 def refused(talk, method, **params):
@@ -24,7 +24,7 @@ def test_hello_says_what_is_there_and_who_one_is(b):
     greeting = b.client().ask("hello", name="Ann")
     assert greeting["mode"] == "CONFIGURED"
     assert greeting["configuration"] == "small"
-    assert (greeting["author"], greeting["verified"], greeting["role"]) == ("Ann (unverified)", False, "admin")
+    assert (greeting["author"], greeting["verified"], greeting["role"]) == (f"Ann {HERE}", False, "admin")
     assert greeting["control"] == ""
 
 
@@ -113,7 +113,7 @@ def test_set_takes_effect_and_says_when(b):
     assert answer["applied"] == [{"name": "pro_angle", "value": 12.5}, {"name": "pro_load", "value": -1.0}]
     assert (answer["cycle"], answer["time_s"]) == (1, pytest.approx(1.5))
     assert talk.ask("get", names=["pro_angle"])["values"] == {"pro_angle": 12.5}
-    assert b.logger.author(answer["request"]) == "Ann (unverified)"
+    assert b.logger.author(answer["request"]) == f"Ann {HERE}"
 
 
 def test_set_writes_a_rule_as_text_with_names(b):
@@ -161,7 +161,7 @@ def test_a_timed_change_waits_is_listed_and_takes_effect(b):
     talk.ask("run")
     answer = talk.ask("set", changes=[["gap", 5.0]], time_s=2.0)
     request = answer["pending"]
-    assert talk.ask("pending") == [{"request": request, "author": "Ann (unverified)", "time_s": 2.0, "names": ["gap"]}]
+    assert talk.ask("pending") == [{"request": request, "author": f"Ann {HERE}", "time_s": 2.0, "names": ["gap"]}]
     b.pass_time(1.9)
     assert talk.ask("get", names=["gap"])["values"] == {"gap": None}
     b.pass_time(0.2)
@@ -233,8 +233,8 @@ def test_run_and_stop(b):
     assert answer["bout"] == 1
     kind, items = b.core.obeyed[-1]
     assert (kind, items[1:]) == (Command.RUN, [500_000_000, 10_000_000_000, 1])
-    assert ("label", "surface", "felt", "Ann (unverified)", "once") in b.logger.told, "of this bout alone"
-    assert ("note", "first", "Ann (unverified)") in b.logger.told
+    assert ("label", "surface", "felt", f"Ann {HERE}", "once") in b.logger.told, "of this bout alone"
+    assert ("note", "first", f"Ann {HERE}") in b.logger.told
     assert refused(talk, "run").kind == "refused"
     assert talk.ask("stop", policy="hold")["mode"] == "STOPPED"
     assert b.core.obeyed[-1][1][1] == "hold"
@@ -259,7 +259,7 @@ def test_off_is_for_everybody_and_latches(b):
     assert answer == {"mode": "STOPPED", "torque": False, "unconfirmed": []}
     status = ann.ask("status")
     assert (status["mode"], status["latched"], status["latch_reason"]) == ("STOPPED", True, "off")
-    assert b.core.obeyed[-1][1][1] == "smoke (Bob (unverified))"
+    assert b.core.obeyed[-1][1][1] == f"smoke (Bob {HERE})"
     for method, how in {"run": {}, "pose": {"angles": {"Femur": 80.0}}, "configure": {"name": "lin_roach"}}.items():
         assert "arm" in refused(ann, method, **how).text
     assert ann.ask("arm") == {"mode": "STOPPED", "latched": False}
@@ -434,7 +434,7 @@ def test_notes_marks_and_labels_reach_the_logger(b):
     talk.ask("notes", text="left leg")
     talk.ask("labels", labels={"operator": "Ann", "surface": "sand"})
     assert [entry[0] for entry in b.logger.told] == ["mark", "note", "label", "label"]
-    assert b.logger.told[-1] == ("label", "surface", "sand", "Ann (unverified)")
+    assert b.logger.told[-1] == ("label", "surface", "sand", f"Ann {HERE}")
 
 
 def test_log_and_stoplog_reach_the_logger(b):

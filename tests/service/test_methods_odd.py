@@ -9,7 +9,7 @@ from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.wire import Command
 from nuc_engine.service.errors import Refused
 from tests.sccils.small import SMALL
-from tests.service.bench import Refusal, bench
+from tests.service.bench import HERE, Refusal, bench
 
 
 def refused(talk, method, **params):
@@ -85,7 +85,7 @@ def test_documents_of_another_plan_are_not_taken_for_those_in_force(b):
 def test_a_request_socket_gets_its_answers_too(b):
     talk = b.client(kind=zmq.REQ)
     assert talk.ask("status")["mode"] == "CONFIGURED"
-    assert talk.ask("hello", name="Req")["author"] == "Req (unverified)"
+    assert talk.ask("hello", name="Req")["author"] == f"Req {HERE}"
 
 
 def test_requests_may_be_sent_without_waiting_and_are_all_answered(b):

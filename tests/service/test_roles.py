@@ -6,7 +6,7 @@ import pytest
 
 from nuc_engine.messages.keys import ALLOWED, Client, Role, allow, load_secret, revoke
 from nuc_engine.service.clients import MAX_CLIENTS
-from tests.service.bench import Refusal, Talker
+from tests.service.bench import HERE, Refusal, Talker
 from tests.service.test_access import b as with_keys
 from tests.service.test_access import connect, keys
 from tests.service.test_methods import refused
@@ -37,7 +37,7 @@ def test_three_hundred_strangers_cost_the_one_in_control_nothing(b):
     crowd(b, 300)
     assert ann.ask("status")["control"] == "Ann"
     request = ann.ask("set", changes=[["gap", 6.0]])["request"]
-    assert b.logger.author(request) == "Ann (unverified)"
+    assert b.logger.author(request) == f"Ann {HERE}"
     streaming.ask("unsubscribe", topic=topic)
     assert b.service.hub.reads._pending.total() == 1
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sccils_schemas.names import printable, printable_lines
-from tests.service.bench import Bench, Refusal, bench
+from tests.service.bench import HERE, Bench, Refusal, bench
 from tests.service.test_authors import ended
 from tests.service.test_sccils_dialogue import command
 
@@ -102,4 +102,4 @@ def test_names_are_short(b, name):
 
 
 def test_a_name_says_what_it_is(b):
-    assert b.client().ask("hello", name="Eve\n\x1b[2J")["author"] == "Eve\\n\\x1b[2J (unverified)"
+    assert b.client().ask("hello", name="Eve\n\x1b[2J")["author"] == f"Eve\\n\\x1b[2J {HERE}"

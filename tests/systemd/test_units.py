@@ -130,6 +130,15 @@ def test_the_emulated_leg_is_where_the_engine_looks_for_it() -> None:
     assert f"aimotor://{served[1]} " in settings("emulated-leg.conf")["ExecStart"][-1]
 
 
+def test_strangers_find_no_port_and_cannot_use_the_machine_up() -> None:
+    said = settings(UNITS[0])
+    for name in (UNITS[0], "emulated-leg.conf"):
+        assert "--command" not in settings(name)["ExecStart"][-1], "the socket in its own folder, for its group alone"
+    assert said["OOMPolicy"] == ["continue"]
+    assert int(said["TasksMax"][0]) <= 256
+    assert 500_000 <= int(said["LimitRTTIME"][0]) <= 2_000_000, "microseconds"
+
+
 def test_what_the_units_write_to_is_what_the_folders_are_made_for() -> None:
     made = {line.split()[1] for line in (FOLDER / "nuc.tmpfiles").read_text().splitlines() if line.startswith("d ")}
     for folder in settings(UNITS[0])["StateDirectory"][0].split():

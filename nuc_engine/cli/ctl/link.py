@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _HELLO_S = 0.25
+_ADDED = re.compile(r" \((unverified|user \d+, process \d+)\)$")
 
 
 class Target(NamedTuple):
@@ -103,5 +105,5 @@ def recover_control(client: Client, target: Target) -> None:
 
 
 def same_person(who: str, name: str) -> bool:
-    """Say whether a client's name is this one, apart from what the daemon adds to it (`#2`, `(unverified)`)."""
-    return bool(who) and who.removesuffix(" (unverified)").partition("#")[0] == name
+    """Say whether a client's name is this one, apart from what the daemon adds (`#2`, `(user 1000, process 7)`)."""
+    return bool(who) and _ADDED.sub("", who).partition("#")[0] == name
