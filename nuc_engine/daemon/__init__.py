@@ -2,6 +2,7 @@
 
     block           the shared memory of the daemon
     children        the places in the daemon that children fill
+    confine         what the service may not
     core            takes what real time needs, opens its buses on the ports it was handed, and runs the engine
     cyclering       every cycle's record for other programs
     emulated        `emulated:` in the daemon

@@ -19,7 +19,7 @@ from dataclasses import replace
 from functools import partial
 
 from nuc_engine.daemon.block import OWNER_GUARDIAN, Word
-from nuc_engine.daemon.children import STARTS, Fork, Post, Programs
+from nuc_engine.daemon.children import SERVICE_PAUSE_NS, STARTS, Fork, Post, Programs
 from nuc_engine.daemon.heartbeats import Hearts
 from nuc_engine.daemon.launch import STALL_LIMIT_MS, Launch
 from nuc_engine.daemon.modes import Mode

@@ -6,6 +6,7 @@
     channel             commands (ROUTER), telemetry (XPUB), keys
     clients             one entry per identity of the command socket, with name, role and budget
     configuration       the configuration in force
+    connections         connections to the sockets
     control             who is in control
     core_link           the service's end of the rings
     edits               edits that took effect

@@ -17,6 +17,7 @@ from drivers.factory import is_emulated, parse_line
 from nuc_engine.daemon import core, guardian
 from nuc_engine.daemon.block import Block
 from nuc_engine.daemon.children import Programs
+from nuc_engine.daemon.confine import confine
 from nuc_engine.daemon.cyclering import make_file
 from nuc_engine.daemon.emulated import become, emulator_words, line_url
 from nuc_engine.daemon.launch import SLOW_STALL_LIMIT_MS, STALL_LIMIT_MS, Launch, ServeOptions

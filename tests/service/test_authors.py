@@ -11,7 +11,7 @@ import pytest
 
 from nuc_engine.datalogger.commits import inbox
 from nuc_engine.service.authors import MOST_RUNS
-from tests.service.bench import Bench, Refusal, bench
+from tests.service.bench import HERE, Bench, Refusal, bench
 from tests.service.test_methods import refused
 
 
