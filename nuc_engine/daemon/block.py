@@ -113,7 +113,6 @@ class Block:
     """
 
     def __init__(self, fd: int) -> None:
-        self.fd = fd
         self._map = mmap.mmap(fd, os.fstat(fd).st_size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
         view = memoryview(self._map)
         places = _layout()
@@ -129,9 +128,11 @@ class Block:
     @classmethod
     def create(cls) -> Block:
         """Make a new block, all zero."""
-        fd = os.memfd_create("nuc-block", os.MFD_CLOEXEC)
-        os.ftruncate(fd, sum(size for _, size in _layout().values()))
-        return cls(fd)
+        fd = memory()
+        try:
+            return cls(fd)
+        finally:
+            os.close(fd)  # the mapping stays
 
     def write_plan(self, plan: Plan) -> None:
         """Put a plan where the next core finds it, and say so. Raises BlockError when it is too large."""
@@ -161,6 +162,13 @@ class Block:
     def store(self, plan: Plan) -> Store:
         """Return the plan's store in the block. Raises StoreError when the block holds another model's."""
         return Store(plan, self._store)
+
+
+def memory() -> int:
+    """Return the descriptor of new shared memory for a block, all zero."""
+    fd = os.memfd_create("nuc-block", os.MFD_CLOEXEC)
+    os.ftruncate(fd, sum(size for _, size in _layout().values()))
+    return fd
 
 
 class _PlanReader(pickle.Unpickler):

@@ -180,4 +180,3 @@ class Bench:
     def close(self):
         for descriptor in self.open:
             os.close(descriptor)
-        os.close(self.block.fd)

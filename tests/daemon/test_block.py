@@ -12,7 +12,7 @@ from nuc_engine.bout.run import prepare_bout
 from nuc_engine.control.bus_tap import Replies
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.daemon import block as module
-from nuc_engine.daemon.block import Block, BlockError, Word
+from nuc_engine.daemon.block import Block, BlockError, Word, memory
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.wire import Formats, Kind
 from nuc_engine.model.plan import Plan
@@ -25,15 +25,20 @@ def plan():
 
 
 @pytest.fixture
-def block():
-    made = Block.create()
-    yield made
-    os.close(made.fd)
+def fd():
+    fd = memory()
+    yield fd
+    os.close(fd)
 
 
-def test_a_plan_comes_back_as_it_was(block, plan):
+@pytest.fixture
+def block(fd):
+    return Block(fd)
+
+
+def test_a_plan_comes_back_as_it_was(fd, block, plan):
     block.write_plan(plan)
-    assert Block(block.fd).read_plan() == plan
+    assert Block(fd).read_plan() == plan
     assert block.words[Word.PLAN_GENERATION] == 1
 
 
@@ -47,7 +52,7 @@ def test_a_plan_can_make_plans_only(block, thing):
     data = pickle.dumps(thing)
     block._plan[:8] = len(data).to_bytes(8, "little")
     block._plan[8 : 8 + len(data)] = data
-    with pytest.raises(BlockError, match=r"expected classes of nuc_engine\.plan"):
+    with pytest.raises(BlockError, match=r"expected classes of nuc_engine\.model\.plan"):
         block.read_plan()
 
 
@@ -57,9 +62,9 @@ def test_a_plan_that_is_too_large_is_refused(block, plan, monkeypatch):
         block.write_plan(plan)
 
 
-def test_the_store_is_shared_and_kept(block, plan):
+def test_the_store_is_shared_and_kept(fd, block, plan):
     block.store(plan).write(plan.hdso(103).index, (4.5,))
-    other = Block(block.fd)
+    other = Block(fd)
     assert other.store(plan).values(plan.hdso(103).index) == (4.5,)
     another = prepare_bout("lin_stickmiddle", None).plan
     with pytest.raises(StoreError, match="another model"):

@@ -205,7 +205,6 @@ def test_without_a_plan_there_are_no_motors_and_one_that_is_being_written_is_wai
     plan = prepare_bout("lin_roach", None).plan
     block.write_plan(plan)
     assert names() == tuple(motor.name for motor in plan.motors)
-    os.close(block.fd)
 
 
 def test_a_request_while_nothing_is_configured_is_answered_at_once(tmp_path):
