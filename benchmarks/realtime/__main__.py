@@ -19,6 +19,7 @@ from benchmarks.realtime.deaths import deaths
 from benchmarks.realtime.edits import edits
 from benchmarks.realtime.endurance import endurance
 from benchmarks.realtime.exchange import exchange
+from benchmarks.realtime.held import held
 from benchmarks.realtime.off import off
 from benchmarks.realtime.report import machine
 from benchmarks.realtime.roundtrip import roundtrip
@@ -27,11 +28,11 @@ from benchmarks.realtime.wakeup import wakeup
 from benchmarks.realtime.wire import wire
 
 SHORT = ("wakeup", "exchange", "roundtrip", "startup", "off")
-ALL = (*SHORT, "wire", "deaths", "edits", "cycles", "endurance")
+ALL = (*SHORT, "wire", "deaths", "held", "edits", "cycles", "endurance")
 _MARK = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
 _WORDS = (
-    "`make bench-daemon` measures all but wire, deaths, edits, cycles and endurance, which `make nightly` adds. A "
-    "machine may be shared and its speed may drift: compare what was measured in alternating windows of one run.",
+    "`make bench-daemon` measures all but wire, deaths, held, edits, cycles and endurance, which `make nightly` adds. "
+    "A machine may be shared and its speed may drift: compare what was measured in alternating windows of one run.",
 )
 
 
@@ -55,6 +56,7 @@ def main() -> None:
         "off": lambda: off(5 if quick else 20),
         "wire": lambda: wire(1 if quick else 4, 0.3 if quick else 0.5),
         "deaths": lambda: deaths(20 if quick else 500),
+        "held": lambda: held(8 if quick else 300),
         "edits": lambda: edits(5 if quick else 60, 2 if quick else 5),
         "cycles": lambda: cycles(4 if quick else 20, 2 if quick else 3),
         "endurance": lambda: endurance(arguments.minutes),
