@@ -76,13 +76,14 @@ def _measured(measured: Mapping[str, Any]) -> list[str]:
         f"Measured are median and most of {measured['runs']} runs, from the fault to the last servo's torque-off",
         "on the wire (from when it is plugged in again, or goes on, for an adapter or emulator that was away); in",
         "brackets, in how many of them it went off. Other rows are not measured so.",
-        f"{f'{beyond} runs' if beyond else 'No run'} did not hold what is promised. {measured['machine']}.",
+        f"Runs that were limp too late for any fault, or left something behind: {beyond}.",
+        f"{measured['machine']}.",
     ]
     if not measured["pair_runs"]:
         return lines
     lines += [
         "",
-        f"Two at once, {measured['pair_runs']} runs each:",
+        f"Two at once, each {measured['pair_runs']} times:",
         "",
         "| first | second | measured, ms |",
         "|---|---|---|",

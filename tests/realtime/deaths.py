@@ -31,6 +31,9 @@ PLAYS_PER_LEG = 8
 SOON_NS, AFTER_STOP_NS = 100 * MS, 1200 * MS
 """How long torque may last behind the last deed, and behind the first where the main process or all were stopped."""
 
+DRIVEN_NS = 50 * MS
+"""Before the first deed: within so long a leg in a bout is driven."""
+
 GONE_ON_NS = 1000 * MS
 """A leg that is driven so long after the last deed goes on."""
 
@@ -185,6 +188,7 @@ def _judge(leg: Leg, served: Served, deeds: tuple[Deed, ...], begun_ns: int, las
     done = {deed.process: deed.number for deed in deeds}
     dead = {name for name, number in done.items() if number is not signal.SIGSTOP}
     stopped = set(done) - dead
+    assert drives(leg, begun_ns - DRIVEN_NS, begun_ns), "the leg was not driven before"
     limp_ms = None
     if {"core", "guardian", "supervisor"} <= dead:
         # Nobody is left who could: servos hold their last goal, until a daemon begins beside them.

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.realtime.daemon import MS, Leg, assert_limp_within, wait_for
-from tests.realtime.served import Served
+from tests.realtime.served import Served, drives
 
 MOST_NS = 2000 * MS
 SERVO = 2
@@ -101,6 +101,7 @@ class TroubledLeg:
         Raises AssertionError when it was not within two seconds, or when something drove afterwards.
         """
         self.served.run_bout(0.15)
+        assert drives(self.leg, _now() - 50 * MS), "the leg is not driven"
         try:
             begun = TROUBLES[trouble](self.leg, self.served)
             wait_for(lambda: self.served.words()["latched"], "a fault", self.served)
