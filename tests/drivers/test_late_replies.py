@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lateline import CYCLE_NS, EXCHANGE_NS, FAR, FINE, HELD, LOST, MS, Fate, LateLoop, random_sequence
 
@@ -124,6 +124,7 @@ def test_without_the_debt_a_servo_is_sent_where_another_was():
             play(fates, 6, bus_class=Unpaid)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["owe", "pay", "wait"]), st.integers(1, 6))))
 def test_a_debt_is_paid_oldest_first_or_expires(steps):
     debt, lots, now_ns = Debt(), [], 0
