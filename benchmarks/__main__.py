@@ -23,16 +23,16 @@ import mujoco
 from benchmarks.stand_ins import SilentRecorder, StillPlant, repeat_joint
 from drivers.factory import open_bus
 from drivers.servo import ServoAddress
-from nuc_engine.bout import BoutSpec, prepare_bout, run_bout
-from nuc_engine.executive import Executive
-from nuc_engine.locations import find_configuration
-from nuc_engine.plan import Plan
+from nuc_engine.bout.run import BoutSpec, prepare_bout, run_bout
+from nuc_engine.control.executive import Executive
+from nuc_engine.control.rulebook import Rulebook
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
+from nuc_engine.control.tasks.state_transition import StateTransition
+from nuc_engine.machine.locations import find_configuration
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.store import Store
 from nuc_engine.plants import open_plant
-from nuc_engine.rulebook import Rulebook
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board
-from nuc_engine.tasks.muscle_conversion import MuscleConversion
-from nuc_engine.tasks.state_transition import StateTransition
 
 CONFIG = "lin_roach"
 NS = 1_000_000_000
@@ -219,7 +219,7 @@ def _tick(plan: Plan) -> float:
 
 
 def _angle_slots(plan: Plan) -> list:
-    from nuc_engine.plan import Slot
+    from nuc_engine.model.plan import Slot
 
     return [Slot(motor.angle) for motor in plan.motors]
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drivers.servo import ReplyStatus
-from nuc_engine.adapt import adapt, write_adapted
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
+from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.daemon.silence import FEWEST
-from nuc_engine.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.recording.inputs import FILE, read_inputs
 
 CONFIG = "lin_roach"

@@ -15,11 +15,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from nuc_engine.adapt import adapt, write_adapted
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.judge import judge
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
+from nuc_engine.configurations.adapt import adapt, write_adapted
 
 DURATION_S = 20.0
 CONFIG = "lin_roach"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nuc_engine.plan import (
+from nuc_engine.model.plan import (
     ActivationPlan,
     HdsoPlan,
     InitialWrite,

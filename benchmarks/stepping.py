@@ -18,7 +18,7 @@ from pathlib import Path
 from nuc_engine.analysis.criteria import Behaviour
 from nuc_engine.analysis.judge import judge
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.plants.events import Ground
 
 JUDGING_SEEDS = tuple(range(1, 21))

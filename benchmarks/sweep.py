@@ -19,12 +19,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic  # noqa: TID251  benchmarks are about real time
 
-from nuc_engine.bout import BoutSpec, run_bout
-from nuc_engine.bulk.plan import SweepRequest, make_plan
-from nuc_engine.bulk.pool import cores
-from nuc_engine.bulk.scratch import scratch_folder
-from nuc_engine.bulk.sweep import run_sweep
-from nuc_engine.cli.seen import look
+from nuc_engine.batch.plan import SweepRequest, make_plan
+from nuc_engine.batch.pool import cores
+from nuc_engine.batch.scratch import scratch_folder
+from nuc_engine.batch.sweep import run_sweep
+from nuc_engine.bout.run import BoutSpec, run_bout
+from nuc_engine.cli.terminal.seen import look
 
 CONFIG, DURATION_S = "lin_roach", 30.0
 FIRST_SEED = 1000

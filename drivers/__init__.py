@@ -1,19 +1,22 @@
 """Serial servo buses, real or emulated. Knows nothing of joints, muscles or physics engines.
 
-    servo.py        what a bus and the mechanics behind an emulated bus agree on
-    port.py         what carries bytes: the port protocol, wire time
-    serialport.py   a tty of this machine as a port; `latency` and `holders`: what to know of it
-    inprocess.py    a port whose other end is an emulator in the same process
-    bus.py          what every bus offers: discover, exchange all, torque off, close
-    group.py        several buses as one
-    family.py       what a family of servos brings with it
-    factory.py      a bus from its URL
-    bench.py        who is there, round trips, torque off until all confirm
-    bench_*.py      turning servos at the bench, what torque they give, and a bench for emulated ones
-    budget.py       how often a bus can be exchanged with, and what limits it
-    faults.py       what an emulator does to a line
-    errors.py       everything a driver raises
-    aimotor/        AI motor and wCK: codec, tables, bus, emulator
+    aimotor/      AI motors (AI-601, 701, 1001) and their successor, the wCK, which shares their framing
+    bench/        measuring and setting up servos at the bench
+    bus           what every servo bus offers, whatever its servos and wherever they are
+    dynamixel/    Dynamixel X servos
+    errors        what servo buses raise
+    factory       a bus from its URL
+    family        what a family of servos brings with it
+    feetech/      tables, codec, emulator
+    framed/       what servo protocols with framed packets share
+    group         several buses as one
+    injection     faults of a serial line, drawn from a seeded stream
+    inprocess     ports without a device
+    owed          bytes that are still owed on a line whose replies have no names
+    port          what carries bytes between a bus and its servos, on a virtual clock or a real one
+    serial/       serial ports and the adapters behind them
+    servo         what a servo bus and the thing on its other end agree on
+    url           `SCHEME:[FAMILY][?OPTION=NUMBER&...]`, checked strictly
 
 A driver is three layers: a pure codec (bytes <-> frames), a port, and a bus that runs one exchange after the other.
 Times are integer nanoseconds on the caller's clock; nothing here reads a clock or sleeps.

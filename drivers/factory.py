@@ -3,7 +3,7 @@
     emulated:[FAMILY][?options]        servos in this process, on the virtual clock, in front of a plant
     FAMILY:///dev/...[?options]        servos on a serial port of this machine
 
-What the line itself may be like is the same for all: see `drivers.lineoptions`.
+What the line itself may be like is the same for all: see `drivers.serial.lineoptions`.
 
 An entry point names a `drivers.family.BusFamily`. Where one process opens the port and another builds the bus, the
 first takes `parse_line` and `open_port`, the second `bus_on_port`.
@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Final
 from drivers.bus import Bus
 from drivers.errors import BusUrlError, PortError
 from drivers.family import BusFamily
-from drivers.lineoptions import host_port
 from drivers.port import Port
+from drivers.serial.lineoptions import host_port
 from drivers.servo import ServoAddress, ServoPlant
 from drivers.url import LineSpec, split_url
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
-    from drivers.serialport import SerialPort
+    from drivers.serial.port import SerialPort
 
 ENTRY_POINT_GROUP: Final = "nuc_engine.buses"
 DEFAULT_FAMILY: Final = "aimotor"
@@ -57,10 +57,10 @@ def open_bus(url: str, servos: Sequence[ServoAddress], plant: ServoPlant | None,
 
 
 def open_port(path: str, baud: int) -> SerialPort:
-    """Open a serial port, as `drivers.serialport` does. Raises `PortError`, on systems other than Linux always."""
+    """Open a serial port, as `drivers.serial.port` does. Raises `PortError`, on systems other than Linux always."""
     if sys.platform != "linux":
         raise PortError(f"{path}: a servo bus on a serial port needs Linux (its ttys, epoll and locks)")
-    from drivers import serialport
+    from drivers.serial import port as serialport
 
     return serialport.open_port(path, baud)
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from drivers.bench import Pace
+from drivers.bench.release import Pace
 from drivers.bus import Bus
-from drivers.faults import LineFaults
+from drivers.injection import LineFaults
 from drivers.inprocess import WireEnd
 from drivers.port import Port
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
@@ -129,7 +129,7 @@ class BusFamily(Protocol):
     line_options: Mapping[str, float]
     """Options of the URL of a bus on a port, with their defaults."""
     emulator_options: Mapping[str, float]
-    """What `emulated:[NAME]?` takes besides those: the servos' side of the line, without `drivers.faults`."""
+    """What `emulated:[NAME]?` takes besides those: the servos' side of the line, without `drivers.injection`."""
 
     def parse_line(self, url: str) -> LineSpec:
         """Read `NAME:///dev/...[?options]`."""

@@ -1,23 +1,26 @@
 """The engine: from checked SCCILS documents to bouts of a leg, and back from their data.
 
-bout          one bout on the virtual clock (the composition root)      replay      the same again, and compare
-planning      a checked model -> `plan`, the tables the engine runs on  changes     scripts -> timed changesets
-executive     the dispatcher that calls the tasks with the time         tasks/      the five tasks
-store         all HDSOs in one block of memory                          rulebook    entry rules at run time
-functions     muscle functions and activations                          guard       last step before the wire
-faults        what each fault does                                      rulecheck   rules that can never be true
-plants/       what an emulated servo bus moves                          recording/  the data directory
-analysis/     reading bouts: steps, verdicts, figures                   cli/        the `nuc` command
-describe      a model, explained                                        difference  what two things differ in
-validation    everything wrong with a file or a folder                  values      an HDSO's values as text
-decimals      numbers as their shortest decimals
-kinematics    where the leg is; `pose`: for given angles                locations   finding configurations
-
-serve         the daemon, put together                                  daemon/     its processes but the service
-service/      commands, documents, telemetry, logger                    client/     how programs talk to it
-emulation/    a leg's servo bus on a pseudo-terminal                    realtime/   rights, clock, statistics
-controls      what drives a motor, changed while running                doctor/     is this machine fit
-dispatcher    what the executives on either clock share                 keys        who may talk to the daemon
+    analysis/          what a leg did, whether it stepped, and pictures of it
+    batch/             sweeps, tuning, minimising, on processes here or on a cluster
+    bout/              one bout on the virtual clock
+    cli/               the command line, `nuc`
+    client/            a client of the daemon, blocking (`Client`) or for asyncio
+    configurations/    a configuration for people
+    control/           sensors, rules, muscles, guard, in a fixed order
+    daemon/            an engine beside a leg, in four processes around one block of shared memory
+    datalogger/        records of the core into data directories, each exactly once
+    doctor/            is this machine fit to run a leg in real time? Looks, changes nothing, and says what
+    emulation/         the emulated bus as a process of its own
+    experiments/       the experiments of chapter 7
+    figures/           everything that is drawn of bouts and of rules
+    machine/           what is where on this machine, and what it lacks
+    messages/          what clients and the daemon say to each other, and the keys they know each other by
+    model/             a configuration as numbers
+    plants/            what the servos of an emulated leg are bolted to
+    realtime/          real time on this machine
+    recording/         the data directory of a bout
+    service/           the process of the daemon that talks to people, programs and the disk
+    verify/            a bout's data directory held against the equations, by code that shares none with the engine
 
 from nuc_engine import BoutSpec, run_bout
 """
@@ -28,8 +31,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nuc_engine.bout import BoutRefused, BoutResult, BoutSpec, run_bout
-    from nuc_engine.replay import ReplayReport, replay_bout, replay_inputs
+    from nuc_engine.bout.replay import ReplayReport, replay_bout, replay_inputs
+    from nuc_engine.bout.run import BoutRefused, BoutResult, BoutSpec, run_bout
 
 __all__ = ["BoutRefused", "BoutResult", "BoutSpec", "ReplayReport", "replay_bout", "replay_inputs", "run_bout"]
 

@@ -1,11 +1,28 @@
 """SCCILS 0.1: the language of joint lists, HDSO lists, HDSO scripts and command scripts. No engine in it.
 
-    documents   the typed, frozen documents             by_hand    entries of what is done to a leg by hand
-    problems    what is wrong, where, and the remedy
-    parser      bytes or files to documents             writer     documents to bytes
-    rules       entry rules as text, tree, integers     model      a whole configuration, and scripts on it, checked
-    xmlread     XML in bounded time and memory          grammar    what may stand where, read from rng/*.rng
-    checks/     what documents must be to work together
+    by_hand           what is done to a leg by hand, as entries of a script
+    checks/           what documents must be to work together, beyond their grammar
+    content           content models as regular expressions over element names, matched by derivatives
+    documents         typed, frozen SCCILS documents
+    grammar           what may stand where
+    lines             where the parts of an element stand
+    lookalikes        letters that look like others
+    model             a whole configuration, checked
+    names             what may be one, what was probably meant, and how ids are listed in messages
+    nesting           how far rules reach into one another, and how far they may
+    numbers           reading them exactly, and what the seven data types hold
+    parse_commands    building command scripts from a checked tree
+    parse_hdsos       building HDSO lists from a checked tree
+    parse_joints      building joint lists from a checked tree
+    parse_scripts     building HDSO scripts from a checked tree
+    parser            from bytes or files to typed documents, with everything that is wrong reported in one go
+    problems          what is wrong with a document, collected so that everything is reported in one go
+    ranges            what their bounds leave, and how they are read for values that push
+    reader            what every document builder needs
+    rules             boolean expressions over HDSOs, as text, as a tree
+    servos            motor elements, `aimotor` and `motor`
+    writer            from typed documents to bytes
+    xmlread           reading XML from anyone
 
 `rng/` holds the RELAX NG grammars, which decide; `dtd/` says the same as DTDs, for editors.
 """

@@ -14,7 +14,7 @@ from benchmarks.realtime.bare_line import REPLY_BYTES
 from benchmarks.realtime.children import Child, python
 from benchmarks.realtime.report import median, table, verdict
 from benchmarks.realtime.served import CONFIG, Leg, Served
-from nuc_engine.bout import prepare_bout
+from nuc_engine.bout.run import prepare_bout
 from nuc_engine.daemon.block import Word
 
 BAUDS = (57_600, 115_200, 460_800)

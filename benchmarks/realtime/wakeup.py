@@ -17,7 +17,7 @@ from benchmarks.realtime.histogram import Histogram, copied, execution, joined, 
 from benchmarks.realtime.loads import load
 from benchmarks.realtime.report import ended, median, table, verdict
 from benchmarks.realtime.served import Leg, Served
-from nuc_engine.tasks import TASKS
+from nuc_engine.control.tasks import TASKS
 
 BAUD = 115_200
 PERIOD_NS = 1_000_000

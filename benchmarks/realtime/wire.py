@@ -3,7 +3,7 @@
 The bus is waited for as the daemon waits by default: its clock, its options. The bare loop writes the very bytes the
 bus writes and waits for as many as the bus gets, knowing nothing of them. Both run in one process, in alternating
 windows, against the same emulated servos (an emulator without physics, at a turnaround of 100 us). What a cycle costs
-in bytes is in `drivers.budget`. What the engine does between cycles is not in it: see `benchmarks.realtime.exchange`.
+in bytes is in `drivers.bench.budget`. What the engine does between cycles is not in it: see `benchmarks.realtime.exchange`.
 
 Servos with registers are watched: now and then a cycle has an exchange more. A window of the bus holds whole turns of
 that watch; where the wire is slow there are fewer windows. Rates are those of all windows together. Each window begins
@@ -26,12 +26,12 @@ from pathlib import Path
 from benchmarks.realtime.children import Broken, Child, python, until
 from benchmarks.realtime.others import Others
 from benchmarks.realtime.report import table, verdict
-from drivers.budget import FORMS, Form, predict
+from drivers.bench.budget import FORMS, Form, predict
 from drivers.bus import READ_ONLY, Bus
 from drivers.errors import BusError
 from drivers.factory import bus_on_port, find_family, parse_line
 from drivers.framed.cycle import WATCH_CYCLES
-from drivers.serialport import open_port
+from drivers.serial.port import open_port
 from drivers.servo import ReplyStatus, ServoAddress
 from nuc_engine.daemon.engine import LiveClock
 from nuc_engine.daemon.launch import ServeOptions

@@ -125,7 +125,7 @@ def _mutants(seed: int, wanted: int, at_once: int) -> tuple[bool, str]:
             if len(rows) == wanted:
                 break
     what = (
-        "One token of `nuc_engine/tasks/*`, `functions.py`, `rulebook.py`, `dispatcher.py` changed, or one statement "
+        "One token of `nuc_engine/control/tasks/*`, `functions.py`, `rulebook.py`, `dispatcher.py` changed, or one statement "
         f"left out, drawn by seed {seed} (`--seed {seed} --mutants {wanted}`), of each kind in turn. With each, "
         f"{len(told)} bouts were run (`benchmarks/verify/cases.py`) and compared with those of the engine as it is. "
         f"{sum(ways.values())} were tried: {ways['differs']} changed a record; {ways['same']} changed none; with "

@@ -18,10 +18,10 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = (
-    *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "nuc_engine/tasks").glob("*.py")),
-    "nuc_engine/functions.py",
-    "nuc_engine/rulebook.py",
-    "nuc_engine/dispatcher.py",
+    *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "nuc_engine/control/tasks").glob("*.py")),
+    "nuc_engine/control/functions.py",
+    "nuc_engine/control/rulebook.py",
+    "nuc_engine/control/dispatcher.py",
 )
 COMPARISONS = {"<": "<= >", "<=": "< >=", ">": ">= <", ">=": "> <=", "==": "!=", "!=": "=="}
 ARITHMETIC = {"+": "-", "-": "+", "*": "/ +", "/": "*", "//": "*", "%": "*", "**": "*"}

@@ -8,8 +8,8 @@ from typing import Final
 from drivers.aimotor.addresses import check_models, check_scale, check_servos
 from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.codec import MAX_ID
-from drivers.aimotor.ear import AiMotorEar
 from drivers.aimotor.models import FAMILY_NAME, MODELS
+from drivers.aimotor.sniffer import AiMotorEar
 from drivers.aimotor.table import (
     BAUD_CODES,
     DEFAULT_BAUD,
@@ -19,14 +19,14 @@ from drivers.aimotor.table import (
     TICK_DEG,
     V_MAX_DEG_S,
 )
-from drivers.bench import Pace
+from drivers.bench.release import Pace
+from drivers.bench.settings import Settings
 from drivers.bus import Bus
 from drivers.family import BusFamily, Emulator
-from drivers.lineoptions import LINE_OPTIONS as ANY_LINE_OPTIONS
-from drivers.lineoptions import check_common, check_switches, late_ns_of, timeout_ns_of
 from drivers.port import Port
+from drivers.serial.lineoptions import LINE_OPTIONS as ANY_LINE_OPTIONS
+from drivers.serial.lineoptions import check_common, check_switches, late_ns_of, timeout_ns_of
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
-from drivers.settings import Settings
 from drivers.url import LineSpec, device_path, parse_url
 
 NAME: Final = FAMILY_NAME
@@ -80,7 +80,7 @@ class AiMotorFamily:
 
     def emulator(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Emulator:
         """Power emulated servos up."""
-        from drivers.aimotor.emulated import make_emulator
+        from drivers.aimotor.emulation.from_url import make_emulator
 
         return make_emulator(url, servos, plant, seed)
 
@@ -90,13 +90,13 @@ class AiMotorFamily:
 
     def burn_id(self, port: Port, pace: Pace, bus_id: int, new_id: int) -> None:
         """Give a wCK another id, 0 to 30, and see that it answers to it; on an AI motor nothing is written."""
-        from drivers.aimotor.burning import burn_id
+        from drivers.aimotor.eeprom import burn_id
 
         burn_id(port, pace, bus_id, new_id)
 
     def burn_baud(self, port: Port, pace: Pace, bus_id: int, baud: int) -> None:
         """Set a wCK to another rate and see that it left the old one; on an AI motor nothing is written."""
-        from drivers.aimotor.burning import burn_baud
+        from drivers.aimotor.eeprom import burn_baud
 
         burn_baud(port, pace, bus_id, baud)
 
@@ -110,7 +110,7 @@ class AiMotorFamily:
 
     def open_emulated(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Bus:
         """Open a bus with emulated servos."""
-        from drivers.aimotor.emulated import open_emulated
+        from drivers.aimotor.emulation.from_url import open_emulated
 
         return open_emulated(url, servos, plant, seed)
 

@@ -1,4 +1,4 @@
-"""What a wCK keeps in its registers, looked at and set at the bench (`drivers.settings.Settings`).
+"""What a wCK keeps in its registers, looked at and set at the bench (`drivers.bench.settings.Settings`).
 
 Only what can be read back is set: the runtime commands (0B, 17, 18) are left out. Of the AI motor no command is
 established. A person who wants to try those it probably has says so; even then nothing is sent that may set an id: its
@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from drivers.aimotor.answers import decode_set
-from drivers.aimotor.burning import READ_PATIENCE_NS, SET_PATIENCE_NS, ask, check_wck, shows_to_be_wck
 from drivers.aimotor.codec import REPLY_BYTES, encode_passive, encode_set, is_passive_reply
+from drivers.aimotor.eeprom import READ_PATIENCE_NS, SET_PATIENCE_NS, ask, check_wck, shows_to_be_wck
 from drivers.aimotor.table import AI_MOTOR_COMMANDS, SET_COMMANDS, Family, SetCommand, overload_a
-from drivers.bench import Pace
+from drivers.bench.release import Pace
+from drivers.bench.settings import Setting, check_setting
 from drivers.errors import BusError, FrameError
 from drivers.port import Port
-from drivers.settings import Setting, check_setting
 
 _TRIES: Final = 3
 _READS: Final = 6

@@ -39,11 +39,11 @@ from drivers.dynamixel.table import (
     WATCHDOG_STEP_NS,
 )
 from drivers.errors import FrameError
-from drivers.framed.emulated import Emulation
-from drivers.framed.emulator import Manners
-from drivers.framed.emulator_groups import FAST_BULK_READ, Part
-from drivers.framed.emulator_memory import Change
-from drivers.framed.emulator_servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
+from drivers.framed.emulation.emulator import Manners
+from drivers.framed.emulation.from_url import Emulation
+from drivers.framed.emulation.groups import FAST_BULK_READ, Part
+from drivers.framed.emulation.memory import Change
+from drivers.framed.emulation.servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
 from drivers.framed.packet import SYNC_READ, SYNC_WRITE, Packet
 from drivers.framed.registers import Register
 from drivers.port import NEVER
@@ -85,7 +85,7 @@ _RESET_BY_MODE: Final = (
 
 
 class DynamixelServo(FramedServo):
-    """One X servo (see `drivers.framed.emulator_servo.FramedServo`)."""
+    """One X servo (see `drivers.framed.emulation.servo.FramedServo`)."""
 
     __slots__ = ("_indirect", "_shut", "_turns", "_watchdog_ns", "backup")
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from drivers.framed.emulator_memory import Memory
-from drivers.framed.emulator_servo import ACTION, REG_WRITE
+from drivers.framed.emulation.memory import Memory
+from drivers.framed.emulation.servo import ACTION, REG_WRITE
 from drivers.framed.packet import PING, READ, REBOOT, WRITE
 
 RESULT, INSTRUCTION, RANGE, LENGTH, LIMIT, ACCESS = 1, 2, 4, 5, 6, 7

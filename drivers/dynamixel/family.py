@@ -10,7 +10,7 @@ from drivers.family import BusFamily
 from drivers.framed.family import FramedFamily
 
 if TYPE_CHECKING:
-    from drivers.framed.emulated import Emulation
+    from drivers.framed.emulation.from_url import Emulation
 
 
 def _emulation() -> Emulation:

@@ -1,10 +1,10 @@
 """Feetech STS3215: tables, codec, emulator; the bus is that of `drivers.framed`.
 
-    table.py      registers, models, rates, as data
-    codec.py      bytes <-> packets
-    layout.py     what the bus does with the registers
-    family.py     the family, of all this
-    emulator.py   what an emulated servo does with its registers
+    codec       packets of Feetech's bus protocol
+    emulator    what one does with its registers
+    family      Feetech's STS3215 as a family of buses
+    layout      the STS3215 as the bus uses it
+    table       what is known of Feetech's STS3215 as data
 
 `FAMILY` is what the entry point names. The emulator needs numpy and is loaded only when it is asked for.
 """

@@ -34,10 +34,10 @@ from drivers.feetech.table import (
     SPEED_DEG_S,
     TABLES,
 )
-from drivers.framed.emulated import Emulation
-from drivers.framed.emulator import Manners
-from drivers.framed.emulator_memory import Change
-from drivers.framed.emulator_servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
+from drivers.framed.emulation.emulator import Manners
+from drivers.framed.emulation.from_url import Emulation
+from drivers.framed.emulation.memory import Change
+from drivers.framed.emulation.servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
 from drivers.framed.packet import REBOOT, SYNC_READ, SYNC_WRITE
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
 
@@ -54,7 +54,7 @@ _MOVING_DEG_S: Final = 1.0
 
 
 class FeetechServo(FramedServo):
-    """One STS3215 (see `drivers.framed.emulator_servo.FramedServo`).
+    """One STS3215 (see `drivers.framed.emulation.servo.FramedServo`).
 
     `torque_by_goal` is whether a goal turns its torque on.
     """

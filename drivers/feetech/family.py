@@ -11,7 +11,7 @@ from drivers.feetech.table import DEFAULT_BAUD, DEFAULT_TIMEOUT_NS, DEFAULT_TURN
 from drivers.framed.family import FramedFamily
 
 if TYPE_CHECKING:
-    from drivers.framed.emulated import Emulation
+    from drivers.framed.emulation.from_url import Emulation
 
 
 def _emulation() -> Emulation:

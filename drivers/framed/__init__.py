@@ -1,23 +1,26 @@
 """What servo protocols with framed packets share (Dynamixel, Feetech).
 
-    packet.py      a packet, and what a dialect of the wire is
-    listener.py    a servo's ear
-    registers.py   control tables as data
-    layout.py      what a family tells the bus about itself, as data
-    requests.py    requests, to bytes
-    talk.py        exchanges on a half-duplex line, one after the other
-    asker.py       the same registers of several servos
-    search.py      who is there
-    setup.py       what is asked and set before a servo is driven
-    slots.py       what a bus knows of each servo
-    readings.py    what it believes of where they are
-    cycle.py       what is said in a cycle
-    bus.py         the bus
-    ear.py         what hosts say, for byte logs
-    burning.py     another id or rate for good
-    family.py      a family: URLs, and all of the above
-    emulator*.py   the servos' side, in front of a plant
-    emulated.py    the servos of a family, powered up
+    arming        what a servo is told before its torque goes on, and must still hold while it is on
+    asker         asking several servos for the same registers
+    bench/        registers of single servos at the bench
+    bounds        what a servo's own settings leave of its torque and of its positions, and when
+    bus           the bus of servos with registers
+    cycle         what a bus of servos with registers says and does in a cycle, as scripts
+    emulation/    emulated servos with registers, on a line of bytes
+    family        a family of servos with registers
+    forms         what a cycle costs where servos speak in packets, from the requests the bus makes
+    layout        what a family of servos with registers tells the bus about itself, as data
+    listener      a servo's ear for instructions
+    packet        a packet of a framed servo protocol, and what a dialect of the wire offers
+    readings      what is believed of the servos' readings
+    registers     control tables as data
+    requests      the requests a bus makes, as they go over the wire in a dialect
+    search        all ids asked at once, where servos answer that one after the other, or one by one
+    setup         what is asked of a servo before it is driven, one register after the other
+    setups        setting up the servos of a bus, exchange by exchange, between the cycles' own
+    slots         what a bus knows of each of its servos, beside their readings
+    sniffer       what a host says on a line of servos with registers, from the bytes alone
+    talk          exchanges on a half-duplex line, one after the other, without waiting inside a call
 
 A family adds its codec, its tables, a `Layout`, what its emulated servos do with their registers, and a `FramedFamily`
 that an entry point names.

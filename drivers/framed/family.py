@@ -15,24 +15,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from drivers.bench import Pace
+from drivers.bench.release import Pace
 from drivers.bus import Bus
 from drivers.errors import BusUrlError
 from drivers.family import Emulator
 from drivers.framed.bus import DEFAULT_WATCHDOG_NS, FramedBus
-from drivers.framed.ear import FramedEar
 from drivers.framed.layout import ID, Layout
-from drivers.lineoptions import LINE_OPTIONS, check_common, check_switches, late_ns_of, open_on_emulator, timeout_ns_of
+from drivers.framed.sniffer import FramedEar
 from drivers.port import Port
+from drivers.serial.lineoptions import (
+    LINE_OPTIONS,
+    check_common,
+    check_switches,
+    late_ns_of,
+    open_on_emulator,
+    timeout_ns_of,
+)
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
 from drivers.url import LineSpec, device_path, parse_url
 
 if TYPE_CHECKING:
-    from drivers.budget import Form
+    from drivers.bench.budget import Form
+    from drivers.bench.settings import Settings
 
     # Needed by emulated servos only, and slow to load: it needs numpy.
-    from drivers.framed.emulated import Emulation
-    from drivers.settings import Settings
+    from drivers.framed.emulation.from_url import Emulation
 
 LATE_NS: Final = 12_000_000
 """How late a status may be, unless it is said, beside what the adapter holds back. Less than where replies have no
@@ -134,34 +141,34 @@ class FramedFamily:
         return FramedEar(self.layout, self._instructions)
 
     def forms(self) -> tuple[Form, ...]:
-        """Return what cycles cost in each form of exchange (`drivers.budget.WithForms`)."""
+        """Return what cycles cost in each form of exchange (`drivers.bench.budget.WithForms`)."""
         from drivers.framed.forms import forms_of_layout
 
         return forms_of_layout(self.layout)
 
     def burn_id(self, port: Port, pace: Pace, bus_id: int, new_id: int) -> None:
         """Give a servo another id for good, and see that it answers to it."""
-        from drivers.framed.burning import burn_id
+        from drivers.framed.bench.eeprom import burn_id
 
         burn_id(port, pace, self.layout, bus_id, new_id)
 
     def burn_baud(self, port: Port, pace: Pace, bus_id: int, baud: int) -> None:
         """Set a servo to another rate for good, and see that it left the present one."""
-        from drivers.framed.burning import burn_baud
+        from drivers.framed.bench.eeprom import burn_baud
 
         burn_baud(port, pace, self.layout, bus_id, baud)
 
     def settings(
         self, port: Port, pace: Pace, options: Mapping[str, float], bus_id: int, *, model: str, assumed: bool
     ) -> Settings:
-        """Return the settings of a servo (`drivers.settings.WithSettings`)."""
-        from drivers.framed.settings import FramedSettings
+        """Return the settings of a servo (`drivers.bench.settings.WithSettings`)."""
+        from drivers.framed.bench.settings import FramedSettings
 
         return FramedSettings(port, pace, self.layout, bus_id, model)
 
     def emulator(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Emulator:
         """Power emulated servos up."""
-        from drivers.framed.emulated import make_emulator
+        from drivers.framed.emulation.from_url import make_emulator
 
         return make_emulator(self, self._emulation(), url, servos, plant, seed)
 

@@ -1,8 +1,8 @@
-"""What a cycle costs where servos speak in packets, from the requests the bus makes; for `drivers.budget`."""
+"""What a cycle costs where servos speak in packets, from the requests the bus makes; for `drivers.bench.budget`."""
 
 from __future__ import annotations
 
-from drivers.budget import Count, Form, grouped, one_by_one
+from drivers.bench.budget import Count, Form, grouped, one_by_one
 from drivers.framed import requests
 from drivers.framed.layout import GOAL, Layout
 

@@ -1,25 +1,39 @@
 """Reading bouts back: what a leg did, whether it stepped, and pictures of it (appendix 10.3: the toolbox).
 
-    load         a data directory -> `Bout`; `bout`, `layout`, `tables`: its arrays, columns and files
-    grid         all logs on one time base; `kinematic`: joints and foot from the angles; `printing`: a bout as text
-    listing      which bouts there are below a folder
-    tidy         the logs as tables, and as Parquet or CSV files (Parquet needs pyarrow)
-    scriptlog    the writes a script really made, and when the engine started
-    windows      which behaviour was meant when
-    steps        `detect_steps`: every step with what changed in it; `phases`: swing, stance and minima
-    judge        `judge`: is it stepping, and if not, what is it (`criteria`: docs/stepping.md; `behaviour`, `measures`)
-    outcome      `classify`: what a leg did, not knowing what was meant (docs/outcomes.md)
-    summary      what was seen in each behaviour window, as data and as text
-    order        in which order a step's events come
-    stepstats    steps of each window in numbers; `cycle`: the mean step; `spread`: how much steps differ, with tests
-    compare      bouts side by side; `compare_figure`: their mean steps drawn
-    tracks       the part of a bout the step detector needs, as plain arrays
-    firing       which comparison of which entry rule let an action begin
-    by_hand      what was done to a simulated leg from outside, and where the ground was by it
-    figures      summary figures, joints, muscles, motors, path-state plots (`joint_figures`, `path_state`, `timeline`,
-                 `lanes`, `canvas`, `palette`; need matplotlib); `path_arrays`: path-state plots of plain arrays
-    movie        the leg in motion (`movie_scene`, `movie_captions`: what is shown; `movie_stage`, `movie_panel`: drawn;
-                 `movie_camera`, `movie_file`: films read and written)
+    behaviour     what the foot, FTi and CTr have to do in stance for each behaviour
+    bout          a bout read back
+    by_hand       what was done to a simulated leg from outside, and where the ground was by it
+    check         one condition of a verdict
+    compare       bouts side by side
+    conditions    conditions 1 to 9 of docs/stepping.md
+    criteria      the numbers of docs/stepping.md and docs/outcomes.md, in one place
+    cycle         joint angles, contact and actions over the normalised step cycle
+    errors        what can go wrong in reading and judging bouts
+    firing        what let a joint change its action
+    grid          one table on one time base out of logs that were written at their own times
+    judge         is the leg stepping in a window, does it show the behaviour asked for, and if not
+    kinematic     where the joints and the foot of a recorded leg were, computed from its joint angles
+    layout        which column of which log is what
+    listing       which bouts there are below a folder (appendix 10.3, section 5.1.5)
+    load          a data directory -> `Bout`
+    measures      numbers of one window's steady part that the verdict compares with its bounds
+    noise         how much steps would seem to differ if they were all alike
+    order         in which order a step's events come
+    outcome       the outcome of a window
+    phases        Swing and stance out of contact and foot height
+    printing      what a bout holds, as text
+    rhythm        the cycle of one joint
+    runs_test     the runs test of Wald and Wolfowitz
+    scriptlog     the writes that were really made, and when the engine started
+    spread        how much steps differ from each other, in duration and in place of lift-off
+    steps         when the foot leaves the ground and touches it again, and what the leg does in between
+    stepstats     step statistics of a bout, window by window
+    summary       what was seen in a bout
+    tables        reading the white-space separated logs of a data directory
+    tidy          the logs of a bout as tidy tables
+    tracks        what the step detector looks at
+    whole         files that appear under their names only when they are whole
+    windows       behaviour windows of a bout
 
     from nuc_engine.analysis import load_bout, bout_stats, summarise
     print(summarise("data/mine"))
@@ -39,16 +53,16 @@ if TYPE_CHECKING:
     from nuc_engine.analysis.compare import Comparison, compare_bouts
     from nuc_engine.analysis.cycle import MeanCycle, mean_cycle
     from nuc_engine.analysis.errors import AnalysisError, BoutError
-    from nuc_engine.analysis.figures import draw_figures, draw_window
     from nuc_engine.analysis.firing import Firing, firing_of
     from nuc_engine.analysis.listing import BoutEntry, list_bouts
     from nuc_engine.analysis.load import load_bout
     from nuc_engine.analysis.outcome import Outcome, classify
-    from nuc_engine.analysis.path_arrays import path_state_plot
     from nuc_engine.analysis.stepstats import WindowStats, bout_stats
     from nuc_engine.analysis.summary import Summary, WindowSummary, summarise, summarise_bout
     from nuc_engine.analysis.tidy import tidy_bout, write_csv, write_parquet
     from nuc_engine.analysis.windows import BehaviourWindow, windows_of_bout
+    from nuc_engine.figures.figures import draw_figures, draw_window
+    from nuc_engine.figures.path_arrays import path_state_plot
 
 __all__ = [
     "AnalysisError",

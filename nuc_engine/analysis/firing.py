@@ -16,9 +16,9 @@ from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.tracks import BoolArray, FloatArray
 from nuc_engine.analysis.windows import course_of
-from nuc_engine.changes import Changeset
-from nuc_engine.plan import HdsoPlan, Plan
-from nuc_engine.values import Values, initial_values, rule_tokens
+from nuc_engine.model.changes import Changeset
+from nuc_engine.model.plan import HdsoPlan, Plan
+from nuc_engine.model.values import Values, initial_values, rule_tokens
 from sccils_schemas.rules import And, Comparison, Rule, Variable, parse_tokens
 
 NS = 1e-9

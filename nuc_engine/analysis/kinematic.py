@@ -3,7 +3,7 @@
 A flexible leg bends between the angle sensors and the foot, so the path is that of a stiff leg (section 7.1.2), and of
 the geometry the configuration gives: where a simulated plant overrides it, the true foot is elsewhere.
 
-The same as `nuc_engine.kinematics`, over many poses at once.
+The same as `nuc_engine.model.kinematics`, over many poses at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def foot_path(
 ) -> FloatArray:
     """Return the positions of the chain's end, shape (n, 3) in cm, for `angles_deg` of shape (n, joints).
 
-    Joints run from the body outwards, as in `nuc_engine.kinematics.joint_origins`.
+    Joints run from the body outwards, as in `nuc_engine.model.kinematics.joint_origins`.
     """
     return joint_paths(amatrices, dh_lines, angles_deg)[:, -1, :]
 

@@ -11,7 +11,7 @@ import numpy as np
 from nuc_engine.analysis.bout import JointInfo, StateInfo
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.tracks import joint_role
-from nuc_engine.plan import JointPlan, Plan
+from nuc_engine.model.plan import JointPlan, Plan
 from sccils_schemas.documents import HdsoList, JointList
 from sccils_schemas.documents import Joint as JointDocument
 from sccils_schemas.model import MODEL_FILES, Model, check_model, load_model

@@ -17,8 +17,8 @@ from nuc_engine.analysis.layout import OLD_JOINTLIST, PLANT_COLUMNS, joints_of, 
 from nuc_engine.analysis.scriptlog import ENGINE_START, ScriptLog, read_script_log
 from nuc_engine.analysis.tables import read_integers, read_table
 from nuc_engine.analysis.tracks import FloatArray, IntArray
-from nuc_engine.plan import Plan, PlanError
-from nuc_engine.planning import build_plan
+from nuc_engine.model.plan import Plan, PlanError
+from nuc_engine.model.planning import build_plan
 from sccils_schemas.model import MODEL_FILES, Model
 
 COLUMNS_FILE, MANIFEST_FILE, PLANT_FILE = "columns.json", "manifest.json", "PlantData.txt"

@@ -21,7 +21,7 @@ from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Criteria
 from nuc_engine.analysis.phases import angle_minima
 from nuc_engine.analysis.runs_test import RunsTest, runs_test
 from nuc_engine.analysis.tracks import FloatArray, LegTracks
-from nuc_engine.needs import need
+from nuc_engine.machine.needs import need
 
 Measure = Literal["mean deviation", "iqr", "sd"]
 """How the spread of a sample is measured, see `spread`."""

@@ -17,10 +17,10 @@ from nuc_engine.analysis.criteria import Behaviour
 from nuc_engine.analysis.layout import model_of
 from nuc_engine.analysis.scriptlog import read_script_log
 from nuc_engine.analysis.tracks import joint_role
-from nuc_engine.changes import Changeset, ScriptRefused, prepare
-from nuc_engine.plan import JointPlan, Plan
-from nuc_engine.planning import build_plan
-from nuc_engine.values import Values, initial_values, rule_tokens
+from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
+from nuc_engine.model.plan import JointPlan, Plan
+from nuc_engine.model.planning import build_plan
+from nuc_engine.model.values import Values, initial_values, rule_tokens
 from sccils_schemas.rules import Comparison, Rule, Variable, parse_tokens
 
 NS = 1e-9

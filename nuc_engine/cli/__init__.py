@@ -1,14 +1,14 @@
 """The command line, `nuc`. The only part of the project that prints, and, with the manifest, that reads a wall clock.
 
-    app         the group of commands, how errors become one line and an exit status
-    listed      groups of commands of which none is loaded before it is used
-    leaving     closed windows, signals, pipes that nobody reads any more
-    off         `nuc ctl off`, before anything else is loaded
-    output      text, JSON and colour on their way out
-    params      arguments and options that several commands share, with their completion
-    wallclock   the clock of the person who waits
-
-    run validate show plot diff replay demo completion      one module per command
+    app          the group of commands
+    bout/        commands that run a leg
+    bus/         servo buses at the bench
+    ctl/         everything the daemon can be asked, from the command line
+    keys         keys of the daemon and of its clients, and who may do what
+    look/        commands that look at documents, bouts and this machine
+    many/        commands that run many bouts
+    off          `nuc ctl off` before the command line of all other commands is loaded
+    terminal/    arguments, output, endings, errors, screens
 
 Exit status: 0 good, 1 what was asked about is bad, 2 the command line itself is wrong.
 """

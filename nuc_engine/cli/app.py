@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from nuc_engine.cli.errors import explain
-from nuc_engine.cli.leaving import UNREAD, unread
-from nuc_engine.cli.listed import Listed
-from nuc_engine.cli.output import HELP_WIDTH, note, say, say_json
+from nuc_engine.cli.terminal.errors import explain
+from nuc_engine.cli.terminal.leaving import UNREAD, unread
+from nuc_engine.cli.terminal.listed import Listed
+from nuc_engine.cli.terminal.output import HELP_WIDTH, note, say, say_json
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -162,7 +162,7 @@ def app(ctx: click.Context) -> int:
     if "NO_COLOR" in os.environ:
         ctx.color = False
     if ctx.invoked_subcommand is None:
-        from nuc_engine.locations import list_configurations
+        from nuc_engine.machine.locations import list_configurations
 
         width = max(map(len, COMMANDS))
         commands = "\n".join(f"  nuc {name:<{width}}  {what}" for name, what in COMMANDS.items())

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from nuc_engine.cli.errors import Refused
-from nuc_engine.cli.output import say, say_json
-from nuc_engine.cli.params import Command, as_json
+from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.output import say, say_json
+from nuc_engine.cli.terminal.params import Command, as_json
 
 ROLES = ("watch", "operate", "admin")
 
@@ -75,7 +75,7 @@ def command() -> None:
 @as_json
 def new(name: str, role: str | None, folder: Path | None, as_json: bool) -> int:
     """Make a client's key pair."""
-    from nuc_engine.keys import ALLOWED, SERVER, Client, Role, allow, check_free, load_public
+    from nuc_engine.messages.keys import ALLOWED, SERVER, Client, Role, allow, check_free, load_public
 
     if name == SERVER:
         raise click.UsageError(f"{name!r} is the daemon's own pair: `nuc keys server` makes it")
@@ -99,7 +99,7 @@ def new(name: str, role: str | None, folder: Path | None, as_json: bool) -> int:
 @as_json
 def server(folder: Path | None, as_json: bool) -> int:
     """Make the daemon's own key pair."""
-    from nuc_engine.keys import SERVER
+    from nuc_engine.messages.keys import SERVER
 
     public, secret = _make(_place(folder), SERVER)
     _report(public, secret, as_json)
@@ -122,7 +122,7 @@ def server(folder: Path | None, as_json: bool) -> int:
 @as_json
 def allow_command(public: str, role: str, name: str | None, folder: Path | None, as_json: bool) -> int:
     """Put a client on the list. PUBLIC is its .key file, or the 40 characters of its public key."""
-    from nuc_engine.keys import ALLOWED, Client, Role, allow, check_key, load_public
+    from nuc_engine.messages.keys import ALLOWED, Client, Role, allow, check_key, load_public
 
     place = _place(folder)
     given = Path(public)
@@ -153,7 +153,7 @@ def allow_command(public: str, role: str, name: str | None, folder: Path | None,
 @as_json
 def list_command(folder: Path | None, as_json: bool) -> int:
     """List who may talk to the daemon."""
-    from nuc_engine.keys import ALLOWED, load_allowed
+    from nuc_engine.messages.keys import ALLOWED, load_allowed
 
     path = _place(folder) / ALLOWED
     allowed = _asked(lambda: load_allowed(path))
@@ -186,7 +186,7 @@ def list_command(folder: Path | None, as_json: bool) -> int:
 @as_json
 def revoke_command(name: str, folder: Path | None, as_json: bool) -> int:
     """Take a client off the list."""
-    from nuc_engine.keys import ALLOWED, revoke
+    from nuc_engine.messages.keys import ALLOWED, revoke
 
     path = _place(folder) / ALLOWED
     _asked(lambda: revoke(path, name))
@@ -202,13 +202,13 @@ def _place(folder: Path | None) -> Path:
 
 
 def _make(folder: Path, name: str) -> tuple[Path, Path]:
-    from nuc_engine.keys import make_pair
+    from nuc_engine.messages.keys import make_pair
 
     return _asked(lambda: make_pair(folder, name))
 
 
 def _asked(call: Callable[[], Any]) -> Any:
-    from nuc_engine.keys import KeysError
+    from nuc_engine.messages.keys import KeysError
 
     try:
         return call()

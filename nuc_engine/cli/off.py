@@ -16,9 +16,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nuc_engine.cli.leaving import UNREAD, unread
-from nuc_engine.cli.person import own_name
-from nuc_engine.client.errors import ClientError, NotAnswered
+from nuc_engine.cli.terminal.leaving import UNREAD, unread
+from nuc_engine.cli.terminal.person import own_name
+from nuc_engine.messages.errors import ClientError, NotAnswered
 
 if TYPE_CHECKING:
     from nuc_engine.client.sockets import Keys
@@ -108,7 +108,7 @@ def _folders(address: str) -> list[Path]:
     if address:
         folder = Path(address.removeprefix("ipc://")).parent
         return [folder] if address.startswith("ipc://") and has_off(folder) else []
-    from nuc_engine.rundir import found
+    from nuc_engine.machine.rundir import found
 
     folders = [folder for folder in found(os.environ) if has_off(folder)]
     if not folders:

@@ -1,13 +1,15 @@
 """A client of the daemon, blocking (`Client`) or for asyncio (`AsyncClient`).
 
-calls         every request as a value: what is sent, how its answer is read
-methods       the methods of both clients, from one description
-results       what comes back, typed        errors   what can go wrong
-conversation  hello, requests, answers and time limits, without any socket
-sockets       ZeroMQ: options, keys, the state of the connection     address  the daemons that run here
-cycles        every cycle of a leg on this machine, from memory (nuc_cycles.h: the same for C)
-blocking, aio the two clients               sccils   the client's part of a SCCILS dialogue
-off           torque off, by itself and with as little as it takes; offpath: on this machine, past the service
+    address         which daemon is meant when nobody says where it listens
+    aio             the client for asyncio
+    blocking        the blocking client
+    conversation    the client's side of the command channel without any socket
+    cycles          every cycle of a leg, for a program on the same machine that wants them all
+    methods         the methods of both clients, from one description
+    off             torque off, and nothing else
+    offpath         torque off on this machine, past the service
+    sccils          the client's part of a SCCILS dialogue
+    sockets         what both clients do to their ZeroMQ sockets
 
     with Client(name="rutter") as leg:
         leg.set({"CTr_lev_TC1_load": -0.2})
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
     from nuc_engine.client.aio import AsyncClient, AsyncSubscription
     from nuc_engine.client.blocking import Client, Subscription
     from nuc_engine.client.cycles import Cycles
-    from nuc_engine.client.errors import BadAnswer, ClientError, KeysError, NotAnswered, Refused
-    from nuc_engine.client.results import Acknowledgement, Greeting, Reading, Sample, Status
     from nuc_engine.client.sockets import Keys, load_keys
+    from nuc_engine.messages.errors import BadAnswer, ClientError, KeysError, NotAnswered, Refused
+    from nuc_engine.messages.results import Acknowledgement, Greeting, Reading, Sample, Status
 
 __all__ = [
     "Acknowledgement",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from nuc_engine.client.errors import ClientError, NotAnswered
-from nuc_engine.rundir import COMMAND, found, lives
+from nuc_engine.machine.rundir import COMMAND, found, lives
+from nuc_engine.messages.errors import ClientError, NotAnswered
 
 
 def find_addresses() -> list[str]:

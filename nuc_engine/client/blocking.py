@@ -9,11 +9,8 @@ from typing import Any, TypeVar
 import zmq
 
 from nuc_engine.client.address import find_address
-from nuc_engine.client.calls import Call, Ref, recipe
 from nuc_engine.client.conversation import Conversation, Effect, Happened, Link, Send, Steps, decode_sample
-from nuc_engine.client.errors import NotAnswered
 from nuc_engine.client.methods import Methods
-from nuc_engine.client.results import Greeting, Recipe, Sample
 from nuc_engine.client.sockets import (
     Keys,
     close_commands,
@@ -23,6 +20,9 @@ from nuc_engine.client.sockets import (
     open_telemetry,
     telemetry_address,
 )
+from nuc_engine.messages.calls import Call, Ref, recipe
+from nuc_engine.messages.errors import NotAnswered
+from nuc_engine.messages.results import Greeting, Recipe, Sample
 
 T = TypeVar("T")
 

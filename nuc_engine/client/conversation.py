@@ -14,10 +14,10 @@ from typing import Any, TypeVar, cast
 
 import msgpack
 
-from nuc_engine.client import calls
-from nuc_engine.client.calls import Call
-from nuc_engine.client.errors import BadAnswer, NotAnswered, Refused
-from nuc_engine.client.results import Greeting, Sample
+from nuc_engine.messages import calls
+from nuc_engine.messages.calls import Call
+from nuc_engine.messages.errors import BadAnswer, NotAnswered, Refused
+from nuc_engine.messages.results import Greeting, Sample
 
 T = TypeVar("T")
 

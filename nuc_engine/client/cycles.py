@@ -18,7 +18,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from nuc_engine.client.errors import ClientError
+from nuc_engine.messages.errors import ClientError
 
 MAGIC, VERSION = b"NUCCYCLE", 1
 _HEAD = struct.Struct("<8sIIIIQQI")

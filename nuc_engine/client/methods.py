@@ -10,8 +10,8 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from nuc_engine.client import calls
-from nuc_engine.client.calls import Call
+from nuc_engine.messages import calls
+from nuc_engine.messages.calls import Call
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class Method(Generic[P, T]):
 
 
 class Methods:
-    """What both clients can be asked; arguments and meaning stand in `nuc_engine.client.calls`."""
+    """What both clients can be asked; arguments and meaning stand in `nuc_engine.messages.calls`."""
 
     status = Method(calls.status)
     tasks = Method(calls.tasks)

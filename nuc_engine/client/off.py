@@ -1,6 +1,6 @@
 """Torque off, and nothing else: for whoever types it, and must not wait for what all other requests need.
 
-The same request as `nuc_engine.client.calls.off`, with ZeroMQ and MessagePack alone. Nothing is waited for before it is
+The same request as `nuc_engine.messages.calls.off`, with ZeroMQ and MessagePack alone. Nothing is waited for before it is
 sent but the connection itself: the daemon takes messages in their order, so that the name is known when `off` comes.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgpack
 import zmq
 
-from nuc_engine.client.errors import BadAnswer, ClientError, NotAnswered, Refused
+from nuc_engine.messages.errors import BadAnswer, ClientError, NotAnswered, Refused
 
 if TYPE_CHECKING:
     from nuc_engine.client.sockets import Keys

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic  # noqa: TID251  how long a daemon takes to answer is real time
 from typing import Any, cast
 
-from nuc_engine.rundir import OFF
+from nuc_engine.machine.rundir import OFF
 
 ANSWER_S = 3.0
 """How long an answer is waited for; the daemon itself waits a second for its servos."""

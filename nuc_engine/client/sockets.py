@@ -14,8 +14,8 @@ from typing import Any
 import zmq
 
 from nuc_engine.client.conversation import Link
-from nuc_engine.client.errors import ClientError, KeysError
-from nuc_engine.rundir import TELEMETRY
+from nuc_engine.machine.rundir import TELEMETRY
+from nuc_engine.messages.errors import ClientError, KeysError
 
 TELEMETRY_PORT = 9872
 _GOODBYE_MS = 200
@@ -51,7 +51,7 @@ def load_keys(folder: Path, name: str = "") -> Keys:
 
     Raises KeysError.
     """
-    from nuc_engine import keys  # for those alone who have some
+    from nuc_engine.messages import keys
 
     if not folder.is_dir():
         raise KeysError(f"{folder}: no folder of keys; make keys there: nuc keys new NAME --folder {folder}")

@@ -1,17 +1,35 @@
 """The daemon: an engine beside a leg, in four processes around one block of shared memory.
 
-ring        records from one process to one other, in order, whole
-block       the shared memory: words, store, plan, statistics, rings       launch  what the processes are handed
-wire        what the rings carry: records of the core, commands to it      ringrecorder  the executive's records
-cyclering   every cycle for other programs
-modes       what a leg may do now: a pure machine
-core        the core process: engine (the loop), orders (what commands do), live (the executive on the real clock),
-            neighbours (are the other processes there?)
-guardian    the process that takes the torque off when the core does not: watch (when), release (how)
-offsocket   torque off past the service: who reads the datagrams           requests  who has asked, what is done
-supervisor  the main process: posts and spawn (the others), ports and lines (buses), hearts and report (systemd)
-emulated    an emulated leg as a process of its own                        notify  what systemd is told
+    block           the shared memory of the daemon
+    children        the places in the daemon that children fill
+    core            takes what real time needs, opens its buses on the ports it was handed, and runs the engine
+    cyclering       every cycle's record for other programs
+    emulated        `emulated:` in the daemon
+    engine          the engine in the core
+    guardian        the process that takes the torque off when the core does not
+    heartbeats      whose heart beats, as the main process sees it
+    latch           that torque is off and stays off until somebody arms, and why
+    launch          what the supervisor hands to the processes it forks
+    lines           the buses of a plan on ports that are open
+    live            the executive on the real clock
+    modes           what a leg may do now
+    monitor         what the core looks after every 4 ms, since nobody wakes it for it
+    neighbours      what the core sees of the processes around it, look by look
+    notify          what systemd is told
+    offsocket       torque off past the service
+    orders          what the core does when the service tells it to
+    ports           the ports of the main process
+    release         taking the torque off every servo when nobody else may write
+    report          what the main process tells people and systemd
+    requests        requests to take the torque off
+    ring            a ring of records in shared memory
+    ringrecorder    what the executive tells, as records in the ring
+    silence         finds out that the servos of a bus were without supply for a moment
+    spawn           children of the main process
+    supervisor      owns block and ports, forks service, guardian and core, and starts again what has died
+    watch           what the guardian watches for
+    wire            what the rings carry
 
 Nothing in here imports numpy, ZeroMQ or XML: the service does (`nuc_engine.service`).
-`nuc_engine.serve` puts it all together.
+`nuc_engine.service.serve` puts it all together.
 """

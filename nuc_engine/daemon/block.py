@@ -4,7 +4,7 @@
     statistics   one `TaskStatistics` per task, written by the core
     commits      two halves in which the logger notes what is on disk
     plan         size, then the pickled plan, written by the service while no core runs
-    store        the HDSOs (`nuc_engine.store`), written by the core
+    store        the HDSOs (`nuc_engine.model.store`), written by the core
     rings        records (core to service), commands (service to core), events of guardian and supervisor, and answers
                  to clients (service to its logger)
 
@@ -23,12 +23,12 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any
 
-from nuc_engine import plan as plan_module
+from nuc_engine.control.tasks import TASKS
 from nuc_engine.daemon.ring import HEADER, Ring
-from nuc_engine.plan import Plan
+from nuc_engine.model import plan as plan_module
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.store import Store
 from nuc_engine.realtime.stats import TaskStatistics
-from nuc_engine.store import Store
-from nuc_engine.tasks import TASKS
 
 WORDS = 192
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -167,9 +167,9 @@ class _PlanReader(pickle.Unpickler):
     """Makes plans and nothing else: what stands in the block was written by a process that talks to the network."""
 
     def find_class(self, module_name: str, global_name: str, /) -> Any:
-        if module_name == "nuc_engine.plan" and global_name in _PLAN_CLASSES:
+        if module_name == "nuc_engine.model.plan" and global_name in _PLAN_CLASSES:
             return super().find_class(module_name, global_name)
-        raise BlockError(f"the plan names {module_name}.{global_name}; expected classes of nuc_engine.plan only")
+        raise BlockError(f"the plan names {module_name}.{global_name}; expected classes of nuc_engine.model.plan only")
 
 
 def _layout() -> dict[str, tuple[int, int]]:

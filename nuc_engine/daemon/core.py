@@ -10,14 +10,14 @@ from drivers.bus import Bus
 from drivers.errors import BusError, PortError
 from drivers.factory import bus_on_port, parse_line
 from drivers.group import BusGroup
-from drivers.serialport import SerialPort
+from drivers.serial.port import SerialPort
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.cyclering import CycleRing, columns_of
 from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_CRASH, Engine
 from nuc_engine.daemon.launch import BusLine, Launch
 from nuc_engine.daemon.lines import assign_motors, servos_of
 from nuc_engine.daemon.wire import Kind, pack
-from nuc_engine.plan import Plan
+from nuc_engine.model.plan import Plan
 from nuc_engine.realtime import RealClock, RealtimePolicy, SuspendWatch, acquire
 from nuc_engine.realtime.clock import allowed_share
 

@@ -33,8 +33,8 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from nuc_engine.plan import Plan
-from nuc_engine.rundir import CYCLES, RunDirError
+from nuc_engine.machine.rundir import CYCLES, RunDirError
+from nuc_engine.model.plan import Plan
 
 MAGIC, VERSION = b"NUCCYCLE", 1
 SLOTS_AT, SLOT_HEAD, SLOTS = 65_536, 16, 4096

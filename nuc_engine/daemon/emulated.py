@@ -11,7 +11,7 @@ from typing import NoReturn
 from drivers.errors import BusUrlError
 from drivers.factory import DEFAULT_FAMILY, find_family
 from drivers.family import BusFamily
-from drivers.lineoptions import check_line, given_options, option_text
+from drivers.serial.lineoptions import check_line, given_options, option_text
 from drivers.url import split_url
 
 

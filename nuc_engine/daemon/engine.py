@@ -5,7 +5,7 @@
                      or else wait for the first of: next task, bus descriptor, command, 4 ms
 
 Everything here is one thread without files, XML or sockets. What a command does is in `nuc_engine.daemon.orders`, what
-it looks after by itself in `nuc_engine.daemon.lookout`.
+it looks after by itself in `nuc_engine.daemon.monitor`.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from drivers.bus import Bus
 from drivers.errors import PortError
 from drivers.port import NEVER
 from drivers.servo import ReplyStatus
-from nuc_engine.changes import Changeset, Control
+from nuc_engine.control.faults import FAULTS, OFF, OFF_HINT, EngineFault
+from nuc_engine.control.tasks.board import Drive
 from nuc_engine.daemon.block import OWNER_CORE, Block, Word
 from nuc_engine.daemon.cyclering import CycleRing
 from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import ServeOptions, StopPolicy
 from nuc_engine.daemon.live import LiveExecutive
-from nuc_engine.daemon.lookout import look_around
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
+from nuc_engine.daemon.monitor import look_around
 from nuc_engine.daemon.neighbours import Neighbours
 from nuc_engine.daemon.orders import Deferred, NotYet, call_off, obey
 from nuc_engine.daemon.release import LAST_NS
 from nuc_engine.daemon.ringrecorder import RingRecorder
 from nuc_engine.daemon.silence import Silence
 from nuc_engine.daemon.wire import Kind
-from nuc_engine.faults import FAULTS, OFF, OFF_HINT, EngineFault
-from nuc_engine.plan import Plan
-from nuc_engine.tasks.board import Drive
+from nuc_engine.model.changes import Changeset, Control
+from nuc_engine.model.plan import Plan
 
 WATCH_NS = 4_000_000
 """How often the core looks after what nobody wakes it for; its heart beats at least as often."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
+from nuc_engine.control.faults import OFF
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
 from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import Launch
@@ -25,7 +26,6 @@ from nuc_engine.daemon.release import LAST_NS, Clock, Line, Release
 from nuc_engine.daemon.requests import Asker, asked, confirm
 from nuc_engine.daemon.watch import PERIOD_NS, Finding, Watch
 from nuc_engine.daemon.wire import Kind, pack
-from nuc_engine.faults import OFF
 from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
 
 ABOVE_CORE = 10

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
 
+from nuc_engine.control.faults import FAULTS, OFF
 from nuc_engine.daemon.block import Word
-from nuc_engine.faults import FAULTS, OFF
 
 LATCH_REASONS = (*FAULTS, OFF)
 """Why the torque can be latched off, in the order in which the block names it by number."""

@@ -8,17 +8,17 @@ from itertools import cycle
 from drivers.bus import Bus
 from drivers.errors import BusUrlError, PortError
 from drivers.factory import bus_on_port, find_family, parse_line
-from drivers.held import ToldPort
-from drivers.latency import Latency
-from drivers.lineoptions import latency_ns
 from drivers.port import NEVER, wire_ns
-from drivers.serialport import SerialPort
+from drivers.serial.held import ToldPort
+from drivers.serial.latency import Latency
+from drivers.serial.lineoptions import latency_ns
+from drivers.serial.port import SerialPort
 from drivers.servo import ServoAddress
 from drivers.url import LineSpec
 from nuc_engine.daemon.launch import BusLine
 from nuc_engine.daemon.release import Line
-from nuc_engine.motors import addresses_of
-from nuc_engine.plan import Plan
+from nuc_engine.model.motors import addresses_of
+from nuc_engine.model.plan import Plan
 
 _LONGEST_VOLLEY_S = 60
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from drivers.bus import Bus, all_counts
 from drivers.port import NEVER
+from nuc_engine.control.dispatcher import Clock, Dispatcher, Entry
+from nuc_engine.control.faults import EngineFault
+from nuc_engine.control.tasks.board import Drive
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ringrecorder import RingRecorder
 from nuc_engine.daemon.silence import LATE_NS, Silence
-from nuc_engine.dispatcher import Clock, Dispatcher, Entry
-from nuc_engine.faults import EngineFault
-from nuc_engine.plan import Plan
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Drive
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.store import Store
 
 _STILL = (Drive.LIMP, Drive.NONE)
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.requests import Asker, ask, is_done
-from nuc_engine.rundir import RunDirError
+from nuc_engine.machine.rundir import RunDirError
 
 READS = 16
 """Datagrams that are read in one look at most."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from drivers.errors import PortError
 from drivers.servo import ReplyStatus
-from nuc_engine.changes import Changeset, Control, Write
-from nuc_engine.controls import refusal as control_refusal
+from nuc_engine.control.controls import refusal as control_refusal
 from nuc_engine.daemon.modes import Input, Mode, Refusal
 from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, unpack
-from nuc_engine.store import refusal
+from nuc_engine.model.changes import Changeset, Control, Write
+from nuc_engine.model.store import refusal
 from sccils_schemas.rules import RuleError
 
 if TYPE_CHECKING:

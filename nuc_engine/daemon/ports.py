@@ -8,7 +8,7 @@ import stat
 
 from drivers.errors import PortError
 from drivers.factory import parse_line
-from drivers.serialport import SerialPort, find_stable_name, open_port, try_open
+from drivers.serial.port import SerialPort, find_stable_name, open_port, try_open
 from nuc_engine.daemon.launch import BusLine
 
 _PSEUDO_TERMINALS = "/dev/pts/"

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nuc_engine.bus_tap import Replies
-from nuc_engine.changes import Applied, Changeset, Controlled
+from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.tasks.board import Board
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.cyclering import CycleRing
 from nuc_engine.daemon.ring import Ring
 from nuc_engine.daemon.wire import Formats, Kind, pack
-from nuc_engine.plan import Plan, Slot
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board
+from nuc_engine.model.changes import Applied, Changeset, Controlled
+from nuc_engine.model.plan import Plan, Slot
+from nuc_engine.model.store import Store
 
 
 class RingRecorder:
-    """Implements `nuc_engine.executive.Recorder` on the records ring.
+    """Implements `nuc_engine.control.executive.Recorder` on the records ring.
 
     Never waits: a record that finds no room is counted in the block, by kind, and told by a LOST record as soon as
     there is room. `wake` is called after records somebody may be waiting for. `cycles` gets every cycle for other

@@ -19,18 +19,18 @@ from dataclasses import replace
 from functools import partial
 
 from nuc_engine.daemon.block import OWNER_GUARDIAN, Word
-from nuc_engine.daemon.hearts import Hearts
+from nuc_engine.daemon.children import STARTS, Fork, Post, Programs
+from nuc_engine.daemon.heartbeats import Hearts
 from nuc_engine.daemon.launch import STALL_LIMIT_MS, Launch
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.notify import Notifier
 from nuc_engine.daemon.ports import BusPort
-from nuc_engine.daemon.posts import STARTS, Fork, Post, Programs
 from nuc_engine.daemon.release import Clock
 from nuc_engine.daemon.report import Report
 from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.wire import Kind, pack
-from nuc_engine.store import StoreError
+from nuc_engine.model.store import StoreError
 
 TICK_NS = 20_000_000
 CONFIRM_NS = 3_000_000_000

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nuc_engine.control.faults import OFF
 from nuc_engine.daemon.block import ASKERS, Word
 from nuc_engine.daemon.requests import asked, begun, still_open
-from nuc_engine.faults import OFF
 
 PERIOD_NS = 4_000_000
 """Time between two wake-ups of the guardian."""

@@ -15,9 +15,9 @@ from typing import Any
 
 import msgpack
 
-from nuc_engine.bus_tap import Replies
-from nuc_engine.plan import Plan
-from nuc_engine.tasks.board import Board
+from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.model.plan import Plan
 
 MOST_AT_ONCE = 512
 """Changes in one changeset: they take effect together, and nothing else happens meanwhile (about 5 ms)."""
@@ -36,7 +36,7 @@ class Kind(IntEnum):
     # [time_ns, cycle, hdso index, values, replaced by a later one, refused, request]: the writes, then DONE
     APPLIED = 4
     EVENT = 6  # [time_ns, name, text]
-    CONTROL = 7  # [time_ns, cycle, what, joint index, value, refused, request]: see nuc_engine.controls
+    CONTROL = 7  # [time_ns, cycle, what, joint index, value, refused, request]: see nuc_engine.control.controls
     ACK = 8  # [request, ok, time_ns, cycle, detail]: what became of a command
     MODE = 9  # [time_ns, mode, why, bout number]
     BOUT_BEGIN = 10  # [time_ns = engine time 0, bout number, stop time ns after it or -1]

@@ -1,9 +1,12 @@
 """Is this machine fit to run a leg in real time? Looks, changes nothing, and says what to do about what it finds.
 
-examine     all checks on one machine          check      what a check comes to
-machine     the machine, or files that look like one
-kernel      preemption, throttling, clock source, CPUs       rights     priority, memory, idle latency
-buses       ports, adapters, other programs on them          storage    disk, swap, time of day
+    buses      adapters of servo buses
+    check      what a check comes to
+    examine    all checks on one machine
+    kernel     what the kernel and the CPUs do to punctuality
+    machine    the machine as files under a root, so that it can be another one
+    rights     what this user, or the engine's unit, may do
+    storage    where data go, and what day it is
 """
 
 from nuc_engine.doctor.check import Check, Level

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from drivers.errors import BusError
-from drivers.faults import FAULT_OPTIONS, LineFaults
+from drivers.injection import FAULT_OPTIONS, LineFaults
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.leg import Leg
 from nuc_engine.emulation.loop import EmulatorLoop

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from drivers.echo import EchoingLine
 from drivers.factory import DEFAULT_FAMILY, EMULATED, find_family
-from drivers.faults import LineFaults
-from drivers.lineoptions import check_line, given_options, latency_ns, option_text
+from drivers.injection import LineFaults
+from drivers.serial.echo import EchoingLine
+from drivers.serial.lineoptions import check_line, given_options, latency_ns, option_text
 from drivers.servo import Motion
+from nuc_engine.bout.prepare import PLANT_SPEC_FILE, prepare_bout
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.line import HeldReplyLine, ReplyLine
-from nuc_engine.locations import find_configuration
-from nuc_engine.motors import addresses_of
-from nuc_engine.plan import MotorPlan, Plan
+from nuc_engine.machine.locations import find_configuration
+from nuc_engine.model.motors import addresses_of
+from nuc_engine.model.plan import MotorPlan, Plan
 from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
 from nuc_engine.plants.events import PlantEvent
-from nuc_engine.preparation import PLANT_SPEC_FILE, prepare_bout
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 
-from drivers.held import LatencyTimer
 from drivers.inprocess import PacedLine, Underway
 from drivers.port import NEVER, wire_ns
+from drivers.serial.held import LatencyTimer
 
 UNASKED = 0xFFFF_FFFF
 """Stands for the request of a message that nobody asked for."""
@@ -90,7 +90,7 @@ class ReplyLine(PacedLine):
 
 
 class HeldReplyLine(ReplyLine):
-    """A line whose adapter holds bytes back until its timer ends, or a packet is full (`drivers.held`)."""
+    """A line whose adapter holds bytes back until its timer ends, or a packet is full (`drivers.serial.held`)."""
 
     __slots__ = ("_due_ns", "_given", "_timer", "_whose")
 

@@ -26,7 +26,7 @@ class Terminal:
     hangup.
 
     Bytes are waited for by their edge and taken by their count: whoever asks a terminal whether there are any waits for
-    a worker of the kernel that runs when nothing else does (`drivers.serialport` does the same at the other end).
+    a worker of the kernel that runs when nothing else does (`drivers.serial.port` does the same at the other end).
     """
 
     def __init__(self, link: Path) -> None:

@@ -1,18 +1,22 @@
 """The experiments of chapter 7: what is done, what has to be seen, and what was seen.
 
-protocol    what an experiment is: rows, bouts, windows, criteria, findings
-catalogue   the experiments themselves
-trials      one repetition: its bouts, the kicks they need, what the criterion says of them
-sharing     bouts that several repetitions have in common, run once
-edits       scripts with single writes changed
-course      all repetitions of some rows on all cores, with new seeds for those that are not valid
-probes      experiments beside a row that came out otherwise, to find out why
-conduct     whole experiments, from the first bout to verdicts and figures
-verdict     shares, intervals and controls
-record      verdict.json; sources: which code and which files a verdict rests on
-page        a Markdown page of each experiment; index: the folder of pages, and the table over all of them
-figures     pictures of a representative repetition; evidence_figure: of a probe (both need matplotlib)
-live        the same rows on a real leg, with somebody beside it
+    bench              where live bouts are done
+    catalogue/         the experiments of chapter 7
+    conduct            whole experiments from the first bout to verdicts and figures
+    course             all repetitions of some rows, on all cores
+    edits              a script with single writes changed, for bouts that ask what one value of a changeset does
+    evidence_figure    the picture of a probe
+    figures            pictures of one representative repetition of a row
+    index              the folder of pages
+    live               the rows of an experiment on a real leg, or on an emulated one in real time
+    page               a Markdown page of each experiment, made from its verdict
+    probes             experiments beside a row that came out otherwise, or not firmly as seen
+    protocol           what an experiment is
+    record             a verdict in a form for machines, written and read back
+    sharing            bouts that several repetitions have in common
+    sources            what a verdict rests on
+    trials             one repetition of a row
+    verdict            from repetitions to a verdict
 
 from nuc_engine.experiments.catalogue import EXPERIMENTS
 from nuc_engine.experiments.trials import run_trial

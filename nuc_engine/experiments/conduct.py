@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from nuc_engine.bout import BoutRefused, prepare_bout
-from nuc_engine.bulk.pool import Workers
+from nuc_engine.batch.pool import Workers
+from nuc_engine.bout.run import BoutRefused, prepare_bout
 from nuc_engine.experiments.course import Collected, Count, Done, file_stem, run_rows
 from nuc_engine.experiments.edits import check_edits
 from nuc_engine.experiments.live import Hand, Stage, Wait, collect_live

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nuc_engine.bulk.pool import Workers
+from nuc_engine.batch.pool import Workers
 from nuc_engine.experiments.protocol import NOT_VALID, Row, Trial
 from nuc_engine.experiments.sharing import Bundle, Shared, bundles
 from nuc_engine.experiments.trials import Task, run_task

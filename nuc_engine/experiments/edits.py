@@ -7,8 +7,8 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from nuc_engine.bout import BoutRefused, prepare_bout
-from nuc_engine.bulk.scratch import scratch_folder
+from nuc_engine.batch.scratch import scratch_folder
+from nuc_engine.bout.run import BoutRefused, prepare_bout
 from nuc_engine.experiments.protocol import BoutPlan
 from sccils_schemas.documents import Gradual, HdsoMod, HdsoScript, ScriptEntry
 from sccils_schemas.writer import write

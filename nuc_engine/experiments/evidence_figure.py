@@ -30,7 +30,7 @@ _OF_ONE = (SHARE, "(part)", "(part of the time)")
 
 def draw_probe(probed: Probed, row: str, folder: Path) -> tuple[Figure, ...]:
     """Draw a probe of a row into `folder`; nothing where no repetition has a number."""
-    from nuc_engine.analysis.canvas import house_style, new_figure, save_figure
+    from nuc_engine.figures.canvas import house_style, new_figure, save_figure
 
     names = probed.names[:_MOST_PANELS]
     if not names:

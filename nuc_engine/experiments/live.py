@@ -17,7 +17,7 @@ from nuc_engine.client import Client, ClientError, Refused
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.protocol import BoutPlan, Observation, Row, Trial
 from nuc_engine.experiments.trials import Aborted, observe, trial_of
-from nuc_engine.locations import find_script
+from nuc_engine.machine.locations import find_script
 from nuc_engine.plants.events import Kick, PlantEvent, in_order, kind_of
 from nuc_engine.plants.scripted import events_of
 from nuc_engine.recording.manifest import ManifestError, read_manifest

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
-from nuc_engine.bulk.pool import Workers
+from nuc_engine.batch.pool import Workers
 from nuc_engine.experiments.course import Count, Done
 from nuc_engine.experiments.protocol import Probe
 from nuc_engine.experiments.trials import Aborted, watch_plan

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drivers.errors import BusError
-from nuc_engine.bout import CHUNK_NS, BoutRefused, BoutSpec, Prepared, prepare_spec
-from nuc_engine.bulk.scratch import scratch_folder
-from nuc_engine.bulk.watch import Watched, watch_bout
-from nuc_engine.changes import Changeset
+from nuc_engine.batch.scratch import scratch_folder
+from nuc_engine.batch.watch import Watched, watch_bout
+from nuc_engine.bout.run import CHUNK_NS, BoutRefused, BoutSpec, Prepared, prepare_spec
 from nuc_engine.experiments.edits import script_of
 from nuc_engine.experiments.protocol import BoutPlan
-from nuc_engine.locations import NotFound, find_configuration, find_script
+from nuc_engine.machine.locations import NotFound, find_configuration, find_script
+from nuc_engine.model.changes import Changeset
 from nuc_engine.plants import PlantSpecError
 from nuc_engine.plants.events import Kick, PlantEvent
 from nuc_engine.plants.scripted import events_of

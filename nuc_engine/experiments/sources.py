@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nuc_engine.bout import CONFIGURATION_FILES, PLANT_SPEC_FILE
+from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE
 from nuc_engine.experiments.protocol import BoutPlan
-from nuc_engine.locations import find_configuration, find_script
+from nuc_engine.machine.locations import find_configuration, find_script
 from nuc_engine.plants.spec import spec_file
 from nuc_engine.recording.manifest import sha256, versions
 

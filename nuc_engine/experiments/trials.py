@@ -17,8 +17,8 @@ from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.outcome import Outcome, classify
 from nuc_engine.analysis.steps import detect_steps
-from nuc_engine.bout import run_bout
-from nuc_engine.bulk.watch import Watched
+from nuc_engine.batch.watch import Watched
+from nuc_engine.bout.run import run_bout
 from nuc_engine.experiments.protocol import BoutPlan, Criterion, Finding, Observation, Row, State, Trial
 from nuc_engine.experiments.sharing import Shared, spec_of, watch
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from drivers.errors import BusUrlError
 from drivers.factory import find_family
-from nuc_engine.plan import MotorPlan
+from nuc_engine.model.plan import MotorPlan
 from nuc_engine.plants.spec import MotorSpec
 
 

@@ -14,7 +14,7 @@ import math
 from typing import Final
 
 from drivers.servo import Motion
-from nuc_engine.plan import Plan
+from nuc_engine.model.plan import Plan
 from nuc_engine.plants.errors import PlantWithoutWorldError
 from nuc_engine.plants.events import PlantEvent, kind_of
 from nuc_engine.plants.kinds import find_kind

@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from nuc_engine.kinematics import dh_transform
-from nuc_engine.plan import JointPlan, MotorPlan, Plan
+from nuc_engine.model.kinematics import dh_transform
+from nuc_engine.model.plan import JointPlan, MotorPlan, Plan
 from nuc_engine.plants.kinds import find_kind
 from nuc_engine.plants.shaft import Shaft
 from nuc_engine.plants.spec import JointSpec, MotorSpec, PlantSpec, PlantSpecError

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.servo import Motion, PlantFault
-from nuc_engine.plan import Plan
+from nuc_engine.model.plan import Plan
 from nuc_engine.plants.compiled import compile_model, floats, set_up_mujoco
 from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, PlantEvent, Reconnect, find_faults
 from nuc_engine.plants.hand import Hand

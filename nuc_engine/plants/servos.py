@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nuc_engine.plan import Plan
+from nuc_engine.model.plan import Plan
 from nuc_engine.plants.mjcf import braking_n_m_s, kind_of, servo_gain
 from nuc_engine.plants.shaft import Shaft
 from nuc_engine.plants.spec import PlantSpec

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from nuc_engine.plan import MotorPlan
+from nuc_engine.model.plan import MotorPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
-"""What a process needs to keep time on Linux: rights, a clock, and numbers on how well it did.
+"""Real time on this machine: clock, rights, and how punctual a task is.
 
-    privileges  scheduling, memory, timers, collector: what was reached, what is missing, how to grant it
-    system      the calls of the operating system behind it
-    clock       CLOCK_MONOTONIC as the executive's clock; suspend of the machine, noticed
-    stats       period, lateness and execution time of one task, in memory that may be shared
-    errors      what is raised here
+    clock         CLOCK_MONOTONIC as the executive's clock, and notice of the machine having slept
+    errors        what is raised here
+    privileges    asks the operating system for what real time needs, takes what it gets
+    stats         how punctual one task is
+    system        the calls of the operating system behind the privileges, each
 
 Imports nothing that is slow to load: no numpy, no ZeroMQ.
 """

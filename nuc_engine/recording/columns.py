@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drivers.factory import DEFAULT_FAMILY, find_family
-from nuc_engine.plan import JointPlan, MotorPlan, Plan
+from nuc_engine.model.plan import JointPlan, MotorPlan, Plan
 from nuc_engine.recording.logs import PLANT_FILE, muscle_columns
 from sccils_schemas.documents import Joint
 from sccils_schemas.model import Model

@@ -24,9 +24,9 @@ from typing import Any, TypeGuard, cast
 
 import msgpack
 
-from nuc_engine.bus_tap import Replies
-from nuc_engine.changes import Applied, Controlled
-from nuc_engine.plan import Plan
+from nuc_engine.control.bus_tap import Replies
+from nuc_engine.model.changes import Applied, Controlled
+from nuc_engine.model.plan import Plan
 from nuc_engine.plants.events import read_event
 from nuc_engine.recording.growing import GrowingFile, Mark
 

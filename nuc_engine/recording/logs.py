@@ -9,10 +9,10 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
-from nuc_engine.plan import Plan, Slot
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.model.plan import Plan, Slot
+from nuc_engine.model.store import Store
 from nuc_engine.recording.growing import GrowingFile, Mark
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board
 from sccils_schemas.names import printable
 
 PLANT_FILE = "PlantData.txt"

@@ -8,8 +8,8 @@ from typing import Any
 
 from drivers.port import NEVER
 from drivers.servo import count_misses
-from nuc_engine.changes import Changeset, Write
-from nuc_engine.plan import Plan
+from nuc_engine.model.changes import Changeset, Write
+from nuc_engine.model.plan import Plan
 from nuc_engine.recording.inputs import InputRecordError
 
 

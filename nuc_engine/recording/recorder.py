@@ -8,22 +8,22 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from nuc_engine.bus_tap import Replies
-from nuc_engine.changes import Applied, Changeset, Controlled
-from nuc_engine.plan import Plan
+from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.model.changes import Applied, Changeset, Controlled
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.store import Store
 from nuc_engine.plants.events import PlantEvent, event_record
 from nuc_engine.recording import columns, inputs
 from nuc_engine.recording.growing import Mark
 from nuc_engine.recording.inputs import InputRecord
 from nuc_engine.recording.logs import NO_MARKS, DataLogs, Tap
 from nuc_engine.recording.scriptlog import HdsoScriptLog, Values
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board
 from sccils_schemas.model import Model
 
 
 class BoutRecorder:
-    """Implements `nuc_engine.executive.Recorder` for one data directory. `events` counts events by kind.
+    """Implements `nuc_engine.control.executive.Recorder` for one data directory. `events` counts events by kind.
 
     `marks` by file name continue what another recorder of the same bout has left. `cycle` is the last complete one.
     `tap` is told every line of the data logs and of Infolog.txt.

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from drivers.servo import count_misses
-from nuc_engine.changes import Applied, Changeset, Control, Controlled, Write
-from nuc_engine.clock import VirtualClock
-from nuc_engine.dispatcher import Dispatcher
-from nuc_engine.plan import Plan
+from nuc_engine.control.clock import VirtualClock
+from nuc_engine.control.dispatcher import Dispatcher
+from nuc_engine.model.changes import Applied, Changeset, Control, Controlled, Write
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.store import Store, StoreError
 from nuc_engine.recording.inputs import InputRecordError
 from nuc_engine.recording.recorder import BoutRecorder
-from nuc_engine.store import Store, StoreError
 from sccils_schemas.model import Model
 from sccils_schemas.rules import RuleError
 

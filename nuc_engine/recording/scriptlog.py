@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from nuc_engine.changes import Applied
-from nuc_engine.plan import HdsoPlan, Plan
+from nuc_engine.model.changes import Applied
+from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.plants.events import PlantEvent
 from nuc_engine.plants.scripted import entry_of
 from nuc_engine.recording.growing import Mark

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nuc_engine.keys import ALLOWED, SERVER, Client, KeyPair, KeysError, load_allowed, load_secret
+from nuc_engine.messages.keys import ALLOWED, SERVER, Client, KeyPair, KeysError, load_allowed, load_secret
 from nuc_engine.service.errors import ServiceError
 
 DOMAIN = "nuc"

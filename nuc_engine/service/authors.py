@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Callable
 
 from nuc_engine.daemon.ring import Ring
-from nuc_engine.service.data_logger import DataLogger
+from nuc_engine.datalogger.interface import DataLogger
+from nuc_engine.datalogger.logger import LogRefused
 from nuc_engine.service.errors import Refused
-from nuc_engine.service.logger import LogRefused
 
 MOST_RUNS = 64
 """Runs of edits that may be told apart while one of the first still waits for its time."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nuc_engine.changes import Control, Write
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import Ring, RingError
 from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, Kind, pack, unpack
+from nuc_engine.model.changes import Control, Write
 from nuc_engine.service.errands import Answer, Errands
 from nuc_engine.service.errors import Refused
 

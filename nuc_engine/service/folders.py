@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from nuc_engine.locations import NotFound, find_configuration, find_script, list_configurations
+from nuc_engine.machine.locations import NotFound, find_configuration, find_script, list_configurations
 from nuc_engine.service.errors import Refused
 from sccils_schemas.names import did_you_mean, shorten
 

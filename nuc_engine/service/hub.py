@@ -13,14 +13,15 @@ from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.wire import Command
-from nuc_engine.motors import families_of
-from nuc_engine.plan import HdsoPlan, Plan
+from nuc_engine.datalogger.interface import DataLogger
+from nuc_engine.model.motors import families_of
+from nuc_engine.model.plan import HdsoPlan, Plan
+from nuc_engine.model.store import Store
 from nuc_engine.service.authors import Authors
 from nuc_engine.service.clients import Client, Clients
 from nuc_engine.service.configuration import Configuration, check_names, make_configuration, read_configuration
 from nuc_engine.service.control import Control
 from nuc_engine.service.core_link import CoreLink
-from nuc_engine.service.data_logger import DataLogger
 from nuc_engine.service.edits import ControlBook, EditBook
 from nuc_engine.service.errands import Errands
 from nuc_engine.service.errors import Refused
@@ -33,7 +34,6 @@ from nuc_engine.service.save import out_of_reach
 from nuc_engine.service.streams import Streams
 from nuc_engine.service.telemetry import Recipes
 from nuc_engine.service.workshop import Workshop
-from nuc_engine.store import Store
 from sccils_schemas.names import did_you_mean
 
 CORE_START_S = 10.0

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import msgpack
 
+from nuc_engine.datalogger.logger import LogRefused
 from nuc_engine.service import (
     methods_bout,
     methods_edits,
@@ -26,7 +27,6 @@ from nuc_engine.service import (
 from nuc_engine.service.clients import Client
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import GAINED, Method, authorise
 from nuc_engine.service.pack import pack_map
 from nuc_engine.service.params import MAX_ITEMS, MAX_NUMBERS, check_params, is_whole

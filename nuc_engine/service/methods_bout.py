@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from nuc_engine.configurations.describe import describe_model
+from nuc_engine.control.faults import OFF
+from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.daemon.block import BlockError, Word
 from nuc_engine.daemon.modes import Input, Mode
 from nuc_engine.daemon.requests import Asker, ask
 from nuc_engine.daemon.wire import Command, Kind
-from nuc_engine.describe import describe_model
-from nuc_engine.faults import OFF
-from nuc_engine.locations import list_configurations
-from nuc_engine.rulebook import Rulebook
+from nuc_engine.datalogger.logger import LogRefused
+from nuc_engine.machine.locations import list_configurations
 from nuc_engine.service.clients import ROLES, Client
 from nuc_engine.service.configuration import Configuration, read_configuration
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders, check_name
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import Method
 from nuc_engine.service.params import START_TIME, STOP_TIME, Param, flag, name_of_client, one_of, text, texts
 from nuc_engine.service.values_in import store_in_force

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nuc_engine.changes import Control, Write
+from nuc_engine.model.changes import Control, Write
 from nuc_engine.service.clients import Client
 from nuc_engine.service.core_link import AT_ONCE, Parts
 from nuc_engine.service.edits import Edited

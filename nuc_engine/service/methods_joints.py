@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nuc_engine.changes import Control
-from nuc_engine.controls import refusal
+from nuc_engine.control.controls import refusal
 from nuc_engine.daemon.modes import Input
 from nuc_engine.daemon.wire import Command
+from nuc_engine.model.changes import Control
 from nuc_engine.service.clients import Client
 from nuc_engine.service.core_link import AT_ONCE, Parts
 from nuc_engine.service.errors import Refused

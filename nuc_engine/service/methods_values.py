@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from nuc_engine.changes import Write
-from nuc_engine.controls import JOINT_MODES
-from nuc_engine.plan import HdsoPlan, Plan
-from nuc_engine.planning import stored_values
+from nuc_engine.control.controls import JOINT_MODES
+from nuc_engine.model.changes import Write
+from nuc_engine.model.plan import HdsoPlan, Plan
+from nuc_engine.model.planning import stored_values
+from nuc_engine.model.store import refusal
+from nuc_engine.model.values import Values, plain_number, plain_value
 from nuc_engine.service.asking import Seen, by_time, look, named, parted
 from nuc_engine.service.clients import Client
 from nuc_engine.service.core_link import AT_ONCE, SLICE, Done, Edit, Outcome, Parts
@@ -21,8 +23,6 @@ from nuc_engine.service.method import GAINED, Method, authorise
 from nuc_engine.service.mirror import Moment
 from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs
 from nuc_engine.service.scripts import elapsed_ns, read_script, submit
-from nuc_engine.store import refusal
-from nuc_engine.values import Values, plain_number, plain_value
 from sccils_schemas.documents import HDSO_ALL, HDSO_NONE
 from sccils_schemas.problems import SccilsError
 

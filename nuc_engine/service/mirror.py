@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.wire import Formats, Kind, MotorRecord, NumbersRecord, StatesRecord
-from nuc_engine.plan import HdsoPlan, JointPlan, MotorPlan, MusclePlan, Plan
-from nuc_engine.rulebook import Rulebook
+from nuc_engine.model.plan import HdsoPlan, JointPlan, MotorPlan, MusclePlan, Plan
+from nuc_engine.model.singularities import Hazards
+from nuc_engine.model.store import Snapshot, Store, StoreError
+from nuc_engine.model.values import Values, plain_number, plain_value
 from nuc_engine.service.edits import ControlBook
 from nuc_engine.service.elements import read_element, split_element
-from nuc_engine.service.hazards import Hazards
-from nuc_engine.store import Snapshot, Store, StoreError
-from nuc_engine.values import Values, plain_number, plain_value
 from sccils_schemas.problems import SccilsError
 
 Plain = str | int | float | bool | list[int | float] | None

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast
 
-from nuc_engine.motors import is_driven
-from nuc_engine.plan import HdsoPlan, Plan
+from nuc_engine.model.motors import is_driven
+from nuc_engine.model.plan import HdsoPlan, Plan
+from nuc_engine.model.values import Values, plain_number, rule_tokens
 from nuc_engine.service.configuration import Configuration
 from nuc_engine.service.edits import Recorded
-from nuc_engine.values import Values, plain_number, rule_tokens
 from sccils_schemas.documents import DataType, Hdso, HdsoList, HdsoMod, HdsoScript, Servo, TransitionRule
 from sccils_schemas.model import MODEL_FILES
 from sccils_schemas.rules import format_tokens

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from nuc_engine.daemon.modes import Input
 from nuc_engine.daemon.wire import Command as Order
+from nuc_engine.datalogger.logger import LogRefused
 from nuc_engine.service import methods_bout, methods_log, methods_values, scripts
 from nuc_engine.service.asking import asked, by_time, document, look, parted
 from nuc_engine.service.clients import Client
@@ -21,7 +22,6 @@ from nuc_engine.service.core_link import AT_ONCE, Edit
 from nuc_engine.service.errands import Answer
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.logger import LogRefused
 from nuc_engine.service.method import Method, authorise
 from nuc_engine.service.mirror import Moment
 from nuc_engine.service.sccils_documents import available, data_port, read_message, response, script

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from nuc_engine.locations import list_configurations
+from nuc_engine.machine.locations import list_configurations
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.scripts import reasons
 from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript

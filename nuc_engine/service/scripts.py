@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nuc_engine.changes import Changeset, ScriptRefused, prepare
-from nuc_engine.plan import Plan
+from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
+from nuc_engine.model.plan import Plan
 from nuc_engine.service.core_link import AT_ONCE, SLICE, Admitted, Change, Edit, Parts, admit
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub

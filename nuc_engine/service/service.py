@@ -12,14 +12,14 @@ from typing import Any
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.wire import Command, Kind
-from nuc_engine.rundir import COMMAND, TELEMETRY
+from nuc_engine.datalogger.interface import DataLogger
+from nuc_engine.machine.rundir import COMMAND, TELEMETRY
 from nuc_engine.service.access import Access, read_datagram_address
 from nuc_engine.service.authors import Authors
 from nuc_engine.service.channel import Message, Ready, Sockets
 from nuc_engine.service.clients import ANONYMOUS, Client, Clients
 from nuc_engine.service.control import Control
 from nuc_engine.service.core_link import MOST_READ, CoreLink
-from nuc_engine.service.data_logger import DataLogger
 from nuc_engine.service.errands import Errands
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders

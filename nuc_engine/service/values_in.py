@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nuc_engine.model.store import Store, StoreError
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.mirror import Mirror
-from nuc_engine.store import Store, StoreError
 
 
 def store_in_force(mirror: Mirror) -> Store:

@@ -1,14 +1,22 @@
 """An oracle: a bout's data directory held against the equations, by code that shares none with the engine.
 
-bout       everything below                                      logs       records compared, column by column
-files      what is there, sums; the manifest                     scripts    changesets of a script
-record     entries of the input record, what was lost            shaft      equations of one motor: commands, replies
-course     what happens when: what both clocks have in common    leg        those of the whole leg, a method per task
-virtual    on virtual time, by computation                       store      what HDSOs hold
-real       in real time, as recorded                             rules      entry rules
-start      what a daemon's bout starts with                      servos     makers' data, units of muscle output
-overruns   of state transition in real time                      weight     gravity compensation
-documents  joints.xml, parameters.xml, sensors.xml
+    bout         a data directory, verified
+    course       the tasks of a leg in their order, on virtual time by computation, in real time as recorded
+    documents    a bout's documents, read into what the equations need
+    files        the files of a data directory
+    leg          a leg's controller by its equations
+    logs         what a bout's logs must say, held against what they say
+    overruns     overruns of state transition in real time
+    real         a bout in real time
+    record       read, and each entry held against the forms that a bout of its clock can have
+    rules        their text, the code a boolstring HDSO holds, and their truth
+    scripts      a script as the changesets it means
+    servos       what is known of servos, from their makers' data and docs/servos.md, and units
+    shaft        what is sent to it, and what its replies mean
+    start        what a daemon's bout started with, held against its documents
+    store        what they hold, by their types, and what may be written to them
+    virtual      a bout on virtual time
+    weight       the weight of a leg
 
 It imports nothing of nuc_engine, drivers or sccils_schemas, so that no mistake of theirs can be its own.
 """

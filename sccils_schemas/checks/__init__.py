@@ -1,13 +1,19 @@
 """What documents must be to work together, beyond their grammar. `sccils_schemas.model` calls these.
 
-    hdso_table  the HDSOs of a configuration, and what they hold at the start
-    hdsos       parameters.xml and sensors.xml      scripts    HDSO scripts and command scripts
-    joints      joints.xml as a whole               course     a script followed through time
-    muscles     muscles and their functions         writes     one write against its HDSO
-    motors      motors, of one joint and of all
-    states      activations, dwell times, rules     rules      one rule; circles of rules
-    looks       what names look like
-    geometry    A-matrices and DH lines             scope      what the checks of one document share
+    by_hand       checking what a script changes gradually, and what it lets be done to a leg by hand
+    course        following a script through time
+    geometry      an A-matrix must be a rigid transform, a DH line four numbers
+    hdso_table    the HDSOs of a configuration as the checks see them
+    hdsos         ids, names, kinds, ranges, initial data, and the parameters every engine needs
+    joints        checking a joint list
+    looks         checking what names look like
+    motors        checking the motors of a joint list
+    muscles       checking muscles and their functions
+    rules         checking entry rules against the HDSOs they name
+    scope         what the checks of one document share
+    scripts       checking HDSO scripts and command scripts
+    states        activations, dwell times, entry rules
+    writes        checking one write against the HDSO it goes to
 
 All of them note problems and go on; none raises.
 """

@@ -7,7 +7,7 @@ import pytest
 
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
 from tests.analysis.directories import SCRIPT
 from tests.analysis.synthetic import FWD, bout, leg
 

@@ -7,7 +7,7 @@ import itertools
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from nuc_engine.analysis.canvas import house_style
+from nuc_engine.figures.canvas import house_style
 
 PAGE_IN = 17.0 / 2.54
 """Width of the text on a page of A4, to which a wider figure is shrunk."""

@@ -15,13 +15,13 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from nuc_engine.analysis import figures, path_state
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.canvas import DPI, house_style
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.joint_figures import joint_figure, motor_figure, muscle_figure
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.analysis.palette import STANCE
+from nuc_engine.figures import figures, path_state
+from nuc_engine.figures.canvas import DPI, house_style
+from nuc_engine.figures.joint_figures import joint_figure, motor_figure, muscle_figure
+from nuc_engine.figures.palette import STANCE
 from tests.analysis.printed import collisions, smallest_points
 
 WINDOWS = [("FWD", 0.0, 1.0), ("ITF", 1.0, 2.0)]

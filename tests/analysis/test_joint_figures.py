@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from nuc_engine.analysis import canvas, figures, path_state
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.canvas import house_style, save_figure
-from nuc_engine.analysis.joint_figures import joint_figure, motor_figure, muscle_figure
-from nuc_engine.analysis.palette import DASHED, DOTTED, SOLID, bout_pen, joint_color, state_dashes
-from nuc_engine.endings import WrongEnding
+from nuc_engine.figures import canvas, figures, path_state
+from nuc_engine.figures.canvas import house_style, save_figure
+from nuc_engine.figures.joint_figures import joint_figure, motor_figure, muscle_figure
+from nuc_engine.figures.palette import DASHED, DOTTED, SOLID, bout_pen, joint_color, state_dashes
+from nuc_engine.recording.formats import WrongEnding
 from tests.analysis.printed import collisions
 from tests.analysis.synthetic import FWD, bout, leg
 

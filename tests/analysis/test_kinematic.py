@@ -12,7 +12,7 @@ import pytest
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.kinematic import foot_path, joint_paths
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.kinematics import joint_origins
+from nuc_engine.model.kinematics import joint_origins
 
 FLAT = (10.0, 0.0, 0.0, math.pi / 180)
 FINGER = (4.0, 0.0, 0.0, math.pi / 180)

@@ -15,7 +15,7 @@ from nuc_engine.analysis.errors import AnalysisError, BoutError
 from nuc_engine.analysis.layout import joints_of
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.windows import windows_of_bout
-from nuc_engine.planning import build_plan
+from nuc_engine.model.planning import build_plan
 from sccils_schemas.model import load_model
 from tests.analysis.directories import neuromod, script_log
 

@@ -13,20 +13,20 @@ from click.testing import CliRunner
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-from nuc_engine.analysis.canvas import house_style
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.layout import model_of
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.analysis.movie import MovieSpec, frame_count, make_movie, speed_of
-from nuc_engine.analysis.movie_camera import open_camera
-from nuc_engine.analysis.movie_captions import LONGEST, Captions, Shown, captions_of
-from nuc_engine.analysis.movie_file import ffmpeg_program, write_movie
-from nuc_engine.analysis.movie_panel import CONTACT_COLOR, VIEWS, extent_of, view_of
-from nuc_engine.analysis.movie_scene import scene_of
-from nuc_engine.analysis.movie_stage import Stage
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.cli.app import app
-from nuc_engine.planning import build_plan
+from nuc_engine.figures.canvas import house_style
+from nuc_engine.figures.movie.camera import open_camera
+from nuc_engine.figures.movie.captions import LONGEST, Captions, Shown, captions_of
+from nuc_engine.figures.movie.file import ffmpeg_program, write_movie
+from nuc_engine.figures.movie.make import MovieSpec, frame_count, make_movie, speed_of
+from nuc_engine.figures.movie.panel import CONTACT_COLOR, VIEWS, extent_of, view_of
+from nuc_engine.figures.movie.scene import scene_of
+from nuc_engine.figures.movie.stage import Stage
+from nuc_engine.model.planning import build_plan
 from nuc_engine.plants.events import BaseHeight, Ground
 from tests.analysis import synthetic
 from tests.analysis.gaps import without

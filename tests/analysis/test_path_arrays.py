@@ -9,10 +9,11 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from nuc_engine.analysis import figures, path_state, path_state_plot
+from nuc_engine.analysis import path_state_plot
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.path_state import Where
+from nuc_engine.figures import figures, path_state
+from nuc_engine.figures.path_state import Where
 
 ANGLE = np.linspace(0.0, 6.0, 600)
 CIRCLE = np.column_stack([np.cos(ANGLE), np.sin(ANGLE)])

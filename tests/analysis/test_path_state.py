@@ -12,10 +12,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from nuc_engine.analysis import path_state
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.canvas import house_style, new_figure
-from nuc_engine.analysis.palette import STANCE, state_color
+from nuc_engine.figures import path_state
+from nuc_engine.figures.canvas import house_style, new_figure
+from nuc_engine.figures.palette import STANCE, state_color
 from tests.analysis.gaps import always_in_contact, longest_steps_cm, without
 from tests.analysis.printed import collisions
 from tests.analysis.synthetic import FWD, STICK, bout, leg, with_knee_actions

@@ -24,7 +24,7 @@ from nuc_engine.analysis.spread import (
     spread_ratio,
     step_samples,
 )
-from nuc_engine.needs import Missing
+from nuc_engine.machine.needs import Missing
 from tests.analysis.gaits import restricted_leg
 from tests.analysis.synthetic import FWD, leg
 

@@ -12,15 +12,15 @@ import pytest
 from matplotlib.figure import Figure
 
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.canvas import house_style
 from nuc_engine.analysis.compare import compare_bouts
-from nuc_engine.analysis.compare_figure import compare_figure
 from nuc_engine.analysis.cycle import angle_errors, mean_cycle, overall_rms_deg
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.steps import detect_steps
 from nuc_engine.analysis.stepstats import QUANTITIES, Sample, bout_stats, own_windows, table_lines
 from nuc_engine.analysis.windows import BehaviourWindow
+from nuc_engine.figures.canvas import house_style
+from nuc_engine.figures.compare_figure import compare_figure
 from tests.analysis.printed import collisions
 from tests.analysis.synthetic import FWD, ITF, bout, leg
 

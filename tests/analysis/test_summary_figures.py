@@ -10,13 +10,13 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from nuc_engine.analysis import figures
 from nuc_engine.analysis.bout import Bout, Series
-from nuc_engine.analysis.canvas import house_style
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.joint_figures import joint_figure, motor_figure, muscle_figure
-from nuc_engine.analysis.palette import muscle_pens
-from nuc_engine.analysis.path_state import behaviour_figure
+from nuc_engine.figures import figures
+from nuc_engine.figures.canvas import house_style
+from nuc_engine.figures.joint_figures import joint_figure, motor_figure, muscle_figure
+from nuc_engine.figures.palette import muscle_pens
+from nuc_engine.figures.path_state import behaviour_figure
 from tests.analysis.gaps import always_in_contact, curves_over_time, drawn_across, without
 from tests.analysis.printed import collisions
 from tests.analysis.synthetic import bout, with_knee_actions

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nuc_engine.adapt import adapt, write_adapted
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.tidy import TABLES, TidyBout, TidyTable, tidy_bout, write_csv, write_parquet
-from nuc_engine.bout import BoutSpec, run_bout
-from nuc_engine.needs import Missing
+from nuc_engine.bout.run import BoutSpec, run_bout
+from nuc_engine.configurations.adapt import adapt, write_adapted
+from nuc_engine.machine.needs import Missing
 from tests.analysis.directories import START_NS, neuromod
 
 parquet = pytest.importorskip("pyarrow.parquet")

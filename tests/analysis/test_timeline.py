@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from nuc_engine.analysis import figures, path_state
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.canvas import Window, house_style
-from nuc_engine.analysis.joint_figures import joint_figure, motor_figure
-from nuc_engine.analysis.palette import joint_pens
-from nuc_engine.analysis.timeline import MOST_CYCLES, SHOWN_CYCLES, envelope, parts_of
+from nuc_engine.figures import figures, path_state
+from nuc_engine.figures.canvas import Window, house_style
+from nuc_engine.figures.joint_figures import joint_figure, motor_figure
+from nuc_engine.figures.palette import joint_pens
+from nuc_engine.figures.timeline import MOST_CYCLES, SHOWN_CYCLES, envelope, parts_of
 from tests.analysis.printed import collisions, smallest_points
 from tests.analysis.synthetic import FWD, bout, leg
 

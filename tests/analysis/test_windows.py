@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from nuc_engine.analysis.windows import behaviour_windows, intended_behaviour
-from nuc_engine.bout import prepare_bout
-from nuc_engine.plan import Plan
-from nuc_engine.values import initial_values
+from nuc_engine.bout.run import prepare_bout
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.values import initial_values
 
 
 def with_thorax(plan: Plan, **changes: Any) -> Plan:

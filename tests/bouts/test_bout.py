@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import nuc_engine.bout as bout_module
+import nuc_engine.bout.run as bout_module
 from drivers.servo import PlantFault
-from nuc_engine.bout import BoutRefused, BoutSpec, run_bout
-from nuc_engine.locations import NotFound
+from nuc_engine.bout.run import BoutRefused, BoutSpec, run_bout
+from nuc_engine.machine.locations import NotFound
 from nuc_engine.recording.directory import DirectoryInUse
 from nuc_engine.recording.inputs import read_inputs
 from nuc_engine.recording.manifest import hash_files, sha256

@@ -6,8 +6,8 @@ import json
 
 from click.testing import CliRunner
 
-from nuc_engine.adapt import adapt, write_adapted
 from nuc_engine.cli.app import app
+from nuc_engine.configurations.adapt import adapt, write_adapted
 
 
 def ran(folder, config, bus):

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.analysis.scriptlog import read_script_log
-from nuc_engine.bout import BoutRefused, BoutSpec, run_bout
+from nuc_engine.bout.replay import ReplayRefused, replay_bout, replay_inputs
+from nuc_engine.bout.run import BoutRefused, BoutSpec, run_bout
 from nuc_engine.plants import PlantSpecError
 from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, Reconnect
 from nuc_engine.plants.scripted import events_of
 from nuc_engine.recording.inputs import read_inputs
-from nuc_engine.replay import ReplayRefused, replay_bout, replay_inputs
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.model import load_model
 from sccils_schemas.parser import parse_file

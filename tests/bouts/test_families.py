@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.adapt import adapt, write_adapted
 from nuc_engine.analysis.judge import judge
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.bout import BoutRefused, BoutSpec, run_bout
-from nuc_engine.replay import replay_bout, replay_inputs
+from nuc_engine.bout.replay import replay_bout, replay_inputs
+from nuc_engine.bout.run import BoutRefused, BoutSpec, run_bout
+from nuc_engine.configurations.adapt import adapt, write_adapted
 
 DXL = "emulated:dynamixel?baud=1000000"
 SLOW_DXL = "emulated:dynamixel?baud=115200"

@@ -9,7 +9,7 @@ from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.outcome import CYCLIC, Outcome, classify, last_lift_off, step_kinds
 from nuc_engine.analysis.steps import detect_steps
 from nuc_engine.analysis.tracks import LegTracks
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.plants.events import Ground
 
 HEIGHT = "world.base_height_cm"

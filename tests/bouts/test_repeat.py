@@ -10,12 +10,12 @@ from pathlib import Path
 import msgpack
 import pytest
 
-import nuc_engine.bout as bout_module
+import nuc_engine.bout.run as bout_module
 from drivers.port import NEVER
-from nuc_engine.bout import BoutRefused, BoutSpec, run_bout
+from nuc_engine.bout.replay import ReplayRefused, replay_bout, replay_inputs
+from nuc_engine.bout.run import BoutRefused, BoutSpec, run_bout
 from nuc_engine.recording.manifest import hash_files
 from nuc_engine.recording.playback import RecordedBus
-from nuc_engine.replay import ReplayRefused, replay_bout, replay_inputs
 from tests.engine.models import one_joint
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
 from pathlib import Path
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
 run_bout(BoutSpec(sys.argv[1], Path(sys.argv[2]), script="experiment_a", duration_s=2, seed=7))
 """
 

@@ -4,7 +4,7 @@ import pytest
 
 from nuc_engine.analysis.judge import judge
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.plants.events import Ground
 
 LEGS = [

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.realtime.others import Others
 from benchmarks.realtime.servos import StillPlant
 from benchmarks.realtime.wire import Row, Tally, run_bare, run_cycle, share_wanted
-from drivers.budget import forms_of
+from drivers.bench.budget import forms_of
 from drivers.bus import READ_ONLY
 from drivers.factory import open_bus
 from drivers.servo import ReplyStatus, ServoAddress

@@ -37,5 +37,5 @@ def run_all_here(
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run bouts in this process."""
-    monkeypatch.setattr("nuc_engine.bulk.tune.Workers", Here)
-    monkeypatch.setattr("nuc_engine.bulk.sweep.run_all", run_all_here)
+    monkeypatch.setattr("nuc_engine.batch.tune.Workers", Here)
+    monkeypatch.setattr("nuc_engine.batch.sweep.run_all", run_all_here)

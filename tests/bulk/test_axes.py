@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.bulk.axes import Axis, Sampling, draw_points, parse_axis, parse_seeds, with_whole
-from nuc_engine.bulk.errors import BulkRefused
+from nuc_engine.batch.axes import Axis, Sampling, draw_points, parse_axis, parse_seeds, with_whole
+from nuc_engine.batch.errors import BulkRefused
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False).filter(lambda x: x == 0 or abs(x) > 1e-6)
 

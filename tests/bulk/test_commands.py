@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
 
-from nuc_engine.bulk.journal import RUN, Journal
-from nuc_engine.bulk.plan import SweepRequest, make_plan
+from nuc_engine.batch.journal import RUN, Journal
+from nuc_engine.batch.plan import SweepRequest, make_plan
 from nuc_engine.cli.app import app
-from nuc_engine.cli.many import ManyProgress
+from nuc_engine.cli.many.progress import ManyProgress
 
 Nuc = Callable[..., Result]
 
@@ -171,7 +171,7 @@ def test_the_time_left_is_told_from_what_was_done_here(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr("nuc_engine.cli.wallclock.seconds", lambda: now[0])
+    monkeypatch.setattr("nuc_engine.cli.terminal.wallclock.seconds", lambda: now[0])
     with ManyProgress("sweep") as progress:
         for finished in range(51, 101):  # 50 were there before
             now[0] += 10.0
@@ -185,7 +185,7 @@ def test_the_time_left_is_told_by_the_share_of_the_work_where_items_differ(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("nuc_engine.cli.wallclock.seconds", lambda: now[0])
+    monkeypatch.setattr("nuc_engine.cli.terminal.wallclock.seconds", lambda: now[0])
     with ManyProgress("all", "repetitions") as progress:
         for finished in (1, 2):  # The long ones are first.
             now[0] += 300.0

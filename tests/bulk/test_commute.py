@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bulk.commute import commute, shared_names
-from nuc_engine.bulk.errors import BulkRefused
-from nuc_engine.bulk.minimise import Kinds, ScriptTrial
-from nuc_engine.bulk.task import BoutTask
+from nuc_engine.batch.commute import commute, shared_names
+from nuc_engine.batch.errors import BulkRefused
+from nuc_engine.batch.minimise import Kinds, ScriptTrial
+from nuc_engine.batch.task import BoutTask
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.parser import parse
 from sccils_schemas.writer import write

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bulk.criterion import Criterion, parse_criterion, score_of
-from nuc_engine.bulk.errors import BulkRefused
-from nuc_engine.bulk.plan import SweepRequest, make_plan
+from nuc_engine.batch.criterion import Criterion, parse_criterion, score_of
+from nuc_engine.batch.errors import BulkRefused
+from nuc_engine.batch.plan import SweepRequest, make_plan
 
 OWN = """
 def long_enough(sight):

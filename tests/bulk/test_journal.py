@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bulk.errors import BulkRefused
-from nuc_engine.bulk.journal import PLAN_FILE, ROWS_FILE, Journal
+from nuc_engine.batch.errors import BulkRefused
+from nuc_engine.batch.journal import PLAN_FILE, ROWS_FILE, Journal
 
 PLAN = {"configuration": "lin_roach", "seeds": [1, 2]}
 

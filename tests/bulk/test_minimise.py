@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from nuc_engine.bout import prepare_bout
-from nuc_engine.bulk.changeset import changeset_times, entries_at
-from nuc_engine.bulk.errors import BulkRefused
-from nuc_engine.bulk.journal import RUN, Journal
-from nuc_engine.bulk.kit import read_kit
-from nuc_engine.bulk.minimise import Kinds, Minimised, RunAll, Runner, ScriptTrial, minimise, watch
-from nuc_engine.bulk.shares import wilson
-from nuc_engine.bulk.task import BoutTask
+from nuc_engine.batch.changeset import changeset_times, entries_at
+from nuc_engine.batch.errors import BulkRefused
+from nuc_engine.batch.inputs import read_kit
+from nuc_engine.batch.journal import RUN, Journal
+from nuc_engine.batch.minimise import Kinds, Minimised, RunAll, Runner, ScriptTrial, minimise, watch
+from nuc_engine.batch.shares import wilson
+from nuc_engine.batch.task import BoutTask
+from nuc_engine.bout.run import prepare_bout
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.parser import parse
 from sccils_schemas.writer import write

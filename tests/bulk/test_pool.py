@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from nuc_engine.bulk.pool import ItemFailed, Workers, cores, run_all
+from nuc_engine.batch.pool import ItemFailed, Workers, cores, run_all
 from tests.bulk import work
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bulk.axes import Sampling, parse_axis
-from nuc_engine.bulk.errors import BulkRefused
-from nuc_engine.bulk.plan import SweepRequest, make_plan
-from nuc_engine.bulk.request import KEYS, read_request
-from nuc_engine.bulk.task import WINDOW_COLUMNS, WatchWindow
+from nuc_engine.batch.axes import Sampling, parse_axis
+from nuc_engine.batch.errors import BulkRefused
+from nuc_engine.batch.plan import SweepRequest, make_plan
+from nuc_engine.batch.request import KEYS, read_request
+from nuc_engine.batch.task import WINDOW_COLUMNS, WatchWindow
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "bulk.md"
 

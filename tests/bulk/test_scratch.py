@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nuc_engine.bulk.scratch import clear_left_over, scratch_folder, scratch_root
+from nuc_engine.batch.scratch import clear_left_over, scratch_folder, scratch_root
 
 
 def test_a_scratch_folder_goes_with_everything_in_it(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_a_scratch_folder_goes_with_everything_in_it(tmp_path: Path) -> None:
 def test_what_a_killed_process_left_is_cleared_and_nothing_else(tmp_path: Path) -> None:
     leave = (
         "import os, pathlib\n"
-        "from nuc_engine.bulk.scratch import scratch_folder\n"
+        "from nuc_engine.batch.scratch import scratch_folder\n"
         f"with scratch_folder(pathlib.Path({str(tmp_path)!r})) as folder:\n"
         "    (folder / 'bout').mkdir()\n"
         "    os._exit(9)\n"

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from nuc_engine.bulk.axes import Sampling, parse_axis
-from nuc_engine.bulk.errors import BulkRefused
-from nuc_engine.bulk.journal import RUN, Journal
-from nuc_engine.bulk.plan import SweepPlan, SweepRequest, make_plan
-from nuc_engine.bulk.sweep import PARTS, run_sweep
-from nuc_engine.bulk.task import BoutTask, WatchWindow, see
+from nuc_engine.batch.axes import Sampling, parse_axis
+from nuc_engine.batch.errors import BulkRefused
+from nuc_engine.batch.journal import RUN, Journal
+from nuc_engine.batch.plan import SweepPlan, SweepRequest, make_plan
+from nuc_engine.batch.sweep import PARTS, run_sweep
+from nuc_engine.batch.task import BoutTask, WatchWindow, see
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.parser import parse
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pyarrow import parquet
 
-from nuc_engine.bulk.table import read_description, write_table
+from nuc_engine.batch.table import read_description, write_table
 
 COLUMNS = {"run": "whole number", "x": "number", "seen": "text", "cyclic": "yes or no"}
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bulk.axes import parse_axis
-from nuc_engine.bulk.criterion import parse_criterion
-from nuc_engine.bulk.errors import BulkRefused
-from nuc_engine.bulk.plan import SweepPlan, SweepRequest, make_plan
-from nuc_engine.bulk.tune import Tried, Tuned, tune, tuned_script
+from nuc_engine.batch.axes import parse_axis
+from nuc_engine.batch.criterion import parse_criterion
+from nuc_engine.batch.errors import BulkRefused
+from nuc_engine.batch.plan import SweepPlan, SweepRequest, make_plan
+from nuc_engine.batch.tune import Tried, Tuned, tune, tuned_script
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.parser import parse
 

@@ -10,9 +10,9 @@ import pytest
 
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.bout import BoutRefused, BoutSpec, prepare_spec, run_bout
-from nuc_engine.bulk import watch
-from nuc_engine.bulk.watch import watch_bout
+from nuc_engine.batch import watch
+from nuc_engine.batch.watch import watch_bout
+from nuc_engine.bout.run import BoutRefused, BoutSpec, prepare_spec, run_bout
 from nuc_engine.plants.events import Kick
 
 KICKED = (Kick(1_000_000_000),)

@@ -7,7 +7,7 @@ import signal
 import threading
 from pathlib import Path
 
-from nuc_engine.bulk.pool import run_all
+from nuc_engine.batch.pool import run_all
 
 
 def double(item: int) -> int:

@@ -13,7 +13,7 @@ from nuc_engine.experiments.catalogue import EXPERIMENTS
 from nuc_engine.experiments.catalogue.transitions import FIRST_KICK_S, SECOND_KICK_S
 from nuc_engine.experiments.catalogue.unloading import SCHEDULES
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row
-from nuc_engine.locations import find_configuration, find_script
+from nuc_engine.machine.locations import find_configuration, find_script
 
 ROWS = [pytest.param(each, row, id=f"{each.name}-{row.name}") for each in EXPERIMENTS for row in each.rows]
 PLANS = [

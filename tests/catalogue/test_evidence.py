@@ -75,7 +75,7 @@ def test_unloading_is_asked_of_its_own_disturbance_over_a_dozen_seeds(key: tuple
 
 def test_the_row_s_own_level_changes_nothing() -> None:
     """Edits to the values that stand in the scripts: what comes out is what the row shows."""
-    from nuc_engine.bout import prepare_bout
+    from nuc_engine.bout.run import prepare_bout
     from nuc_engine.experiments.edits import edited, moved
 
     for probe in (PROBE_FB, PROBE_GC, PROBE_E, PROBE_D1, PROBE_GB):

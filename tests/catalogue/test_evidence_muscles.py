@@ -21,7 +21,7 @@ from nuc_engine.experiments.catalogue.explanations import AGAIN_SEED
 from nuc_engine.experiments.catalogue.muscles import EXPERIMENT_FORWARD, LINEAR, PIECES
 from nuc_engine.experiments.protocol import BoutPlan, Observation
 from nuc_engine.experiments.trials import run_plan
-from nuc_engine.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from tests.analysis.synthetic import STICK, with_module
 from tests.analysis.synthetic import leg as walking
 from tests.catalogue.seen import leg, observe

@@ -23,7 +23,7 @@ from nuc_engine.experiments.catalogue.speed import (
 )
 from nuc_engine.experiments.protocol import Finding, Trial, Window
 from nuc_engine.experiments.trials import watch_plan
-from nuc_engine.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from tests.analysis.synthetic import FWD, leg
 from tests.catalogue.seen import observe
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from click.testing import Result
 
-from drivers.bench import VirtualPace
-from drivers.bench_plant import BenchPlant
+from drivers.bench.plant import BenchPlant
+from drivers.bench.release import VirtualPace
 from drivers.errors import PortGoneError
 from drivers.factory import find_family
 from drivers.inprocess import InProcessPort
-from drivers.latency import Latency
+from drivers.serial.latency import Latency
 from drivers.servo import ServoAddress
 
 URL = "aimotor:///dev/ttyUSB0"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.cli.app import app
 from tests.cli.bench_table import Table
 
@@ -51,9 +51,9 @@ def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Table]]:
 
     def lay(*ids: int, **how: Any) -> Table:
         table = Table(*ids, **how)
-        monkeypatch.setattr("drivers.serialport.open_port", table.open_port)
-        monkeypatch.setattr("nuc_engine.cli.bus_release.RealPace", lambda: table.pace)
-        monkeypatch.setattr("nuc_engine.cli.buslines.RealPace", lambda: table.pace)
+        monkeypatch.setattr("drivers.serial.port.open_port", table.open_port)
+        monkeypatch.setattr("nuc_engine.cli.bus.release.RealPace", lambda: table.pace)
+        monkeypatch.setattr("nuc_engine.cli.bus.lines.RealPace", lambda: table.pace)
         return table
 
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]

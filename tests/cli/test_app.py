@@ -14,14 +14,14 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.bout import prepare_bout
-from nuc_engine.cli import run
+from nuc_engine.bout.run import prepare_bout
 from nuc_engine.cli.app import COMMANDS, app
-from nuc_engine.cli.errors import explain
-from nuc_engine.cli.listed import Listed
-from nuc_engine.cli.output import folded, plain, say_json, wrapped
-from nuc_engine.cli.params import typed_rows
-from nuc_engine.executive import Executive
+from nuc_engine.cli.bout import run
+from nuc_engine.cli.terminal.errors import explain
+from nuc_engine.cli.terminal.listed import Listed
+from nuc_engine.cli.terminal.output import folded, plain, say_json, wrapped
+from nuc_engine.cli.terminal.params import typed_rows
+from nuc_engine.control.executive import Executive
 from nuc_engine.recording.recorder import BoutRecorder
 from tests.cli.conftest import CONFIGS, Nuc
 
@@ -155,7 +155,7 @@ def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nuc_engine.bout.prepare_bout", interrupted)
+    monkeypatch.setattr("nuc_engine.bout.run.prepare_bout", interrupted)
     result = CliRunner().invoke(app, ["show", "lin_roach"])
     assert result.exit_code == 1
     assert result.stderr.strip() == "nuc: stopped"
@@ -165,7 +165,7 @@ def test_a_fault_of_the_program_itself_is_not_hidden(monkeypatch: pytest.MonkeyP
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("nuc_engine.bout.prepare_bout", broken)
+    monkeypatch.setattr("nuc_engine.bout.run.prepare_bout", broken)
     result = CliRunner().invoke(app, ["show", "lin_roach"])
     assert isinstance(result.exception, ZeroDivisionError)
     assert explain(ZeroDivisionError()) is None
@@ -180,8 +180,8 @@ def test_a_place_that_can_not_be_written_to_is_a_line(nuc: Nuc, tmp_path: Path) 
 
 
 def test_costs_can_be_charged_to_every_task_and_no_other(tmp_path: Path) -> None:
-    from nuc_engine.bout import open_leg
-    from nuc_engine.store import Store
+    from nuc_engine.bout.run import open_leg
+    from nuc_engine.model.store import Store
 
     prepared = prepare_bout(str(CONFIGS / "lin_roach"), None)
     _, bus = open_leg(prepared.plan, CONFIGS / "lin_roach", "loopback:", 0)

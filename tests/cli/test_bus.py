@@ -13,10 +13,10 @@ import pytest
 from click.testing import Result
 
 from drivers.aimotor import AiMotorEmulator
-from drivers.bench import VirtualPace
+from drivers.bench.release import VirtualPace
 from drivers.errors import PortBusyError, PortGoneError
 from drivers.inprocess import InProcessPort
-from drivers.latency import Latency
+from drivers.serial.latency import Latency
 from drivers.servo import ServoAddress
 
 Nuc = Callable[..., Result]
@@ -77,9 +77,9 @@ class Bench:
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     bench = Bench()
-    monkeypatch.setattr("drivers.serialport.open_port", bench.open_port)
-    monkeypatch.setattr("nuc_engine.cli.bus_release.RealPace", lambda: bench.pace)
-    monkeypatch.setattr("nuc_engine.cli.buslines.RealPace", lambda: bench.pace)
+    monkeypatch.setattr("drivers.serial.port.open_port", bench.open_port)
+    monkeypatch.setattr("nuc_engine.cli.bus.release.RealPace", lambda: bench.pace)
+    monkeypatch.setattr("nuc_engine.cli.bus.lines.RealPace", lambda: bench.pace)
     return bench
 
 

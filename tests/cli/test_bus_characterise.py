@@ -36,7 +36,7 @@ def test_characterise_finds_the_models_table(nuc: Nuc, tmp_path: Path) -> None:
 
 
 def test_a_table_can_be_read_by_the_engine(nuc: Nuc, tmp_path: Path) -> None:
-    from nuc_engine.torque_table import read_table
+    from nuc_engine.model.torque_table import read_table
 
     out = tmp_path / "table.json"
     words = ["--id", "2", "--model", "701", "--hold", "0.3", "--out", str(out)]
@@ -141,8 +141,8 @@ def test_degrees_are_those_of_the_scale_the_line_counts_in(nuc: Nuc) -> None:
 
 def interrupted_after(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Let somebody press Ctrl-C once so many deltas have been measured."""
-    from drivers.bench_torque import Hold
-    from nuc_engine.cli import bus_characterise
+    from drivers.bench.torque import Hold
+    from nuc_engine.cli.bus import characterise as bus_characterise
 
     real, stops = Hold.row, []
     enter = bus_characterise.Stop.__enter__

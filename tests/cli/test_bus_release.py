@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bout import prepare_bout
-from nuc_engine.locations import find_configuration
+from nuc_engine.bout.run import prepare_bout
+from nuc_engine.machine.locations import find_configuration
 from tests.cli.bench_table import FRAMED, Table, data
 from tests.cli.conftest import Nuc
 

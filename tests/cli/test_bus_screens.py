@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from nuc_engine.cli.bus_set_baud import command as set_baud
+from nuc_engine.cli.bus.set_baud import command as set_baud
 from tests.cli.conftest import Nuc
 
 NARROW = 80
@@ -64,7 +64,7 @@ def test_a_pseudo_terminal_has_no_rate_to_be_set(nuc: Nuc, monkeypatch: pytest.M
 
     master, slave = os.openpty()
     try:
-        monkeypatch.setattr("nuc_engine.cli.bus_set_baud.present", lambda *_: True)
+        monkeypatch.setattr("nuc_engine.cli.bus.set_baud.present", lambda *_: True)
         url = f"dynamixel://{os.ttyname(slave)}"
         result = nuc("bus", "set-baud", url, "--id", "1", "--to", "1000000", "--yes")
     finally:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from drivers.factory import find_family
-from drivers.framed.emulator_memory import Memory
+from drivers.framed.emulation.memory import Memory
 from nuc_engine.cli.app import app
 from tests.cli.bench_table import FRAMED, URL, WCK, Table, data
 from tests.cli.conftest import Nuc
@@ -83,7 +83,7 @@ def test_a_word_has_to_be_typed_for_what_is_kept(table: Callable[..., Table], mo
     words = ["bus", "set", STS, "1", "position_offset", "-85"]
     result = CliRunner().invoke(app, words)
     assert (result.exit_code, "say --yes" in result.stderr) == (2, True)
-    monkeypatch.setattr("nuc_engine.cli.bus_burn.nobody_types", lambda: False)
+    monkeypatch.setattr("nuc_engine.cli.bus.eeprom.nobody_types", lambda: False)
     for typed, status in (("85\n", 1), ("\n", 1), ("-85\n", 0)):
         assert memory_of(bench)["position_offset"] == 0
         result = CliRunner().invoke(app, words, input=typed)
@@ -402,7 +402,7 @@ def test_units_are_wrapped_on_a_terminal_and_nowhere_else(
     table(1, model="STS3215", family="feetech")
     plain = nuc("bus", "set", STS, "1").stdout
     assert "bits: 2 fine speed, 3 speed 0 is the highest, 4 turns, 7 feedback reversed" in plain
-    monkeypatch.setattr("nuc_engine.cli.bus_set.is_terminal", lambda: True)
+    monkeypatch.setattr("nuc_engine.cli.bus.set.is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     wrapped = nuc("bus", "set", STS, "1").stdout
     assert max(map(len, wrapped.splitlines())) <= 80

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from nuc_engine.cli import buslines
 from nuc_engine.cli.app import app
+from nuc_engine.cli.bus import lines as buslines
 from tests.cli.bench_table import FRAMED, URL, WCK, Table, data
 from tests.cli.conftest import Nuc
 
@@ -184,7 +184,7 @@ def test_set_id_is_refused_on_ai_motors_and_without_anybody_to_confirm(nuc: Nuc,
 
 def test_the_word_has_to_be_typed(table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch) -> None:
     table(1, model="wCK-1111")
-    monkeypatch.setattr("nuc_engine.cli.bus_burn.nobody_types", lambda: False)
+    monkeypatch.setattr("nuc_engine.cli.bus.eeprom.nobody_types", lambda: False)
     for typed, status in (("1\n", 1), ("\n", 1), ("12\n", 0)):
         result = CliRunner().invoke(app, ["bus", "set-id", WCK, "--id", "1", "--to", "12"], input=typed)
         assert result.exit_code == status, result.output

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nuc_engine.cli.ctl.see import _status_lines
-from nuc_engine.client.results import Status
+from nuc_engine.messages.results import Status
 
 
 def test_what_went_wrong_on_the_bus_is_said_where_anything_did() -> None:

@@ -15,8 +15,8 @@ from nuc_engine.cli.ctl.sheet import make_sheet
 from nuc_engine.cli.ctl.tuneview import tune_lines
 from nuc_engine.cli.ctl.tuning import Screen, press
 from nuc_engine.client import NotAnswered, Refused
-from nuc_engine.client.calls import Call
-from nuc_engine.client.results import Acknowledgement, Reading
+from nuc_engine.messages.calls import Call
+from nuc_engine.messages.results import Acknowledgement, Reading
 from tests.client.fake_daemon import FakeDaemon, Leg
 from tests.client.fake_daemon import Refusal as DaemonRefuses
 
@@ -316,7 +316,7 @@ class Paper:
             raise Refused(error.kind, str(error), error.hint) from error
 
     def __getattr__(self, name: str) -> Any:
-        from nuc_engine.client import calls
+        from nuc_engine.messages import calls
 
         return lambda *args, **kwargs: self.do(getattr(calls, name)(*args, **kwargs))
 

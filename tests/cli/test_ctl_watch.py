@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.cli.ctl.ink import Ink
-from nuc_engine.cli.ctl.screen import Keys
 from nuc_engine.cli.ctl.watching import Watch, event_lines
 from nuc_engine.cli.ctl.watchview import View, plain_line, watch_lines
+from nuc_engine.cli.terminal.ink import Ink
+from nuc_engine.cli.terminal.screen import Keys
 from tests.cli.test_ctl_tune import Paper
 from tests.client.fake_daemon import TASKS, FakeDaemon, Leg
 

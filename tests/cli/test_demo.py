@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.servo import PlantFault
-from nuc_engine.bout import open_leg
-from nuc_engine.cli.braille import Canvas, Frame
-from nuc_engine.cli.legview import LegView, fits, plain_line
-from nuc_engine.cli.live import LiveLeg, StepCounter
+from nuc_engine.bout.run import open_leg
+from nuc_engine.cli.terminal.braille import Canvas, Frame
+from nuc_engine.cli.terminal.legview import LegView, fits, plain_line
+from nuc_engine.cli.terminal.live import LiveLeg, StepCounter
 from tests.cli.conftest import CONFIGS, Nuc
 
 
@@ -22,8 +22,8 @@ class Wall:
         self.now_s = 50.0
         self.slept: list[float] = []
         self.interrupt_at: float | None = None
-        monkeypatch.setattr("nuc_engine.cli.wallclock.seconds", lambda: self.now_s)
-        monkeypatch.setattr("nuc_engine.cli.wallclock.sleep", self.sleep)
+        monkeypatch.setattr("nuc_engine.cli.terminal.wallclock.seconds", lambda: self.now_s)
+        monkeypatch.setattr("nuc_engine.cli.terminal.wallclock.sleep", self.sleep)
 
     def sleep(self, duration_s: float) -> None:
         self.slept.append(duration_s)
@@ -99,7 +99,7 @@ def test_a_fault_ends_it_with_its_reason(nuc: Nuc, wall: Wall, monkeypatch: pyte
         plant.advance = diverge
         return plant, bus
 
-    monkeypatch.setattr("nuc_engine.cli.live.open_leg", open_breaking_leg)
+    monkeypatch.setattr("nuc_engine.cli.terminal.live.open_leg", open_breaking_leg)
     result = nuc("demo", "--seconds", "5")
     assert result.exit_code == 1
     assert "diverged before 0.700 s" in result.stderr

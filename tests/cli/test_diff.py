@@ -6,12 +6,18 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.changes import prepare
-from nuc_engine.cli.diff import difference_lines
-from nuc_engine.difference import Difference, changeset, compare_models, compare_scripts, script_changeset
-from nuc_engine.planning import build_plan
-from nuc_engine.store import Store
-from nuc_engine.values import initial_values
+from nuc_engine.cli.look.diff import difference_lines
+from nuc_engine.configurations.difference import (
+    Difference,
+    changeset,
+    compare_models,
+    compare_scripts,
+    script_changeset,
+)
+from nuc_engine.model.changes import prepare
+from nuc_engine.model.planning import build_plan
+from nuc_engine.model.store import Store
+from nuc_engine.model.values import initial_values
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.model import Model, check_script, load_model, load_script
 from sccils_schemas.parser import parse

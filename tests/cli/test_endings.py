@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from nuc_engine.cli.app import COMMANDS
-from nuc_engine.cli.params import OutFile
+from nuc_engine.cli.terminal.params import OutFile
 from tests.cli.conftest import Nuc
 
 CASES = (

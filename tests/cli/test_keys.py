@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.cli.keys import ROLES
-from nuc_engine.keys import Client, Role, load_allowed, load_public, load_secret
+from nuc_engine.messages.keys import Client, Role, load_allowed, load_public, load_secret
 from tests.cli.conftest import Nuc
 
 

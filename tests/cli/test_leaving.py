@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.cli.leaving import SIGNALS, when_ended
+from nuc_engine.cli.terminal.leaving import SIGNALS, when_ended
 
 pytestmark = pytest.mark.timeout(120)  # seconds: nothing is judged by it
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine import needs
-from nuc_engine.bulk.pool import ItemFailed
+from nuc_engine.batch.pool import ItemFailed
+from nuc_engine.machine import needs
 from tests.cli.conftest import Nuc
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +75,7 @@ def test_a_library_that_nobody_asked_for_is_a_line_too(nuc: Nuc, without, monkey
     def lacks(*_: object, **__: object) -> None:
         raise ModuleNotFoundError("No module named 'scipy.stats'", name="scipy.stats")
 
-    monkeypatch.setattr("nuc_engine.locations.list_configurations", lacks)
+    monkeypatch.setattr("nuc_engine.machine.locations.list_configurations", lacks)
     result = nuc()
     assert result.exit_code == 1
     assert result.stderr.startswith("this needs SciPy: ")

@@ -33,8 +33,14 @@ DOCUMENT = '<?xml version="1.0"?><sccils_commandscript><Command commandtype="sto
 DONE = b'<?xml version="1.0"?><sccils_commandscript><CommandResponse status="success"/></sccils_commandscript>'
 
 OF_OFF = {
-    *("nuc_engine", "nuc_engine.cli", "nuc_engine.cli.leaving", "nuc_engine.cli.off", "nuc_engine.cli.person"),
-    *("nuc_engine.client", "nuc_engine.client.errors", "nuc_engine.client.offpath", "nuc_engine.rundir"),
+    *(
+        "nuc_engine",
+        "nuc_engine.cli",
+        "nuc_engine.cli.terminal.leaving",
+        "nuc_engine.cli.off",
+        "nuc_engine.cli.terminal.person",
+    ),
+    *("nuc_engine.client", "nuc_engine.messages.errors", "nuc_engine.client.offpath", "nuc_engine.machine.rundir"),
 }
 ELSEWHERE = {"nuc_engine.client.off"}
 OF_ALL = {
@@ -218,7 +224,7 @@ def test_its_status_says_whether_every_servo_has_confirmed(tmp_path, monkeypatch
 
 def test_where_no_daemon_lives_it_is_said_that_nothing_was_asked_for(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr("nuc_engine.rundir.found", lambda environment: [*(tmp_path / "nuc").glob("*")])
+    monkeypatch.setattr("nuc_engine.machine.rundir.found", lambda environment: [*(tmp_path / "nuc").glob("*")])
     assert hurry(["off"]) == 1
     assert "NOT asked for" in capsys.readouterr().err
     with desks(tmp_path):

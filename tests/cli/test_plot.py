@@ -14,7 +14,7 @@ PNG = b"\x89PNG"
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures of few pixels, to be quick."""
-    monkeypatch.setattr("nuc_engine.analysis.canvas.DPI", 20)
+    monkeypatch.setattr("nuc_engine.figures.canvas.DPI", 20)
 
 
 def test_a_span_is_drawn_into_a_folder_of_its_own(nuc: Nuc, bout: Path, tmp_path: Path) -> None:

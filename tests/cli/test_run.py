@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.cli.progress import Progress
+from nuc_engine.cli.terminal.progress import Progress
 from nuc_engine.recording.manifest import sha256
 from tests.cli.conftest import CONFIGS, Nuc, edit
 
@@ -21,7 +21,7 @@ def manifest(folder: Path) -> dict:
 def test_the_default_directory_is_stamped_and_never_taken_twice(
     nuc: Nuc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nuc_engine.cli.wallclock.stamp", lambda: "261121_11.30.00")
+    monkeypatch.setattr("nuc_engine.cli.terminal.wallclock.stamp", lambda: "261121_11.30.00")
     for expected in ("261121_11.30.00_lin_roach", "261121_11.30.00_lin_roach_2", "261121_11.30.00_lin_roach_3"):
         result = nuc("run", "lin_roach", *SHORT)
         assert result.exit_code == 0
@@ -30,7 +30,7 @@ def test_the_default_directory_is_stamped_and_never_taken_twice(
 
 
 def test_the_stamp_has_neuromods_form() -> None:
-    from nuc_engine.cli.wallclock import stamp
+    from nuc_engine.cli.terminal.wallclock import stamp
 
     assert re.fullmatch(r"\d{6}_\d\d\.\d\d\.\d\d", stamp())
 
@@ -42,7 +42,7 @@ def test_thirty_seconds_are_the_default(nuc: Nuc, tmp_path: Path, monkeypatch: p
         asked.append(spec.duration_s)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nuc_engine.bout.run_bout", run_bout)
+    monkeypatch.setattr("nuc_engine.bout.run.run_bout", run_bout)
     nuc("run", "lin_roach", "--out", "d")
     assert asked == [30.0]
 
@@ -181,10 +181,10 @@ class Terminal:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, live: bool) -> None:
         self.written = ""
         self.now_s = 100.0
-        monkeypatch.setattr("nuc_engine.cli.progress.is_terminal", lambda *, err: live)
-        monkeypatch.setattr("nuc_engine.cli.wallclock.seconds", lambda: self.now_s)
-        monkeypatch.setattr("nuc_engine.cli.progress.click.echo", self._echo)
-        monkeypatch.setattr("nuc_engine.cli.progress.note", self._echo)
+        monkeypatch.setattr("nuc_engine.cli.terminal.progress.is_terminal", lambda *, err: live)
+        monkeypatch.setattr("nuc_engine.cli.terminal.wallclock.seconds", lambda: self.now_s)
+        monkeypatch.setattr("nuc_engine.cli.terminal.progress.click.echo", self._echo)
+        monkeypatch.setattr("nuc_engine.cli.terminal.progress.note", self._echo)
 
     def _echo(self, text: str = "", *, err: bool = True, nl: bool = True) -> None:
         self.written += text + ("\n" if nl else "")

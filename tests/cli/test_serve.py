@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine import serve as daemon
 from nuc_engine.daemon.launch import ServeOptions
+from nuc_engine.service import serve as daemon
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nuc_engine.decimals import number_text
-from nuc_engine.describe import describe_model
-from nuc_engine.kinematics import joint_origins
-from nuc_engine.locations import list_configurations
-from nuc_engine.planning import build_plan
-from nuc_engine.pose import PoseError, parse_angles, pose
+from nuc_engine.configurations.describe import describe_model
+from nuc_engine.configurations.pose import PoseError, parse_angles, pose
+from nuc_engine.machine.locations import list_configurations
+from nuc_engine.model.decimals import number_text
+from nuc_engine.model.kinematics import joint_origins
+from nuc_engine.model.planning import build_plan
 from sccils_schemas.model import Model, load_model
 from tests.cli.conftest import CONFIGS, Nuc, edit
 from tests.sccils.small import SMALL
@@ -215,10 +215,10 @@ def test_numbers_are_as_short_as_a_float_allows(value: float, text: str) -> None
 
 
 def test_colour_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nuc_engine.cli.output import patch
+    from nuc_engine.cli.terminal.output import patch
 
     assert patch((1.0, 0.4, 0.0)) == ""
-    monkeypatch.setattr("nuc_engine.cli.output.is_terminal", lambda: True)
+    monkeypatch.setattr("nuc_engine.cli.terminal.output.is_terminal", lambda: True)
     assert "38;2;255;102;0" in patch((1.0, 0.4, 0.0))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
 from tests.cli.conftest import CONFIGS, Nuc
 
 PNG = b"\x89PNG"
@@ -198,7 +198,7 @@ def test_export_needs_a_form(nuc: Nuc, bout: Path) -> None:
 @pytest.fixture
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures of few pixels, to be quick."""
-    monkeypatch.setattr("nuc_engine.analysis.canvas.DPI", 20)
+    monkeypatch.setattr("nuc_engine.figures.canvas.DPI", 20)
 
 
 @pytest.mark.usefixtures("coarse")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.locations import list_configurations
+from nuc_engine.machine.locations import list_configurations
 from tests.cli.conftest import CONFIGS, Nuc, edit
 
 

@@ -6,9 +6,9 @@ import pytest
 from nuc_engine.analysis.order import StepEvent, step_order
 from nuc_engine.analysis.steps import detect_steps
 from nuc_engine.analysis.windows import behaviour_windows, intended_behaviour, windows_of_bout
-from nuc_engine.bout import prepare_bout
-from nuc_engine.changes import Changeset, Write
-from nuc_engine.values import initial_values
+from nuc_engine.bout.run import prepare_bout
+from nuc_engine.model.changes import Changeset, Write
+from nuc_engine.model.values import initial_values
 from tests.analysis import synthetic
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import msgpack
 import zmq
 
-from nuc_engine.bout import prepare_bout
-from nuc_engine.describe import describe_model
+from nuc_engine.bout.run import prepare_bout
+from nuc_engine.configurations.describe import describe_model
 from sccils_schemas.rules import And, Comparison, Or, Variable, parse_rule
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"

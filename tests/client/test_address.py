@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine import rundir
 from nuc_engine.client import Client, ClientError, NotAnswered
 from nuc_engine.client.address import find_address, find_addresses
-from nuc_engine.rundir import COMMAND, OFF, TELEMETRY
+from nuc_engine.machine import rundir
+from nuc_engine.machine.rundir import COMMAND, OFF, TELEMETRY
 
 
 class Folders:

@@ -17,9 +17,10 @@ from nuc_engine.cli.ctl.sessions import Tune
 from nuc_engine.cli.ctl.tuneview import tune_lines
 from nuc_engine.cli.ctl.watching import Watch
 from nuc_engine.cli.ctl.watchview import watch_lines
-from nuc_engine.client import Client, Refused, calls
+from nuc_engine.client import Client, Refused
 from nuc_engine.client.off import take_torque_off
 from nuc_engine.client.sccils import failed
+from nuc_engine.messages import calls
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse
 from tests.client.fake_daemon import CONFIGS, Clock

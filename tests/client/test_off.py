@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nuc_engine.client import BadAnswer, ClientError, NotAnswered, Refused, calls
+from nuc_engine.client import BadAnswer, ClientError, NotAnswered, Refused
 from nuc_engine.client.off import take_torque_off
+from nuc_engine.messages import calls
 from tests.client.fake_daemon import FakeDaemon, Refusal, Serving, serving
 
 pytestmark = pytest.mark.timeout(60)  # seconds: nothing is judged by it

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.validation import check_path
+from nuc_engine.configurations.validation import check_path
 from sccils_schemas.documents import Hdso, Joint
 from sccils_schemas.model import Model, load_model
 from tests.configs.documents import (

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from drivers.bench import Pace, VirtualPace, finish
+from drivers.bench.release import Pace, VirtualPace, finish
 from drivers.bus import LIMP, READ_ONLY, Bus
 from drivers.factory import find_family
-from drivers.faults import LineFaults
+from drivers.injection import LineFaults
 from drivers.inprocess import InProcessPort
 from drivers.servo import ReplyStatus, ServoAddress, ServoModel
 from drivers.url import LineSpec, split_url
-from nuc_engine.plan import MotorPlan
+from nuc_engine.model.plan import MotorPlan
 from nuc_engine.plants.loopback import LoopbackPlant
 from tests.plants.leg_plans import leg
 

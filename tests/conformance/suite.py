@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from drivers.bench import discover, finish
+from drivers.bench.release import discover, finish
 from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import BusError, FrameError
 from drivers.port import NEVER

@@ -5,7 +5,7 @@
 
 import pytest
 
-from drivers.framed.emulator import FramedEmulator
+from drivers.framed.emulation.emulator import FramedEmulator
 from drivers.framed.packet import SYNC_WRITE
 from drivers.servo import LEVEL_SHARE
 from tests.conformance.rig import COUNT, InProcess, cycle, go, middle, settle

@@ -15,15 +15,15 @@ from drivers.factory import find_family
 from drivers.family import Emulator
 from drivers.group import BusGroup
 from drivers.inprocess import InProcessPort
-from drivers.lineoptions import given_options
 from drivers.port import NEVER
+from drivers.serial.lineoptions import given_options
 from drivers.url import LineSpec
-from nuc_engine.adapt import adapt, write_adapted
-from nuc_engine.bout import prepare_bout
+from nuc_engine.bout.run import prepare_bout
+from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.daemon.lines import servos_of
-from nuc_engine.locations import find_configuration
-from nuc_engine.motors import families_of, family_of
-from nuc_engine.plan import Plan
+from nuc_engine.machine.locations import find_configuration
+from nuc_engine.model.motors import families_of, family_of
+from nuc_engine.model.plan import Plan
 from nuc_engine.plants.loopback import LoopbackPlant
 from tests.daemon.bus_rows import Form
 from tests.daemon.cores import Bench

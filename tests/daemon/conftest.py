@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nuc_engine.bout import prepare_bout
+from nuc_engine.bout.run import prepare_bout
 from tests.daemon.supervised import Bench
 
 

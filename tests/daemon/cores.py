@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from nuc_engine.bout import open_leg, prepare_bout
+from nuc_engine.bout.run import open_leg, prepare_bout
 from nuc_engine.daemon.block import OWNER_CORE, Block, Word
 from nuc_engine.daemon.engine import WATCH_NS, Engine
 from nuc_engine.daemon.latch import latch
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Command, Formats, Kind, pack
-from nuc_engine.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 
 MS = 1_000_000
 S = 1_000_000_000

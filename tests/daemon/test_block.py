@@ -8,15 +8,15 @@ from itertools import pairwise
 
 import pytest
 
-from nuc_engine.bout import prepare_bout
-from nuc_engine.bus_tap import Replies
+from nuc_engine.bout.run import prepare_bout
+from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.tasks.board import Board
 from nuc_engine.daemon import block as module
 from nuc_engine.daemon.block import Block, BlockError, Word
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.wire import Formats, Kind
-from nuc_engine.plan import Plan
-from nuc_engine.store import Store, StoreError
-from nuc_engine.tasks.board import Board
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.store import Store, StoreError
 
 
 @pytest.fixture(scope="module")

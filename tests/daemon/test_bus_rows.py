@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drivers.faults import LineFaults
+from drivers.injection import LineFaults
 from drivers.servo import ReplyStatus
 from nuc_engine.daemon.block import WORDS, Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST

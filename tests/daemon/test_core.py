@@ -12,7 +12,9 @@ from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import PortError
 from drivers.factory import open_bus
 from drivers.group import BusGroup
-from nuc_engine.bout import open_leg
+from nuc_engine.bout.run import open_leg
+from nuc_engine.control.executive import Executive
+from nuc_engine.control.faults import OFF
 from nuc_engine.daemon.block import OWNER_GUARDIAN, Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_CRASH, EXIT_ORPHANED, EXIT_SHUTDOWN
 from nuc_engine.daemon.latch import LATCH_REASONS, latched
@@ -22,9 +24,7 @@ from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.release import LAST_NS
 from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.wire import Command, Kind
-from nuc_engine.executive import Executive
-from nuc_engine.faults import OFF
-from nuc_engine.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.plants.loopback import LoopbackPlant
 from tests.daemon.cores import MS, Bench, S, driven, silence
 from tests.engine.models import Trace

@@ -6,17 +6,17 @@ import pytest
 
 from drivers.bus import LIMP, READ_ONLY
 from drivers.servo import ReplyStatus
-from nuc_engine.changes import Control
-from nuc_engine.controls import Controls
+from nuc_engine.control.controls import Controls
+from nuc_engine.control.guard import Guard
+from nuc_engine.control.tasks.board import Board, Drive
+from nuc_engine.control.tasks.motor_action import MotorAction
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
 from nuc_engine.daemon.engine import EXIT_SHUTDOWN
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.requests import Asker, ask, begun, still_open
 from nuc_engine.daemon.wire import Command, Kind
-from nuc_engine.guard import Guard
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board, Drive
-from nuc_engine.tasks.motor_action import MotorAction
+from nuc_engine.model.changes import Control
+from nuc_engine.model.store import Store
 from tests.daemon.cores import MS, Bench, S
 from tests.engine.models import one_joint
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from drivers.errors import PortError
-from nuc_engine.changes import Changeset, Control
+from nuc_engine.control.faults import OFF
 from nuc_engine.daemon.block import OWNER_GUARDIAN, Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_SHUTDOWN, WATCH_NS
 from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.requests import Asker, ask
 from nuc_engine.daemon.wire import Command, Kind
-from nuc_engine.faults import OFF
+from nuc_engine.model.changes import Changeset, Control
 from tests.daemon.cores import MS, Bench, S, driven
 
 

@@ -15,7 +15,7 @@ from nuc_engine.client.cycles import Cycles, CyclesError
 from nuc_engine.daemon import cyclering
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.cyclering import BYTES, SLOTS_AT, CycleRing, columns_of, make_file
-from nuc_engine.rundir import CYCLES, RunDirError, take
+from nuc_engine.machine.rundir import CYCLES, RunDirError, take
 from tests.daemon.cores import Bench
 
 COLUMNS = [("number", "1", "i8"), ("angle", "deg", "f8")]

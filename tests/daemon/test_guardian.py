@@ -9,18 +9,18 @@ import pytest
 
 from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.codec import Op, RequestParser, encode_passive
-from drivers.aimotor.emulator import AiMotorEmulator
+from drivers.aimotor.emulation.emulator import AiMotorEmulator
 from drivers.errors import PortGoneError
 from drivers.inprocess import InProcessPort
 from drivers.port import wire_ns
 from drivers.servo import ServoAddress
+from nuc_engine.control.faults import OFF
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, WORDS, Word
 from nuc_engine.daemon.guardian import DEATH_NS, Guardian
 from nuc_engine.daemon.latch import LATCH_REASONS
 from nuc_engine.daemon.release import Line
 from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.watch import PERIOD_NS
-from nuc_engine.faults import OFF
 
 MS = 1_000_000
 START = 1_000 * MS

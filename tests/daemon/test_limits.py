@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from nuc_engine import serve
 from nuc_engine.daemon.launch import ServeOptions
+from nuc_engine.service import serve
 
 
 @pytest.fixture

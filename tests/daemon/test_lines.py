@@ -13,7 +13,7 @@ from drivers.aimotor.codec import Op, RequestParser
 from drivers.errors import BusUrlError, PortError
 from drivers.factory import parse_line
 from drivers.servo import ServoAddress
-from nuc_engine.bout import prepare_bout
+from nuc_engine.bout.run import prepare_bout
 from nuc_engine.daemon.emulated import emulator_words, line_url
 from nuc_engine.daemon.lines import assign_motors, open_lines, servos_of, volley_of
 from nuc_engine.daemon.ports import BusPort

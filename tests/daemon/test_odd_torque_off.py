@@ -3,7 +3,7 @@
 import pytest
 
 from drivers.aimotor.codec import Op
-from drivers.aimotor.crew import Crew
+from drivers.aimotor.emulation.servos import Crew
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Command
 from tests.daemon.cores import Bench, driven

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.bout import prepare_bout
+from nuc_engine.bout.run import prepare_bout
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.offsocket import ANSWER_NS, LINES, MOST_WAITING, READS, MotorNames, OffDesk, open_off
 from nuc_engine.daemon.requests import Asker, ask, asked, confirm, still_open

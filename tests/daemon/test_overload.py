@@ -2,13 +2,13 @@
 
 import pytest
 
-from nuc_engine.adapt import adapt, write_adapted
-from nuc_engine.bout import open_leg, prepare_bout
+from nuc_engine.bout.run import open_leg, prepare_bout
+from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.latch import LATCH_REASONS
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Command, Kind
-from nuc_engine.motors import families_of
+from nuc_engine.model.motors import families_of
 from tests.daemon.cores import Bench
 
 

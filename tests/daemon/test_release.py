@@ -5,11 +5,11 @@ import os
 import pytest
 
 from drivers.factory import bus_on_port, find_family, parse_line
-from drivers.held import HeldPort
 from drivers.inprocess import InProcessPort
 from drivers.port import wire_ns
+from drivers.serial.held import HeldPort
 from drivers.servo import Motion, ServoAddress
-from nuc_engine.bout import prepare_bout
+from nuc_engine.bout.run import prepare_bout
 from nuc_engine.daemon.block import WORDS, Word
 from nuc_engine.daemon.launch import BusLine
 from nuc_engine.daemon.lines import open_lines, volley_of

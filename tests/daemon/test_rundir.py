@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.rundir import COMMAND, OFF, RunDirError, found, socket_path, take
+from nuc_engine.machine.rundir import COMMAND, OFF, RunDirError, found, socket_path, take
 
 
 def _listen(path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
-from nuc_engine.daemon.hearts import GUARDIAN_NS, SERVICE_NS
+from nuc_engine.daemon.children import PAUSES_NS, STARTS
+from nuc_engine.daemon.heartbeats import GUARDIAN_NS, SERVICE_NS
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.posts import PAUSES_NS, STARTS
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.supervisor import TICK_NS
-from nuc_engine.store import StoreError
+from nuc_engine.model.store import StoreError
 from tests.daemon.supervised import Child, Port, S
 
 

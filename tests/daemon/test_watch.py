@@ -6,10 +6,10 @@ from itertools import product
 
 import pytest
 
+from nuc_engine.control.faults import OFF
 from nuc_engine.daemon.block import WORDS, Word
 from nuc_engine.daemon.requests import Asker, ask, asked, confirm
 from nuc_engine.daemon.watch import BEGIN_NS, FINISH_NS, PERIOD_NS, SUPERVISOR_NS, Watch
-from nuc_engine.faults import OFF
 
 LOOKS = 5
 """Wake-ups that make 20 ms."""

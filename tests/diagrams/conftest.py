@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
 from tests.diagrams.legs import ROOT
 
 SCRIPT = """<?xml version="1.0" encoding="UTF-8"?>

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from nuc_engine.changes import Changeset, Write, prepare
-from nuc_engine.diagrams.wiring import Wiring, wiring_at
-from nuc_engine.plan import Plan
-from nuc_engine.planning import build_plan, stored_values
+from nuc_engine.figures.diagrams.wiring import Wiring, wiring_at
+from nuc_engine.model.changes import Changeset, Write, prepare
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.planning import build_plan, stored_values
 from sccils_schemas.model import Model, load_model, load_script
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from nuc_engine.diagrams import ring
-from nuc_engine.diagrams.events import compare_action, event_diagram
-from nuc_engine.diagrams.flow import flow_diagram
-from nuc_engine.diagrams.nominal import nominal
-from nuc_engine.diagrams.regions import region_diagram
-from nuc_engine.diagrams.ring import places
-from nuc_engine.diagrams.seen import count_states
-from nuc_engine.diagrams.states import Window, actual_diagram, nominal_diagram
-from nuc_engine.diagrams.svg import HIGHLIGHT
-from nuc_engine.diagrams.wiring import DiagramError
+from nuc_engine.figures.diagrams import ring
+from nuc_engine.figures.diagrams.events import compare_action, event_diagram
+from nuc_engine.figures.diagrams.flow import flow_diagram
+from nuc_engine.figures.diagrams.nominal import nominal
+from nuc_engine.figures.diagrams.regions import region_diagram
+from nuc_engine.figures.diagrams.ring import places
+from nuc_engine.figures.diagrams.seen import count_states
+from nuc_engine.figures.diagrams.states import Window, actual_diagram, nominal_diagram
+from nuc_engine.figures.diagrams.svg import HIGHLIGHT
+from nuc_engine.figures.diagrams.wiring import DiagramError
 from tests.diagrams.legs import FWD_S, ITB_S, ITF_S, changed, leg
 from tests.diagrams.papers import apart, curve_points, read, within
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from nuc_engine.diagrams.drive import Drive, drives
+from nuc_engine.figures.diagrams.drive import Drive, drives
 from tests.diagrams.legs import changed, leg
 
 ROACH = {

@@ -5,8 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.diagrams.grid import sensor_space
-from nuc_engine.diagrams.wiring import Action, AllOf, AnyOf, DiagramError, Fixed, Limit, Module, NonZero, Order, Sense
+from nuc_engine.figures.diagrams.grid import sensor_space
+from nuc_engine.figures.diagrams.wiring import (
+    Action,
+    AllOf,
+    AnyOf,
+    DiagramError,
+    Fixed,
+    Limit,
+    Module,
+    NonZero,
+    Order,
+    Sense,
+)
 from tests.diagrams.legs import changed, leg
 
 X, Y, Z = (Sense(k, name, "", None, "other", -100.0, 100.0) for k, name in enumerate("xyz"))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nuc_engine.diagrams.nominal import Nominal, nominal
-from nuc_engine.diagrams.wiring import Wiring
+from nuc_engine.figures.diagrams.nominal import Nominal, nominal
+from nuc_engine.figures.diagrams.wiring import Wiring
 from tests.diagrams.legs import FWD_S, ITB_S, ITF_S, changed, leg, names
 
 DEP, LEV, PRO, RET, EXT, FLX = (

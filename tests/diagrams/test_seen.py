@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.diagrams.seen import Passage, count_states, global_states
+from nuc_engine.figures.diagrams.seen import Passage, count_states, global_states
 from tests.analysis import synthetic
 
 A, B, C = (0, 2), (1, 2), (1, 3)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from nuc_engine.changes import Changeset, Write
-from nuc_engine.diagrams.wiring import (
+from nuc_engine.figures.diagrams.wiring import (
     AllOf,
     AnyOf,
     DiagramError,
@@ -17,6 +16,7 @@ from nuc_engine.diagrams.wiring import (
     senses_of,
     wiring_at,
 )
+from nuc_engine.model.changes import Changeset, Write
 from tests.diagrams.legs import FWD_S, ITF_S, changed, leg, model_and_plan
 
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from drivers.framed.family import LATE_NS
-from drivers.latency import LATE_ADAPTER_NS, LATE_PTY_NS, Latency
+from drivers.serial.latency import LATE_ADAPTER_NS, LATE_PTY_NS, Latency
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "hardware.md").read_text()
 MS = 1_000_000

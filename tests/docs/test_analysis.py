@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from nuc_engine import analysis
-from nuc_engine.analysis.figures import WHAT
-from nuc_engine.analysis.path_state import VIEWS
 from nuc_engine.analysis.stepstats import QUANTITIES
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.cli.app import COMMANDS
+from nuc_engine.figures.figures import WHAT
+from nuc_engine.figures.path_state import VIEWS
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "analysis.md").read_text(encoding="utf-8")

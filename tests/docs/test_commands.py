@@ -49,7 +49,7 @@ def test_the_readmes_own_lines_are_found() -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, with pictures of few pixels."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("nuc_engine.analysis.canvas.DPI", 20)
+    monkeypatch.setattr("nuc_engine.figures.canvas.DPI", 20)
     return tmp_path
 
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.faults.page import _spread as spread
 from benchmarks.faults.page import page
 from benchmarks.faults.table import TABLES
-from nuc_engine.faults import FAULTS, Effect
+from nuc_engine.control.faults import FAULTS, Effect
 from tests.daemon.bus_rows import FORMS, ROWS
 from tests.realtime.troubles import TROUBLES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drivers.framed.emulator_memory import Memory
+from drivers.framed.emulation.memory import Memory
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drivers.aimotor.bus import AiMotorBus
-from drivers.aimotor.emulator import AiMotorEmulator
+from drivers.aimotor.emulation.emulator import AiMotorEmulator
 from drivers.inprocess import InProcessPort
 from drivers.port import NEVER
 from drivers.servo import Motion, ServoAddress

@@ -17,11 +17,11 @@ from drivers.aimotor import AiMotorBus, codec
 from drivers.inprocess import InProcessPort
 from drivers.port import wire_ns
 from drivers.servo import ReplyStatus, ServoAddress
-from nuc_engine.bout import prepare_bout
-from nuc_engine.guard import AI_POSITIONS, Guard
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board, Drive
-from nuc_engine.tasks.motor_action import MotorAction
+from nuc_engine.bout.run import prepare_bout
+from nuc_engine.control.guard import AI_POSITIONS, Guard
+from nuc_engine.control.tasks.board import Board, Drive
+from nuc_engine.control.tasks.motor_action import MotorAction
+from nuc_engine.model.store import Store
 
 MS, FAR, BAUD = 1_000_000, 10**15, 57_600
 TURN_NS = 230_000

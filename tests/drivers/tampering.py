@@ -24,11 +24,11 @@ from drivers.aimotor.table import MOST_10BIT, TICK_DEG, V_MAX_DEG_S
 from drivers.inprocess import InProcessPort
 from drivers.port import wire_ns
 from drivers.servo import ReplyStatus, ServoAddress
-from nuc_engine.bout import prepare_bout
-from nuc_engine.guard import AI_POSITIONS, Guard
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board, Drive
-from nuc_engine.tasks.motor_action import MotorAction
+from nuc_engine.bout.run import prepare_bout
+from nuc_engine.control.guard import AI_POSITIONS, Guard
+from nuc_engine.control.tasks.board import Board, Drive
+from nuc_engine.control.tasks.motor_action import MotorAction
+from nuc_engine.model.store import Store
 
 OK = int(ReplyStatus.OK)
 BAUD, FAR = 57_600, 10**15

@@ -10,7 +10,7 @@ from emulated import wired as make
 from drivers.aimotor import codec
 from drivers.aimotor.table import TICK_A
 from drivers.errors import BusError
-from drivers.faults import FaultLayer, LineFaults
+from drivers.injection import FaultLayer, LineFaults
 from drivers.port import NEVER, wire_ns
 
 SOON = 50 * MS

@@ -4,12 +4,12 @@ import pytest
 from emulated import EXCHANGE_NS, MS, addresses, rig, wired
 
 from drivers.aimotor import FAMILY, AiMotorBus
-from drivers.bench import Releasing, VirtualPace, discover, measure, read_all, release
-from drivers.bench_plant import BenchPlant
+from drivers.bench.plant import BenchPlant
+from drivers.bench.release import Releasing, VirtualPace, discover, measure, read_all, release
 from drivers.bus import READ_ONLY
 from drivers.errors import PortGoneError
 from drivers.factory import find_family
-from drivers.lineoptions import open_on_emulator
+from drivers.serial.lineoptions import open_on_emulator
 from drivers.servo import ReplyStatus, ServoAddress
 
 

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.budget import ADAPTERS, AS_DELIVERED_NS, FORMS, WithForms, advise, form_for, forms_of, predict, wire_table
+from drivers.bench.budget import (
+    ADAPTERS,
+    AS_DELIVERED_NS,
+    FORMS,
+    WithForms,
+    advise,
+    form_for,
+    forms_of,
+    predict,
+    wire_table,
+)
 from drivers.errors import BusUrlError
 from drivers.factory import find_family
 

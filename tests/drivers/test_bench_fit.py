@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from drivers.bench_fit import as_data, fit_rows, table_of
-from drivers.bench_motion import Ending
-from drivers.bench_torque import Row
+from drivers.bench.fit import as_data, fit_rows, table_of
+from drivers.bench.motion import Ending
+from drivers.bench.torque import Row
 
 
 def row(ticks, torque, *, speed=0.0, stood=True):

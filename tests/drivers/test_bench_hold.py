@@ -8,8 +8,8 @@ from statistics import pstdev
 import pytest
 
 from drivers.aimotor import FAMILY
-from drivers.bench_motion import Ending, Look
-from drivers.bench_torque import Hold, shows_torque, torque_of_load, torque_of_weight
+from drivers.bench.motion import Ending, Look
+from drivers.bench.torque import Hold, shows_torque, torque_of_load, torque_of_weight
 from drivers.errors import BusError
 from drivers.factory import find_family
 from drivers.servo import ReplyStatus

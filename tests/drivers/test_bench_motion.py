@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from drivers.aimotor import FAMILY, AiMotorBus, AiMotorEmulator
-from drivers.bench import VirtualPace, answers
-from drivers.bench_motion import Ending, Move, Push, check_raw, read_first, wait_for_next, watch
-from drivers.bench_plant import BenchPlant
+from drivers.bench.motion import Ending, Move, Push, check_raw, read_first, wait_for_next, watch
+from drivers.bench.plant import BenchPlant
+from drivers.bench.release import VirtualPace, answers
 from drivers.bus import READ_ONLY
 from drivers.errors import BusError
-from drivers.faults import FaultLayer, LineFaults
+from drivers.injection import FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort
 from drivers.servo import ReplyStatus, ServoAddress
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.bench_plant import FRICTION_N_M, BenchPlant
+from drivers.bench.plant import FRICTION_N_M, BenchPlant
 from drivers.servo import LEVEL_SHARE, ServoModel
 
 MS = 1_000_000

@@ -206,10 +206,10 @@ def test_the_emulator_comes_from_the_same_url():
 
 def test_the_real_side_needs_no_numpy():
     code = (
-        "import sys; from drivers.factory import parse_line, bus_on_port; import drivers.serialport;"
+        "import sys; from drivers.factory import parse_line, bus_on_port; import drivers.serial.port;"
         "from drivers.servo import ServoAddress;"
-        "bus_on_port(parse_line('aimotor:///dev/x'), drivers.serialport.SerialPort.__new__(P := type('P',"
-        " (drivers.serialport.SerialPort,), {'hold_ns': 0, 'late_ns': 0})), [ServoAddress(0, 'a')]);"
+        "bus_on_port(parse_line('aimotor:///dev/x'), drivers.serial.port.SerialPort.__new__(P := type('P',"
+        " (drivers.serial.port.SerialPort,), {'hold_ns': 0, 'late_ns': 0})), [ServoAddress(0, 'a')]);"
         "print(*[name for name in ('numpy', 'importlib.metadata', 'asyncio') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -5,7 +5,7 @@ import pytest
 from emulated import EXCHANGE_NS, LISTEN_NS, MS, REPLY_NS, REQUEST_NS, Polled, addresses, rig, wired
 
 from drivers.aimotor.bus import AiMotorBus
-from drivers.faults import FaultLayer, LineFaults
+from drivers.injection import FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort
 from drivers.servo import PlantFault, ReplyStatus
 

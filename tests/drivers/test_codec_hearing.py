@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from drivers.aimotor import table as aimotor
 from drivers.aimotor.codec import RequestParser, encode_read, encode_sync
-from drivers.aimotor.emulator import AiMotorEmulator
+from drivers.aimotor.emulation.emulator import AiMotorEmulator
 from drivers.dynamixel import table as dynamixel
 from drivers.feetech import table as feetech
 from drivers.framed.packet import PING, WRITE, Packet

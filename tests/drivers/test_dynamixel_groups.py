@@ -5,7 +5,7 @@ from framed_servos import MS, dynamixel
 
 from drivers.dynamixel.codec import BULK_READ, BULK_WRITE, DIALECT, FAST_SYNC_READ, split_fast
 from drivers.dynamixel.table import DEFAULT_TURNAROUND_NS
-from drivers.framed.emulator_groups import FAST_BULK_READ
+from drivers.framed.emulation.groups import FAST_BULK_READ
 from drivers.framed.packet import BROADCAST, PING
 from drivers.port import wire_ns
 

@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.aimotor.codec import encode_position, encode_read
-from drivers.aimotor.emulator import AiMotorEmulator
-from drivers.bench import VirtualPace, read_all
-from drivers.echo import EchoingLine, EchoPort
+from drivers.aimotor.emulation.emulator import AiMotorEmulator
+from drivers.bench.release import VirtualPace, read_all
 from drivers.errors import BusUrlError
 from drivers.factory import bus_on_port, open_bus, parse_line
-from drivers.held import HeldPort, ToldPort
 from drivers.inprocess import InProcessPort, PacedLine
-from drivers.lineoptions import emulated_port, host_port, option_text
 from drivers.port import NEVER, wire_ns
+from drivers.serial.echo import EchoingLine, EchoPort
+from drivers.serial.held import HeldPort, ToldPort
+from drivers.serial.lineoptions import emulated_port, host_port, option_text
 from drivers.servo import ReplyStatus
 from drivers.url import parse_url
 from tests.drivers.emulated import EXCHANGE_NS, MS, REQUEST_NS, TURN_NS, ScriptedPlant, addresses, rig, wired

@@ -6,11 +6,11 @@ from emulated import EXCHANGE_NS, LISTEN_NS, MS, REPLY_NS, TURN_NS, ScriptedPlan
 from emulated import addresses as ai_motors
 
 from drivers.aimotor import AiMotorBus, codec
-from drivers.aimotor.emulator import AiMotorEmulator
+from drivers.aimotor.emulation.emulator import AiMotorEmulator
 from drivers.aimotor.forms import TEN_BIT_STEPS
 from drivers.bus import LIMP
 from drivers.errors import BusUrlError, FrameError, PortGoneError
-from drivers.faults import FaultLayer, LineFaults
+from drivers.injection import FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort
 from drivers.port import wire_ns
 from drivers.servo import LEVEL_SHARE, ReplyStatus, ServoAddress

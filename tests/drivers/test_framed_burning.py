@@ -3,15 +3,15 @@
 import pytest
 from framed_servos import dynamixel, feetech
 
-from drivers.bench import VirtualPace
+from drivers.bench.release import VirtualPace
 from drivers.dynamixel.emulator import ACCESS, DynamixelServo
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.dynamixel.table import XM430_W350
 from drivers.errors import BusError
-from drivers.faults import LineFaults
 from drivers.feetech.family import FAMILY as FEETECH
 from drivers.feetech.table import STS3215
-from drivers.framed.emulator_memory import Memory
+from drivers.framed.emulation.memory import Memory
+from drivers.injection import LineFaults
 
 BOTH = pytest.mark.parametrize(
     ("family", "build", "table"), [(DYNAMIXEL, dynamixel, XM430_W350), (FEETECH, feetech, STS3215)], ids=["dxl", "sts"]

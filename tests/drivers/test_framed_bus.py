@@ -9,10 +9,10 @@ from framed_servos import MS
 
 from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import BusError, BusUrlError, FrameError, PortError
-from drivers.faults import FaultLayer, LineFaults
 from drivers.framed.cycle import BEYOND_TICKS, WATCH_CYCLES
 from drivers.framed.packet import READ, SYNC_READ, SYNC_WRITE, WRITE
 from drivers.framed.readings import DOUBT_NS
+from drivers.injection import FaultLayer, LineFaults
 from drivers.port import NEVER, wire_ns
 from drivers.servo import ServoAddress
 

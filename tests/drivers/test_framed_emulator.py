@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.errors import BusError
-from drivers.faults import LineFaults
 from drivers.feetech.codec import DIALECT
 from drivers.feetech.table import STS3215, TICK_DEG
-from drivers.framed.emulator import DEFAULT_TURNAROUND_NS
+from drivers.framed.emulation.emulator import DEFAULT_TURNAROUND_NS
 from drivers.framed.packet import BROADCAST, PING, READ
+from drivers.injection import LineFaults
 from drivers.port import wire_ns
 from drivers.servo import Motion
 

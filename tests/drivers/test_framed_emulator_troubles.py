@@ -5,11 +5,11 @@ import pytest
 from framed_servos import MS, SOON, feetech
 
 from drivers.errors import BusError
-from drivers.faults import FaultLayer, LineFaults
 from drivers.feetech.codec import DIALECT
 from drivers.feetech.table import STS3215
-from drivers.framed.emulator import DEFAULT_TURNAROUND_NS
+from drivers.framed.emulation.emulator import DEFAULT_TURNAROUND_NS
 from drivers.framed.packet import PING, READ
+from drivers.injection import FaultLayer, LineFaults
 from drivers.port import NEVER, wire_ns
 
 POSITION, TORQUE, GOAL = (STS3215[name] for name in ("present_position", "torque_enable", "goal_position"))

@@ -12,8 +12,8 @@ from drivers.factory import bus_on_port, family_names, open_bus, parse_line
 from drivers.feetech.codec import INSTRUCTIONS
 from drivers.feetech.emulator import FeetechServo
 from drivers.feetech.layout import LAYOUT
-from drivers.framed.emulated import Emulation
-from drivers.framed.emulator import Manners
+from drivers.framed.emulation.emulator import Manners
+from drivers.framed.emulation.from_url import Emulation
 from drivers.framed.family import FramedFamily
 from drivers.framed.packet import SYNC_READ, SYNC_WRITE
 from drivers.inprocess import InProcessPort
@@ -154,9 +154,9 @@ def test_a_timeout_that_was_not_given_allows_for_what_the_port_holds_back(instal
 @pytest.mark.parametrize("family", ["dynamixel", "feetech"])
 def test_a_bus_on_a_port_and_an_ear_need_no_numpy(family):
     code = (
-        "import sys; from drivers.factory import bus_on_port, find_family, parse_line; import drivers.serialport;"
+        "import sys; from drivers.factory import bus_on_port, find_family, parse_line; import drivers.serial.port;"
         "from drivers.servo import ServoAddress;"
-        "P = type('P', (drivers.serialport.SerialPort,), {'hold_ns': 0, 'late_ns': 0});"
+        "P = type('P', (drivers.serial.port.SerialPort,), {'hold_ns': 0, 'late_ns': 0});"
         f"bus_on_port(parse_line('{family}:///dev/x'), P.__new__(P), [ServoAddress(1, 'a')]);"
         f"find_family('{family}').ear();"
         "print(*[name for name in ('numpy', 'importlib.metadata', 'asyncio') if name in sys.modules])"

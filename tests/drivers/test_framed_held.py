@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from drivers.bus import READ_ONLY
 from drivers.dynamixel.codec import FAST_SYNC_READ
-from drivers.faults import FaultLayer, LineFaults
 from drivers.framed.cycle import ARMINGS, WATCH_CYCLES
 from drivers.framed.packet import SYNC_READ, SYNC_WRITE
+from drivers.injection import FaultLayer, LineFaults
 from drivers.servo import LEVEL_SHARE, ServoAddress
 
 STIFFNESS = 0.03

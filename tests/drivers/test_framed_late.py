@@ -8,8 +8,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from drivers.bus import LIMP, READ_ONLY
-from drivers.faults import LineFaults
 from drivers.framed.packet import READ
+from drivers.injection import LineFaults
 from drivers.port import NEVER
 from drivers.servo import LEVEL_SHARE, Motion, ServoAddress
 

@@ -3,12 +3,12 @@
 import pytest
 from framed_rig import OK, START, Leg, both
 
-from drivers.bench import VirtualPace
+from drivers.bench.release import VirtualPace
 from drivers.bus import READ_ONLY
 from drivers.dynamixel.table import MODELS as DYNAMIXEL_MODELS
 from drivers.feetech.table import MODELS as FEETECH_MODELS
-from drivers.framed.emulator_memory import Memory
-from drivers.framed.settings import FramedSettings
+from drivers.framed.bench.settings import FramedSettings
+from drivers.framed.emulation.memory import Memory
 from drivers.servo import ServoAddress
 
 # --- what positions mean ---

@@ -6,11 +6,11 @@ import pytest
 from framed_rig import FAMILIES, both
 from framed_servos import MS, dynamixel, feetech
 
-from drivers.bench import VirtualPace
+from drivers.bench.release import VirtualPace
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.errors import BusError
 from drivers.feetech.family import FAMILY as FEETECH
-from drivers.framed.single import PATIENCE_NS, TRIES, Line
+from drivers.framed.bench.single import PATIENCE_NS, TRIES, Line
 from drivers.port import NEVER
 
 

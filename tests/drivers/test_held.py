@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.aimotor.codec import encode_read
-from drivers.bench import VirtualPace, measure, read_all
+from drivers.bench.release import VirtualPace, measure, read_all
 from drivers.factory import open_bus
-from drivers.held import PACKET, HeldPort, LatencyTimer
 from drivers.inprocess import PacedLine
 from drivers.port import NEVER, wire_ns
+from drivers.serial.held import PACKET, HeldPort, LatencyTimer
 from drivers.servo import ReplyStatus
 from tests.drivers.emulated import EXCHANGE_NS, MS, ScriptedPlant, addresses, wired
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.errors import BusUrlError
-from drivers.faults import FAULT_OPTIONS, FaultLayer, LineFaults
+from drivers.injection import FAULT_OPTIONS, FaultLayer, LineFaults
 
 PROBABILITIES = ("drop", "flip", "insert", "truncate", "delay", "babble")
 

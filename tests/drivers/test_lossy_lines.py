@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from lateline import MS, Fate, LateLoop
 
-from nuc_engine.faults import FAULTS
+from nuc_engine.control.faults import FAULTS
 
 CYCLES = 3000
 POSITIONS = (100, 103, 109, 97)

@@ -11,8 +11,8 @@ from tampering import COUNT, Line, Loop, Tamper
 from drivers.aimotor import codec
 from drivers.aimotor.readings import Readings
 from drivers.servo import ReplyStatus
-from nuc_engine.tasks.board import Drive
-from nuc_engine.tasks.motor_action import CONFIRMATIONS
+from nuc_engine.control.tasks.board import Drive
+from nuc_engine.control.tasks.motor_action import CONFIRMATIONS
 
 OK, IMPLAUSIBLE, UNSURE = int(ReplyStatus.OK), int(ReplyStatus.IMPLAUSIBLE), int(ReplyStatus.UNSURE)
 ODD_ONES = 3

@@ -12,12 +12,12 @@ import termios
 
 import pytest
 
-from drivers import serialport
 from drivers.errors import PortBusyError, PortError, PortGoneError
-from drivers.holders import find_holders
-from drivers.latency import Latency, ask_low_latency
 from drivers.port import NEVER
-from drivers.serialport import SerialPort, find_stable_name, open_port, try_open
+from drivers.serial import port as serialport
+from drivers.serial.holders import find_holders
+from drivers.serial.latency import Latency, ask_low_latency
+from drivers.serial.port import SerialPort, find_stable_name, open_port, try_open
 from tests.limits import LIMIT_S
 
 LOW_LATENCY = 0x2000
@@ -203,7 +203,7 @@ def test_a_line_that_takes_nothing_drops_the_rest_of_a_request_and_counts_it(pty
 HOLD = """
 import sys
 sys.path[:0] = sys.argv[2:]
-from drivers.serialport import open_port
+from drivers.serial.port import open_port
 port = open_port(sys.argv[1], 57600)
 print("open", flush=True)
 sys.stdin.read()
@@ -376,7 +376,7 @@ def test_else_its_timer_is_written_to(tmp_path):
 
 def test_a_timer_that_stays_long_is_told_with_its_remedy_and_allowed_for(tmp_path, monkeypatch):
     sysfs_with_timer(tmp_path, 16)
-    monkeypatch.setattr("drivers.latency._write", lambda timer, value: False)
+    monkeypatch.setattr("drivers.serial.latency._write", lambda timer, value: False)
     found = ask_low_latency(0, "/dev/ttyUSB3", sysfs=tmp_path, ioctl=Adapter())
     assert (found.verified, found.timer_ms, found.hold_ns) == (False, 16, 15_000_000)
     assert "echo 1 >" in found.remark
@@ -428,7 +428,7 @@ def test_what_else_a_port_has_set_stays_set(tmp_path):
 def test_a_timer_of_1_ms_is_not_written_to(tmp_path, monkeypatch):
     sysfs_with_timer(tmp_path, 1)
     written = []
-    monkeypatch.setattr("drivers.latency._write", lambda timer, value: written.append(value))
+    monkeypatch.setattr("drivers.serial.latency._write", lambda timer, value: written.append(value))
     assert ask_low_latency(0, "/dev/ttyUSB3", sysfs=tmp_path, ioctl=Adapter()).timer_ms == 1
     assert written == []
 

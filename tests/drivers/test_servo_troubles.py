@@ -5,9 +5,9 @@ import pytest
 from emulated import EXCHANGE_NS, MS, TURN_NS, rig, wired
 
 from drivers.aimotor import codec
-from drivers.aimotor.damage import LineRecord, fault_table
+from drivers.aimotor.emulation.damage import LineRecord, fault_table
 from drivers.errors import BusError
-from drivers.faults import FaultLayer, LineFaults
+from drivers.injection import FaultLayer, LineFaults
 from drivers.port import NEVER
 from drivers.servo import ReplyStatus
 

@@ -6,14 +6,14 @@ import pytest
 from framed_servos import dynamixel, feetech
 from settings_bench import BOTH, Bench, settings_of
 
-from drivers.bench import VirtualPace
+from drivers.bench.release import VirtualPace
+from drivers.bench.settings import WithSettings
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.dynamixel.table import XM430_W350
 from drivers.errors import BusError
 from drivers.feetech.family import FAMILY as FEETECH
 from drivers.framed.registers import RegisterTable
 from drivers.inprocess import InProcessPort
-from drivers.settings import WithSettings
 
 
 @BOTH

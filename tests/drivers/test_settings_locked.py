@@ -4,10 +4,10 @@ import pytest
 from framed_servos import feetech
 from settings_bench import settings_of
 
-from drivers.bench import VirtualPace
+from drivers.bench.release import VirtualPace
 from drivers.errors import BusError
 from drivers.feetech.family import FAMILY as FEETECH
-from drivers.framed.emulator_memory import Memory
+from drivers.framed.emulation.memory import Memory
 
 
 def test_the_lock_is_open_only_meanwhile(written):

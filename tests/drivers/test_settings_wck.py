@@ -6,9 +6,9 @@ from emulated import ScriptedPlant
 from settings_bench import Bench
 
 from drivers.aimotor import codec
-from drivers.aimotor.emulator import AiMotorEmulator
+from drivers.aimotor.emulation.emulator import AiMotorEmulator
 from drivers.errors import BusError
-from drivers.faults import LineFaults
+from drivers.injection import LineFaults
 from drivers.inprocess import InProcessPort
 from drivers.servo import ServoAddress
 

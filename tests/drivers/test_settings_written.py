@@ -9,9 +9,9 @@ from drivers.bus import READ_ONLY
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.errors import BusError
 from drivers.factory import bus_on_port, parse_line
-from drivers.faults import LineFaults
 from drivers.feetech.family import FAMILY as FEETECH
-from drivers.framed.emulator_memory import Memory
+from drivers.framed.emulation.memory import Memory
+from drivers.injection import LineFaults
 from drivers.servo import ServoAddress
 
 MENDS = [

@@ -5,11 +5,11 @@ import pytest
 from emulated import ScriptedPlant
 
 from drivers.aimotor import FAMILY, codec
-from drivers.aimotor.emulator import AiMotorEmulator
+from drivers.aimotor.emulation.emulator import AiMotorEmulator
 from drivers.aimotor.table import ID_SET
-from drivers.bench import VirtualPace
+from drivers.bench.release import VirtualPace
 from drivers.errors import BusError, FrameError
-from drivers.faults import FaultLayer, LineFaults
+from drivers.injection import FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort
 from drivers.servo import ServoAddress
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from drivers.aimotor import codec
 from drivers.aimotor.answers import decode_10bit, decode_set
 from drivers.aimotor.codec import encode_set
-from drivers.aimotor.emulator import AiMotorEmulator
-from drivers.aimotor.memory import OVERLOAD_AFTER_NS, Memory
+from drivers.aimotor.emulation.emulator import AiMotorEmulator
+from drivers.aimotor.emulation.memory import OVERLOAD_AFTER_NS, Memory
 from drivers.aimotor.models import MODELS
 from drivers.aimotor.table import BAUD_SET, ID_SET, SET_COMMANDS, TICK_DEG, Family, overload_a
 from drivers.errors import BusError

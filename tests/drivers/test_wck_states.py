@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from test_wck_emulator import SOON, WCK, Line
 
 from drivers.aimotor import codec
-from drivers.aimotor.memory import OVERLOAD_AFTER_NS, Memory
+from drivers.aimotor.emulation.memory import OVERLOAD_AFTER_NS, Memory
 from drivers.aimotor.models import ANY_WCK
 from drivers.aimotor.table import TICK_A, TICK_DEG, overload_a
 from drivers.errors import BusError

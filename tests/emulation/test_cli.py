@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from drivers.errors import BusUrlError
-from nuc_engine.cli import emulate
 from nuc_engine.cli.app import app
+from nuc_engine.cli.bout import emulate
 from nuc_engine.emulation import process
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.leg import Leg, LegSpec

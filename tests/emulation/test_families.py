@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from drivers.aimotor.codec import encode_read
-from drivers.bench import discover, finish, read_all
+from drivers.bench.release import discover, finish, read_all
 from drivers.bus import READ_ONLY, Bus
 from drivers.factory import bus_on_port
 from drivers.port import NEVER, wire_ns
 from drivers.servo import ReplyStatus
 from drivers.url import LineSpec
-from nuc_engine.adapt import adapt, write_adapted
+from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.emulation.bytelog import ByteLog, commands_beyond, last_drive_ns, read, torque_off_ns
 from nuc_engine.emulation.commands import Commands
 from nuc_engine.emulation.leg import Leg, LegSpec
@@ -272,7 +272,7 @@ def test_a_long_request_is_heard_in_pieces_so_that_the_plant_is_not_far_ahead(
 
 
 def test_a_configuration_for_one_family_is_no_leg_of_another(configs: dict[str, str]) -> None:
-    from nuc_engine.bout_spec import BoutRefused
+    from nuc_engine.bout.spec import BoutRefused
 
     with pytest.raises(BoutRefused, match="no motor of the family dynamixel"):
         Leg(LegSpec(configs["aimotor"], "dynamixel"))

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.held import LatencyTimer
 from drivers.inprocess import PacedLine
 from drivers.port import NEVER, wire_ns
+from drivers.serial.held import LatencyTimer
 from nuc_engine.emulation.line import ECHOED, UNASKED, HeldReplyLine, ReplyLine
 from tests.emulation.world import MS
 

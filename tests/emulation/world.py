@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from drivers.aimotor import FAMILY
-from drivers.aimotor.emulator import AiMotorEmulator
+from drivers.aimotor.emulation.emulator import AiMotorEmulator
 from drivers.servo import Motion, ServoAddress
 from nuc_engine.emulation.leg import WatchedPlant
 from nuc_engine.emulation.line import ReplyLine

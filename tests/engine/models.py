@@ -8,9 +8,10 @@ from typing import Any
 
 from drivers.port import NEVER
 from drivers.servo import ReplyStatus
-from nuc_engine.bus_tap import Replies
-from nuc_engine.changes import Changeset, Controlled
-from nuc_engine.plan import (
+from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.model.changes import Changeset, Controlled
+from nuc_engine.model.plan import (
     ActivationPlan,
     FunctionPlan,
     HdsoPlan,
@@ -22,9 +23,8 @@ from nuc_engine.plan import (
     Slot,
     StatePlan,
 )
-from nuc_engine.planning import stored_values
-from nuc_engine.store import TYPES
-from nuc_engine.tasks.board import Board
+from nuc_engine.model.planning import stored_values
+from nuc_engine.model.store import TYPES
 
 
 @dataclass

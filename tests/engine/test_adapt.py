@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from drivers.factory import find_family
-from nuc_engine.adapt import AdaptError, adapt, write_adapted
-from nuc_engine.planning import build_plan
+from nuc_engine.configurations.adapt import AdaptError, adapt, write_adapted
+from nuc_engine.model.planning import build_plan
 from nuc_engine.plants.spec import load_spec
 from sccils_schemas.model import load_model
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from drivers.factory import find_family
-from nuc_engine.adapt import AdaptError, adapt, write_adapted
-from nuc_engine.motors import ai_tick_torque_n_m
-from nuc_engine.planning import build_plan
+from nuc_engine.configurations.adapt import AdaptError, adapt, write_adapted
+from nuc_engine.model.motors import ai_tick_torque_n_m
+from nuc_engine.model.planning import build_plan
 from sccils_schemas.model import load_model
 
 ROACH = Path("configs/lin_roach")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from nuc_engine.bus_tap import BusTap, Replies
-from nuc_engine.executive import Executive
-from nuc_engine.tasks.board import Board
+from nuc_engine.control.bus_tap import BusTap, Replies
+from nuc_engine.control.executive import Executive
+from nuc_engine.control.tasks.board import Board
 from tests.engine.models import ScriptedBus, Trace, one_joint
 
 

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from nuc_engine.adapt import adapt
-from nuc_engine.changes import Changeset, Write
-from nuc_engine.executive import Executive
-from nuc_engine.plan import Plan
+from nuc_engine.configurations.adapt import adapt
+from nuc_engine.control.executive import Executive
+from nuc_engine.model.changes import Changeset, Write
+from nuc_engine.model.plan import Plan
 from tests.engine.models import ScriptedBus, Trace, one_joint
 
 MS = 1_000_000

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuc_engine.bout import prepare_bout
-from nuc_engine.changes import Applied, Changeset, Write
-from nuc_engine.rulebook import Rulebook
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board
-from nuc_engine.tasks.script import Script
+from nuc_engine.bout.run import prepare_bout
+from nuc_engine.control.rulebook import Rulebook
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.control.tasks.script import Script
+from nuc_engine.model.changes import Applied, Changeset, Write
+from nuc_engine.model.store import Store
 
 COUNT = 2
 NUMBER = st.integers(-8, 8).map(float)

@@ -10,10 +10,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from nuc_engine.changes import Changeset, Request, ScriptRefused, Write, prepare
-from nuc_engine.executive import Executive
-from nuc_engine.faults import EngineFault
-from nuc_engine.planning import stored_values
+from nuc_engine.control.executive import Executive
+from nuc_engine.control.faults import EngineFault
+from nuc_engine.model.changes import Changeset, Request, ScriptRefused, Write, prepare
+from nuc_engine.model.planning import stored_values
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from tests.engine.models import ScriptedBus, Trace, one_joint
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from nuc_engine import BoutSpec, run_bout
-from nuc_engine.describe import describe_model
-from nuc_engine.planning import build_plan
+from nuc_engine.configurations.describe import describe_model
+from nuc_engine.model.planning import build_plan
+from nuc_engine.model.values import initial_values
 from nuc_engine.service.configuration import make_configuration, read_configuration
 from nuc_engine.service.save import configuration_files
-from nuc_engine.values import initial_values
 from sccils_schemas.documents import HdsoScript, Range
 from sccils_schemas.model import Model, check_script, load_model
 from sccils_schemas.parser import parse

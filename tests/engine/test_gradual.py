@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.changes import ScriptRefused, prepare
-from nuc_engine.planning import build_plan
-from nuc_engine.values import initial_values
+from nuc_engine.model.changes import ScriptRefused, prepare
+from nuc_engine.model.planning import build_plan
+from nuc_engine.model.values import initial_values
 from sccils_schemas.by_hand import KickEntry
 from sccils_schemas.documents import Gradual, HdsoMod, HdsoScript, HdsoSpec
 from tests.sccils.small import small_model

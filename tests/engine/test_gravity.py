@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.bout import prepare_bout
-from nuc_engine.gravity import compensated, read_plant, with_gravity
-from nuc_engine.plan import PlanError
+from nuc_engine.bout.run import prepare_bout
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
+from nuc_engine.control.tasks.weight import Weight, holding_torques
+from nuc_engine.model.plan import PlanError
+from nuc_engine.model.store import Store
+from nuc_engine.plants.gravity import compensated, read_plant, with_gravity
 from nuc_engine.plants.mjcf import leg_xml
 from nuc_engine.plants.spec import PlantSpecError, load_spec
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board
-from nuc_engine.tasks.muscle_conversion import MuscleConversion
-from nuc_engine.tasks.weight import Weight, holding_torques
 
 CONFIGS = ("lin_roach", "lin_stickmiddle")
 PLANS = {config: prepare_bout(config, None).plan for config in CONFIGS}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from zmq.auth import load_certificate
 from zmq.utils import z85
 
-from nuc_engine.keys import (
+from nuc_engine.messages.keys import (
     ALLOWED,
     Client,
     KeysError,

@@ -7,16 +7,16 @@ from decimal import Decimal
 
 import pytest
 
-from nuc_engine import rulecheck
-from nuc_engine.changes import prepare
-from nuc_engine.describe import describe_changes
-from nuc_engine.plan import Plan
-from nuc_engine.planning import build_plan
-from nuc_engine.rulebook import Rulebook
-from nuc_engine.rulecheck import find_dead_rules
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board
-from nuc_engine.tasks.script import Script
+from nuc_engine.configurations.describe import describe_changes
+from nuc_engine.control.rulebook import Rulebook
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.control.tasks.script import Script
+from nuc_engine.model import rulecheck
+from nuc_engine.model.changes import prepare
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.planning import build_plan
+from nuc_engine.model.rulecheck import find_dead_rules
+from nuc_engine.model.store import Store
 from sccils_schemas.by_hand import DisconnectEntry
 from sccils_schemas.documents import Command, CommandScript, Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry
 from sccils_schemas.model import check_commandscript, check_script

@@ -8,10 +8,10 @@ from decimal import Decimal
 
 import pytest
 
-from nuc_engine.changes import prepare
-from nuc_engine.describe import describe_changes
-from nuc_engine.planning import build_plan
-from nuc_engine.rulecheck import find_dead_rules
+from nuc_engine.configurations.describe import describe_changes
+from nuc_engine.model.changes import prepare
+from nuc_engine.model.planning import build_plan
+from nuc_engine.model.rulecheck import find_dead_rules
 from sccils_schemas.documents import Gradual, HdsoList, HdsoMod, HdsoScript, JointList
 from sccils_schemas.model import Model, check_model, check_script
 from sccils_schemas.parser import read_document

@@ -11,10 +11,10 @@ import pytest
 
 from drivers.errors import BusUrlError
 from drivers.factory import find_family
-from nuc_engine import motors
-from nuc_engine.motors import addresses_of, ai_tick_torque_n_m, families_of, family_of, is_driven
-from nuc_engine.plan import Plan, PlanError
-from nuc_engine.planning import build_plan, table_names
+from nuc_engine.model import motors
+from nuc_engine.model.motors import addresses_of, ai_tick_torque_n_m, families_of, family_of, is_driven
+from nuc_engine.model.plan import Plan, PlanError
+from nuc_engine.model.planning import build_plan, table_names
 from sccils_schemas.documents import Motor
 from sccils_schemas.model import Model
 from tests.sccils.small import small_model

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.changes import ScriptRefused, prepare
-from nuc_engine.plan import FunctionPlan, Plan, Slot
-from nuc_engine.planning import PlanError, build_plan
-from nuc_engine.store import TYPES, Store, unfit
+from nuc_engine.model.changes import ScriptRefused, prepare
+from nuc_engine.model.plan import FunctionPlan, Plan, Slot
+from nuc_engine.model.planning import PlanError, build_plan
+from nuc_engine.model.store import TYPES, Store, unfit
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.model import Model, check_script, load_model
 from tests.sccils.small import SMALL, changed, small_model

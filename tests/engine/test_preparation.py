@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.adapt import adapt, write_adapted
-from nuc_engine.bout_spec import BoutRefused, BoutSpec
-from nuc_engine.preparation import prepare_bout, prepare_spec
+from nuc_engine.bout.prepare import prepare_bout, prepare_spec
+from nuc_engine.bout.spec import BoutRefused, BoutSpec
+from nuc_engine.configurations.adapt import adapt, write_adapted
 
 SCRIPT = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nuc_engine.executive import Executive
-from nuc_engine.faults import FAULTS, Effect, EngineFault
+from nuc_engine.control.executive import Executive
+from nuc_engine.control.faults import FAULTS, Effect, EngineFault
 from tests.engine.models import ScriptedBus, Trace, one_joint
 
 MS = 1_000_000

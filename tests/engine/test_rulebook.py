@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from nuc_engine.plan import HdsoPlan, Plan
-from nuc_engine.planning import stored_values
-from nuc_engine.rulebook import Rulebook
-from nuc_engine.store import Store
+from nuc_engine.control.rulebook import Rulebook
+from nuc_engine.model.plan import HdsoPlan, Plan
+from nuc_engine.model.planning import stored_values
+from nuc_engine.model.store import Store
 from sccils_schemas.nesting import MAX_RULE_LEVELS
 from sccils_schemas.rules import RuleError
 from tests.engine.models import one_joint

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from nuc_engine.changes import Changeset, Write
-from nuc_engine.plan import InitialWrite
-from nuc_engine.planning import stored_values
-from nuc_engine.rulecheck import find_dead_rules, free_ranges
+from nuc_engine.model.changes import Changeset, Write
+from nuc_engine.model.plan import InitialWrite
+from nuc_engine.model.planning import stored_values
+from nuc_engine.model.rulecheck import find_dead_rules, free_ranges
 from tests.engine.models import one_joint
 
 # The servo reports raw 0 to 254 at (raw - 100) / 2 degrees: -50 to 77 degrees.

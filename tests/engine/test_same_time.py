@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuc_engine import BoutSpec, run_bout
-from nuc_engine.changes import Applied, Changeset, Write
-from nuc_engine.plan import Plan
-from nuc_engine.planning import stored_values
+from nuc_engine.bout.replay import replay_bout, replay_inputs
+from nuc_engine.control.rulebook import Rulebook
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.control.tasks.script import Script
+from nuc_engine.model.changes import Applied, Changeset, Write
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.planning import stored_values
+from nuc_engine.model.store import Store, refusal
 from nuc_engine.recording.recover import recover
-from nuc_engine.replay import replay_bout, replay_inputs
-from nuc_engine.rulebook import Rulebook
-from nuc_engine.store import Store, refusal
-from nuc_engine.tasks.board import Board
-from nuc_engine.tasks.script import Script
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse_file
 from tests.engine.models import one_joint

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.plan import Slot
-from nuc_engine.store import Store, StoreError, refusal, unfit
+from nuc_engine.model.plan import Slot
+from nuc_engine.model.store import Store, StoreError, refusal, unfit
 from sccils_schemas.numbers import FLOAT_MAX, fits_float
 from tests.engine.models import PlanMaker, one_joint
 

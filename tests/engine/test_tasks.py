@@ -6,16 +6,16 @@ import pytest
 
 from drivers.bus import READ_ONLY
 from drivers.servo import ReplyStatus
-from nuc_engine.functions import bind_activation, bind_function
-from nuc_engine.guard import Guard
-from nuc_engine.plan import ActivationPlan, FunctionPlan, Slot
-from nuc_engine.rulebook import Rulebook, RuleError
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board
-from nuc_engine.tasks.motor_action import MotorAction
-from nuc_engine.tasks.motor_conversion import MotorConversion
-from nuc_engine.tasks.muscle_conversion import MuscleConversion
-from nuc_engine.tasks.state_transition import StateTransition
+from nuc_engine.control.functions import bind_activation, bind_function
+from nuc_engine.control.guard import Guard
+from nuc_engine.control.rulebook import Rulebook, RuleError
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.control.tasks.motor_action import MotorAction
+from nuc_engine.control.tasks.motor_conversion import MotorConversion
+from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
+from nuc_engine.control.tasks.state_transition import StateTransition
+from nuc_engine.model.plan import ActivationPlan, FunctionPlan, Slot
+from nuc_engine.model.store import Store
 from tests.engine.models import ScriptedBus, one_joint
 
 OK, MISSED = int(ReplyStatus.OK), int(ReplyStatus.MISSED)
@@ -404,7 +404,7 @@ def test_circles_are_found_over_several_rules():
 
 
 def _code(bench, text):
-    from nuc_engine.planning import stored_values
+    from nuc_engine.model.planning import stored_values
 
     ids = {hdso.name: hdso.id_num for hdso in bench.plan.hdsos}
     return [int(v) for v in stored_values(bench.plan.hdso(162), text, ids)]

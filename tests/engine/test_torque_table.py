@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.plan import PlanError
-from nuc_engine.torque_table import Inverse, read_table
+from nuc_engine.model.plan import PlanError
+from nuc_engine.model.torque_table import Inverse, read_table
 
 DEAD_BAND = {"ticks": [0, 4, 20, 60, 80], "torque_n_m": [0, 0, 0.05, 0.18, 0.18]}
 

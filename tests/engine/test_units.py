@@ -7,14 +7,14 @@ import math
 import pytest
 
 from drivers.bus import READ_ONLY
-from nuc_engine.changes import Control
-from nuc_engine.controls import Controls, refusal
-from nuc_engine.executive import Executive
-from nuc_engine.guard import Guard
-from nuc_engine.rulecheck import free_ranges
-from nuc_engine.tasks.board import Drive
-from nuc_engine.tasks.motor_action import MotorAction
-from nuc_engine.tasks.motor_conversion import MotorConversion
+from nuc_engine.control.controls import Controls, refusal
+from nuc_engine.control.executive import Executive
+from nuc_engine.control.guard import Guard
+from nuc_engine.control.tasks.board import Drive
+from nuc_engine.control.tasks.motor_action import MotorAction
+from nuc_engine.control.tasks.motor_conversion import MotorConversion
+from nuc_engine.model.changes import Control
+from nuc_engine.model.rulecheck import free_ranges
 from tests.engine.models import ScriptedBus, Trace, one_joint
 from tests.engine.test_tasks import Bench, act, convert
 

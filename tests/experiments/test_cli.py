@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner, Result
 
-import nuc_engine.bulk.pool as pool
+import nuc_engine.batch.pool as pool
 import nuc_engine.experiments.catalogue as catalogue
-from nuc_engine.cli.errors import Refused
-from nuc_engine.cli.experiment import _table, command
+from nuc_engine.cli.many.experiment import _table, command
+from nuc_engine.cli.terminal.errors import Refused
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.index import write_experiment
 from nuc_engine.experiments.protocol import Again
@@ -69,7 +69,7 @@ def test_columns_hold_as_many_repetitions_as_there_are(of, seen, word):
 
 @pytest.fixture
 def undrawn(monkeypatch):
-    monkeypatch.setattr("nuc_engine.cli.experiment._can_draw", lambda: False)
+    monkeypatch.setattr("nuc_engine.cli.many.experiment._can_draw", lambda: False)
 
 
 def test_a_row_that_comes_out_otherwise_makes_the_exit_status_1(nuc, undrawn):
@@ -143,7 +143,7 @@ def test_what_there_is_not_is_a_wrong_command_line(nuc):
 
 
 def test_documents_are_checked_before_anything_is_run(nuc, monkeypatch):
-    from nuc_engine.bout import BoutRefused
+    from nuc_engine.bout.run import BoutRefused
 
     broken = tiny.experiment(tiny.row("T", bouts=(tiny.plan(values={"nonsense": 1.0}),)))
     monkeypatch.setattr(catalogue, "EXPERIMENTS", (broken,))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import nuc_engine.experiments.course as course
-from nuc_engine.bulk.pool import ItemFailed, Workers
+from nuc_engine.batch.pool import ItemFailed, Workers
 from nuc_engine.experiments.course import file_stem, run_rows
 from nuc_engine.experiments.protocol import Control
 from tests.experiments import tiny

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bout import BoutRefused, prepare_bout
+from nuc_engine.bout.run import BoutRefused, prepare_bout
 from nuc_engine.experiments.edits import check_edits, edited, moved, script_of
 from nuc_engine.experiments.trials import run_plan
 from sccils_schemas.documents import Gradual, HdsoMod

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nuc_engine.analysis.canvas import house_style
 from nuc_engine.experiments.figures import (
     LONGEST_TOGETHER_S,
     MOST_PATHS,
@@ -18,6 +17,7 @@ from nuc_engine.experiments.figures import (
     path_figure,
 )
 from nuc_engine.experiments.protocol import Window
+from nuc_engine.figures.canvas import house_style
 from tests.analysis.gaps import (
     always_in_contact,
     curves_over_time,

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from nuc_engine.analysis.canvas import house_style, new_figure
 from nuc_engine.experiments.conduct import representative
-from nuc_engine.experiments.few_colors import save_small
 from nuc_engine.experiments.figures import (
     DrawTask,
     Shown,
@@ -24,6 +22,8 @@ from nuc_engine.experiments.figures import (
 )
 from nuc_engine.experiments.protocol import Window
 from nuc_engine.experiments.trials import run_again
+from nuc_engine.figures.canvas import house_style, new_figure
+from nuc_engine.figures.few_colors import save_small
 from tests.analysis.printed import smallest_points
 from tests.experiments import tiny
 

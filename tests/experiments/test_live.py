@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 import nuc_engine.experiments.live as live
-from nuc_engine.bout import BoutSpec, run_bout
-from nuc_engine.cli import beside
+from nuc_engine.bout.run import BoutSpec, run_bout
+from nuc_engine.cli.terminal import beside
 from nuc_engine.client import Refused
 from nuc_engine.experiments.live import Deed, do_bout, run_live
 from nuc_engine.experiments.protocol import Control

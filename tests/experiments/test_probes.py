@@ -225,7 +225,7 @@ def test_levels_without_an_order_are_drawn_too(tmp_path):
 def limits_of(found: Probed, folder, monkeypatch) -> list[tuple[float, float]]:
     """Return from where to where the axis of each panel goes that is drawn of a probe."""
     drawn = []
-    monkeypatch.setattr("nuc_engine.analysis.canvas.save_figure", lambda figure, path: drawn.append(figure))
+    monkeypatch.setattr("nuc_engine.figures.canvas.save_figure", lambda figure, path: drawn.append(figure))
     draw_probe(found, "a row", folder)
     return [axes.get_xlim() for axes in drawn[0].axes]
 

@@ -9,7 +9,7 @@ from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.record import FILE, RecordError, read_verdict, record_of, write_verdict
 from nuc_engine.experiments.sources import Sources, find_sources
 from nuc_engine.experiments.verdict import Figure, judge_rows
-from nuc_engine.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.recording.manifest import sha256
 from tests.experiments import tiny
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import nuc_engine.experiments.sharing as sharing
-from nuc_engine.bout import BoutRefused
+from nuc_engine.bout.run import BoutRefused
 from nuc_engine.experiments.course import run_rows
 from nuc_engine.experiments.protocol import Control
 from nuc_engine.experiments.sharing import Shared, bundles, course_of, prepared_of, watch

@@ -9,8 +9,8 @@ import pytest
 import nuc_engine.experiments.sharing as sharing
 import nuc_engine.experiments.trials as trials_module
 from nuc_engine.analysis.outcome import Outcome
-from nuc_engine.bout import BoutRefused, BoutResult
-from nuc_engine.bulk.watch import Watched
+from nuc_engine.batch.watch import Watched
+from nuc_engine.bout.run import BoutRefused, BoutResult
 from nuc_engine.experiments.protocol import Finding, Observation, Window
 from nuc_engine.experiments.trials import Aborted, Task, judge_trial, run_again, run_task, run_trial, trial_of
 from tests.catalogue.seen import leg as standing
@@ -195,7 +195,7 @@ def test_the_same_seed_gives_the_same_bout_up_to_the_kick_and_another_after_it(t
 
 
 def test_data_are_kept_only_when_asked_for(tmp_path, monkeypatch):
-    from nuc_engine.bulk import scratch
+    from nuc_engine.batch import scratch
 
     monkeypatch.setattr(scratch, "scratch_root", lambda: tmp_path / "scratch")
     (tmp_path / "scratch").mkdir()

@@ -95,7 +95,7 @@ def mean_range(trials: Sequence[Trial]) -> Mapping[str, float]:
 
 
 def picture(trials: Sequence[Trial], path: Path) -> None:
-    from nuc_engine.analysis.canvas import new_figure
+    from nuc_engine.figures.canvas import new_figure
 
     figure = new_figure(3, 2)
     axes = figure.subplots()

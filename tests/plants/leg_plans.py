@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from nuc_engine.plan import JointPlan, MotorPlan, Plan
+from nuc_engine.model.plan import JointPlan, MotorPlan, Plan
 
 DEGREE = math.pi / 180.0
 

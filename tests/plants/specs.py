@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from nuc_engine.plan import Plan
+from nuc_engine.model.plan import Plan
 from nuc_engine.plants.mujoco_leg import MujocoLeg
 from nuc_engine.plants.spec import PlantSpec, parse_spec
 

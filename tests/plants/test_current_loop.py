@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from drivers.factory import find_family
-from nuc_engine.plan import Plan
+from nuc_engine.model.plan import Plan
 from nuc_engine.plants.kinds import find_kind
 from nuc_engine.plants.mujoco_leg import MujocoLeg
 from nuc_engine.plants.servos import CurrentLoop

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from drivers.factory import find_family
 from drivers.servo import ServoModel
-from nuc_engine.plan import Plan
+from nuc_engine.model.plan import Plan
 from nuc_engine.plants.kinds import find_kind
 from nuc_engine.plants.loopback import INERTIA_KG_M2, UNKNOWN, LoopbackPlant
 from nuc_engine.plants.mujoco_leg import MujocoLeg

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from drivers.servo import PlantFault
-from nuc_engine.kinematics import joint_origins
+from nuc_engine.model.kinematics import joint_origins
 from nuc_engine.plants.events import BaseHeight, Ground, Kick
 from nuc_engine.plants.mujoco_leg import MujocoLeg
 from tests.plants.leg_plans import ROACH, STICK, single

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.needs import Missing
+from nuc_engine.machine.needs import Missing
 from nuc_engine.plants import PlantSpecError, open_plant
 from nuc_engine.plants.loopback import LoopbackPlant
 from nuc_engine.plants.mujoco_leg import MujocoLeg

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bout import prepare_bout
+from nuc_engine.bout.run import prepare_bout
 from nuc_engine.plants import open_plant
 from nuc_engine.plants.events import BaseHeight, Kick
 from nuc_engine.plants.spec import load_spec

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nuc_engine.bout import prepare_bout
+from nuc_engine.bout.run import prepare_bout
 from nuc_engine.plants.kinds import find_kind
 from nuc_engine.plants.spec import PlantSpecError, load_spec, parse_spec, spec_file
 from tests.plants.leg_plans import ROACH

@@ -24,7 +24,7 @@ from nuc_engine.daemon.launch import Launch, ServeOptions
 from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.wire import Command, Kind, pack, unpack
-from nuc_engine.serve import DaemonPrograms, serve
+from nuc_engine.service.serve import DaemonPrograms, serve
 
 
 class PlainService:
@@ -56,7 +56,7 @@ class PlainService:
         return 0
 
     def configure(self, name: str) -> None:
-        from nuc_engine.bout import prepare_bout
+        from nuc_engine.bout.run import prepare_bout
 
         self.block.write_plan(prepare_bout(name, None).plan)
         os.eventfd_write(self.launch.to_supervisor, 1)

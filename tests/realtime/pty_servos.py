@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nuc_engine.adapt import adapt, write_adapted
+from nuc_engine.configurations.adapt import adapt, write_adapted
 from tests.realtime.daemon import Leg
 
 IDS = (0, 1, 2, 3)

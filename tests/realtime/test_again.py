@@ -7,8 +7,8 @@ import time  # noqa: TID251  real processes live on the real clock
 
 from click.testing import CliRunner
 
+from nuc_engine.bout.replay import replay_inputs
 from nuc_engine.cli.app import app
-from nuc_engine.replay import replay_inputs
 from tests.realtime.served import manifest, repeat_disturbed
 
 

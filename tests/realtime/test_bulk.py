@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bulk.journal import ROWS_FILE
-from nuc_engine.bulk.sweep import PARTS, run_sweep
+from nuc_engine.batch.journal import ROWS_FILE
+from nuc_engine.batch.sweep import PARTS, run_sweep
 from tests.bulk.test_sweep import SHORT_S, plan_of, rows_of
 from tests.realtime.ends import handles_of, have_ended, wait_until
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from drivers.aimotor.damage import LineRecord, fault_table
+from drivers.aimotor.emulation.damage import LineRecord, fault_table
 from drivers.servo import ReplyStatus
 from tests.realtime.daemon import MS, wait_for
 from tests.realtime.served import (

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from drivers.bench import finish
+from drivers.bench.release import finish
 from drivers.bus import LIMP, READ_ONLY
 from drivers.factory import bus_on_port, find_family, parse_line
-from drivers.serialport import open_port
+from drivers.serial.port import open_port
 from drivers.servo import ReplyStatus
-from nuc_engine.cli.buslines import RealPace
+from nuc_engine.cli.bus.lines import RealPace
 from tests.conformance import suite
 from tests.conformance.rig import addresses
 from tests.conformance.suite import *  # noqa: F403  the tests themselves

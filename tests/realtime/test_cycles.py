@@ -16,7 +16,7 @@ import pytest
 import nuc_engine.client
 from nuc_engine.client.cycles import Cycles
 from nuc_engine.daemon.cyclering import SLOTS_AT, CycleRing
-from nuc_engine.rundir import CYCLES
+from nuc_engine.machine.rundir import CYCLES
 from tests.realtime.daemon import wait_for
 
 WIDE = [("number", "1", "i8"), *((f"c{k}", "1", "f8") for k in range(60))]

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from nuc_engine.bout.replay import replay_inputs
 from nuc_engine.recording.recover import RecoverRefused, recover
-from nuc_engine.replay import replay_inputs
 from tests.realtime.daemon import MS, Leg, wait_for
 from tests.realtime.mounts import Mount, root
 from tests.realtime.served import GAP_NS, Served, cycles_logged, longest_gap_ns, manifest, repeat_disturbed

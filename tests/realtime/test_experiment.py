@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import nuc_engine.experiments.catalogue as catalogue
-from nuc_engine.cli.experiment import command
+from nuc_engine.cli.many.experiment import command
 from nuc_engine.experiments.bench import RunningDaemon
 from nuc_engine.experiments.live import collect_live
 from nuc_engine.recording.manifest import read_manifest

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from drivers.bench import finish, read_all
+from drivers.bench.release import finish, read_all
 from drivers.bus import Bus
 from drivers.factory import open_bus
 from drivers.servo import ReplyStatus, ServoAddress
-from nuc_engine.cli.buslines import RealPace
+from nuc_engine.cli.bus.lines import RealPace
 from nuc_engine.emulation.rawlog import Kind, read_records
 from tests.realtime.daemon import wait_for
 from tests.realtime.pty_servos import IDS, Servos

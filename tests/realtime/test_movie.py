@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nuc_engine.analysis.movie_file import write_movie
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
+from nuc_engine.figures.movie.file import write_movie
 from tests.realtime.ends import have_ended, wait_until
 
 OLD = b"the movie that was there before"

@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 
 from drivers.aimotor import AiMotorBus
-from drivers.bench import discover, finish, measure, read_all
+from drivers.bench.release import discover, finish, measure, read_all
 from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import PortGoneError
 from drivers.factory import bus_on_port, open_bus, parse_line
 from drivers.group import BusGroup
 from drivers.port import wire_ns
-from drivers.serialport import SerialPort, open_port, try_open
+from drivers.serial.port import SerialPort, open_port, try_open
 from drivers.servo import ReplyStatus, ServoAddress
-from nuc_engine.cli.buslines import RealPace
+from nuc_engine.cli.bus.lines import RealPace
 from nuc_engine.emulation.bytelog import torque_off_ns
 from tests.realtime.daemon import ROOT, Leg, wait_for
 
@@ -237,9 +237,9 @@ def test_scan_ping_and_release_of_a_port(leg: Leg) -> None:
 def test_an_inherited_descriptor_carries_the_exchange_on(leg: Leg) -> None:
     port = open_port(str(leg.pty), 57_600)
     code = (
-        "import sys\nfrom drivers.bench import finish, read_all\nfrom drivers.factory import bus_on_port, parse_line\n"
-        "from drivers.serialport import SerialPort\nfrom drivers.servo import ServoAddress\n"
-        "from nuc_engine.cli.buslines import RealPace\n"
+        "import sys\nfrom drivers.bench.release import finish, read_all\nfrom drivers.factory import bus_on_port, parse_line\n"
+        "from drivers.serial.port import SerialPort\nfrom drivers.servo import ServoAddress\n"
+        "from nuc_engine.cli.bus.lines import RealPace\n"
         "spec = parse_line(sys.argv[1])\nport = SerialPort(int(sys.argv[2]), spec.baud)\n"
         "bus = bus_on_port(spec, port, [ServoAddress(2, 'knee')])\nread_all(bus, RealPace())\nprint(*bus.status)"
     )

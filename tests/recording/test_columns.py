@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.bus_tap import Replies
-from nuc_engine.plan import JointPlan, Plan
-from nuc_engine.planning import build_plan
+from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.model.plan import JointPlan, Plan
+from nuc_engine.model.planning import build_plan
+from nuc_engine.model.store import Store
 from nuc_engine.recording.columns import describe_columns
 from nuc_engine.recording.logs import PLANT_FILE, DataLogs
 from nuc_engine.recording.recorder import BoutRecorder
-from nuc_engine.store import Store
-from nuc_engine.tasks.board import Board
 from sccils_schemas.model import Model, load_model
 from tests.engine.models import one_joint
 

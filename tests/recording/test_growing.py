@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.changes import Applied, Write
+from nuc_engine.model.changes import Applied, Write
 from nuc_engine.recording.growing import GrowingFile
 from nuc_engine.recording.scriptlog import HdsoScriptLog
 from tests.engine.models import one_joint

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.bus_tap import Replies
-from nuc_engine.changes import Applied, Write
+from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.model.changes import Applied, Write
 from nuc_engine.recording.inputs import FILE, InputRecord, InputRecordError, read_inputs
-from nuc_engine.tasks.board import Board
 from tests.engine.models import one_joint
 
 HEAD = ["head", 1, 1]

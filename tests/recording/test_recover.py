@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.replay import ReplayRefused, replay_bout, replay_inputs
+from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.plants.events import Ground, Kick
 from nuc_engine.plants.scripted import events_of
 from nuc_engine.recording import inputs, manifest
 from nuc_engine.recording.lock import FolderLock
 from nuc_engine.recording.recover import KEPT, RecoverRefused, list_bouts, recover
-from nuc_engine.replay import ReplayRefused, replay_bout, replay_inputs
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse_file
 from tests.service.log_feed import Bench, bout, contents, read_manifest

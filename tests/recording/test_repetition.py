@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import msgpack
 import pytest
 
-from nuc_engine.again import run_again, run_again_on
+from nuc_engine.bout.replay import ReplayRefused, replay_bout, replay_inputs
+from nuc_engine.bout.rerun import run_again, run_again_on
 from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.model.store import Store
 from nuc_engine.recording.inputs import FILE
 from nuc_engine.recording.manifest import hash_files, write_manifest
-from nuc_engine.replay import ReplayRefused, replay_bout, replay_inputs
-from nuc_engine.store import Store
 from tests.service.log_feed import MS, START, Bench, bout, plan, read_manifest, read_record
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.changes import Applied, Write
-from nuc_engine.plan import HdsoPlan
-from nuc_engine.planning import stored_values
+from nuc_engine.model.changes import Applied, Write
+from nuc_engine.model.plan import HdsoPlan
+from nuc_engine.model.planning import stored_values
 from nuc_engine.recording import recover
 from nuc_engine.recording.scriptlog import HdsoScriptLog, hdso_mod
 from sccils_schemas.documents import HdsoScript

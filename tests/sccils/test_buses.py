@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nuc_engine.planning import build_plan
+from nuc_engine.model.planning import build_plan
 from sccils_schemas.model import load_model
 from tests.sccils.small import changed
 

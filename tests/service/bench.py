@@ -15,10 +15,10 @@ import zmq
 
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.launch import BusLine, Launch, ServeOptions
-from nuc_engine.locations import find_configuration
+from nuc_engine.datalogger.logger import Logger
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.service.configuration import read_configuration
 from nuc_engine.service.folders import Folders
-from nuc_engine.service.logger import Logger
 from nuc_engine.service.service import Service
 from tests.sccils.small import SMALL
 from tests.service.fake_core import FakeCore

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from nuc_engine.bus_tap import Replies
-from nuc_engine.changes import Changeset, Control, Controlled, Write
-from nuc_engine.controls import refusal as control_refusal
+from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.controls import refusal as control_refusal
+from nuc_engine.control.faults import OFF
+from nuc_engine.control.rulebook import Rulebook
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.control.tasks.script import Script
+from nuc_engine.control.tasks.server import HdsoServer
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.latch import latch
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.ringrecorder import RingRecorder
 from nuc_engine.daemon.wire import Command, Kind, unpack
-from nuc_engine.faults import OFF
-from nuc_engine.plan import Plan
-from nuc_engine.rulebook import Rulebook
-from nuc_engine.store import refusal
-from nuc_engine.tasks.board import Board
-from nuc_engine.tasks.script import Script
-from nuc_engine.tasks.server import HdsoServer
+from nuc_engine.model.changes import Changeset, Control, Controlled, Write
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.store import refusal
 
 
 class FakeCore:

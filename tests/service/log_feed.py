@@ -14,22 +14,22 @@ from typing import Any
 
 import msgpack
 
-from nuc_engine.bout import bus_url, open_leg, prepare_bout
-from nuc_engine.changes import Changeset, Control, Write
-from nuc_engine.clock import VirtualClock
+from nuc_engine.bout.run import bus_url, open_leg, prepare_bout
+from nuc_engine.control.clock import VirtualClock
+from nuc_engine.control.executive import Executive
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import Ring
 from nuc_engine.daemon.ringrecorder import RingRecorder
 from nuc_engine.daemon.wire import Kind, pack
-from nuc_engine.executive import Executive
-from nuc_engine.plan import Plan
-from nuc_engine.service.bouts_documents import Documents, DocumentStore
-from nuc_engine.service.bouts_keeper import Setting
-from nuc_engine.service.bouts_manifest import Context
-from nuc_engine.service.commits import inbox
-from nuc_engine.service.events import EventLog
-from nuc_engine.service.logwriter import LogWriter
-from nuc_engine.store import Store
+from nuc_engine.datalogger.commits import inbox
+from nuc_engine.datalogger.documents import Documents, DocumentStore
+from nuc_engine.datalogger.events import EventLog
+from nuc_engine.datalogger.keeper import Setting
+from nuc_engine.datalogger.manifest import Context
+from nuc_engine.datalogger.writer import LogWriter
+from nuc_engine.model.changes import Changeset, Control, Write
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.store import Store
 
 CONFIG = Path("configs/lin_roach")
 FILES = ("joints.xml", "parameters.xml", "sensors.xml", "plant.toml")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import zmq
 
-from nuc_engine.keys import ALLOWED, Client, Role, allow, load_secret, make_pair, revoke
+from nuc_engine.messages.keys import ALLOWED, Client, Role, allow, load_secret, make_pair, revoke
 from nuc_engine.service.access import Access, read_address, read_datagram_address
 from nuc_engine.service.errors import ServiceError
 from tests.service.bench import Refusal, Talker, bench

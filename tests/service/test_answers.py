@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.daemon.wire import pack
-from nuc_engine.service.answers import EVERY_NS, MOST_NAMES, Answers
-from nuc_engine.service.commits import OpenBout
-from nuc_engine.service.logwriter import LogWriter
+from nuc_engine.datalogger.answers import EVERY_NS, MOST_NAMES, Answers
+from nuc_engine.datalogger.commits import OpenBout
+from nuc_engine.datalogger.writer import LogWriter
 from nuc_engine.service.ration import BURST, OF_ALL, PER_SECOND, Ration
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse_file

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgpack
 import pytest
 
+from nuc_engine.datalogger.commits import inbox
 from nuc_engine.service.authors import MOST_RUNS
-from nuc_engine.service.commits import inbox
 from tests.service.bench import Bench, Refusal, bench
 from tests.service.test_methods import refused
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import nuc_engine.service.bouts_keeper as keeper_module
+import nuc_engine.datalogger.keeper as keeper_module
 from nuc_engine.daemon.block import Word
-from nuc_engine.service.logger import LogRefused
-from nuc_engine.service.logwriter import LogWriter
+from nuc_engine.datalogger.logger import LogRefused
+from nuc_engine.datalogger.writer import LogWriter
 from tests.service.bench import Refusal
 from tests.service.bench import bench as served
 from tests.service.log_feed import MS, START, Bench, bout, contents, read_manifest

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuc_engine.faults import FAULTS, OFF, Effect
-from nuc_engine.service.events import SUM_UP_NS, EventLog, level_of
+from nuc_engine.control.faults import FAULTS, OFF, Effect
+from nuc_engine.datalogger.events import SUM_UP_NS, EventLog, level_of
 
 
 class Broken(io.StringIO):

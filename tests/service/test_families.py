@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.adapt import adapt, write_adapted
+from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.service.configuration import make_configuration, read_configuration
 from nuc_engine.service.errors import Refused
 from nuc_engine.service.save import configuration_files

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import nuc_engine.service.kernellog as module
+import nuc_engine.datalogger.kernellog as module
+from nuc_engine.datalogger.kernellog import FILE, KernelMessage, read_message
 from nuc_engine.recording import recover
-from nuc_engine.service.kernellog import FILE, KernelMessage, read_message
 from tests.service.log_feed import MS, START, Bench, bout, no_kernel, read_manifest
 
 AHEAD = 7_000 * MS

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from nuc_engine.control.faults import OFF
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.latch import latch
 from nuc_engine.daemon.launch import BusLine, Launch, ServeOptions
 from nuc_engine.daemon.wire import Kind, pack
-from nuc_engine.faults import OFF
+from nuc_engine.datalogger.commits import inbox
+from nuc_engine.datalogger.documents import Documents
+from nuc_engine.datalogger.logger import LONGEST_TEXT, Logger, LogRefused
 from nuc_engine.recording.recorder import BoutRecorder
-from nuc_engine.service.bouts_documents import Documents
-from nuc_engine.service.commits import inbox
-from nuc_engine.service.logger import LONGEST_TEXT, Logger, LogRefused
 from tests.service.log_feed import (
     MS,
     START,

@@ -12,8 +12,8 @@ import pytest
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.datalogger.commits import CommitTooLarge, read_commit, write_commit
 from nuc_engine.recording.lock import FolderLock, FolderLocked
-from nuc_engine.service.commits import CommitTooLarge, read_commit, write_commit
 from tests.service.log_feed import (
     MS,
     START,

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-import nuc_engine.service.bouts as bouts_module
-import nuc_engine.service.logwriter as logwriter_module
+import nuc_engine.datalogger.directory as bouts_module
+import nuc_engine.datalogger.writer as logwriter_module
 from nuc_engine.daemon.ring import Ring
+from nuc_engine.datalogger.writer import LogWriter
 from nuc_engine.recording import manifest
-from nuc_engine.service.logwriter import LogWriter
 from tests.service.log_feed import START, Bench, bout, contents
 
 

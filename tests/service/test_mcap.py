@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.bout import BoutSpec, run_bout
+from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.recording.logs import TextLog
 from nuc_engine.recording.mcap import Channel, McapLog, mend
 from nuc_engine.recording.mcap_logs import FILE, McapError, export

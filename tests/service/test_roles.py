@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nuc_engine.keys import ALLOWED, Client, Role, allow, load_secret, revoke
+from nuc_engine.messages.keys import ALLOWED, Client, Role, allow, load_secret, revoke
 from nuc_engine.service.clients import MAX_CLIENTS
 from tests.service.bench import Refusal, Talker
 from tests.service.test_access import b as with_keys

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.changes import Write, prepare
-from nuc_engine.locations import find_configuration, list_configurations
-from nuc_engine.planning import stored_values
+from nuc_engine.machine.locations import find_configuration, list_configurations
+from nuc_engine.model.changes import Write, prepare
+from nuc_engine.model.planning import stored_values
+from nuc_engine.model.singularities import Hazards
+from nuc_engine.model.store import Store, refusal
+from nuc_engine.model.values import initial_values
 from nuc_engine.service.configuration import make_configuration, read_configuration
 from nuc_engine.service.edits import Recorded
-from nuc_engine.service.hazards import Hazards
 from nuc_engine.service.save import configuration_files, out_of_reach, recorded_script, store_script
-from nuc_engine.store import Store, refusal
-from nuc_engine.values import initial_values
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.model import check_script
 from sccils_schemas.numbers import nanoseconds

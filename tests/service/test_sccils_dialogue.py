@@ -106,7 +106,7 @@ def test_the_documents_sent_are_those_of_the_configuration(b):
     i = Interface(b)
     i.do(start("lin_stickmiddle"))
     i.hear()
-    from nuc_engine.locations import find_configuration
+    from nuc_engine.machine.locations import find_configuration
 
     for name in ("joints.xml", "parameters.xml", "sensors.xml"):
         i.say(ACK)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuc_engine.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.verify.course import replaced
 from nuc_engine.verify.documents import read_model
 from nuc_engine.verify.leg import Leg

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from nuc_engine.changes import Changeset, Control, Write
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.wire import Command
+from nuc_engine.model.changes import Changeset, Control, Write
 from nuc_engine.plants.events import Kick
 from nuc_engine.verify import Verdict, verify_bout
 from tests.verify.variants import ZOO, Case, PaperDaemon, documents, run, writes

@@ -16,20 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from nuc_engine import BoutSpec, run_bout
-from nuc_engine.adapt import adapt, write_adapted
-from nuc_engine.bout import open_leg, prepare_bout
-from nuc_engine.changes import Changeset, Control
+from nuc_engine.bout.run import open_leg, prepare_bout
+from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Command, pack
-from nuc_engine.locations import find_configuration
-from nuc_engine.planning import stored_values
-from nuc_engine.service.bouts_documents import Documents, DocumentStore
-from nuc_engine.service.bouts_keeper import Setting
-from nuc_engine.service.bouts_manifest import Context
-from nuc_engine.service.commits import inbox
-from nuc_engine.service.events import EventLog
-from nuc_engine.service.logwriter import LogWriter
+from nuc_engine.datalogger.commits import inbox
+from nuc_engine.datalogger.documents import Documents, DocumentStore
+from nuc_engine.datalogger.events import EventLog
+from nuc_engine.datalogger.keeper import Setting
+from nuc_engine.datalogger.manifest import Context
+from nuc_engine.datalogger.writer import LogWriter
+from nuc_engine.machine.locations import find_configuration
+from nuc_engine.model.changes import Changeset, Control
+from nuc_engine.model.planning import stored_values
 from tests.daemon import cores
 
 CONFIGS = (

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from nuc_engine.cli.ctl.link import Target
-from nuc_engine.cli.output import plain, say, say_json
-from nuc_engine.cli.params import Command
+from nuc_engine.cli.terminal.output import plain, say, say_json
+from nuc_engine.cli.terminal.params import Command
 
 Function = Callable[..., Any]
 

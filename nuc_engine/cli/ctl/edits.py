@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from nuc_engine.cli.ctl.base import Group, answer, subcommand
-from nuc_engine.cli.ctl.ink import edit_text, shown
 from nuc_engine.cli.ctl.link import Target, act, daemon
 from nuc_engine.cli.ctl.names import ASSIGNMENT, HDSO, JOINT
-from nuc_engine.cli.errors import Refused
-from nuc_engine.cli.params import as_json
-from nuc_engine.client import calls
+from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.ink import edit_text, shown
+from nuc_engine.cli.terminal.params import as_json
+from nuc_engine.messages import calls
 
 if TYPE_CHECKING:
-    from nuc_engine.client.results import Acknowledgement
+    from nuc_engine.messages.results import Acknowledgement
 
 MODES = ("muscle", "force", "position", "hold", "limp")
 _NUMBERS = re.compile(r"[-+0-9.eE,\s]+")
@@ -140,7 +140,7 @@ def _edited(result: Acknowledgement) -> str:
 @as_json
 def script_(target: Target, script: str, now: bool, as_json: bool) -> int:
     """Send an hdsoscript: changes that are made at their times."""
-    from nuc_engine.locations import find_script
+    from nuc_engine.machine.locations import find_script
 
     text = find_script(script).read_text(encoding="utf-8")
     with daemon(target) as leg:

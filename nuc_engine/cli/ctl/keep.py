@@ -10,10 +10,10 @@ import click
 
 from nuc_engine.cli.ctl.base import Group, answer, subcommand
 from nuc_engine.cli.ctl.link import Target, act, daemon, recover_control
-from nuc_engine.cli.errors import Refused
-from nuc_engine.cli.output import say
-from nuc_engine.cli.params import as_json
-from nuc_engine.client import calls
+from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.output import say
+from nuc_engine.cli.terminal.params import as_json
+from nuc_engine.messages import calls
 
 _overwrite = click.option("--overwrite", is_flag=True, help="Also where there is one of that name already.")
 

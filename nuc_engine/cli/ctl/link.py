@@ -6,13 +6,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from nuc_engine.cli.person import own_name
+from nuc_engine.cli.terminal.person import own_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from nuc_engine.client import Client
-    from nuc_engine.client.calls import Call
+    from nuc_engine.messages.calls import Call
 
 T = TypeVar("T")
 
@@ -41,8 +41,8 @@ def daemon(target: Target, *, alone: bool = False) -> Generator[Client]:
     run at once, the second is a client of its own; one that is `alone` is so always, and hears no late answers to
     another.
     """
-    from nuc_engine.cli.errors import Refused
-    from nuc_engine.cli.output import note
+    from nuc_engine.cli.terminal.errors import Refused
+    from nuc_engine.cli.terminal.output import note
     from nuc_engine.client import ClientError
 
     try:

@@ -53,9 +53,9 @@ def _models(target: Target) -> list[Mapping[str, Any]]:
 
 
 def _models_at_hand() -> list[Mapping[str, Any]]:
-    from nuc_engine.bout import BoutRefused, prepare_bout
-    from nuc_engine.describe import describe_model
-    from nuc_engine.locations import NotFound, list_configurations
+    from nuc_engine.bout.run import BoutRefused, prepare_bout
+    from nuc_engine.configurations.describe import describe_model
+    from nuc_engine.machine.locations import NotFound, list_configurations
     from sccils_schemas.problems import SccilsError
 
     models: list[Mapping[str, Any]] = []

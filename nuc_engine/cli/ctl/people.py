@@ -8,9 +8,9 @@ import click
 
 from nuc_engine.cli.ctl.base import answer, subcommand
 from nuc_engine.cli.ctl.link import Target, act, daemon
-from nuc_engine.cli.output import note
-from nuc_engine.cli.params import as_json
-from nuc_engine.client import calls
+from nuc_engine.cli.terminal.output import note
+from nuc_engine.cli.terminal.params import as_json
+from nuc_engine.messages import calls
 
 
 @subcommand("clients", (("clients", "who is connected, and as what"),), "One line per client.")

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from nuc_engine.cli import wallclock
 from nuc_engine.cli.ctl.base import answer, subcommand
-from nuc_engine.cli.ctl.ink import TASK_HEAD, alarms, counted, headline, shown, table, task_rows
 from nuc_engine.cli.ctl.link import Target, connect, daemon
 from nuc_engine.cli.ctl.names import HDSO, JOINT
-from nuc_engine.cli.errors import Refused
-from nuc_engine.cli.output import counts_text, note, plain, say
-from nuc_engine.cli.params import as_json
+from nuc_engine.cli.terminal import wallclock
+from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.ink import TASK_HEAD, alarms, counted, headline, shown, table, task_rows
+from nuc_engine.cli.terminal.output import counts_text, note, plain, say
+from nuc_engine.cli.terminal.params import as_json
 
 if TYPE_CHECKING:
     from nuc_engine.cli.ctl.sessions import Tune
     from nuc_engine.cli.ctl.watching import Watch
-    from nuc_engine.client.results import Sample, Status
+    from nuc_engine.messages.results import Sample, Status
 
 _FRAME_S = 0.1
 _FOLLOW_S = 0.3
@@ -168,8 +168,9 @@ def _status_lines(status: Status) -> list[str]:
 @click.pass_context
 def watch(ctx: click.Context, target: Target, plain: bool, count: int | None) -> int:
     """Watch the leg: mode, joints, rules, tasks, losses, faults, events."""
-    from nuc_engine.cli.ctl import screen, watchview
+    from nuc_engine.cli.ctl import watchview
     from nuc_engine.cli.ctl.watching import Watch
+    from nuc_engine.cli.terminal import screen
     from nuc_engine.client import ClientError
 
     try:
@@ -203,9 +204,9 @@ def tune(ctx: click.Context, target: Target, joint: str, plain: bool) -> int:
 
     Each step is sent at once, checked, and acknowledged with the cycle and time since when it is in effect.
     """
-    from nuc_engine.cli.ctl import screen
     from nuc_engine.cli.ctl.sessions import Tune
     from nuc_engine.cli.ctl.tuneview import tune_lines
+    from nuc_engine.cli.terminal import screen
     from nuc_engine.client import ClientError
 
     try:

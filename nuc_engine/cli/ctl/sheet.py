@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from nuc_engine.cli.ctl.ink import name_of
 from nuc_engine.cli.ctl.rules import Term, terms
+from nuc_engine.cli.terminal.ink import name_of
 
 Values = Mapping[str, Any]
 

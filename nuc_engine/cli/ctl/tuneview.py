@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nuc_engine.cli.ctl.ink import PLAIN, Ink, cut, headline, number, shown, truth, wrap
 from nuc_engine.cli.ctl.rules import rule_truth, term_truth
 from nuc_engine.cli.ctl.sheet import Knob, Row
 from nuc_engine.cli.ctl.tuning import Screen
+from nuc_engine.cli.terminal.ink import PLAIN, Ink, cut, headline, number, shown, truth, wrap
 
 KEYS = "up/down choose  left/right step  <> ten steps  e type  u undo  r record  s save  ? help  q quit"
 _SHORT_KEYS = "arrows  <> x10  e type  u undo  r rec  s save  ? help  q quit"

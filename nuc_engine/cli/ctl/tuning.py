@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from nuc_engine.cli.ctl.ink import edit_text, shown
 from nuc_engine.cli.ctl.sheet import Knob, Row, Sheet, changed
-from nuc_engine.client import calls
-from nuc_engine.client.calls import Call
-from nuc_engine.client.results import Acknowledgement, Reading, Status
+from nuc_engine.cli.terminal.ink import edit_text, shown
+from nuc_engine.messages import calls
+from nuc_engine.messages.calls import Call
+from nuc_engine.messages.results import Acknowledgement, Reading, Status
 
 BIG = 10
 """Quanta of a big step."""

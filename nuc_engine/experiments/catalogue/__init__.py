@@ -1,19 +1,22 @@
 """The experiments of chapter 7: bouts, criteria, controls and words, one module per group of rows.
 
-    transitions   A, B, D1, D2: changesets after one another, together, in reverse order
-    subsets       Fa, Fb: half a changeset at a time
-    gradual       Ga to Gc, Ea to Ec: thresholds and activations changed gradually
-    speed         speed: the agonists' activations
-    restricted    restricted, disconnect: sideways stepping, heights, starts, a leg taken apart
-    muscles       muscles-sideways, muscles-forward: muscle models of the tibia
-    unloading     dropout, magnet: the predictions about unloading in stance
-    parts         what criteria have in common
-    caught        a leg that is caught in the air
-    gains         what unloading gained, over all repetitions
-    pictures      figures over all repetitions
-    explanations  why a row comes out otherwise
-    evidence      the experiments that bear it out
-    evidence_firm those beside rows that are as seen by one set of seeds only
+    caught                a leg that is caught in the air, as in experiments Ga, Gb and Gc
+    evidence              experiments beside rows that come out otherwise
+    evidence_firm         experiments beside rows that are as seen by one set of seeds and not by both
+    evidence_muscles      what decides the place of lift-off in ten minutes of walking
+    evidence_unloading    experiments beside the rows of unloading
+    explanations          why a row comes out otherwise on the emulated leg
+    gains                 what unloading gained over all repetitions
+    gradual               experiments G and E
+    muscles               what muscle models of the tibia do for stepping
+    other_runs            the configurations, plants and scripts of the runs on other seeds
+    parts                 what the criteria of several experiments have in common
+    pictures              pictures over all repetitions of a row, after Figures 7-10 and 7-11
+    restricted            sideways stepping with the thorax-coxa joint fixed
+    speed                 the six agonist activations alone shorten the step
+    subsets               the changeset of the forward-type turn in two halves, one per joint
+    transitions           experiments A, B and D
+    unloading             the predictions of section 7.4.5.3, by taking the ground away and by a magnet at the foot
 
 Criteria were written from the dissertation's words before any result was seen; a row that comes out otherwise gets an
 explanation. These have been altered after results, and what they concern was judged anew:

@@ -15,7 +15,7 @@ from nuc_engine.analysis.noise import Resolution, noise_samples
 from nuc_engine.analysis.runs_test import runs_test
 from nuc_engine.analysis.spread import StepSamples, bimodality, compare, spread, spread_ratio, step_samples
 from nuc_engine.analysis.tracks import FloatArray
-from nuc_engine.bout import PLANT_SPEC_FILE
+from nuc_engine.bout.run import PLANT_SPEC_FILE
 from nuc_engine.experiments.catalogue.parts import (
     Reasons,
     judged,
@@ -40,7 +40,7 @@ from nuc_engine.experiments.protocol import (
     Trial,
     Window,
 )
-from nuc_engine.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.plants.spec import load_spec
 
 NULL, PIECES, LINEAR = "null", "piecewise constant", "linear"

@@ -33,7 +33,7 @@ Panel = tuple[str, float | None, Sequence[tuple[str, FloatArray]]]
 
 def draw_histograms(panels: Sequence[Panel], path: Path) -> None:
     """Draw one panel per quantity, with the share of the steps of two samples in each of the same bins."""
-    from nuc_engine.analysis.canvas import house_style, new_figure
+    from nuc_engine.figures.canvas import house_style, new_figure
 
     with house_style():
         figure = new_figure(7.0, 3.2)
@@ -73,7 +73,7 @@ def _edges(every: FloatArray, width: float | None) -> FloatArray:
 
 def draw_speed(period_s: FloatArray, drives: Mapping[str, Sequence[float]], path: Path) -> None:
     """Draw the activation of each agonist against the median step period; `period_s` is (repetitions, levels)."""
-    from nuc_engine.analysis.canvas import house_style, new_figure
+    from nuc_engine.figures.canvas import house_style, new_figure
 
     with house_style():
         figure = new_figure(7.0, 3.6)

@@ -1,0 +1,60 @@
+"""A configuration and a script, as bytes: what a sweep began with is what each of its bouts gets, wherever it runs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nuc_engine.batch.errors import BulkRefused
+from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE, SCRIPT_FILE
+from nuc_engine.machine.locations import find_configuration, find_script
+from nuc_engine.plants.spec import spec_file
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """The documents of a bout: `files` by name in order of name, and the script's bytes, None without a script.
+
+    `name` is the configuration's name, `script_name` the script's file name.
+    """
+
+    name: str
+    files: tuple[tuple[str, bytes], ...] = field(repr=False)
+    script: bytes | None = field(default=None, repr=False)
+    script_name: str = SCRIPT_FILE
+
+    def unpack(self, folder: Path) -> tuple[Path, Path | None]:
+        """Write the documents into a folder; return where configuration and script are."""
+        config = folder / "config"
+        config.mkdir()
+        for name, data in self.files:
+            (config / name).write_bytes(data)
+        if self.script is None:
+            return config, None
+        script = folder / self.script_name
+        script.write_bytes(self.script)
+        return config, script
+
+    def sums(self) -> dict[str, str]:
+        """Return the sha256 of each document, by file name."""
+        documents = dict(self.files) | ({} if self.script is None else {"script": self.script})
+        return {name: hashlib.sha256(data).hexdigest() for name, data in documents.items()}
+
+
+def read_kit(config: str, script: str | None) -> Kit:
+    """Return the documents of a configuration and a script, each a path or a name.
+
+    Raises NotFound, BulkRefused where a document can not be read, PlantSpecError for a plant.toml that names none.
+    """
+    folder = find_configuration(config)
+    sources = {name: folder / name for name in CONFIGURATION_FILES}
+    if (folder / PLANT_SPEC_FILE).exists():
+        sources[PLANT_SPEC_FILE] = spec_file(folder / PLANT_SPEC_FILE)
+    path = None if script is None else find_script(script)
+    try:
+        files = tuple(sorted((name, source.read_bytes()) for name, source in sources.items()))
+        content = None if path is None else path.read_bytes()
+    except OSError as error:
+        raise BulkRefused(f"{error.filename}: {error.strerror}; expected a document of {config}") from error
+    return Kit(folder.resolve().name, files, content, SCRIPT_FILE if path is None else path.name)

@@ -1,0 +1,393 @@
+"""One bout on the virtual clock: the composition root that chooses clock, bus and plant.
+
+    result = run_bout(BoutSpec(config="lin_roach", script="experiment_a", duration_s=60, out=Path("data/a")))
+
+Everything else gets its clock, its seeds and its files from here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import traceback
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from drivers.bus import all_counts
+from drivers.errors import BusError
+from drivers.factory import DEFAULT_FAMILY, find_family, open_bus
+from drivers.servo import PlantFault
+from nuc_engine.bout.prepare import (
+    PLANT_SPEC_FILE,
+    SCRIPT_FILE,
+    Prepared,
+    prepare_bout,
+    prepare_spec,
+    refusal_lines,
+)
+from nuc_engine.bout.spec import DEFAULT_DURATION_S, BoutRefused, BoutSpec, spec_record
+from nuc_engine.control.dispatcher import Recorder
+from nuc_engine.control.executive import Executive
+from nuc_engine.control.faults import FAULTS, Effect, EngineFault
+from nuc_engine.machine.locations import find_configuration
+from nuc_engine.model.motors import addresses_of, families_of, family_of
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.planning import table_names
+from nuc_engine.model.store import Store
+from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
+from nuc_engine.plants.events import PlantEvent, find_faults, in_order
+from nuc_engine.plants.scripted import events_of
+from nuc_engine.plants.spec import NO_OVERRIDES, spec_file
+from nuc_engine.recording.directory import make_directory
+from nuc_engine.recording.manifest import FORMAT, hash_files, versions, write_manifest
+from nuc_engine.recording.recorder import BoutRecorder
+from sccils_schemas.model import check_unscripted
+
+__all__ = [
+    "CONFIGURATION_FILES",
+    "DEFAULT_DURATION_S",
+    "PLANT_SPEC_FILE",
+    "SCRIPT_FILE",
+    "BoutRefused",
+    "BoutResult",
+    "BoutSpec",
+    "Prepared",
+    "Progress",
+    "prepare_bout",
+    "prepare_spec",
+    "run_bout",
+]
+
+CONFIGURATION_FILES = ("joints.xml", "parameters.xml", "sensors.xml")
+
+_NS = 1_000_000_000
+CHUNK_NS = _NS // 2
+"""A bout is run in pieces of this length; what is known after each is handed on."""
+_TURNAROUND_US = (200.0, 260.0)
+"""Servo turnaround drawn per bout: 0.23 ms on average, the dissertation's 197 Hz for four motors at 57,600 baud."""
+_TURNAROUND_SHARE = (0.8, 1.2)
+"""The same for other families, as a share of what their emulators take by default. Assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoutResult:
+    """What became of a bout. `state` is complete, interrupted or fault; `refused` counts writes that were refused.
+
+    `bus` is what went wrong on the bus, by names as in `drivers.bus.COUNTS`.
+    """
+
+    folder: Path
+    state: str
+    reason: str
+    simulated_s: float
+    cycles: int
+    refused: int
+    warnings: tuple[str, ...]
+    bus: Mapping[str, int]
+
+
+class Progress(Protocol):
+    """Told how far a bout has come."""
+
+    def __call__(self, simulated_s: float, duration_s: float, /) -> None:
+        """Note that so many of so many seconds are done."""
+        ...
+
+
+class Log(Recorder, Protocol):
+    """What a bout tells as it runs, besides what its executive does."""
+
+    def plant(self, records: Iterable[Sequence[float]]) -> None:
+        """The plant's own records have come."""
+        ...
+
+    def happened(self, event: PlantEvent) -> None:
+        """Something was done to the leg from outside."""
+        ...
+
+    def debug(self, now_ns: int, text: str) -> None:
+        """Something for the engine's makers happened."""
+        ...
+
+    def flush(self) -> None:
+        """A piece of the bout is over."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A bout all of whose parts are there. `events` are what the plant will meet, `url` is its bus as it was opened."""
+
+    spec: BoutSpec
+    prepared: Prepared
+    plant: Plant
+    bus: Any
+    url: str
+    events: tuple[PlantEvent, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def end_ns(self) -> int:
+        """When it ends."""
+        return round(self.spec.duration_s * _NS)
+
+    def executive(self, recorder: Recorder, store: Store | None = None) -> Executive:
+        """Return the executive that runs it, its script loaded."""
+        spec, plan = self.spec, self.prepared.plan
+        limits = [spec.limits.get(motor.name) for motor in plan.motors]
+        executive = Executive(plan, self.bus, recorder, store=store, costs=spec.costs, limits=limits)
+        executive.load(self.prepared.changesets)
+        return executive
+
+
+def set_up(spec: BoutSpec, prepared: Prepared | None = None) -> Ready:
+    """Check what a bout is made of, and open its leg. Raises BoutRefused, NotFound, PlantSpecError or BusError.
+
+    `prepared` is what `prepare_spec` made of an equal specification; seed and events may differ.
+    """
+    if prepared is None:
+        prepared = prepare_spec(spec)
+    if prepared.script is None and not (problems := check_unscripted(prepared.model)).ok:
+        raise BoutRefused(refusal_lines(problems))
+    url = bus_url(spec.bus, spec.seed)
+    plant, bus = open_leg(prepared.plan, find_configuration(spec.config), url, spec.seed, spec.plant)
+    scripted = () if prepared.script is None else events_of(prepared.script)
+    events = schedule_events(plant, prepared.plan, (*scripted, *spec.events))
+    warnings = (*prepared.warnings, *_left_over(prepared, events, round(spec.duration_s * _NS)))
+    return Ready(spec, prepared, plant, bus, url, events, warnings)
+
+
+def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
+    """Run one bout on the virtual clock and leave a complete data directory behind.
+
+    Raises BoutRefused, NotFound, DirectoryInUse, PlantSpecError or BusError before anything is written when the bout
+    can not start. A bout that stops early keeps what it has, and its manifest says why it stopped.
+    """
+    ready = set_up(spec)
+    prepared, plan, bus, end_ns = ready.prepared, ready.prepared.plan, ready.bus, ready.end_ns
+    copies = _read_inputs(find_configuration(spec.config), prepared, spec.out)
+    make_directory(spec.out, overwrite=spec.overwrite)
+    for name, data in copies.items():
+        (spec.out / name).write_bytes(data)
+    manifest = _manifest(spec, prepared, copies)
+    write_manifest(spec.out, manifest)
+    store = Store(plan)
+    recorder = BoutRecorder(spec.out, prepared.model, plan, store)
+    executive = ready.executive(recorder, store)
+    recorder.start(0, ready.url)
+    for warning in ready.warnings:
+        recorder.event(0, "warning", warning)
+    state, reason = run_to(end_ns, executive, recorder, ready.plant, ready.events, progress)
+    executive.stop()
+    recorder.event(executive.clock.now_ns, "engine_stop", f"{state}: {reason}")
+    try:
+        records = recorder.close()
+    except OSError as error:
+        records = {}
+        state, reason = _fault(executive, "logging_failed", str(error))
+    manifest |= _ending(spec.out, executive, recorder, state, reason, records, all_counts(bus))
+    write_manifest(spec.out, manifest)
+    return BoutResult(
+        folder=spec.out,
+        state=state,
+        reason=reason,
+        simulated_s=executive.clock.now_ns / _NS,
+        cycles=executive.board.cycle,
+        refused=len(recorder.refused),
+        warnings=ready.warnings,
+        bus=all_counts(bus),
+    )
+
+
+def schedule_events(plant: Plant, plan: Plan, events: Sequence[PlantEvent]) -> tuple[PlantEvent, ...]:
+    """Let the plant know what will happen; return it in order, with what the seed decides. Raises BoutRefused."""
+    faults = find_faults(events, [joint.name for joint in plan.joints])
+    if faults:
+        raise BoutRefused("\n".join(faults))
+    try:
+        return tuple(plant.schedule(event) for event in in_order(events))
+    except (PlantWithoutWorldError, ValueError) as error:
+        raise BoutRefused(str(error)) from error
+
+
+def run_to(
+    end_ns: int,
+    executive: Executive,
+    recorder: Log,
+    plant: Plant,
+    events: Sequence[PlantEvent],
+    progress: Progress | None = None,
+) -> tuple[str, str]:
+    """Run a bout from its beginning to its end, or to what ends it before; return state and reason."""
+    state, reason = "complete", "ran for the time asked for"
+    ahead = deque(events)
+    try:
+        for chunk_end in chain(range(CHUNK_NS, end_ns, CHUNK_NS), (end_ns,)):
+            advance(executive, recorder, ahead, chunk_end)
+            recorder.plant(plant.take_records())
+            recorder.flush()
+            if progress is not None:
+                progress(chunk_end / _NS, end_ns / _NS)
+    except KeyboardInterrupt:
+        state, reason = "interrupted", "stopped by the operator"
+    except PlantFault as fault:
+        state, reason = _fault(executive, "plant_diverged", str(fault))
+    except EngineFault as fault:
+        state, reason = _fault(executive, fault.name, str(fault))
+    except OSError as error:
+        state, reason = _fault(executive, "logging_failed", str(error))
+    except Exception as error:  # whatever it is, what was measured is kept and the reason stands with it
+        for line in traceback.format_exception(error):
+            recorder.debug(executive.clock.now_ns, line)
+        state, reason = _fault(executive, "engine_error", f"{type(error).__name__}: {error}")
+    recorder.plant(plant.take_records())
+    if state == "fault":
+        recorder.event(executive.clock.now_ns, "fault", reason)
+    return state, reason
+
+
+def advance(executive: Executive, recorder: Log, events: deque[PlantEvent], until_ns: int) -> None:
+    """Run everything before `until_ns`, and tell the recorder of each event, taken off the front, when it is due."""
+    while events and events[0].at_ns < until_ns:
+        executive.run_until(events[0].at_ns)
+        recorder.happened(events.popleft())
+    executive.run_until(until_ns)
+
+
+def _fault(executive: Executive, name: str, text: str) -> tuple[str, str]:
+    fault = FAULTS[name]
+    if fault.effect is Effect.TORQUE_OFF:
+        try:
+            executive.torque_off()
+        except (PlantFault, BusError) as error:
+            text += f"; taking the torque off failed too: {error}"
+    return "fault", f"{name}: {text} ({fault.hint})"
+
+
+def _left_over(prepared: Prepared, events: Sequence[PlantEvent], end_ns: int) -> list[str]:
+    late = {
+        "changeset(s) of the script": [item.time_ns / _NS for item in prepared.changesets if item.time_ns >= end_ns],
+        "event(s) of the plant": [item.at_ns / _NS for item in events if item.at_ns >= end_ns],
+    }
+    return [
+        f"the bout ends at {end_ns / _NS:g} s, before {len(times)} {what} (at {', '.join(f'{t:g}' for t in times)} s)"
+        for what, times in late.items()
+        if times
+    ]
+
+
+def bus_url(bus: str, seed: int) -> str:
+    """Return the bus with its turnaround: drawn from the seed unless it is given."""
+    if "turnaround_us" in bus:
+        return bus
+    span, family = _TURNAROUND_US, family_of(bus)
+    if family != DEFAULT_FAMILY:
+        usual_us = find_family(family).emulator_options.get("turnaround_us")
+        if not usual_us:
+            return bus
+        span = (usual_us * _TURNAROUND_SHARE[0], usual_us * _TURNAROUND_SHARE[1])
+    stream = np.random.SeedSequence(seed).spawn(3)[2]
+    drawn = np.random.Generator(np.random.PCG64(stream)).uniform(*span)
+    return f"{bus}{'&' if '?' in bus else '?'}turnaround_us={drawn:.1f}"
+
+
+def open_leg(
+    plan: Plan, folder: Path, bus: str, seed: int, overrides: Mapping[str, float] = NO_OVERRIDES
+) -> tuple[Plant, Any]:
+    """Open plant and bus; noise and start pose each get a random stream of their own from the seed.
+
+    `overrides` replaces numbers of plant.toml by their dotted keys.
+    """
+    kind: PlantKind = "loopback" if bus.startswith("loopback:") else "mujoco"
+    url = "emulated:" + bus.removeprefix("loopback:") if kind == "loopback" else bus
+    plant_seed, bus_seed, _ = np.random.SeedSequence(seed).spawn(3)
+    spec_path = folder / PLANT_SPEC_FILE if kind == "mujoco" else None
+    given = (overrides,) if overrides else ()
+    plant = open_plant(plan, spec_path, kind, int(plant_seed.generate_state(1)[0]), *given)
+    return plant, open_bus(url, addresses_of(plan.motors), plant, seed=int(bus_seed.generate_state(1)[0]))
+
+
+def _read_inputs(folder: Path, prepared: Prepared, out: Path) -> dict[str, bytes]:
+    """Return the files the data directory keeps a copy of. Raises BoutRefused when making it would destroy them."""
+    sources = {name: folder / name for name in CONFIGURATION_FILES}
+    sources |= {name: folder / name for name in table_names(prepared.model)}
+    if (folder / PLANT_SPEC_FILE).exists():
+        sources[PLANT_SPEC_FILE] = spec_file(folder / PLANT_SPEC_FILE)
+    if prepared.script_path is not None:
+        sources[SCRIPT_FILE] = prepared.script_path
+    for path in sources.values():
+        if path.resolve().is_relative_to(out.resolve()):
+            raise BoutRefused(f"{path} lies in {out}, which the bout would write to; choose another directory")
+    copies = {name: path.read_bytes() for name, path in sources.items()}
+    for name, expected in prepared.model.files:
+        if hashlib.sha256(copies[name]).hexdigest() != expected:
+            raise BoutRefused(f"{folder / name} changed while it was being read; try again")
+    return copies
+
+
+def _manifest(spec: BoutSpec, prepared: Prepared, copies: Mapping[str, bytes]) -> dict[str, Any]:
+    inputs = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(copies.items())}
+    return {
+        "format": FORMAT,
+        "state": "running",
+        "reason": "",
+        "configuration": prepared.model.name,
+        "script": None if prepared.script_path is None else prepared.script_path.name,
+        "clock": "virtual",
+        "bus": bus_url(spec.bus, spec.seed),
+        "families": families_of([("", spec.bus)]),
+        "spec": spec_record(spec),
+        "inputs": inputs,
+        "versions": versions(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _ending(
+    out: Path,
+    executive: Executive,
+    recorder: BoutRecorder,
+    state: str,
+    reason: str,
+    records: Mapping[str, int],
+    bus_counts: Mapping[str, int],
+) -> dict[str, Any]:
+    """Return what the manifest says of the end."""
+    plan, transition = executive.plan, executive.transition
+    return {
+        "files": hash_files(out),
+        "state": state,
+        "reason": reason,
+        "stopped": datetime.now(UTC).isoformat(timespec="seconds"),
+        "simulated_s": executive.clock.now_ns / _NS,
+        "start_pose_deg": executive.start_pose_deg,
+        "counts": {
+            "cycles": executive.board.cycle,
+            "records": dict(sorted(records.items())),
+            "tasks": {
+                e.name: {"runs": e.runs, "overruns": e.overruns, "skipped": e.skipped} for e in executive.entries
+            },
+            "events": dict(sorted(recorder.events.items())),
+            "rule_overlaps": {j.name: transition.overlaps[j.index] for j in plan.joints if j.states},
+            "negative_forces": {m.name: executive.muscles.negative_forces[m.index] for m in plan.muscles},
+            "bus": dict(bus_counts),
+            "guard_interventions": {m.name: executive.guard.interventions[m.index] for m in plan.motors},
+            **_beyond_tables(executive),
+        },
+        "losses": {
+            "missed_replies": {m.name: executive.missed[m.index] for m in plan.motors},
+            "refused_writes": len(recorder.refused),
+            "changesets_not_reached": len(executive.script),
+        },
+    }
+
+
+def _beyond_tables(executive: Executive) -> dict[str, dict[str, int]]:
+    beyond = {m.name: executive.beyond_tables[m.index] for m in executive.plan.motors if m.torque_table}
+    return {"beyond_torque_table": beyond} if beyond else {}

@@ -1,0 +1,219 @@
+"""`nuc run`: one bout on the virtual clock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import count as counting
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nuc_engine.cli.terminal import wallclock
+from nuc_engine.cli.terminal.errors import BAD
+from nuc_engine.cli.terminal.leaving import interrupt, when_ended
+from nuc_engine.cli.terminal.output import count, counts_text, note, note_warnings, say, say_json
+from nuc_engine.cli.terminal.params import Command, Pair, as_json, configuration, gravity_compensation, limits, script
+from nuc_engine.cli.terminal.progress import Progress
+from nuc_engine.control.tasks import TASKS
+from nuc_engine.machine.needs import need
+
+if TYPE_CHECKING:
+    from nuc_engine.bout.run import BoutResult, BoutSpec
+    from nuc_engine.cli.terminal.seen import Seen
+
+DATA = Path("data")
+LONGEST_S = 1e8
+_LEG = {"mujoco": "an emulated leg"}
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("nuc run lin_roach", "30 s of forward stepping into data/YYMMDD_HH.MM.SS_lin_roach"),
+        (
+            "nuc run lin_roach --script experiment_a --duration 60 --plot",
+            "forward, two kinds of inside turn at 20 s and 40 s, and the figures",
+        ),
+        (
+            "nuc run my_leg --seed 7 --scratch data/try --label animal=B12 --note 'softer flexor'",
+            "a folder of your own; data/try is overwritten each time",
+        ),
+    ),
+    output=(
+        "A data directory: the logs, copies of configuration and script, and manifest.json, with which `nuc replay`"
+        " repeats the bout. What was seen goes to stdout, progress and warnings to stderr.",
+        "Exit status 1 when the bout could not start or stopped early; what it recorded until then is kept.",
+    ),
+)
+@configuration()
+@script("Apply the timed changesets of this script (a file, or a name under scripts/).")
+@click.option("--duration", "-d", metavar="T", type=float, help="Simulated seconds to run.  [default: 30]")
+@click.option(
+    "--seed",
+    metavar="N",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Decides start pose, sensor noise, friction and servo turnaround.",
+)
+@click.option("--out", "-o", metavar="DIR", type=click.Path(path_type=Path), help="Data directory, new or empty.")
+@click.option(
+    "--scratch", metavar="DIR", type=click.Path(path_type=Path), help="Data directory that may always be overwritten."
+)
+@click.option("--force", is_flag=True, help="Overwrite the bout that is in the directory of --out.")
+@click.option(
+    "--bus",
+    metavar="URL",
+    default="emulated:",
+    show_default=True,
+    help="emulated:[FAMILY][?OPTION=NUMBER&...], of servos that CONFIG has motors for, or loopback:[FAMILY] (servos"
+    " without a leg).",
+)
+@click.option("--plot", is_flag=True, help="Draw the figures too (see `nuc plot`).")
+@click.option("--label", "labels", metavar="K=V", type=Pair(), multiple=True, help="Label in the manifest; repeatable.")
+@click.option("--note", "remark", metavar="TEXT", help="Remark in the manifest.")
+@click.option(
+    "--cost",
+    "costs",
+    metavar="TASK=NS",
+    type=Pair(),
+    multiple=True,
+    help=f"Nanoseconds a task takes on the simulated clock (default 0): {', '.join(TASKS)}; repeatable.",
+)
+@limits()
+@gravity_compensation()
+@as_json
+def command(
+    config: str,
+    script: str | None,
+    duration: float | None,
+    seed: int,
+    out: Path | None,
+    scratch: Path | None,
+    force: bool,
+    bus: str,
+    plot: bool,
+    labels: Sequence[tuple[str, str]],
+    remark: str | None,
+    costs: Sequence[tuple[str, str]],
+    limits: Sequence[tuple[str, str]],
+    gravity: float,
+    as_json: bool,
+) -> int:
+    """Run one bout of CONFIG and keep everything about it.
+
+    CONFIG is a folder with joints.xml, parameters.xml and sensors.xml, or the name of one under configs/. The leg is
+    emulated, time is simulated: the same command gives the same bytes again.
+    """
+    from nuc_engine.bout.run import DEFAULT_DURATION_S, BoutSpec, run_bout
+
+    if not bus.startswith(("emulated:", "loopback:")):
+        raise click.UsageError(f"--bus {bus}: expected emulated:... or loopback:, since time is simulated here")
+    need(**_LEG if bus.startswith("emulated:") else {}, **{"matplotlib": "--plot"} if plot else {})
+    duration_s = DEFAULT_DURATION_S if duration is None else _duration(duration)
+    spec = BoutSpec(
+        config=config,
+        out=_directory(config, out, scratch, force),
+        script=script,
+        duration_s=duration_s,
+        seed=seed,
+        bus=bus,
+        overwrite=force or scratch is not None,
+        costs=_whole("--cost", costs, "nanoseconds"),
+        limits=_whole("--limit", limits, "ticks"),
+        gravity_compensation=gravity,
+        labels=_labels(labels, remark),
+    )
+    with when_ended(interrupt), Progress(_title(spec)) as progress:
+        result = run_bout(spec, progress)
+    note_warnings(config, result.warnings, script or "")
+    return _report(result, progress.wall_s, plot=plot, as_json=as_json)
+
+
+def _report(result: BoutResult, wall_s: float, *, plot: bool, as_json: bool) -> int:
+    seen = _look(result.folder)
+    pictures = seen.draw(result.folder) if plot and seen is not None else ()
+    whole = result.state == "complete"
+    if as_json:
+        say_json(
+            {
+                "ok": whole,
+                "state": result.state,
+                "reason": result.reason,
+                "folder": result.folder,
+                "pictures": pictures,
+                "simulated_s": result.simulated_s,
+                "wall_s": wall_s,
+                "cycles": result.cycles,
+                "refused_writes": result.refused,
+                "bus": dict(result.bus),
+                "warnings": result.warnings,
+                "seen": None if seen is None else seen.data(),
+            }
+        )
+    else:
+        say(f"{'data':<10}{result.folder}")
+        for k, picture in enumerate(pictures):
+            say(f"{'pictures' if k == 0 else '':<10}{picture}")
+        for line in () if seen is None else seen.lines():
+            say(line)
+        if wrong := counts_text(result.bus):
+            say(f"{'bus':<10}{wrong}")
+    if result.refused:
+        note(f"warning: {count(result.refused, 'write')} of the script refused; see Scriptlog.xml")
+    if not whole:
+        note(f"nuc run: stopped after {result.simulated_s:.3f} s, {result.state}: {result.reason}")
+    return 0 if whole else BAD
+
+
+def _look(folder: Path) -> Seen | None:
+    from nuc_engine.analysis.errors import AnalysisError
+    from nuc_engine.cli.terminal.seen import look
+
+    try:
+        return look(folder)
+    except AnalysisError as error:
+        # The bout itself is good; only what was seen in it can not be told.
+        note(f"not judged: {error}")
+        return None
+
+
+def _directory(config: str, out: Path | None, scratch: Path | None, force: bool) -> Path:
+    if out is not None and scratch is not None:
+        raise click.UsageError("--out and --scratch exclude each other; give one directory")
+    if force and out is None:
+        raise click.UsageError("--force says that the directory of --out may be overwritten; give --out too")
+    if out is not None or scratch is not None:
+        return out or scratch or DATA
+    stem = DATA / f"{wallclock.stamp()}_{Path(config).resolve().name}"
+    candidates = (stem.with_name(f"{stem.name}_{k}") if k > 1 else stem for k in counting(1))
+    return next(path for path in candidates if not path.exists())
+
+
+def _duration(seconds: float) -> float:
+    if not math.isfinite(seconds) or not 0 < seconds <= LONGEST_S:
+        raise click.UsageError(f"--duration {seconds:g} is no time to run; expected more than 0, up to {LONGEST_S:g} s")
+    return seconds
+
+
+def _whole(option: str, pairs: Sequence[tuple[str, str]], unit: str) -> dict[str, int]:
+    for name, text in pairs:
+        if option == "--cost" and name not in TASKS:
+            raise click.UsageError(f"--cost {name}={text}: no such task; expected one of {', '.join(TASKS)}")
+        if not text.isdecimal() or len(text) > 18:
+            raise click.UsageError(f"{option} {name}={text}: expected a whole number of {unit}")
+    return {name: int(text) for name, text in pairs}
+
+
+def _labels(pairs: Sequence[tuple[str, str]], remark: str | None) -> dict[str, str]:
+    labels: dict[str, Any] = dict(pairs)
+    if remark is not None:
+        labels["note"] = remark
+    return labels
+
+
+def _title(spec: BoutSpec) -> str:
+    with_script = f" with {spec.script}" if spec.script else ""
+    return f"{spec.config}{with_script}, seed {spec.seed}"

@@ -1,0 +1,67 @@
+"""`nuc show`: a model, explained."""
+
+from __future__ import annotations
+
+import click
+
+from nuc_engine.cli.terminal.output import faint, folded, heading, note_warnings, patch, plain, say, say_json, strong
+from nuc_engine.cli.terminal.params import Command, as_json, configuration, script
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("nuc show lin_roach | less", "everything about the cockroach leg, to page through"),
+        ("nuc show lin_roach --script experiment_a", "and what the script changes, with the values before and after"),
+        ("nuc show lin_roach --angles 20,2.3,90,90", "where joints and foot are at these angles"),
+        ("nuc show lin_roach --angles Thorax-Coxa1=20,Coxa-Trochanter=90,Femur-Tibia=90", "the same, by name"),
+    ),
+    output=(
+        "Text, or JSON, to stdout; warnings about the model to stderr. No files.",
+        "With --angles or --script only what they ask for; add --all for the model as well.",
+    ),
+)
+@configuration()
+@script("Also say what this script does to the model.")
+@click.option(
+    "--angles",
+    metavar="A,B,..",
+    help="Degrees, one per joint in order, or NAME=DEG,..: print the position of joints and foot in cm.",
+)
+@click.option("--all", "everything", is_flag=True, help="With --angles or --script: the model as well.")
+@as_json
+def command(config: str, script: str | None, angles: str | None, everything: bool, as_json: bool) -> int:
+    """Print the model CONFIG: joints, motors, geometry, muscles, states and their rules, senses and parameters.
+
+    Rules are shown by name, by id, and with the values that parameters have at the start.
+    """
+    from nuc_engine.bout.run import prepare_bout
+    from nuc_engine.configurations.describe import describe_changes, describe_model
+    from nuc_engine.configurations.describe_text import Ink, change_lines, model_lines, pose_lines
+    from nuc_engine.configurations.pose import PoseError, parse_angles, pose
+    from sccils_schemas.by_hand import PlantEntry
+
+    prepared = prepare_bout(config, script)
+    note_warnings(config, prepared.warnings)
+    try:
+        where = None if angles is None else pose(prepared.plan, parse_angles(angles, prepared.plan))
+    except PoseError as error:
+        raise click.UsageError(f"--angles {angles}: {error}") from error
+    by_hand = [] if prepared.script is None else [e for e in prepared.script.entries if isinstance(e, PlantEntry)]
+    changes = None if script is None else describe_changes(prepared.plan, prepared.changesets, by_hand)
+    whole = everything or (where is None and changes is None)
+    if as_json:
+        data = describe_model(prepared.model) if whole else {"name": prepared.model.name}
+        more = {"script": changes, "pose": None if where is None else plain(where)}
+        say_json({"ok": True, **data, **{key: value for key, value in more.items() if value is not None}})
+        return 0
+    ink = Ink(heading, strong, faint, patch)
+    lines: list[str] = []
+    if whole:
+        lines += [*model_lines(describe_model(prepared.model), ink), ""]
+    if changes is not None:
+        lines += [*change_lines(changes, ink), ""]
+    if where is not None:
+        lines += [*pose_lines(where, ink), ""]
+    say("\n".join(row for line in lines[:-1] for row in folded(line)))
+    return 0

@@ -1,0 +1,114 @@
+"""`nuc verify`: a bout held against the equations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nuc_engine.cli.terminal import wallclock
+from nuc_engine.cli.terminal.errors import BAD
+from nuc_engine.cli.terminal.output import count, is_terminal, say, say_json, wrapped
+from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.terminal.progress import Progress
+
+if TYPE_CHECKING:
+    from nuc_engine.verify import Difference, Verdict
+
+_SHOWN = 5
+"""Differences of one file that are shown as text; --json has more."""
+_PATIENCE_S = 2.0
+"""After so long a terminal is told how far it has come."""
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("nuc verify data/experiment_a", "is this bout what it was, and did the engine compute it right"),
+        ("nuc verify data/experiment_a --json", "the same as one JSON object, with up to 100 differences of each file"),
+    ),
+    output=(
+        "Changed files and differences to stdout, then what was compared and what could not be; DIR is not touched.",
+        "Exit status 0 only when every file is as the bout left it, every record that was compared is as computed, and",
+        "some of each data log were; 1 otherwise.",
+    ),
+)
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@as_json
+def command(folder: Path, as_json: bool) -> int:
+    """Hold the bout of DIR against the equations, record by record.
+
+    First the sums in the manifest: a file that was changed is named. Then all that follows from the documents, the
+    script and the raw replies in the input record is computed anew, by code that shares none with the engine: sensors,
+    states, activations, forces, commands, ages, edits, the order and the instants of it all. Where a log says
+    otherwise, file, record, column, the computed and the found value are named.
+    """
+    from nuc_engine.verify import verify_bout
+
+    began_s, live = wallclock.seconds(), is_terminal(err=True)
+    with Progress(f"{folder} verified") as bar:
+
+        def progress(now_s: float, end_s: float) -> None:
+            if live and wallclock.seconds() - began_s > _PATIENCE_S:
+                bar(now_s, end_s)
+
+        verdict = verify_bout(folder, progress)
+    if as_json:
+        say_json(
+            {
+                "ok": verdict.good,
+                "folder": folder,
+                "changed_files": verdict.changed_files,
+                "compared": verdict.records,
+                "present": verdict.present,
+                "not_verified": verdict.unverified,
+                "different": verdict.counts,
+                "differences": verdict.differences,
+                "not_computed": verdict.unchecked,
+            }
+        )
+    else:
+        for line in _lines(folder, verdict):
+            say(line)
+    return 0 if verdict.good else BAD
+
+
+def _lines(folder: Path, verdict: Verdict) -> list[str]:
+    lines = [f"changed file: {name} is not what the bout left" for name in verdict.changed_files]
+    shown: Counter[str] = Counter()
+    for difference in verdict.differences:
+        shown[difference.file] += 1
+        if shown[difference.file] <= _SHOWN:
+            lines += _told(difference)
+    for name, number in verdict.counts.items():
+        if number > _SHOWN:
+            lines.append(f"{name}: {number - _SHOWN} more")
+    compared = ", ".join(_compared(verdict, name) for name in verdict.records)
+    if verdict.unverified:
+        nothing = ", ".join(_compared(verdict, name) for name in verdict.unverified)
+        lines += wrapped(f"{folder}: not verified: compared were {nothing}", "    ")
+    if verdict.good:
+        lines += wrapped(f"{folder}: as the bout left it, and as the equations have it: {compared}", "    ")
+    elif verdict.counts or verdict.changed_files:
+        total = sum(verdict.counts.values())
+        lines += wrapped(f"{folder}: {count(total, 'difference')} in {compared or 'nothing that was compared'}", "    ")
+    for text in verdict.unchecked:
+        lines += wrapped(f"not computed: {text}", "    ")
+    return lines
+
+
+def _compared(verdict: Verdict, name: str) -> str:
+    number, present = verdict.records[name], verdict.present[name]
+    return f"{number} of {name}" if number == present else f"{number} of the {present} of {name}"
+
+
+def _told(difference: Difference) -> list[str]:
+    when = "" if difference.time_ns is None else f" at {difference.time_ns / 1e9:.9g} s"
+    where = f"record {difference.record}{when}" if difference.record else f"the file{when}"
+    return [
+        f"{difference.file}, {where}, {difference.column}",
+        f"    computed  {difference.computed}",
+        f"    found     {difference.found}",
+    ]

@@ -1,0 +1,75 @@
+"""What each HDSO of a model serves: entry rules, activations, muscle functions, motors, geometry, the engine itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nuc_engine.model.plan import Plan
+from nuc_engine.model.values import Values, rule_tokens
+from sccils_schemas.model import Model
+
+
+def hdso_uses(model: Model, plan: Plan, values: Sequence[Values | None]) -> dict[int, list[str]]:
+    """Return what each HDSO serves, by index in the plan: entry rules, activations, muscle functions, motors, ..."""
+    uses: dict[int, list[str]] = {}
+    everything = (
+        *((index, "engine") for index in (plan.motor_speed, plan.motor_control_delay, plan.statetrans_period)),
+        *_uses_by_states(plan, values),
+        *_uses_by_muscles(plan),
+        *_uses_by_motors(plan),
+        *_uses_by_geometry(model, plan),
+    )
+    for index, use in everything:
+        if index >= 0 and use not in uses.setdefault(index, []):
+            uses[index].append(use)
+    return uses
+
+
+_Uses = Iterator[tuple[int, str]]
+
+
+def _uses_by_states(plan: Plan, values: Sequence[Values | None]) -> _Uses:
+    for state in plan.states:
+        for index in (state.rule, *_operands(plan, state.rule, values)):
+            yield index, f"entry rule of {state.name}"
+        for activation in state.activations:
+            muscle = plan.muscles[activation.muscle].name
+            for slot in (*activation.parameters, *activation.sensors):
+                yield slot.hdso, f"activation of {muscle} in {state.name}"
+        if state.dwell is not None:
+            yield state.dwell.hdso, f"dwell time of {state.name}"
+
+
+def _uses_by_muscles(plan: Plan) -> _Uses:
+    for muscle in plan.muscles:
+        functions = {
+            "passive stiffness": muscle.passive_stiffness,
+            "force-length": muscle.force_length,
+            "force-velocity": muscle.force_velocity,
+        }
+        for use, function in functions.items():
+            for slot in function.parameters:
+                yield slot.hdso, f"{use} of {muscle.name}"
+
+
+def _uses_by_motors(plan: Plan) -> _Uses:
+    for motor in plan.motors:
+        yield motor.angle, f"angle of {motor.name}"
+        yield motor.current, f"load of {motor.name}"
+        yield motor.position_command, f"position command of {motor.name}"
+        yield motor.force_command, f"force command of {motor.name}"
+
+
+def _uses_by_geometry(model: Model, plan: Plan) -> _Uses:
+    by_ref = {hdso.id_num: hdso.index for hdso in plan.hdsos} | {hdso.name: hdso.index for hdso in plan.hdsos}
+    for joint in model.jointlist.joints:
+        for mod in (joint.geometry.amatrix, joint.geometry.dh_line):
+            if mod is not None:
+                # Geometry may name an HDSO that is declared nowhere (reading B11).
+                yield by_ref.get(mod.ref, -1), f"geometry of {joint.name}"
+
+
+def _operands(plan: Plan, rule: int, values: Sequence[Values | None]) -> list[int]:
+    held = values[rule]
+    tokens = () if held is None else rule_tokens(plan.hdsos[rule], held)
+    return [plan.hdso(token.ref).index for token in tokens if token.ref is not None]

@@ -1,0 +1,115 @@
+"""What a motor is commanded by: joint modes, position targets and tweaks, which can change while running.
+
+A configuration's `control_mode` is what a bout starts with. `Controls` changes what motor action reads from the board;
+every change is an edit like a write of HDSO data: timed, acknowledged, recorded.
+"""
+
+from __future__ import annotations
+
+import math
+
+from nuc_engine.control.tasks.board import Board, Drive, configured_drives
+from nuc_engine.model.changes import Control
+from nuc_engine.model.plan import MotorPlan, Plan
+
+JOINT_MODES = ("muscle", "force", "position", "hold", "limp")
+"""What a joint can be switched to. `position` is its position command HDSO, or where it stands when it has none."""
+
+CONTROLS = ("mode", "target", "rate", "tweak")
+"""Kinds of controls: joint mode; target in degrees (the joint then holds positions); rate in deg/s; tweak in raw ticks
+of the motor (0.654 degrees of its shaft on an AI motor, 0.088 on most others)."""
+
+_SLOWEST_DEG_S, _FASTEST_DEG_S = 0.1, 10_000.0
+
+
+class Controls:
+    """Changes what motor action does with each joint's motor; refuses what a joint can not do."""
+
+    def __init__(self, plan: Plan, board: Board, approach_deg_s: float | None) -> None:
+        self._plan, self._board = plan, board
+        self._approach = approach_deg_s
+        self.configured()
+
+    def configured(self) -> None:
+        """Let every motor do what its configuration says; targets, rates and tweaks are forgotten."""
+        board = self._board
+        board.drives = configured_drives(self._plan)
+        for motor in self._plan.motors:
+            k = motor.index
+            board.target_raw[k] = None
+            board.approach_raw[k] = None
+            board.rate_raw_s[k] = None if self._approach is None else self._approach * abs(motor.cal2)
+            board.tweaks[k] = 0
+
+    def all(self, drive: Drive) -> None:
+        """Let every motor be limp, read only, or hold where it stands."""
+        for k in range(len(self._plan.motors)):
+            self._switch(k, drive)
+
+    def apply(self, control: Control) -> str:
+        """Make a control take effect; return why it can not, or nothing."""
+        refused = refusal(control, self._plan)
+        if refused:
+            return refused
+        k, value, board = self._plan.joints[control.joint].motor, control.value, self._board
+        if control.what == "tweak":
+            board.tweaks[k] = round(float(value))
+        elif control.what == "rate":
+            board.rate_raw_s[k] = float(value) * abs(self._plan.motors[k].cal2)
+        elif control.what == "target":
+            motor = self._plan.motors[k]
+            if board.drives[k] != Drive.TARGET:
+                self._switch(k, Drive.TARGET)
+            board.target_raw[k] = motor.cal1 + motor.cal2 * float(value)
+        else:
+            self._switch(k, self._drive(k, str(value)))
+        return ""
+
+    def _drive(self, k: int, mode: str) -> Drive:
+        if mode == "position":
+            return Drive.POSITION if self._plan.motors[k].position_command >= 0 else Drive.TARGET
+        return {"hold": Drive.TARGET, "limp": Drive.LIMP, "muscle": Drive.MUSCLE, "force": Drive.FORCE}[mode]
+
+    def _switch(self, k: int, drive: Drive) -> None:
+        board = self._board
+        board.drives[k] = drive
+        # None: from the next good measurement on.
+        board.target_raw[k] = board.approach_raw[k] = None
+
+
+def refusal(control: Control, plan: Plan) -> str:
+    """Say why a control can not be made on this plan, or nothing. Values may come from anywhere."""
+    if control.what not in CONTROLS:
+        return f"control {control.what!r}; expected {', '.join(CONTROLS)}"
+    if not 0 <= control.joint < len(plan.joints) or plan.joints[control.joint].motor < 0:
+        return f"joint {control.joint} has no motor"
+    if control.what == "mode":
+        return _unfit_mode(control.value, plan, control.joint)
+    joint, value = plan.joints[control.joint], control.value
+    if isinstance(value, str) or not math.isfinite(value):
+        return f"{control.what} {value!r} of {joint.name}; expected a finite number"
+    lowest, highest, unit = _range(control.what, plan.motors[joint.motor])
+    if lowest <= value <= highest:
+        return ""
+    return f"{control.what} {value:g} of {joint.name}; expected {lowest:.1f} to {highest:.1f} {unit}"
+
+
+def _range(what: str, motor: MotorPlan) -> tuple[float, float, str]:
+    if what == "tweak":
+        span = motor.goals[1] - motor.goals[0]
+        return -span, span, "ticks of its servo"
+    if what == "rate":
+        return _SLOWEST_DEG_S, _FASTEST_DEG_S, "deg/s"
+    ends = sorted((raw - motor.cal1) / motor.cal2 for raw in motor.goals)
+    return ends[0], ends[1], "deg, where its servo can turn to"
+
+
+def _unfit_mode(mode: float | str, plan: Plan, joint: int) -> str:
+    described = plan.joints[joint]
+    if mode not in JOINT_MODES:
+        return f"mode {mode!r} of {described.name}; expected {', '.join(JOINT_MODES)}"
+    if mode == "muscle" and not described.muscles:
+        return f"{described.name} has no muscles"
+    if mode == "force" and plan.motors[described.motor].force_command < 0:
+        return f"{described.name}'s motor has no forceCommand"
+    return ""

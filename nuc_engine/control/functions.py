@@ -1,0 +1,80 @@
+"""Generic functions of one argument and muscle activations, bound to the store once and then only called.
+
+Sources: function types, comment of `function_spec` (appendix 10.2, section 2.1); activations, equations 7-1 to 7-4.
+Parameters are read from the store at every call, so a change of an HDSO acts at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from nuc_engine.model.plan import ActivationPlan, FunctionPlan
+from nuc_engine.model.store import Store, View
+
+Function = Callable[[float], float]
+Activation = Callable[[], float]
+
+
+def bind_function(plan: FunctionPlan, store: Store) -> Function:
+    """Return the function as a callable of its argument.
+
+    constant: p0; linear: p0 x + p1; parabolic: ((x - p1)^2 + 4 p0 p2) / (4 p0); hyperbolic: p0 / (x - p1) + p2.
+    Raises KeyError for another type; the callable raises ZeroDivisionError where the formula has no value.
+    """
+    cells = [store.locate(slot) for slot in plan.parameters]
+    return _FUNCTIONS[plan.type](*(item for cell in cells for item in cell))
+
+
+def _constant(a: View, i: int) -> Function:
+    return lambda _: a[i]
+
+
+def _linear(a: View, i: int, b: View, j: int) -> Function:
+    return lambda x: a[i] * x + b[j]
+
+
+def _parabolic(a: View, i: int, x0: View, j: int, c: View, k: int) -> Function:
+    def parabola(x: float) -> float:
+        four_a, centre = 4.0 * a[i], x0[j]
+        return (x * x - 2.0 * x * centre + centre * centre + four_a * c[k]) / four_a
+
+    return parabola
+
+
+def _hyperbolic(a: View, i: int, x0: View, j: int, c: View, k: int) -> Function:
+    return lambda x: a[i] / (x - x0[j]) + c[k]
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Function]] = MappingProxyType(
+    {"constant": _constant, "linear": _linear, "parabolic": _parabolic, "hyperbolic": _hyperbolic}
+)
+
+
+def bind_activation(plan: ActivationPlan, store: Store) -> Activation:
+    """Return the activation as a callable without arguments.
+
+    constant: p0; linear: K(s0) (eq. 7-1); bilinear: 2 K(s0) + K'(s1) (eq. 7-2), with K of eq. 7-3 over the five
+    parameters a, b, c, wmin, wmax of each kernel.
+    """
+    if plan.function == "constant":
+        view, at = store.locate(plan.parameters[0])
+        return lambda: view[at]
+    kernels = [_kernel(plan, store, k) for k in range(len(plan.sensors))]
+    if plan.function == "linear":
+        return kernels[0]
+    first, second = kernels
+    return lambda: 2.0 * first() + second()
+
+
+def _kernel(plan: ActivationPlan, store: Store, number: int) -> Activation:
+    sensor, at = store.locate(plan.sensors[number])
+    cells = [store.locate(slot) for slot in plan.parameters[5 * number : 5 * number + 5]]
+    (va, a), (vb, b), (vc, c), (vlow, low), (vhigh, high) = cells
+
+    def kernel() -> float:
+        wmin = vlow[low]
+        p = (sensor[at] - wmin) / (vhigh[high] - wmin)
+        return max(0.0, va[a] + vb[b] * p + vc[c] * (1.0 - p))
+
+    return kernel

@@ -1,0 +1,146 @@
+"""Entry rules at run time: integer code in the store, decoded when it arrives, swapped in when it is due.
+
+`decode` turns the 2 x n code of a boolstring HDSO into a callable over the store; the `Rulebook` holds the callables
+in force. A rule may use another rule's HDSO as a variable: it then asks the rulebook for that rule's truth. How far
+rules may reach into one another is bounded (`sccils_schemas.nesting`), and with it what one evaluation can cost.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from nuc_engine.model.plan import HdsoPlan, Plan, Slot
+from nuc_engine.model.store import Store, View
+from sccils_schemas.documents import Ref
+from sccils_schemas.nesting import Parts, first_faults, knots, parts_of
+from sccils_schemas.rules import And, Comparison, Rule, RuleError, Variable, decode_rule, operands
+
+Predicate = Callable[[], bool]
+
+
+class Rulebook:
+    """The rules in force, by HDSO index. `in_force[index]()` is the truth of that rule now."""
+
+    def __init__(self, plan: Plan, store: Store) -> None:
+        self.plan = plan
+        self._store = store
+        self._by_id = {hdso.id_num: hdso for hdso in plan.hdsos}
+        self._parts: dict[int, Parts] = {}
+        self.in_force: dict[int, Predicate] = {}
+
+    def decode(self, index: int, code: Sequence[int]) -> Predicate:
+        """Return the callable of a rule's integer code (flag row, then value row).
+
+        Raises RuleError for code that is no rule, or names an unknown or a vector HDSO.
+        """
+        return self._bind(self._tree(index, code))
+
+    def unset_operand(self, index: int, code: Sequence[int]) -> HdsoPlan | None:
+        """Return the first operand that has no value yet, sensors apart: they get theirs with the first exchange."""
+        for ref in operands(self._tree(index, code)):
+            hdso = self._hdso(ref)
+            if hdso.kind in ("parameter", "constant") and not self._store.is_set(hdso.index):
+                return hdso
+        return None
+
+    def swap(self, index: int, code: Sequence[int], predicate: Predicate) -> None:
+        """Put a decoded rule in force."""
+        self._parts[index] = self._parts_of(index, code)
+        self.in_force[index] = predicate
+
+    def refusals(self, codes: Mapping[int, Sequence[int]]) -> dict[int, str]:
+        """Return why some of these rules can not be put in force together with those that are.
+
+        A rule must not depend on itself, directly or not, and no rule may reach too far by it.
+        """
+        new = {index: self._parts_of(index, code) for index, code in codes.items()}
+        if all(self._parts.get(index) == parts for index, parts in new.items()):
+            return {}
+        rules = self._parts | new
+        knotted = {index for knot in knots(rules, codes) for index in knot}
+        reasons = {index: "the rule would depend on itself" for index in codes if index in knotted}
+        seen: set[int] = set()
+        for index, (what, allowed) in first_faults(rules).items():
+            hdso = self.plan.hdsos[index]
+            for other in _inside(rules, index, seen):
+                if other in codes:
+                    reasons.setdefault(other, f"HDSO {hdso.id_num} ({hdso.name}) then {what}, {allowed}")
+        return reasons
+
+    def _tree(self, index: int, code: Sequence[int]) -> Rule:
+        return _decoded(tuple(code), self.plan.hdsos[index].dims[1])
+
+    def _parts_of(self, index: int, code: Sequence[int]) -> Parts:
+        def number(ref: Ref) -> int | None:
+            hdso = self._hdso(ref)
+            return hdso.index if hdso.kind == "boolstring" else None
+
+        return parts_of(self._tree(index, code), number)
+
+    def _hdso(self, ref: int | str) -> HdsoPlan:
+        hdso = self._by_id.get(ref) if isinstance(ref, int) else None
+        if hdso is None:
+            raise RuleError(f"HDSO {ref} does not exist")
+        if hdso.kind != "boolstring" and hdso.count != 1:
+            raise RuleError(f"HDSO {ref} ({hdso.name}) has {hdso.count} elements; a rule needs a single value")
+        return hdso
+
+    def _bind(self, rule: Rule) -> Predicate:
+        if isinstance(rule, Comparison):
+            return self._comparison(rule)
+        if isinstance(rule, Variable):
+            return self._variable(rule)
+        terms = [self._bind(term) for term in rule.terms]
+        return _all(terms) if isinstance(rule, And) else _any(terms)
+
+    def _comparison(self, rule: Comparison) -> Predicate:
+        (a, i), (b, j) = (self._number(side.ref) for side in (rule.left, rule.right))
+        if rule.op == "<":
+            return lambda: a[i] < b[j]
+        return lambda: a[i] > b[j]
+
+    def _number(self, ref: int | str) -> tuple[View, int]:
+        hdso = self._hdso(ref)
+        if hdso.kind == "boolstring":
+            raise RuleError(f"HDSO {ref} ({hdso.name}) is a rule; it can not be compared with < or >")
+        return self._store.locate(Slot(hdso.index))
+
+    def _variable(self, rule: Variable) -> Predicate:
+        hdso = self._hdso(rule.ref)
+        if hdso.kind == "boolstring":
+            book, index = self.in_force, hdso.index
+            return lambda: index in book and book[index]()
+        view, at = self._store.locate(Slot(hdso.index))
+        return lambda: view[at] != 0
+
+
+@functools.lru_cache(maxsize=1024)
+def _decoded(code: tuple[int, ...], width: int) -> Rule:
+    """Return the tree of a rule's code, which is looked at several times on its way into force."""
+    return decode_rule(code[:width], code[width:])
+
+
+def _all(terms: list[Predicate]) -> Predicate:
+    if len(terms) == 2:
+        first, second = terms
+        return lambda: first() and second()
+    return lambda: all(term() for term in terms)
+
+
+def _any(terms: list[Predicate]) -> Predicate:
+    if len(terms) == 2:
+        first, second = terms
+        return lambda: first() or second()
+    return lambda: any(term() for term in terms)
+
+
+def _inside(rules: Mapping[int, Parts], start: int, seen: set[int]) -> Iterator[int]:
+    """Yield a rule and every rule inside it, but for those that have been seen."""
+    ahead = [start]
+    while ahead:
+        index = ahead.pop()
+        if index not in seen:
+            seen.add(index)
+            ahead.extend(rules[index].rules if index in rules else ())
+            yield index

@@ -1,0 +1,91 @@
+"""State transition: entry rules, states and activations (sections 4.2.2 and 6.2.1.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from nuc_engine.control.functions import bind_activation
+from nuc_engine.control.rulebook import Rulebook
+from nuc_engine.control.tasks.board import Board
+from nuc_engine.model.plan import JointPlan, Plan, Slot
+from nuc_engine.model.store import Store, View
+
+REPORT_INTERVAL_NS = 1_000_000_000
+"""Rules of one joint that are true together are reported at most this often; every occurrence is counted."""
+
+
+class StateTransition:
+    """Switches every module whose entry rules say so, all on one snapshot, then sets all activations.
+
+    A rule is its state's entry rule; the current state's own rule is ignored; of several others the first in document
+    order wins (reading B5). A state is not left before its dwell time has passed (B6). `overlaps` counts, per joint,
+    the evaluations in which two or more of its rules were true, the current state's own among them.
+    """
+
+    def __init__(self, plan: Plan, store: Store, board: Board, rulebook: Rulebook) -> None:
+        self._board, self._rules = board, rulebook.in_force
+        self._modules = [_Module(plan, store, joint) for joint in plan.joints if joint.states]
+        self._names = [state.name for state in plan.states]
+        self._activations: list[list[tuple[int, Callable[[], float]]]] = [
+            [(activation.muscle, bind_activation(activation, store)) for activation in state.activations]
+            for state in plan.states
+        ]
+        self.overlaps = [0] * len(plan.joints)
+
+    def begin(self, now_ns: int) -> None:
+        """Let every module have entered its start state now."""
+        for module in self._modules:
+            module.entered_ns = now_ns
+
+    def run(self, now_ns: int) -> None:
+        """Evaluate all rules, switch states, set activations. Does nothing before every sensor has a value."""
+        board = self._board
+        if not board.sensed:
+            return
+        states, rules = board.states, self._rules
+        for module in self._modules:
+            current = states[module.joint]
+            true = [state for state, rule in module.entries if rules[rule]()]
+            if not true:
+                continue
+            if len(true) > 1:
+                self._overlap(module, true, now_ns)
+            target = true[0] if true[0] != current else true[1] if len(true) > 1 else current
+            if target != current and now_ns - module.entered_ns >= module.dwell_ns(current):
+                states[module.joint] = target
+                module.entered_ns = now_ns
+        activations = board.activations
+        for module in self._modules:
+            for muscle, activation in self._activations[states[module.joint]]:
+                try:
+                    activations[muscle] = activation()
+                except (ArithmeticError, ValueError):
+                    # Muscle conversion and the guard let a number that is none drive nothing, and tell of it.
+                    activations[muscle] = math.nan
+
+    def _overlap(self, module: _Module, true: list[int], now_ns: int) -> None:
+        self.overlaps[module.joint] += 1
+        if now_ns - module.reported_ns >= REPORT_INTERVAL_NS:
+            module.reported_ns = now_ns
+            names = " and ".join(self._names[state] for state in true)
+            self._board.on_event(now_ns, "rule_overlap", f"{module.name}: the entry rules of {names} are true together")
+
+
+class _Module:
+    """One joint's states with their rules, and since when it has been in the current one."""
+
+    def __init__(self, plan: Plan, store: Store, joint: JointPlan) -> None:
+        self.joint, self.name = joint.index, joint.name
+        self.entries = [(state, plan.states[state].rule) for state in joint.states]
+        self._dwell = {state: _dwell(store, plan.states[state].dwell) for state in joint.states}
+        self.entered_ns = 0
+        self.reported_ns = -REPORT_INTERVAL_NS
+
+    def dwell_ns(self, state: int) -> int:
+        cell = self._dwell[state]
+        return 0 if cell is None else cell[0][cell[1]]
+
+
+def _dwell(store: Store, slot: Slot | None) -> tuple[View, int] | None:
+    return None if slot is None else store.locate(slot)

@@ -1,0 +1,100 @@
+"""What the manifest of a daemon's bout says, while it is being written and when it has ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from nuc_engine.datalogger.commits import OpenBout
+from nuc_engine.datalogger.kernellog import open_kmsg
+from nuc_engine.model.motors import families_of
+from nuc_engine.recording import manifest
+
+NOTES_FILE = "Notes.jsonl"
+_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What stands in the manifest of every bout of a daemon: buses by name, options, versions; and the wall clock.
+
+    `versions` is asked for when the first manifest is written, `kernel` for a descriptor of the kernel's messages. With
+    `sync`, a flush waits for the disk itself.
+    """
+
+    bus: Mapping[str, str]
+    options: Mapping[str, Any]
+    versions: Callable[[], Mapping[str, str]]
+    wall: Callable[[], datetime]
+    sync: bool = True
+    kernel: Callable[[], int] = open_kmsg
+
+    @property
+    def families(self) -> Mapping[str, str]:
+        """The family of the servos of each bus, by its name."""
+        return families_of(self.bus.items())
+
+
+def bout_manifest(
+    state: OpenBout, context: Context, configuration: str, script: str | None, inputs: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the manifest of a bout being written, but for its notes; `inputs` are sums of documents by file."""
+    options, bus = context.options, dict(context.bus)
+    return {
+        "format": manifest.FORMAT,
+        "state": "running",
+        "reason": "",
+        "configuration": configuration,
+        "script": script,
+        "script_writes": None if script is None else state.script_writes,
+        "written_before": state.written_before,
+        "clock": "real",
+        "bus": bus.get("", bus),
+        "families": dict(context.families),
+        "spec": {
+            "limits": dict(options["limits"]),
+            "approach_deg_s": options["approach_deg_s"],
+            "gravity_compensation": options.get("gravity_compensation", 0.0),
+        },
+        "options": dict(options),
+        "labels": dict(state.labels),
+        "inputs": dict(sorted(inputs.items())),
+        "versions": dict(context.versions()),
+        "started": state.started,
+        "bout": state.number,
+        "window_s": [state.from_ns / _NS, None if state.until_ns < 0 else state.until_ns / _NS],
+        "start_pose_deg": state.pose_deg,
+        "losses": _losses(state),
+    }
+
+
+def _losses(state: OpenBout) -> dict[str, Any]:
+    return {
+        "records": {
+            kind: {"count": count, "from_s": first / _NS, "to_s": last / _NS}
+            for kind, (count, first, last) in sorted(state.losses.items())
+        },
+        "refused_writes": state.refused,
+        "unlogged_answers": state.unlogged_answers,
+        "core_restarts": state.deaths,
+    }
+
+
+def bout_counts(state: OpenBout) -> dict[str, Any]:
+    """Return what was counted in a bout: by the core, of records by file, and of events by name."""
+    records = {name: mark.records for name, mark in sorted(state.marks.items())}
+    counts = {"cycles": state.cycle, "records": records, "events": dict(sorted(state.events.items()))}
+    return {**state.counts, **counts}
+
+
+def read_notes(path: Path) -> list[dict[str, Any]]:
+    """Return the notes of a bout, none where there are none yet."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    return [json.loads(line) for line in lines if line.endswith("}")]

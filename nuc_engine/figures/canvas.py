@@ -1,0 +1,156 @@
+"""Paper and pens of the figures: style, time axes, and PNG files that are equal to the byte for equal data."""
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from nuc_engine.analysis.bout import Span
+from nuc_engine.analysis.whole import appearing
+from nuc_engine.figures.palette import FAINT, INK, STANCE, Color
+from nuc_engine.recording.formats import FIGURES, ending
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+TITLE_POINTS = 14.0
+"""Height that a panel's own title takes."""
+
+Window = tuple[str, float, float]
+"""A behaviour's name and the begin and end of its time, in seconds since engine start."""
+
+WIDE_IN = 9.0
+"""Width of a figure: on a page of 17 cm its letters are still three quarters of their size, 5.9 points and more."""
+DPI = 150
+_PANEL_IN, _LETTER_POINTS = 6.0, 7.5
+"""Least width of the panels of a figure, and width of a bold letter, for names above windows."""
+_STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 9.0,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "lines.linewidth": 1.0,
+    "path.simplify": False,
+    "svg.hashsalt": "nuc",
+}
+
+
+@contextmanager
+def house_style() -> Generator[None]:
+    """Draw with this package's style only, whatever the user's own settings are."""
+    with matplotlib.rc_context():
+        own = {key: value for key, value in matplotlib.rcParamsDefault.items() if not key.startswith("backend")}
+        settings = cast(Any, matplotlib.rcParams)  # their keys are typed one by one
+        settings.update(own)
+        settings.update(_STYLE)
+        yield
+
+
+def new_figure(width_in: float, height_in: float) -> Figure:
+    """Return an empty figure with its own canvas, free of any global state."""
+    figure = Figure(figsize=(width_in, height_in), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def say_empty(axes: Axes) -> None:
+    """Say in the middle of the axes that nothing was recorded."""
+    axes.text(0.5, 0.5, "nothing recorded", transform=axes.transAxes, ha="center", color=FAINT)
+
+
+def save_png(figure: Figure, path: Path) -> Path:
+    """Write a PNG without date, version or other metadata; return its path. Raises OSError as open does."""
+    with appearing(path) as part:
+        figure.savefig(part, format="png", dpi=DPI, metadata={"Software": None})
+    return path
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure in the format its file's name ends in (`FIGURES`), without date or version; return the path.
+
+    Raises WrongEnding, and OSError as open does.
+    """
+    kind = ending(path, FIGURES)
+    if kind == "png":
+        return save_png(figure, path)
+    unsaid = ("Date", "Creator") if kind == "svg" else ("CreationDate", "Creator", "Producer")
+    with appearing(path) as part:
+        figure.savefig(part, format=kind, dpi=DPI, metadata=dict.fromkeys(unsaid))
+    return path
+
+
+def beside(axes: Axes, handles: Sequence[Artist], labels: Sequence[str], **style: Any) -> None:
+    """Name curves or marks at the right of the axes."""
+    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0, **style)
+
+
+def shade(axes: Axes, spans: Sequence[Span]) -> None:
+    """Shade time spans (begin, end in s) over the full height, behind the curves."""
+    _bars(axes, spans, (0.0, 1.0), STANCE, 0)
+
+
+def mark_contact(axes: Axes, spans: Sequence[Span]) -> None:
+    """Draw when the foot touched the ground as a row of ticks along the upper edge."""
+    _bars(axes, spans, (0.965, 0.035), INK, 3)
+
+
+def _bars(axes: Axes, spans: Sequence[Span], heights: tuple[float, float], color: Color, zorder: int) -> None:
+    """Fill time spans (begin, end in s) between two heights, as shares of the axes."""
+    axes.broken_barh(
+        [(begin, end - begin) for begin, end in spans],
+        heights,
+        transform=axes.get_xaxis_transform(),
+        facecolors=color,
+        linewidth=0,
+        zorder=zorder,
+    )
+
+
+def mark_times(axes: Axes, times_s: Sequence[float], span: Span) -> None:
+    """Draw a dashed line at each time within a span (changesets), of a row of close ones at the first and the last."""
+    near = (span[1] - span[0]) / 40
+    times = [time for time in times_s if span[0] < time < span[1]]
+    for k, time in enumerate(times):
+        if k in (0, len(times) - 1) or max(time - times[k - 1], times[k + 1] - time) > near:
+            axes.axvline(time, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
+
+
+def name_windows(
+    axes: Axes, windows: Sequence[Window], span: Span, share: float = 1.0, above_points: float = 0.0
+) -> None:
+    """Write each behaviour's name above its part of a time axis, so far above the axes.
+
+    `share` is how much of the figure's panels the axes take; a name for which there is no room is left out.
+    """
+    room = share * _PANEL_IN * 72
+    for name, begin, end in windows:
+        left, right = max(begin, span[0]), min(end, span[1])
+        if (right - left) / (span[1] - span[0]) * room > _LETTER_POINTS * len(name):
+            axes.annotate(
+                name,
+                ((left + right) / 2, 1.0),
+                xycoords=axes.get_xaxis_transform(),
+                xytext=(0, 4 + above_points),
+                textcoords="offset points",
+                ha="center",
+                fontweight="bold",
+            )

@@ -1,0 +1,17 @@
+"""Diagrams of a control system, as SVG: what switches what, where rules hold, and which global states follow.
+
+    drive      in which direction an action drives its joint
+    events     which sensory events promote which actions
+    flow       which sensors each module listens to, and its rules
+    grid       where in sensor space the rules of a module hold, exactly
+    nominal    which global states should follow which, by the rules alone
+    regions    sensor space of a module's rules
+    ring       places of global states on paper
+    seen       which global states did follow which, in a bout
+    sheet      one panel of a global state diagram
+    states     the nominal one of a configuration, the actual ones of a bout
+    svg        SVG elements with plain numbers, so that the same diagram gives the same bytes
+    wiring     what the diagrams are drawn from
+
+Source: Rutter (2010), chapter 4 and section 9.5.1. Nothing here needs more than numpy.
+"""
