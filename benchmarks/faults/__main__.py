@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from benchmarks.faults import page
 from benchmarks.faults.measure import measure
@@ -16,9 +17,10 @@ def main() -> None:
     parser.add_argument("--pair-runs", type=int, default=20, help="of each pair (default: 20)")
     parser.add_argument("--side-by-side", type=int, default=2, help="daemons at a time (default: 2)")
     arguments = parser.parse_args()
-    if arguments.what == "measure":
-        measure(arguments.runs, arguments.pair_runs, arguments.side_by_side)
+    wrong = measure(arguments.runs, arguments.pair_runs, arguments.side_by_side) if arguments.what == "measure" else []
     page.write()
+    if wrong:
+        sys.exit("\n".join([f"{len(wrong)} did not hold:", *wrong]))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ def _table(heading: str, rows: Sequence[Row], measured: Mapping[str, Any]) -> li
     head = ["what", "the leg", *(["measured, ms"] if timed else []), "in the log", "afterwards", "test"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
-        found = [_spread(measured.get(row.what, ()))] if timed else []
+        found = [_spread(measured.get(row.what, ()), row.bound_ms)] if timed else []
         lines.append(f"| {' | '.join([row.what, row.leg, *found, row.log, row.then, _tests(row)])} |")
     return lines
 
@@ -55,26 +55,35 @@ def _tests(row: Row) -> str:
     return " ".join(f"`tests/{test}`" for test in row.tests)
 
 
-def _spread(outcomes: Sequence[float | None]) -> str:
-    """Return p50 and the most of the runs in which the torque went off, and in how many of them it did."""
+def _spread(outcomes: Sequence[float | None], bound_ms: int | None = None) -> str:
+    """Return p50 and the most of the runs in which the torque went off, and in how many it did, or was beyond."""
     limp = [ms for ms in outcomes if ms is not None]
     if not outcomes:
         return MISSING
     if not limp:
         return f"goes on ({len(outcomes)} of {len(outcomes)})"
     how = f"{statistics.median(limp):.0f}, {max(limp):.0f}"
-    return how + (f" ({len(limp)} of {len(outcomes)})" if len(limp) < len(outcomes) else "")
+    how += f" ({len(limp)} of {len(outcomes)})" if len(limp) < len(outcomes) else ""
+    beyond = sum(ms > bound_ms for ms in limp) if bound_ms is not None else 0
+    return how + (f"; **{beyond} beyond {bound_ms}**" if beyond else "")
 
 
 def _measured(measured: Mapping[str, Any]) -> list[str]:
     if not measured:
         return []
+    beyond = len(measured["wrong"])
     lines = [
-        f"Measured are median and most of {measured['runs']} runs, from the first signal to the last servo's",
-        "torque-off on the wire; in brackets, in how many of them it went off. Other rows are not measured so.",
+        f"Measured are median and most of {measured['runs']} runs, from the fault to the last servo's torque-off",
+        "on the wire (from when it is plugged in again, or goes on, for an adapter or emulator that was away); in",
+        "brackets, in how many of them it went off. Other rows are not measured so.",
+        f"Runs that were limp too late for any fault, or left something behind: {beyond}.",
         f"{measured['machine']}.",
+    ]
+    if not measured["pair_runs"]:
+        return lines
+    lines += [
         "",
-        f"Two at once, {measured['pair_runs']} runs each:",
+        f"Two at once, each {measured['pair_runs']} times:",
         "",
         "| first | second | measured, ms |",
         "|---|---|---|",

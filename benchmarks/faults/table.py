@@ -14,7 +14,8 @@ class Row:
 
     `bound_ms` is how soon the torque is off every servo that can hear it, None where that is not promised or is not
     what happens; `latched` whether nothing drives before somebody arms. `tests` are below tests/. `deeds` are what
-    `benchmarks.faults.measure` does to the daemon to see how long it takes: (process, signal, ms).
+    `benchmarks.faults.measure` does to the daemon to see how long it takes: (process, signal, ms); `trouble` is what it
+    does to the line instead, one of `tests.realtime.troubles`.
     """
 
     what: str
@@ -25,6 +26,7 @@ class Row:
     bound_ms: int | None = None
     latched: bool = False
     deeds: tuple[tuple[str, str, float], ...] = ()
+    trouble: str = ""
 
 
 TABLES: dict[str, tuple[Row, ...]] = {
@@ -162,6 +164,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
             log="nothing; after 5 s `process_stalled`: it is replaced",
             then="nothing: it catches up",
             tests=("realtime/test_processes.py::test_a_service_that_is_stopped_and_goes_on_changes_nothing",),
+            deeds=(("service", "STOP", 0),),
         ),
         Row(
             what="supervisor killed, or crashed",
@@ -217,6 +220,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
             tests=(
                 "realtime/test_processes.py::test_an_emulator_that_stands_still_is_silent_servos_and_all_are_limp_in_the_end",
             ),
+            trouble="the emulator stands still, from its going on",
         ),
         Row(
             what="somebody asks for it (`nuc ctl off`, whoever has control)",
@@ -234,6 +238,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
             ),
             bound_ms=50,
             latched=True,
+            trouble="off is asked for",
         ),
         Row(
             what="the daemon is told to end (SIGTERM, Ctrl-C)",
@@ -245,6 +250,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "realtime/test_processes.py::test_a_servo_that_does_not_answer_at_the_end_is_said_and_makes_the_status_1",
             ),
             bound_ms=50,
+            deeds=(("supervisor", "TERM", 0),),
         ),
     ),
     "The bus": (
@@ -262,6 +268,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_bus_rows.py::test_a_row",
             ),
             latched=True,
+            trouble="silence",
         ),
         Row(
             what="held up, and everything comes at once afterwards",
@@ -273,6 +280,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_bus_rows.py::test_a_row",
             ),
             latched=True,
+            trouble="held up for 400 ms",
         ),
         Row(
             what="replies late, as when adapter or computer are held up",
@@ -290,6 +298,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_bus_rows.py::test_a_row",
                 "realtime/test_late_lines.py::test_a_line_that_is_held_up_sends_no_servo_where_another_was",
             ),
+            trouble="replies late by 15 ms",
         ),
         Row(
             what="adapter unplugged, and back",
@@ -305,6 +314,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
             ),
             bound_ms=70,
             latched=True,
+            trouble="unplugged, from its being plugged in",
         ),
         Row(
             what="one of two buses gone",
@@ -329,6 +339,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_bus_rows.py::test_a_row",
             ),
             latched=True,
+            trouble="a servo babbles",
         ),
         Row(
             what="1 % of all bytes lost",
@@ -419,6 +430,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
             ),
             bound_ms=100,
             latched=True,
+            trouble="a servo is lost",
         ),
         Row(
             what="stuck: its position does not change any more",
@@ -479,6 +491,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "realtime/test_servo_faults.py::test_a_servo_that_changes_its_id_in_a_bout_is_said_to_be_under_torque_until_the_bus_is_searched",
             ),
             bound_ms=100,
+            trouble="a servo is at another id",
         ),
         Row(
             what="supply lost, and back",
@@ -490,6 +503,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
             then="`arm`",
             tests=("realtime/test_servo_faults.py::test_after_the_supply_was_lost_nothing_moves_before_somebody_arms",),
             latched=True,
+            trouble="the supply is lost",
         ),
         Row(
             what="supply lost for a moment (40 ms), for all servos of a bus",
@@ -506,6 +520,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_silence.py::test_an_outage_of_10_ms_costs_replies_and_not_the_bout",
             ),
             latched=True,
+            trouble="the supply is lost for 40 ms",
         ),
     ),
     "The disk": (

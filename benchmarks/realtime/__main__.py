@@ -57,6 +57,7 @@ def main() -> None:
         "off": lambda: off(5 if quick else 20),
         "wire": lambda: wire(1 if quick else 4, 0.3 if quick else 0.5),
         "deaths": lambda: deaths(20 if quick else 500),
+        "held": lambda: held(8 if quick else 300),
         "edits": lambda: edits(5 if quick else 60, 2 if quick else 5),
         "cycles": lambda: cycles(4 if quick else 20, 2 if quick else 3),
         "floods": lambda: floods(1 if quick else 10, 2 if quick else 3),

@@ -266,7 +266,8 @@ class Dispatcher:
         if misses == 1:
             self._event(now_ns, "reply_missed", f"{name} (bus id {bus_id}): no usable reply{self._circumstances()}")
         if misses >= MISS_LIMIT:
-            raise EngineFault("motor_silent", f"{name} (bus id {bus_id}) has not answered {misses} times in a row")
+            text = f"{name} (bus id {bus_id}) has not answered {misses} times in a row{self._circumstances()}"
+            raise EngineFault("motor_silent", text)
 
     def _circumstances(self) -> str:
         """Return what else is to be told of a reply that was missed; nothing where time is exact."""

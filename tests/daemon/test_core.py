@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -176,6 +177,27 @@ def test_a_silent_motor_takes_the_torque_off_until_it_answers_and_somebody_arms(
     bench.start(0.5)
     first = next(goals for time, goals, _ in bench.bus.sent if time >= bench.words[Word.BOUT_START])
     assert first == [READ_ONLY] * 4, "first of all it looks where the leg is"
+
+
+@pytest.mark.parametrize(("line", "event"), [("", "reply_missed"), ("?late_us=20000", "motor_silent")])
+def test_a_missed_reply_is_told_with_how_late_the_core_woke_up_and_what_is_owed(line, event):
+    bench = Bench(bus=f"loopback:{line}")
+    bench.run(0.05)
+    bench.start(0.1)
+    bench.unplug(1)
+    wait, end = bench.clock.wait, bench.clock.now_ns + 120 * MS
+
+    def late(deadline_ns, filenos):
+        wait(deadline_ns, filenos)
+        bench.clock.now_ns += 3 * MS // 2
+        return ()
+
+    bench.clock.wait = late
+    while bench.clock.now_ns < end:
+        bench.core.turn()
+    told = [content for kind, content in bench.records() if kind is Kind.EVENT]
+    (text,) = [content[2] for content in told if content[1] == event]
+    assert re.search(r"; woken up to [1-9]\.\d ms late, \d+ bytes owed", text), text
 
 
 def test_after_a_rearm_positions_are_approached_from_where_the_leg_is():

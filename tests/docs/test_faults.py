@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.faults.page import _spread as spread
 from benchmarks.faults.page import page
 from benchmarks.faults.table import TABLES
 from nuc_engine.control.faults import FAULTS, Effect
 from tests.daemon.bus_rows import FORMS, ROWS
+from tests.realtime.troubles import TROUBLES
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "faults.md").read_text()
@@ -58,6 +60,17 @@ def defined_in(path: Path) -> set[str]:
 
 def test_the_page_is_what_its_rows_make_of_it():
     assert page() == TEXT, "python -m benchmarks.faults page"
+
+
+def test_every_trouble_on_the_line_belongs_to_a_row():
+    named = [row.trouble for table in TABLES.values() for row in table if row.trouble]
+    assert sorted(named) == sorted(TROUBLES)
+
+
+def test_what_was_measured_is_told_with_what_was_beyond_the_promise():
+    assert spread([10.0, 12.0, 31.0], 50) == "12, 31"
+    assert spread([10.0, None, 61.0], 50) == "36, 61 (2 of 3); **1 beyond 50**"
+    assert spread([None, None]) == "goes on (2 of 2)"
 
 
 def test_what_a_row_promises_it_says():

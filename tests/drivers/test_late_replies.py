@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from lateline import CYCLE_NS, FINE, HELD, LOST, MS, LateLoop, random_sequence
+from lateline import CYCLE_NS, EXCHANGE_NS, FAR, FINE, HELD, LOST, MS, Fate, LateLoop, random_sequence
 
 from drivers.aimotor import AiMotorBus
 from drivers.owed import Debt
@@ -72,6 +72,40 @@ def test_after_a_line_that_was_held_up_nobody_is_believed_for_another(where, lim
         assert loop.bus.held_since_ns == -1
 
 
+class Sleepy(LateLoop):
+    """Its process does not run in `asleep`, from one instant to another; what is due then is done afterwards."""
+
+    asleep = (FAR, FAR)
+
+    def cycle(self):
+        self.action.start(self.now_ns)
+        while not self.bus.proceed(self.now_ns):
+            self.now_ns = max(self.now_ns, self.bus.wake_ns)
+            begin_ns, end_ns = self.asleep
+            self.now_ns = end_ns if begin_ns <= self.now_ns < end_ns else self.now_ns
+        self.action.complete()
+        for goal in self.line.goals[self._judged :]:
+            self.judge(goal)
+        self._judged = len(self.line.goals)
+
+
+@pytest.mark.parametrize("where", [still, apart])
+def test_a_process_that_slept_with_its_line_for_longer_than_d_knows_that_everything_is_owed(where):
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        # Each answer behind it comes so late that one that nobody knows to be owed comes when the next one could.
+        first, then = int(rng.integers(MS // 2, 2 * MS)), int(rng.integers(2 * MS, 4 * MS))
+        fates = [FINE, Fate(back_ns=first), *[Fate(back_ns=then)] * 80]
+        loop = Sleepy(fates, where, oldest_ns=200 * MS, late_ns=20 * MS)
+        begin_ns = loop.now_ns + int(rng.integers(EXCHANGE_NS))
+        end_ns = begin_ns + int(rng.integers(25, 90)) * MS
+        loop.asleep = begin_ns, end_ns
+        loop.line.holds = [(begin_ns, end_ns + int(rng.integers(4 * MS, 12 * MS)))]
+        for _ in range(32):
+            loop.cycle()
+        assert loop.bus.status == [1] * 4
+
+
 def test_random_sequences():
     """`python -m benchmarks.late` plays a million."""
     assert sum(random_sequence(seed).driven for seed in range(400)) > 4000
@@ -90,6 +124,7 @@ def test_without_the_debt_a_servo_is_sent_where_another_was():
             play(fates, 6, bus_class=Unpaid)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["owe", "pay", "wait"]), st.integers(1, 6))))
 def test_a_debt_is_paid_oldest_first_or_expires(steps):
     debt, lots, now_ns = Debt(), [], 0

@@ -22,13 +22,20 @@ from pathlib import Path
 import numpy as np
 
 from tests.realtime.daemon import MS, Leg, assert_limp_within, wait_for
-from tests.realtime.served import Disturbances, Served, repeat_disturbed
+from tests.realtime.served import Disturbances, Served, drives, repeat_disturbed
 
 PROCESSES = ("core", "guardian", "service", "supervisor")
 SIGNALS = (signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV)
 STOPPED_S = 1.0
+PLAYS_PER_LEG = 8
 SOON_NS, AFTER_STOP_NS = 100 * MS, 1200 * MS
 """How long torque may last behind the last deed, and behind the first where the main process or all were stopped."""
+
+DRIVEN_NS = 50 * MS
+"""Before the first deed: within so long a leg in a bout is driven."""
+
+GONE_ON_NS = 1000 * MS
+"""A leg that is driven so long after the last deed goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,32 +83,49 @@ class Outcome:
 def play_all(
     cases: Sequence[tuple[Deed, ...]], folder: Path, stalls: Disturbances, side_by_side: int = 3
 ) -> list[Outcome]:
+    """Play all cases. Raises AssertionError that names each that did not hold."""
+    outcomes, wrong = play_each(cases, folder, stalls, side_by_side)
+    assert not wrong, f"{len(wrong)} of {len(cases)} did not hold:\n" + "\n".join(wrong)
+    return outcomes
+
+
+def play_each(
+    cases: Sequence[tuple[Deed, ...]], folder: Path, stalls: Disturbances, side_by_side: int = 3
+) -> tuple[list[Outcome], list[str]]:
     """Play all cases, some at a time beside legs of their own: each waits most of its time.
 
-    Those in which the machine stood still are played again. Raises AssertionError that names each that did not hold.
+    Those in which the machine stood still are played again. Returns what came of those that held, and what was wrong
+    with the others.
     """
     waiting, outcomes, wrong = list(cases), list[Outcome](), list[str]()
 
     def work(number: int) -> None:
         place = folder / str(number)
         place.mkdir()
-        leg = Leg(place)
+        while waiting:
+            # Another one now and then: the whole of its byte log is read each time.
+            leg = Leg(place)
+            try:
+                for _ in range(PLAYS_PER_LEG):
+                    if waiting:
+                        one(leg, place, waiting.pop())
+            except IndexError:
+                pass  # another one had the last
+            finally:
+                leg.end(signal.SIGKILL)
+                leg.bytes.unlink(missing_ok=True)
+
+    def one(leg: Leg, place: Path, deeds: tuple[Deed, ...]) -> None:
+        found: list[Outcome] = []
         try:
-            while waiting:
-                deeds = waiting.pop()
-                try:
-                    found: list[Outcome] = []
-                    repeat_disturbed(stalls, lambda deeds=deeds, found=found: found.append(play(leg, place, deeds)))
-                    outcomes.append(found[-1])
-                except Exception as error:  # the others are played all the same
-                    wrong.append(f"{', '.join(map(str, deeds))}: {type(error).__name__}: {str(error)[:500]}")
-        finally:
-            leg.end(signal.SIGKILL)
+            repeat_disturbed(stalls, lambda: found.append(play(leg, place, deeds)))
+            outcomes.append(found[-1])
+        except Exception as error:  # the others are played all the same
+            wrong.append(f"{', '.join(map(str, deeds))}: {type(error).__name__}: {str(error)[:500]}")
 
     with ThreadPoolExecutor(side_by_side) as pool:
         list(pool.map(work, range(side_by_side)))
-    assert not wrong, f"{len(wrong)} of {len(cases)} did not hold:\n" + "\n".join(wrong)
-    return outcomes
+    return outcomes, wrong
 
 
 def play(leg: Leg, folder: Path, deeds: tuple[Deed, ...]) -> Outcome:
@@ -164,6 +188,7 @@ def _judge(leg: Leg, served: Served, deeds: tuple[Deed, ...], begun_ns: int, las
     done = {deed.process: deed.number for deed in deeds}
     dead = {name for name, number in done.items() if number is not signal.SIGSTOP}
     stopped = set(done) - dead
+    assert drives(leg, begun_ns - DRIVEN_NS, begun_ns), "the leg was not driven before"
     limp_ms = None
     if {"core", "guardian", "supervisor"} <= dead:
         # Nobody is left who could: servos hold their last goal, until a daemon begins beside them.
@@ -172,6 +197,9 @@ def _judge(leg: Leg, served: Served, deeds: tuple[Deed, ...], begun_ns: int, las
         late = "supervisor" in stopped or {"core", "guardian"} <= set(done)
         within = AFTER_STOP_NS if late else SOON_NS + last_ns - begun_ns
         limp_ms = assert_limp_within(leg, begun_ns, within) / MS
+    elif not drives(leg, last_ns + GONE_ON_NS):
+        assert "guardian" in dead, "the leg does not go on"
+        limp_ms = assert_limp_within(leg, begun_ns, SOON_NS + last_ns - begun_ns) / MS
     ended = "supervisor" in dead
     if not ended:
         served.end()
