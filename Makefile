@@ -14,7 +14,7 @@ help:
 	@echo "make bench   speed table into benchmarks/"
 	@echo "make bench-daemon  the daemon in real time beside what the machine can do (15 min), table into benchmarks/"
 	@echo "make nightly every configuration over 20 judging seeds, a million inputs into every decoder, a million late lines, every kind of bout and a"
-	@echo "             hundred mutants verified, wire efficiency of all servos, a browser with a hostile page, floods, 500 random deaths of the daemon's processes and"
+	@echo "             hundred mutants verified, wire efficiency of all servos, a browser with a hostile page, floods, 900 terminals held up, 500 random deaths of the daemon's processes and"
 	@echo "             20 of each kind, the daemon for 60 min under load; tables into benchmarks/, docs/fuzz.md, docs/faults.md"
 	@echo "make clean   remove .venv and caches (never data/)"
 
@@ -77,7 +77,7 @@ nightly: $(VENV)/.test
 	$(BIN)/python -m benchmarks.fuzz
 	$(BIN)/python -m benchmarks.late
 	$(BIN)/python -m benchmarks.verify
-	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup off wire deaths edits cycles floods
+	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup off wire deaths held edits cycles floods
 	$(BIN)/python -m benchmarks.faults measure
 	$(BIN)/python -m benchmarks.realtime endurance --minutes 60
 

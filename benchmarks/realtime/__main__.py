@@ -20,6 +20,7 @@ from benchmarks.realtime.edits import edits
 from benchmarks.realtime.endurance import endurance
 from benchmarks.realtime.exchange import exchange
 from benchmarks.realtime.floods import floods
+from benchmarks.realtime.held import held
 from benchmarks.realtime.off import off
 from benchmarks.realtime.report import machine
 from benchmarks.realtime.roundtrip import roundtrip
@@ -28,11 +29,11 @@ from benchmarks.realtime.wakeup import wakeup
 from benchmarks.realtime.wire import wire
 
 SHORT = ("wakeup", "exchange", "roundtrip", "startup", "off")
-ALL = (*SHORT, "wire", "deaths", "edits", "cycles", "floods", "endurance")
+ALL = (*SHORT, "wire", "deaths", "held", "edits", "cycles", "floods", "endurance")
 _MARK = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
 _WORDS = (
-    "`make bench-daemon` measures all but wire, deaths, edits, cycles, floods and endurance, which `make nightly` "
-    "adds. A machine may be shared and its speed may drift: compare what was measured in alternating windows of one "
+    "`make bench-daemon` measures all but wire, deaths, held, edits, cycles, floods and endurance, which `make "
+    "nightly` adds. A machine may be shared and its speed may drift: compare what was measured in alternating windows of one "
     "run.",
 )
 

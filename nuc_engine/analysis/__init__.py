@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from nuc_engine.analysis.summary import Summary, WindowSummary, summarise, summarise_bout
     from nuc_engine.analysis.tidy import tidy_bout, write_csv, write_parquet
     from nuc_engine.analysis.windows import BehaviourWindow, windows_of_bout
-    from nuc_engine.figures.figures import draw_figures, draw_window
-    from nuc_engine.figures.path_arrays import path_state_plot
 
 __all__ = [
     "AnalysisError",
