@@ -1,8 +1,8 @@
 """One bout on the virtual clock: specified, prepared, run, replayed, run anew.
 
-    prepare    what a bout is made of, loaded and checked as a whole
-    replay     repeating a bout from its own data directory, and saying where the repetition differs
-    rerun      a recorded bout as a new one
-    run        one bout on the virtual clock
-    spec       what decides a bout, how it stands in manifest.json, and the values a bout is given
+prepare    what a bout is made of, loaded and checked as a whole
+replay     repeating a bout from its own data directory, and saying where the repetition differs
+rerun      a recorded bout as a new one
+run        one bout on the virtual clock
+spec       what decides a bout, how it stands in manifest.json, and the values a bout is given
 """

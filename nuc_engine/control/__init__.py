@@ -1,13 +1,13 @@
 """One tick: sensors, rules, muscles, guard, in a fixed order; the executive that calls them; the fault table.
 
-    bus_tap       the border between motor action and its bus
-    clock         time as a parameter
-    controls      what a motor is commanded by
-    dispatcher    what every executive has
-    executive     the executive on the virtual clock
-    faults        faults of a running engine, as data
-    functions     generic functions of one argument and muscle activations, bound to the store once
-    guard         the last step before the codec
-    rulebook      entry rules at run time
-    tasks/        the five tasks of chapter 6.2 and the HDSO server
+bus_tap       the border between motor action and its bus
+clock         time as a parameter
+controls      what a motor is commanded by
+dispatcher    what every executive has
+executive     the executive on the virtual clock
+faults        faults of a running engine, as data
+functions     generic functions of one argument and muscle activations, bound to the store once
+guard         the last step before the codec
+rulebook      entry rules at run time
+tasks/        the five tasks of chapter 6.2 and the HDSO server
 """

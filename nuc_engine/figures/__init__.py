@@ -1,18 +1,18 @@
 """Everything that is drawn of bouts and of rules: figures, path-state plots, movies, diagrams (needs matplotlib).
 
-    canvas            paper and pens of the figures
-    compare_figure    mean steps of several bouts in one figure
-    diagrams/         diagrams of a control system, as SVG
-    few_colors        lines on white in the colours of the figure's own pens, and tints of them for the edges
-    figures           the figures of a bout
-    joint_figures     figures of one joint, one muscle or one motor over time
-    lanes             lanes of actions over time
-    movie/            the leg of a bout in motion, beside a camera's film
-    palette           colours and line styles of the figures
-    path_arrays       path-state plots of plain arrays
-    path_state        the path of foot or joint with one line beside it per joint, in the colours
-    timeline          a span is shown whole where its cycles can be told apart, else in parts
-    torque            the figure of `nuc bus characterise`
+canvas            paper and pens of the figures
+compare_figure    mean steps of several bouts in one figure
+diagrams/         diagrams of a control system, as SVG
+few_colors        lines on white in the colours of the figure's own pens, and tints of them for the edges
+figures           the figures of a bout
+joint_figures     figures of one joint, one muscle or one motor over time
+lanes             lanes of actions over time
+movie/            the leg of a bout in motion, beside a camera's film
+palette           colours and line styles of the figures
+path_arrays       path-state plots of plain arrays
+path_state        the path of foot or joint with one line beside it per joint, in the colours
+timeline          a span is shown whole where its cycles can be told apart, else in parts
+torque            the figure of `nuc bus characterise`
 """
 
 from __future__ import annotations

@@ -8,12 +8,14 @@ Telemetry, which takes no commands, may be published on loopback without.
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nuc_engine.machine.rundir import LONGEST
 from nuc_engine.messages.keys import ALLOWED, SERVER, Client, KeyPair, KeysError, load_allowed, load_secret
 from nuc_engine.service.errors import ServiceError
 
@@ -46,6 +48,8 @@ class Address:
 def read_address(url: str) -> Address:
     """Return an address. Raises ServiceError for one that is none."""
     if url.startswith(("ipc://", "inproc://")) and len(url) > len("ipc://"):
+        if len(os.fsencode(url.partition("://")[2])) > LONGEST:
+            raise ServiceError(f"{url}: too long for a socket ({LONGEST} bytes); choose a shorter path")
         return Address(url, True)
     found = _TCP.fullmatch(url)
     if found is None or (found[2] != "*" and int(found[2]) > _MAX_PORT):

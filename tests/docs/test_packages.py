@@ -40,4 +40,7 @@ def test_there_are_no_loose_modules_in_the_engine() -> None:
 
 
 def test_a_listing_is_told_from_examples_and_sentences() -> None:
-    assert told("A thing.\n\n    one      first\n    two/     second\n\n    from one import x\nwords  apart\n") == ["one", "two/"]
+    assert told("A thing.\n\n    one      first\n    two/     second\n\n    from one import x\nwords  apart\n") == [
+        "one",
+        "two/",
+    ]

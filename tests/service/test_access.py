@@ -32,6 +32,12 @@ def test_what_only_this_machine_can_reach(url, local):
     assert read_address(url).local is local
 
 
+def test_a_path_that_no_socket_can_have_is_refused():
+    assert read_address("ipc://" + "é" * 53).local
+    with pytest.raises(ServiceError, match=r"too long for a socket \(107 bytes\); choose a shorter path"):
+        read_address("ipc://" + "é" * 54)
+
+
 def test_datagrams_stay_on_this_machine():
     assert read_datagram_address("127.0.0.1:9870") == ("127.0.0.1", 9870)
     assert read_datagram_address("udp://[::1]:9870") == ("::1", 9870)

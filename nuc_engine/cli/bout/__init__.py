@@ -1,8 +1,8 @@
 """Commands that run a leg.
 
-    demo       a leg in the terminal, at real speed
-    emulate    a leg behind a pseudo-terminal, in real time
-    replay     a bout again, and compared
-    run        one bout on the virtual clock
-    serve      the engine beside a leg, in real time, until it is told to end
+demo       a leg in the terminal, at real speed
+emulate    a leg behind a pseudo-terminal, in real time
+replay     a bout again, and compared
+run        one bout on the virtual clock
+serve      the engine beside a leg, in real time, until it is told to end
 """

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
             "what a real leg was told, told to an emulated one: a new bout, and how either stepped",
         ),
         (
-            "nuc replay data/20310506_070809_lin_roach --again --daemon tcp://127.0.0.1:44106",
+            "nuc replay data/20310506_070809_lin_roach --again --daemon ipc:///run/nuc/lin_roach/command",
             "told to the leg beside a daemon, which must be armed",
         ),
     ),

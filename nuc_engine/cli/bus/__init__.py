@@ -1,22 +1,22 @@
 """`nuc bus`: servo buses at the bench. Every command has a module of its own, loaded when it is asked for.
 
-    adapt           a copy of a configuration for servos of another model
-    bout            whose bout it is that a bus's budget is held against
-    budget          how fast a bus's loop can be, and what would make it faster
-    characterise    measure which torque a servo gives for a servo delta, and write it as a table
-    eeprom          what `nuc bus set-id` and `set-baud` share
-    force           a servo with a constant servo delta, as muscles drive it
-    latency         how late replies come, and the bound on it that a line should be given
-    lines           the buses that `nuc bus` works on
-    monitor         positions, loads and misses as they come
-    move            servos slowly to a place
-    params          what the commands of `nuc bus` share
-    ping            how long an exchange takes
-    release         torque off, until every servo has confirmed
-    scan            which servos are there
-    set             what a servo is set to, looked at and changed
-    set_baud        set a servo to another rate, for good
-    set_id          give a servo another id, for good
+adapt           a copy of a configuration for servos of another model
+bout            whose bout it is that a bus's budget is held against
+budget          how fast a bus's loop can be, and what would make it faster
+characterise    measure which torque a servo gives for a servo delta, and write it as a table
+eeprom          what `nuc bus set-id` and `set-baud` share
+force           a servo with a constant servo delta, as muscles drive it
+latency         how late replies come, and the bound on it that a line should be given
+lines           the buses that `nuc bus` works on
+monitor         positions, loads and misses as they come
+move            servos slowly to a place
+params          what the commands of `nuc bus` share
+ping            how long an exchange takes
+release         torque off, until every servo has confirmed
+scan            which servos are there
+set             what a servo is set to, looked at and changed
+set_baud        set a servo to another rate, for good
+set_id          give a servo another id, for good
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 """`nuc ctl`: everything the daemon can be asked, from the command line.
 
-    base         what all subcommands of `nuc ctl` share
-    bouts        subcommands that configure the daemon, run and end bouts, log, and say what a bout was about
-    edits        subcommands that read and change values, rules, joints and poses
-    keep         subcommands that keep what was found
-    link         from the options of `nuc ctl` to a client that is connected, and from a client's errors
-    names        the daemon is asked, for a tenth of a second
-    people       subcommands about who is there and who has control
-    rules        an entry rule taken apart
-    see          state, statistics, events, streams, and the two screens
-    sessions     what keeps the screen `tune` and the daemon in step
-    sheet        one joint on one sheet
-    tuneview     the screen of `nuc ctl tune` as lines of text
-    tuning       the screen of `nuc ctl tune` without a terminal
-    watching     what keeps the table of `watch` and the daemon in step, and how events are told in a line
-    watchview    the live table of `nuc ctl watch` as lines of text
+base         what all subcommands of `nuc ctl` share
+bouts        subcommands that configure the daemon, run and end bouts, log, and say what a bout was about
+edits        subcommands that read and change values, rules, joints and poses
+keep         subcommands that keep what was found
+link         from the options of `nuc ctl` to a client that is connected, and from a client's errors
+names        the daemon is asked, for a tenth of a second
+people       subcommands about who is there and who has control
+rules        an entry rule taken apart
+see          state, statistics, events, streams, and the two screens
+sessions     what keeps the screen `tune` and the daemon in step
+sheet        one joint on one sheet
+tuneview     the screen of `nuc ctl tune` as lines of text
+tuning       the screen of `nuc ctl tune` without a terminal
+watching     what keeps the table of `watch` and the daemon in step, and how events are told in a line
+watchview    the live table of `nuc ctl watch` as lines of text
 """
 
 from __future__ import annotations

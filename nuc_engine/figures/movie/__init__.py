@@ -1,10 +1,10 @@
 """The leg of a bout in motion, beside a camera's film.
 
-    camera      a camera's film, frame by frame in time
-    captions    what is written in a movie
-    file        mp4 and the like through ffmpeg, gif through Pillow
-    make        the leg as a movie
-    panel       one view of the leg in a movie
-    scene       what a movie shows, frame by frame, as plain arrays
-    stage       the stage of a movie
+camera      a camera's film, frame by frame in time
+captions    what is written in a movie
+file        mp4 and the like through ffmpeg, gif through Pillow
+make        the leg as a movie
+panel       one view of the leg in a movie
+scene       what a movie shows, frame by frame, as plain arrays
+stage       the stage of a movie
 """
