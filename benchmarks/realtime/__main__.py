@@ -33,8 +33,8 @@ ALL = (*SHORT, "wire", "deaths", "held", "edits", "cycles", "floods", "endurance
 _MARK = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
 _WORDS = (
     "`make bench-daemon` measures all but wire, deaths, held, edits, cycles, floods and endurance, which `make "
-    "nightly` adds. A machine may be shared and its speed may drift: compare what was measured in alternating windows of one "
-    "run.",
+    "nightly` adds. A machine may be shared and its speed may drift: compare what was measured in alternating windows "
+    "of one run.",
 )
 
 
