@@ -10,4 +10,4 @@ import pytest
 def _the_collector_stays_on() -> Generator[None]:
     """See that no test takes the rights to real time for its whole process: without a collector memory only grows."""
     yield
-    assert gc.isenabled(), "a test let nuc_engine.machine.acquire work on the process that runs the tests"
+    assert gc.isenabled(), "a test let nuc_engine.realtime.acquire work on the process that runs the tests"

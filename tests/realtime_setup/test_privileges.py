@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nuc_engine.machine import RealtimeError, RealtimePolicy, RealtimeReport, acquire
+from nuc_engine.realtime import RealtimeError, RealtimePolicy, RealtimeReport, acquire
 from nuc_engine.realtime.system import CAP_IPC_LOCK, CAP_SYS_NICE
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.machine import RealtimeError, TaskStatistics
+from nuc_engine.realtime import RealtimeError, TaskStatistics
 from nuc_engine.realtime.stats import bucket_middle, bucket_of
 
 MS, S = 1_000_000, 1_000_000_000
