@@ -110,7 +110,8 @@ def _box(name: str, x: float, y: float) -> str:
 def main() -> None:
     """Draw the picture."""
     PICTURE.write_text(drawn(), encoding="utf-8", newline="\n")
-    sys.stdout.write(f"{PICTURE.relative_to(ROOT)}: {len(arrows())} packages, {1 + max(floors(arrows()).values())} floors\n")
+    floor = floors(arrows())
+    sys.stdout.write(f"{PICTURE.relative_to(ROOT)}: {len(floor)} packages, {1 + max(floor.values())} floors\n")
 
 
 if __name__ == "__main__":

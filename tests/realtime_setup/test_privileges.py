@@ -191,7 +191,7 @@ def test_an_impossible_policy_is_an_error_before_anything_is_asked(policy: Realt
 
 
 def test_the_package_brings_nothing_slow_along() -> None:
-    code = "import sys, nuc_engine.machine; print(*sys.modules)"
+    code = "import sys, nuc_engine.realtime; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "nuc_engine.realtime.stats" in loaded
     assert not {"numpy", "zmq", "lxml", "structlog", "asyncio"} & set(loaded)
