@@ -48,6 +48,7 @@ def told(line: str) -> Told:
     rest = words[1:]
     context = click.Context(app, info_name="nuc")
     while isinstance(command, click.Group):
+        _, rest, _ = command.make_parser(context).parse_args(list(rest))  # such as `nuc ctl --address ADDR`
         name, found, rest = command.resolve_command(context, rest)
         assert found is not None, line
         command, context = found, click.Context(found, info_name=name, parent=context)
