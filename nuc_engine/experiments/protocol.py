@@ -202,7 +202,7 @@ class Row:
     probes: tuple[Probe, ...] = ()
     again: tuple[Again, ...] = ()
     summary: Callable[[Sequence[Trial]], Mapping[str, float]] | None = None
-    picture: Callable[[Sequence[Trial], Path], None] | None = None
+    picture: Callable[[Row, Sequence[Trial], Path], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

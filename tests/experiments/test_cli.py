@@ -11,7 +11,7 @@ import nuc_engine.experiments.catalogue as catalogue
 from nuc_engine.cli.many.experiment import _table, command
 from nuc_engine.cli.terminal.errors import Refused
 from nuc_engine.experiments.course import Collected
-from nuc_engine.experiments.index import write_experiment
+from nuc_engine.experiments.page import write_experiment
 from nuc_engine.experiments.protocol import Again
 from nuc_engine.experiments.sources import find_sources
 from nuc_engine.experiments.verdict import judge_rows
