@@ -127,7 +127,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The same criterion where it has to fail: other bouts, and why they can not do what is asked for."""
+    """The same criterion where it has to fail: other bouts, and why they cannot do what is asked for."""
 
     why: str
     bouts: tuple[BoutPlan, ...]

@@ -162,5 +162,5 @@ def test_nothing_is_run_where_its_results_can_not_be_written(nuc, monkeypatch, t
 def test_a_verdict_that_can_not_be_read_is_named(nuc, tmp_path):
     (tmp_path / "docs/experiments/T").mkdir(parents=True)
     (tmp_path / "docs/experiments/T/verdict.json").write_text("{")
-    with pytest.raises(Refused, match=r"T/verdict\.json: can not be read"):
+    with pytest.raises(Refused, match=r"T/verdict\.json: cannot be read"):
         nuc("list")
