@@ -37,7 +37,7 @@ _SHARED = {"level": f"{100 * LEVEL:.0f} %", "enough": f"{100 * ENOUGH:.0f} %"}
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RowShown:
     """A row as a page shows it: what was asked, what was seen, and what becomes of both."""
 
     row: Row
@@ -95,7 +95,7 @@ def page(
     name; a row the verdict does not know is left out.
     """
     judged = {row.name: row for row in verdict.rows}
-    rows = [Shown(row, judged[row.name], verdict) for row in experiment.rows if row.name in judged]
+    rows = [RowShown(row, judged[row.name], verdict) for row in experiment.rows if row.name in judged]
     plans = [(each.row.name, plan) for each in rows for plan in each.row.bouts]
     plans += [(f"{each.row.name}, control", plan) for each in rows for plan in each.row.control.bouts]
     return _rendered(
@@ -145,12 +145,12 @@ def write_index(experiments: Sequence[Experiment], folder: Path) -> Path:
 
     Raises RecordError for a verdict that cannot be used.
     """
-    found: list[tuple[Experiment, Verdict | None, list[Shown]]] = []
+    found: list[tuple[Experiment, Verdict | None, list[RowShown]]] = []
     for experiment in experiments:
         verdict = read_verdict(folder / experiment.name)
         asked = {row.name: row for row in experiment.rows}
         seen = () if verdict is None else verdict.rows
-        rows = [Shown(asked[row.name], row, verdict) for row in seen if row.name in asked and verdict is not None]
+        rows = [RowShown(asked[row.name], row, verdict) for row in seen if row.name in asked and verdict is not None]
         found.append((experiment, verdict, rows))
     caveats = [caveat_of(verdict, "..") for _, verdict, _ in found if verdict is not None]
     text = _rendered("index.md", found=found, least_repetitions=LEAST_REPETITIONS, caveat="".join(set(caveats)))

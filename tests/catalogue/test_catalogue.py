@@ -76,6 +76,20 @@ def test_rows_say_what_they_ask_for(experiment: Experiment, row: Row) -> None:
     assert len(row.control.bouts) == len(row.bouts)
 
 
+@pytest.mark.parametrize(("experiment", "row"), ROWS)
+def test_criteria_and_probes_ask_of_bouts_and_windows_that_are_there(experiment: Experiment, row: Row) -> None:
+    asked = [(row.criterion.asks, row.bouts), (row.criterion.asks, row.control.bouts)]
+    asked += [(probe.measure.__self__.asks, level.bouts) for probe in row.probes for level in probe.levels]
+    for asks, bouts in asked:
+        plans = {plan.label: plan for plan in bouts}
+        for ask in asks:
+            for label in ask.bouts or plans:
+                assert set(ask.windows) <= {window.name for window in plans[label].windows}
+            inner = getattr(ask, "criterion", ())
+            own = [plans[label] for label in ask.bouts or plans]
+            asked += [(inner, own)] if inner else []
+
+
 @pytest.mark.parametrize("plan", PLANS)
 def test_bouts_name_what_is_there_and_windows_leave_something_to_judge(plan: BoutPlan) -> None:
     assert find_configuration(plan.config)

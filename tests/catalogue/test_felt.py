@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from nuc_engine.experiments.catalogue.asks import Criterion
+from nuc_engine.experiments.catalogue.asks import RowCriterion
 from nuc_engine.experiments.catalogue.felt import Felt, told
-from nuc_engine.experiments.catalogue.nested import Share
+from nuc_engine.experiments.catalogue.nested import AsSeenShare
 from nuc_engine.experiments.catalogue.unloading import Promoted, Schedule
 from nuc_engine.experiments.protocol import Observation, Probe
 from nuc_engine.experiments.trials import run_plan
@@ -43,7 +43,7 @@ def asks_of(name: str) -> tuple:
 
 def shortened(ask: object) -> object:
     """An ask about eight disturbances only, so that a made-up leg is measured quickly."""
-    if isinstance(ask, Share):
+    if isinstance(ask, AsSeenShare):
         return structs.replace(ask, criterion=tuple(map(shortened, ask.criterion)))
     return structs.replace(ask, count=8, interval_s=6.0, calm_after_s=3.5) if isinstance(ask, Schedule) else ask
 
@@ -110,7 +110,7 @@ def walk(
 
 
 def measured(seen: Observation, kind: str, name: str = "dropout") -> dict[str, float]:
-    return dict(Criterion(tuple(map(shortened, asks_of(f"{name} {kind}")))).measure({"bout": seen}))
+    return dict(RowCriterion(tuple(map(shortened, asks_of(f"{name} {kind}")))).measure({"bout": seen}))
 
 
 @pytest.mark.parametrize("kind", ["FWD", "ITF", "ITB"])

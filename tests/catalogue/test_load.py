@@ -39,6 +39,12 @@ PAGES = Path(__file__).resolve().parents[2] / "docs/experiments"
         ("seed = 30001", "seed = ", r"1_changes\.toml: "),
         ('like = "minute"', 'like = "hour"', r"like = 'hour': no such shape; expected one of \['roach', 'minute'"),
         ('row = "A"', 'row = "Z"', r"1_changes\.toml: HDSO 104: no row 'Z'; expected one of A, B, D1 literal"),
+        (
+            'config = "lin_roach"',
+            "",
+            r"B: expected either a row, or config, .* - at `\$\.rows\[0\]\.bouts",
+        ),
+        ("words.about", "words.abort", r"D1: 'about' is undefined"),
         ('criterion = "D1 literal"', 'criterion = "D9"', r"HDSO 104: no row 'D9'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What a criterion asks of the bouts of one repetition, by name: `Criterion` is a list of such asks, as data.
+"""What a criterion asks of the bouts of one repetition, by name: `RowCriterion` is a list of such asks, as data.
 
 An ask answers with reasons, sentences that say what is not as expected, and with numbers for the result table. A probe
 measures by such a list too; of it only the numbers count. More asks are in `gradual`, `joints`, `speed`, `muscles`,
@@ -34,7 +34,7 @@ class Found:
     few: Reasons = ()
 
 
-class Ask(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="ask"):
+class Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="ask"):
     """Something asked of a repetition, in some windows (by name or by part of the bout) of some bouts (empty: all).
 
     `name` is that of its number, in which {bout} and {window} stand for where it was found. With `final` what it finds
@@ -71,7 +71,7 @@ class Ask(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="a
         return self.name.format(bout=one.plan.label, window=window)
 
 
-class Starts(Ask, kw_only=True, tag="starts"):
+class Starts(Question, kw_only=True, tag="starts"):
     """Whether the leg does what it has to start from, in all windows before; else it is a failed start."""
 
     kind: str
@@ -81,7 +81,7 @@ class Starts(Ask, kw_only=True, tag="starts"):
         return Found(not_started(self.of(seen), self.kind))
 
 
-class Judged(Ask):
+class WindowQuestion(Question):
     """An ask of each window by itself. Several bouts are named in its reasons; `name`: of the number of reasons."""
 
     def against(self, one: Observation, window: str) -> Reasons:
@@ -99,7 +99,7 @@ class Judged(Ask):
         return Found(reasons, {self.name: float(len(reasons))} if self.name else {})
 
 
-class Is(Judged, kw_only=True, tag="is"):
+class Is(WindowQuestion, kw_only=True, tag="is"):
     """Whether a window was classified as this kind, and, where one is named, has the movements of a behaviour."""
 
     kind: str
@@ -114,7 +114,7 @@ class Is(Judged, kw_only=True, tag="is"):
         return ()
 
 
-class Resembles(Judged, kw_only=True, tag="resembles"):
+class Resembles(WindowQuestion, kw_only=True, tag="resembles"):
     """Whether the movements of a behaviour are there, whatever the window was classified as."""
 
     kind: str
@@ -124,7 +124,7 @@ class Resembles(Judged, kw_only=True, tag="resembles"):
         return () if self.kind in one.outcomes[window].resembles else (f"{window}: not the movements of {self.kind}",)
 
 
-class NoStepping(Judged, kw_only=True, tag="no stepping"):
+class NoStepping(WindowQuestion, kw_only=True, tag="no stepping"):
     """Whether there was no stepping, of whatever kind."""
 
     def against(self, one: Observation, window: str) -> Reasons:
@@ -132,7 +132,7 @@ class NoStepping(Judged, kw_only=True, tag="no stepping"):
         return stepping(one, window)
 
 
-class NoCycle(Judged, kw_only=True, tag="no cycle"):
+class NoCycle(WindowQuestion, kw_only=True, tag="no cycle"):
     """Whether the joints went through no repeating cycle, on the ground or not."""
 
     def against(self, one: Observation, window: str) -> Reasons:
@@ -143,7 +143,7 @@ class NoCycle(Judged, kw_only=True, tag="no cycle"):
         return stepping(one, window)
 
 
-class Halted(Judged, kw_only=True, tag="halted"):
+class Halted(WindowQuestion, kw_only=True, tag="halted"):
     """Whether the leg has come to a halt by the end of the window, and did not step in it."""
 
     def against(self, one: Observation, window: str) -> Reasons:
@@ -154,7 +154,7 @@ class Halted(Judged, kw_only=True, tag="halted"):
         return stepping(one, window) or (moves if most >= DEFAULT_CRITERIA.min_excursion_deg else ())
 
 
-class Measure(Ask, kw_only=True, tag="measure"):
+class Measure(Question, kw_only=True, tag="measure"):
     """A number of each window, or their mean: of what the classifier measured, or hops of the foot per second."""
 
     what: Literal["period_s", "period_cv", "swing_share", "hops_hz"] = "period_s"
@@ -175,7 +175,7 @@ class Measure(Ask, kw_only=True, tag="measure"):
         return getattr(outcome.measures, self.what)
 
 
-class LastLiftOff(Ask, kw_only=True, tag="last lift-off"):
+class LastLiftOff(Question, kw_only=True, tag="last lift-off"):
     """When the foot left the ground for the last time in the whole bout; nan when it never did."""
 
     def look(self, seen: Observations) -> Found:
@@ -184,7 +184,7 @@ class LastLiftOff(Ask, kw_only=True, tag="last lift-off"):
         return Found(numbers={self.name: last_lift_off_s(one.steps, 0.0, one.plan.duration_s)})
 
 
-class SmallestAngle(Ask, kw_only=True, tag="smallest FTi angle"):
+class SmallestAngle(Question, kw_only=True, tag="smallest FTi angle"):
     """The smallest angle of FTi (degrees) after a time."""
 
     after_s: float
@@ -196,10 +196,10 @@ class SmallestAngle(Ask, kw_only=True, tag="smallest FTi angle"):
 
 
 @dataclass(frozen=True, slots=True)
-class Criterion:
+class RowCriterion:
     """What has to be seen in the bouts of one repetition, by asks in order."""
 
-    asks: tuple[Ask, ...]
+    asks: tuple[Question, ...]
 
     def __call__(self, seen: Observations) -> Finding:
         """Judge: a failed start when something speaks against the part before; else what all others say.

@@ -10,7 +10,7 @@ import numpy as np
 
 from nuc_engine.analysis.outcome import step_kinds
 from nuc_engine.analysis.tracks import FloatArray
-from nuc_engine.experiments.catalogue.asks import Ask, Found, lift_offs, window, within
+from nuc_engine.experiments.catalogue.asks import Found, Question, lift_offs, window, within
 from nuc_engine.experiments.protocol import Observation, Observations, Trial
 
 PAUSE_S = 2.0
@@ -24,7 +24,7 @@ CAUGHT_S = 4.0
 """From here on a leg counts as caught: about six steps, and the longest rough patch that Gb allows."""
 
 
-class NoPause(Ask, kw_only=True, tag="no pause"):
+class NoPause(Question, kw_only=True, tag="no pause"):
     """Whether no longer time passes without an event, from the beginning of the first window to the end of the last."""
 
     event: Literal["lift-off", "ThC cycle"]
@@ -42,7 +42,7 @@ class NoPause(Ask, kw_only=True, tag="no pause"):
         return Found((reason,) if pause > self.longest_s else (), {self.name: pause})
 
 
-class DiesOut(Ask, kw_only=True, tag="dies out"):
+class DiesOut(Question, kw_only=True, tag="dies out"):
     """Whether walking dies out within these shares of the first window, and stays so until the second one ends.
 
     The foot may still leave the ground `stray` times after it, as a leg does that twitches.
@@ -68,7 +68,7 @@ class DiesOut(Ask, kw_only=True, tag="dies out"):
         return Found(reasons, {self.name: died - first.begin_s})
 
 
-class Useless(Ask, kw_only=True, tag="useless turn"):
+class Useless(Question, kw_only=True, tag="useless turn"):
     """Whether a turn has become nearly useless in the second window, by its inward travel in stance in the first."""
 
     share: float
@@ -88,7 +88,7 @@ class Useless(Ask, kw_only=True, tag="useless turn"):
         return Found((reason,) if useful and not left <= self.share else (), {self.name: left})
 
 
-class BackwardSteps(Ask, kw_only=True, tag="backward steps"):
+class BackwardSteps(Question, kw_only=True, tag="backward steps"):
     """How many backward steps there are from one time to another."""
 
     begin_s: float
@@ -101,7 +101,7 @@ class BackwardSteps(Ask, kw_only=True, tag="backward steps"):
         return Found(numbers={self.name: float(kinds.count("backward"))})
 
 
-class Caught(Ask, kw_only=True, tag="caught"):
+class Caught(Question, kw_only=True, tag="caught"):
     """How long the leg is caught in the air after the first window, and when it begins to turn for good."""
 
     kind: str

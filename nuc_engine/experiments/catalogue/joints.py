@@ -11,11 +11,11 @@ from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.phases import angle_minima
 from nuc_engine.analysis.rhythm import rhythm
 from nuc_engine.analysis.tracks import FloatArray, Role
-from nuc_engine.experiments.catalogue.asks import Ask, Found, judged_span
+from nuc_engine.experiments.catalogue.asks import Found, Question, judged_span
 from nuc_engine.experiments.protocol import Observation, Observations
 
 
-class AnotherPattern(Ask, kw_only=True, tag="another pattern"):
+class AnotherPattern(Question, kw_only=True, tag="another pattern"):
     """Whether the joints of the second window do not go on as in the first.
 
     Cycles whose durations differ by less than `share` are the same pattern.
@@ -35,7 +35,7 @@ class AnotherPattern(Ask, kw_only=True, tag="another pattern"):
         )
 
 
-class KicksAfter(Ask, kw_only=True, tag="kicks after"):
+class KicksAfter(Question, kw_only=True, tag="kicks after"):
     """How many kicks were needed after the leg was put together, and whether any."""
 
     begin_s: float
@@ -47,7 +47,7 @@ class KicksAfter(Ask, kw_only=True, tag="kicks after"):
         return Found(numbers=numbers)
 
 
-class Phase(Ask, kw_only=True, tag="phase"):
+class JointPhase(Question, kw_only=True, tag="phase"):
     """FTi's cycle in each window and its variation, and the phase that CTr's minima have in it."""
 
     def look(self, seen: Observations) -> Found:

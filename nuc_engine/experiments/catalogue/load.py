@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast
 
 import msgspec
+from jinja2 import TemplateError
 
-from nuc_engine.experiments.catalogue.asks import Ask, Criterion
+from nuc_engine.experiments.catalogue.asks import Question, RowCriterion
 from nuc_engine.experiments.catalogue.felt import told
 from nuc_engine.experiments.catalogue.gradual import counted
 from nuc_engine.experiments.catalogue.muscles import draw_figure_7_10
@@ -53,7 +54,7 @@ class ExperimentError(Exception):
     """An experiment that cannot be used; the message names its file and the key, and what was expected."""
 
 
-class _Table(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class _Strict(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A table of a file; nothing else may stand in it."""
 
 
@@ -65,7 +66,7 @@ class _Window(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     settle_s: float = 3.0
 
 
-class _Edit(_Table, kw_only=True):
+class _Edit(_Strict, kw_only=True):
     """`value`: a number, the probe's level, or two numbers, of which the level says how far to go between them."""
 
     hdso: int
@@ -73,7 +74,7 @@ class _Edit(_Table, kw_only=True):
     value: float | _LEVEL | tuple[float, float]
 
 
-class _Bout(_Table, kw_only=True):
+class _Bout(_Strict, kw_only=True):
     """A bout, or the one of a `row` with some things changed."""
 
     label: str = ""
@@ -90,14 +91,19 @@ class _Bout(_Table, kw_only=True):
     kicks_s: tuple[float, ...] = ()
     start_kick_s: float | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a bout that is neither."""
+        if bool(self.row) == bool(self.config and self.duration_s and self.windows):
+            raise ValueError("expected either a row, or config, duration_s and windows")
 
-class _Control(_Table, kw_only=True):
+
+class _Control(_Strict, kw_only=True):
     why: str
     bouts: tuple[_Bout, ...]
     repetitions: int = 5
 
 
-class _Row(_Table, kw_only=True):
+class _Row(_Strict, kw_only=True):
     name: str = ""
     saw: str
     bouts: tuple[_Bout, ...]
@@ -110,7 +116,7 @@ class _Row(_Table, kw_only=True):
     picture: Literal["", "figure 7-10", "figure 7-11"] = ""
 
 
-class _Experiment(_Table, kw_only=True):
+class _Experiment(_Strict, kw_only=True):
     name: str
     section: str
     title: str
@@ -121,12 +127,12 @@ class _Experiment(_Table, kw_only=True):
     libraries: tuple[str, ...] = ()
 
 
-class _Level(_Table, kw_only=True):
+class _Level(_Strict, kw_only=True):
     label: str
     bouts: tuple[_Bout, ...]
 
 
-class _Probe(_Table, kw_only=True):
+class _Probe(_Strict, kw_only=True):
     """A probe beside some `rows`; `levels` are numbers at which its `bouts` are run, or have bouts of their own."""
 
     rows: tuple[str, ...]
@@ -141,28 +147,28 @@ class _Probe(_Table, kw_only=True):
     seed: int | None = None
 
 
-class _File(_Table, kw_only=True):
+class _File(_Strict, kw_only=True):
     experiments: tuple[dict[str, Any], ...]
     probes: tuple[dict[str, Any], ...] = ()
     shapes: dict[str, dict[str, Any]] = {}
     seed: int = 20001
 
 
-class _Run(_Table, kw_only=True):
+class _Run(_Strict, kw_only=True):
     """A run of all rows, or some, on other seeds: by row, how many repetitions were as seen, of how many valid ones."""
 
     seed: int
     as_seen: dict[str, tuple[int, int]]
 
 
-class _OtherRuns(_Table, kw_only=True):
+class _OtherRuns(_Strict, kw_only=True):
     runs: tuple[_Run, ...]
     files: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
-    """A file that was read, with its tables in full."""
+class _Chapter:
+    """A file that was read."""
 
     path: Path
     file: _File
@@ -172,7 +178,7 @@ class _Source:
         for table in tables:
             try:
                 yield msgspec.convert(self.full(table), kind)
-            except msgspec.ValidationError as error:
+            except (msgspec.ValidationError, TemplateError) as error:
                 raise ExperimentError(f"{self.path}: {table.get('name', 'a table without name')}: {error}") from error
 
     def full(self, value: Any, words: Mapping[str, str] | None = None) -> Any:
@@ -184,8 +190,8 @@ class _Source:
         if not isinstance(value, dict):
             return value
         table = self._shaped(cast(dict[str, Any], value))
-        own = {**(words or {}), **table.pop("words", {})}
-        return {key: self.full(item, own) for key, item in table.items()}
+        own = {**(words or {}), **table.get("words", {})}
+        return {key: self.full(item, own) for key, item in table.items() if key != "words"}
 
     def _shaped(self, table: dict[str, Any]) -> dict[str, Any]:
         if "like" not in table:
@@ -204,7 +210,7 @@ def load_experiments(
 
     Raises ExperimentError for what is not as expected.
     """
-    sources = [_Source(path, _read(path, _File)) for path in sorted(folder.glob("*.toml"))]
+    sources = [_Chapter(path, _read(path, _File)) for path in sorted(folder.glob("*.toml"))]
     runs = _read(other_runs, _OtherRuns)
     found = [
         _experiment(own, source.file.seed, _sections(texts / f"{own.name}.md"), runs)
@@ -254,7 +260,7 @@ def _experiment(own: _Experiment, seed: int, texts: Mapping[tuple[str, str], str
                 saw=row.saw,
                 bouts=_plans(row.bouts),
                 criterion_text=row.criterion_text,
-                criterion=Criterion(row.criterion),
+                criterion=RowCriterion(row.criterion),
                 control=Control(row.control.why, _plans(row.control.bouts), row.control.repetitions),
                 kicks_there=row.kicks_there,
                 explanation=texts.get((name, "why"), ""),
@@ -309,7 +315,7 @@ def _plan(bout: _Bout, rows: Mapping[str, Row] = MappingProxyType({}), level: fl
     )
     if bout.told_s is None:
         return plan
-    schedule = next(ask for ask in cast(Criterion, rows[bout.row].criterion).asks if isinstance(ask, Promoted))
+    schedule = next(ask for ask in cast(RowCriterion, rows[bout.row].criterion).asks if isinstance(ask, Promoted))
     return told(plan, schedule.times_s, bout.told_s)
 
 
@@ -333,15 +339,15 @@ def _probe(asked: _Probe, rows: Mapping[str, Row], where: str) -> Probe:
             else Level(f"{own:g}", tuple(_plan(bout, rows, own) for bout in asked.bouts), own)
             for own in asked.levels
         ),
-        measure=Criterion(tuple(_resolved(ask, rows) for ask in asked.measure)).measure,
+        measure=RowCriterion(tuple(_resolved(ask, rows) for ask in asked.measure)).measure,
         as_is=asked.as_is,
         repetitions=asked.repetitions,
         seed=asked.seed,
     )
 
 
-def _resolved(ask: Ask, rows: Mapping[str, Row]) -> Ask:
+def _resolved(ask: Question, rows: Mapping[str, Row]) -> Question:
     """Return an ask with the criterion of a row in place of the row's name."""
     if isinstance(ask, Nested) and isinstance(ask.criterion, str):
-        return msgspec.structs.replace(ask, criterion=cast(Criterion, rows[ask.criterion].criterion).asks)
+        return msgspec.structs.replace(ask, criterion=cast(RowCriterion, rows[ask.criterion].criterion).asks)
     return ask

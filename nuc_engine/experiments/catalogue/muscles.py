@@ -15,7 +15,7 @@ from nuc_engine.analysis.runs_test import runs_test
 from nuc_engine.analysis.spread import StepSamples, bimodality, compare, spread, spread_ratio, step_samples
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.bout.run import PLANT_SPEC_FILE
-from nuc_engine.experiments.catalogue.asks import Ask, Found, median_of_known, window
+from nuc_engine.experiments.catalogue.asks import Found, Question, median_of_known, window
 from nuc_engine.experiments.catalogue.pictures import draw_histograms
 from nuc_engine.experiments.protocol import Observation, Observations, Row, Trial
 from nuc_engine.machine.locations import find_configuration
@@ -28,7 +28,7 @@ DURATION, DIFFERENCE = "step duration (s)", "difference of successive ThC minima
 """The two quantities of Figure 7-10."""
 
 
-class Steadier(Ask, kw_only=True, tag="steadier"):
+class Steadier(Question, kw_only=True, tag="steadier"):
     """Whether the linear model lifts off in a narrower range than the piecewise constant one."""
 
     def look(self, seen: Observations) -> Found:
@@ -65,7 +65,7 @@ class Steadier(Ask, kw_only=True, tag="steadier"):
         return spread(samples.duration_s), spread(samples.lift_off_difference_deg)
 
 
-class LiftOff(Ask, kw_only=True, tag="lift-off"):
+class LiftOff(Question, kw_only=True, tag="lift-off"):
     """Spread of successive minima, its tails beyond `far_deg`, kinds of steps, and what decided lift-off, of both.
 
     The tibia decides where the coxa is not further back than `coxa_deg`.

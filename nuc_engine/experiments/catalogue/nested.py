@@ -6,8 +6,6 @@ import math
 from typing import cast
 
 from nuc_engine.experiments.catalogue.asks import (
-    Ask,
-    Criterion,
     Found,
     Halted,
     Is,
@@ -15,31 +13,33 @@ from nuc_engine.experiments.catalogue.asks import (
     Measure,
     NoCycle,
     NoStepping,
+    Question,
     Resembles,
+    RowCriterion,
     SmallestAngle,
     Starts,
     last_lift_off_s,
 )
 from nuc_engine.experiments.catalogue.felt import Felt
 from nuc_engine.experiments.catalogue.gradual import BackwardSteps, Caught, DiesOut, NoPause, Useless
-from nuc_engine.experiments.catalogue.joints import AnotherPattern, KicksAfter, Phase
+from nuc_engine.experiments.catalogue.joints import AnotherPattern, JointPhase, KicksAfter
 from nuc_engine.experiments.catalogue.muscles import LiftOff, Steadier
 from nuc_engine.experiments.catalogue.speed import Faster
 from nuc_engine.experiments.catalogue.unloading import Promoted
 from nuc_engine.experiments.protocol import Finding, Observations
 
 
-class Nested(Ask, kw_only=True):
+class Nested(Question, kw_only=True):
     """Something asked of what a criterion says of the bouts: its own, or in data that of the row it names."""
 
     criterion: tuple[AnyAsk, ...] | str
 
     def judged(self, seen: Observations) -> Finding:
         """Return what the criterion says."""
-        return Criterion(cast(tuple[Ask, ...], self.criterion))({one.plan.label: one for one in self.of(seen)})
+        return RowCriterion(cast(tuple[Question, ...], self.criterion))({one.plan.label: one for one in self.of(seen)})
 
 
-class Share(Nested, kw_only=True, tag="share"):
+class AsSeenShare(Nested, kw_only=True, tag="share"):
     """Whether it is as seen, as 0 or 1; nan where too little happened to be judged."""
 
     def look(self, seen: Observations) -> Found:
@@ -48,7 +48,7 @@ class Share(Nested, kw_only=True, tag="share"):
         return Found(numbers={self.name: float(finding.ok) if finding.enough else math.nan})
 
 
-class Count(Nested, kw_only=True, tag="count"):
+class ReasonCount(Nested, kw_only=True, tag="count"):
     """How many reasons speak against it."""
 
     def look(self, seen: Observations) -> Found:
@@ -56,7 +56,7 @@ class Count(Nested, kw_only=True, tag="count"):
         return Found(numbers={self.name: float(len(self.judged(seen).reasons))})
 
 
-class Moment(Nested, kw_only=True, tag="moment of the step"):
+class MomentOfStep(Nested, kw_only=True, tag="moment of the step"):
     """Whether it is as seen, by the time since the last lift-off at which the rules of its bout change."""
 
     rules_s: float
@@ -98,13 +98,13 @@ AnyAsk = (
     | Caught
     | AnotherPattern
     | KicksAfter
-    | Phase
+    | JointPhase
     | Faster
     | Steadier
     | LiftOff
     | Promoted
     | Felt
-    | Share
-    | Count
-    | Moment
+    | AsSeenShare
+    | ReasonCount
+    | MomentOfStep
 )

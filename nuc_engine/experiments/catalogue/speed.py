@@ -10,7 +10,7 @@ import numpy as np
 
 from nuc_engine.analysis.spread import step_samples
 from nuc_engine.analysis.tracks import FloatArray
-from nuc_engine.experiments.catalogue.asks import Ask, Found, judged_span
+from nuc_engine.experiments.catalogue.asks import Found, Question, judged_span
 from nuc_engine.experiments.catalogue.pictures import draw_speed
 from nuc_engine.experiments.protocol import Observation, Observations, Row, Trial
 
@@ -26,7 +26,7 @@ _NAMES = {
 """The agonist of each action of the cockroach leg, by its activation's HDSO."""
 
 
-class Faster(Ask, kw_only=True, tag="faster"):
+class Faster(Question, kw_only=True, tag="faster"):
     """Whether periods fall from bout to bout by more than their error, and by a share in all."""
 
     share: float

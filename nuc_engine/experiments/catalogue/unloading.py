@@ -22,7 +22,7 @@ from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.phases import runs
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import LegTracks, Role
-from nuc_engine.experiments.catalogue.asks import Ask, Found, lift_offs
+from nuc_engine.experiments.catalogue.asks import Found, Question, lift_offs
 from nuc_engine.experiments.protocol import Observation, Observations, Trial
 
 CALM_FROM_S = 13.0
@@ -81,7 +81,7 @@ LETS_GO = Predicted("ThC", "lev")
 """What ends the pressing down: the load signal changes its sign only then (section 7.4.5.2)."""
 
 
-class Schedule(Ask, kw_only=True):
+class Schedule(Question, kw_only=True):
     """Asks of a leg that is disturbed `count` times, at intervals of `interval_s` and a varying part of `VARIED_S`.
 
     That part is about a step: kicks set the phase of stepping anew, and after a fixed time the leg would be met in the
