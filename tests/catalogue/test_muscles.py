@@ -20,7 +20,6 @@ from nuc_engine.experiments.catalogue.muscles import (
     samples_of_all,
 )
 from nuc_engine.experiments.protocol import BoutPlan, Finding, Observation, Trial
-from nuc_engine.experiments.trials import run_plan
 from nuc_engine.machine.locations import find_configuration
 from tests.analysis.synthetic import STICK, with_module
 from tests.analysis.synthetic import leg as walking
@@ -167,13 +166,6 @@ def shifted(trial: Trial, seed: int, by: float, times: float = 1.0) -> Trial:
     return replace(trial, seed=seed, samples=samples)
 
 
-def test_legs_that_differ_are_not_taken_for_drift_within_a_leg() -> None:
-    first, second = trials()
-    apart = pooled([first, shifted(second, 3, 5.0)])
-    assert apart[f"{DURATION}, {LINEAR}: runs test p, median over repetitions"] > 0.01
-    assert apart[f"{DURATION}, {LINEAR}: repetitions with runs test p < 0.05"] <= 1
-
-
 def test_the_interval_of_the_ratio_is_over_repetitions() -> None:
     first = trials()[0]
     alike = ratio_over_repetitions([shifted(first, seed, 0.0) for seed in range(5)], DURATION)
@@ -261,27 +253,3 @@ def test_only_two_values_differ_and_those_of_the_row_are_the_configurations() ->
         for number, value in AS_IS[plan.label].values.items():
             assert f'<hdsoMod idNum="{number}" NumElts="1">{value:g}</hdsoMod>' in text
         assert f'<hdsoMod idNum="104" NumElts="1">{COXA_DEG:g}</hdsoMod>' in text
-
-
-def shortly(plan: BoutPlan, **values: float) -> BoutPlan:
-    windows = tuple(replace(window, end_s=min(window.end_s, 45.0)) for window in plan.windows)
-    return replace(plan, duration_s=45.0, windows=windows, values={**plan.values, **values})
-
-
-def test_a_third_of_the_flexors_strength_changes_nothing_and_a_tenth_does(tmp_path: Path) -> None:
-    plan = shortly(AS_IS[LINEAR])
-    full, third, tenth = (
-        run_plan(replace(plan, values={**plan.values, FLEXION: 1.7 * part}), 1501, tmp_path / str(part))
-        for part in (1.0, 0.35, 0.1)
-    )
-    angle = full.leg.module("FTi").angle_deg
-    assert np.array_equal(angle, third.leg.module("FTi").angle_deg)
-    settled = full.leg.t_sensor_s > 20
-    assert angle[settled].max() > 110 > 108 > tenth.leg.module("FTi").angle_deg[settled].max()
-
-
-def test_a_weak_linear_tibia_never_lifts_the_leg_where_the_other_does(tmp_path: Path) -> None:
-    bouts = LEVELS["108, a tenth"]
-    linear, pieces = (LIFT_OFF.by_tibia(run_plan(shortly(bouts[label]), 1501, tmp_path)) for label in (LINEAR, PIECES))
-    assert linear == 0.0
-    assert pieces > 0.5

@@ -1,15 +1,11 @@
 """Pictures of a representative repetition."""
 
-from itertools import pairwise
-
 import pytest
 from PIL import Image
 
 from nuc_engine.experiments.conduct import representative
 from nuc_engine.experiments.figures import (
     DrawTask,
-    Shown,
-    angle_figure,
     draw_picture,
     draw_task,
     draw_trial,
@@ -113,35 +109,3 @@ def test_a_small_picture_keeps_the_colours_of_its_pens(tmp_path):
             found = {color for _, color in image.convert("RGB").getcolors(1 << 16)}
             assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
     assert {tuple(round(255 * part) for part in pen) for pen in pens} <= found
-
-
-def test_a_small_picture_keeps_tints_of_many_pens_for_the_edges_of_their_lines(tmp_path):
-    with house_style():
-        figure = new_figure(4.0, 3.0)
-        axes = figure.subplots()
-        axes.set_axis_off()
-        for k in range(24):
-            axes.plot([0.0, 1.0], [k, k + 0.3], color=(k / 24, 0.0, 1.0 - k / 24), linewidth=2.0)
-        with Image.open(save_small(figure, tmp_path / "small.png")) as image:
-            found = {color for _, color in image.convert("RGB").getcolors(1 << 16)}
-    for k in range(24):
-        pen = [round(255 * part) for part in (k / 24, 0.0, 1.0 - k / 24)]
-        tints = {tuple(round(255 - share * (255 - part)) for part in pen) for share in (0.8, 0.6, 0.4)}
-        near = [tint for tint in tints if any(max(abs(a - b) for a, b in zip(tint, c, strict=True)) < 3 for c in found)]
-        assert len(near) >= 2
-
-
-def test_what_was_done_is_named_each_kind_at_least_once(roach_bout):
-    """Names stand where there is room, none on another, and no kind is left out for the third of another."""
-    end = roach_bout.end_s
-    at = [0.05, 0.12, 0.45, 0.52, 0.8]
-    kinds = ["no ground", "ground back", "no ground", "ground back", "kick"]
-    events = tuple((share * end, kind) for share, kind in zip(at, kinds, strict=True))
-    plan = tiny.plan(windows=(Window("all", 0.0, end, "final"),))
-    with house_style():
-        figure = angle_figure(Shown(plan, roach_bout, events, {}))
-        figure.draw_without_rendering()
-        names = [text for text in figure.axes[-1].texts if text.get_text() in kinds]
-        assert {text.get_text() for text in names} == set(kinds)
-        boxes = sorted((text.get_window_extent() for text in names), key=lambda box: box.x0)
-    assert all(before.x1 <= after.x0 for before, after in pairwise(boxes))

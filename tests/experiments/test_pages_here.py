@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.experiments.catalogue import EXPERIMENTS
-from nuc_engine.experiments.page import page
+from nuc_engine.experiments.page import page, write_index
 from nuc_engine.experiments.record import read_verdict
 from nuc_engine.experiments.verdict import ENOUGH, in_need_of_reasons
 
@@ -31,6 +31,13 @@ def test_the_table_over_all_names_every_row():
                 row.name,
             )
     assert [link for link in links(PAGES / "README.md") if not link.exists()] == []
+
+
+def test_the_table_over_all_is_what_the_verdicts_make(tmp_path):
+    for path in PAGES.glob("*/verdict.json"):
+        (tmp_path / path.parent.name).mkdir()
+        (tmp_path / path.parent.name / path.name).write_bytes(path.read_bytes())
+    assert write_index(EXPERIMENTS, tmp_path).read_text() == (PAGES / "README.md").read_text()
 
 
 def test_pages_are_small_enough_for_a_repository():

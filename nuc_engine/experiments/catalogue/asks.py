@@ -8,7 +8,7 @@ measures by such a list too; of it only the numbers count. More asks are in `gra
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal
@@ -22,6 +22,7 @@ from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.experiments.protocol import BoutPlan, Finding, Observation, Observations, Part, Window
 
 Reasons = tuple[str, ...]
+_RESAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,3 +303,11 @@ def median_of_known(values: Sequence[float]) -> float:
     """Return the median of those that are numbers; nan without any."""
     known = [value for value in values if math.isfinite(value)]
     return float(np.median(known)) if known else math.nan
+
+
+def over_repetitions(count: int, statistic: Callable[[Sequence[int]], float]) -> tuple[float, float]:
+    """Return the ends of the 95 % bootstrap interval of a statistic; so many whole repetitions are drawn, by place."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    values = [statistic(drawn) for drawn in rng.integers(0, count, size=(_RESAMPLES, count)).tolist()]
+    low, high = np.quantile(np.array(values), [0.025, 0.975], method="inverted_cdf").tolist()
+    return low, high

@@ -15,7 +15,7 @@ from nuc_engine.analysis.runs_test import runs_test
 from nuc_engine.analysis.spread import StepSamples, bimodality, compare, spread, spread_ratio, step_samples
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.bout.run import PLANT_SPEC_FILE
-from nuc_engine.experiments.catalogue.asks import Found, Question, median_of_known, window
+from nuc_engine.experiments.catalogue.asks import Found, Question, median_of_known, over_repetitions, window
 from nuc_engine.experiments.catalogue.pictures import draw_histograms
 from nuc_engine.experiments.protocol import Observation, Observations, Row, Trial
 from nuc_engine.machine.locations import find_configuration
@@ -23,7 +23,6 @@ from nuc_engine.plants.spec import load_spec
 
 PIECES, LINEAR = "piecewise constant", "linear"
 """Labels of the bouts that are compared."""
-_RESAMPLES = 1000
 DURATION, DIFFERENCE = "step duration (s)", "difference of successive ThC minima (deg)"
 """The two quantities of Figure 7-10."""
 
@@ -167,13 +166,12 @@ def ratio_over_repetitions(trials: Sequence[Trial], what: str) -> tuple[float, f
         zip(_by_repetition(trials, LINEAR, what), _by_repetition(trials, PIECES, what), strict=True),
     )
     pairs = [(one, other) for one, other in pairs if one.size and other.size]
-    rng = np.random.Generator(np.random.PCG64(0))
-    ratios: list[float] = []
-    for drawn in rng.integers(0, len(pairs), size=(_RESAMPLES, len(pairs))).tolist():
+
+    def ratio(drawn: Sequence[int]) -> float:
         linear, pieces = (spread(np.concatenate([pairs[k][side] for k in drawn])) for side in (0, 1))
-        ratios.append(linear / pieces if pieces > 0 else math.inf)
-    low, high = np.quantile(np.array(ratios), [0.025, 0.975], method="inverted_cdf").tolist()
-    return low, high
+        return linear / pieces if pieces > 0 else math.inf
+
+    return over_repetitions(len(pairs), ratio)
 
 
 def _by_repetition(trials: Sequence[Trial], label: str, what: str) -> list[FloatArray]:

@@ -22,7 +22,7 @@ from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.phases import runs
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import LegTracks, Role
-from nuc_engine.experiments.catalogue.asks import Found, Question, lift_offs
+from nuc_engine.experiments.catalogue.asks import Found, Question, lift_offs, over_repetitions
 from nuc_engine.experiments.protocol import Observation, Observations, Trial
 
 CALM_FROM_S = 13.0
@@ -41,7 +41,6 @@ BEFORE_S = 2.0
 """Before a disturbance the foot has to have left the ground twice in this time."""
 EVALUATED = "time between evaluations of the rules (s)"
 """The number of a repetition that says how finely an action can be timed."""
-_RESAMPLES = 1000
 
 
 class Predicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -253,11 +252,7 @@ def pooled(trials: Sequence[Trial]) -> dict[str, float]:
 def median_interval(own: Sequence[Sequence[float]]) -> tuple[float, float]:
     """Return the ends of the 95 % bootstrap interval of the median over all values; whole repetitions are drawn."""
     values = [np.asarray(each, dtype=np.float64) for each in own]
-    rng = np.random.Generator(np.random.PCG64(0))
-    drawn = rng.integers(0, len(values), size=(_RESAMPLES, len(values))).tolist()
-    medians = [float(np.median(np.concatenate([values[k] for k in each]))) for each in drawn]
-    low, high = np.quantile(np.array(medians), [0.025, 0.975], method="inverted_cdf").tolist()
-    return low, high
+    return over_repetitions(len(values), lambda drawn: float(np.median(np.concatenate([values[k] for k in drawn]))))
 
 
 def sign_test(more: int, less: int) -> float:
