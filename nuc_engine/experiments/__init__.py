@@ -6,15 +6,16 @@
     course             all repetitions of some rows, on all cores
     edits              a script with single writes changed, for bouts that ask what one value of a changeset does
     evidence_figure    the picture of a probe
+    explain            what texts quote
     figures            pictures of one representative repetition of a row
-    index              the folder of pages
     live               the rows of an experiment on a real leg, or on an emulated one in real time
-    page               a Markdown page of each experiment, made from its verdict
+    page               Markdown pages of experiments and the table over all of them, from verdicts
     probes             experiments beside a row that came out otherwise, or not firmly as seen
     protocol           what an experiment is
     record             a verdict in a form for machines, written and read back
     sharing            bouts that several repetitions have in common
     sources            what a verdict rests on
+    templates          text filled from data with Jinja2
     trials             one repetition of a row
     verdict            from repetitions to a verdict
 

@@ -120,7 +120,7 @@ def draw_picture(row: Row, trials: Sequence[Trial], folder: Path) -> tuple[Figur
         return ()
     path = folder / f"{file_stem(row.name)}_all.svg"
     with house_style():
-        row.picture(whole, path)
+        row.picture(row, whole, path)
     text = path.read_text(encoding="utf-8")
     # The date is the only thing in it that changes from one drawing to the next.
     path.write_text(re.sub(r"\s*<dc:date>[^<]*</dc:date>", "", text), encoding="utf-8", newline="\n")

@@ -127,7 +127,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The same criterion where it has to fail: other bouts, and why they can not do what is asked for."""
+    """The same criterion where it has to fail: other bouts, and why they cannot do what is asked for."""
 
     why: str
     bouts: tuple[BoutPlan, ...]
@@ -202,7 +202,7 @@ class Row:
     probes: tuple[Probe, ...] = ()
     again: tuple[Again, ...] = ()
     summary: Callable[[Sequence[Trial]], Mapping[str, float]] | None = None
-    picture: Callable[[Sequence[Trial], Path], None] | None = None
+    picture: Callable[[Row, Sequence[Trial], Path], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,12 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+from typing import Any, cast
+
+import msgspec
 
 from nuc_engine.experiments.protocol import Row, Trial
-from nuc_engine.experiments.verdict import ControlVerdict, RowVerdict, Share, Verdict, in_doubt, together
+from nuc_engine.experiments.verdict import ControlVerdict, Share, Verdict, in_doubt, together
 
 FILE = "verdict.json"
 FORMAT = 2
@@ -20,12 +22,10 @@ _DERIVED: Mapping[type, tuple[str, ...]] = MappingProxyType({Share: ("value",), 
 """What is written beside the fields, for readers that do not want to compute it."""
 _LEFT_OUT = ("samples", "moved")
 """What is known of a repetition only while it is judged."""
-_MAY_LACK = frozenset({(Trial, "moved"), (RowVerdict, "same")})
-"""What is not written, or was not at first, and has a value all the same."""
 
 
 class RecordError(Exception):
-    """A verdict.json that can not be used; the message names it and says what was expected."""
+    """A verdict.json that cannot be used; the message names it and says what was expected."""
 
 
 def write_verdict(verdict: Verdict, folder: Path, rows: Sequence[Row] = ()) -> Path:
@@ -53,19 +53,22 @@ def record_of(verdict: Verdict, rows: Sequence[Row] = ()) -> dict[str, Any]:
 
 
 def read_verdict(folder: Path) -> Verdict | None:
-    """Return the verdict in a folder, None where there is none. Raises RecordError for one that can not be used."""
+    """Return the verdict in a folder, None where there is none. Raises RecordError for one that cannot be used."""
     path = folder / FILE
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
-        raise RecordError(f"{path}: can not be read ({error}); expected a verdict of `nuc experiment`") from error
+        raise RecordError(f"{path}: cannot be read ({error}); expected a verdict of `nuc experiment`") from error
     if not isinstance(record, dict) or cast(dict[str, Any], record).get("format") != FORMAT:
         raise RecordError(f"{path}: is no verdict of format {FORMAT}; run the experiment again")
     try:
-        return _read(Verdict, record)
-    except (KeyError, TypeError, ValueError) as error:
+        for row in cast(dict[str, Any], record)["rows"]:
+            for trial in (*row["trials"], *row["control"]["trials"]):
+                trial["samples"] = {}
+        return msgspec.convert(_with_nan(record), Verdict)
+    except (KeyError, TypeError, msgspec.ValidationError) as error:
         raise RecordError(f"{path}: not in the expected form ({error}); run the experiment again") from error
 
 
@@ -85,33 +88,10 @@ def _plain(value: Any) -> Any:
     return float(f"{number:.{_DIGITS}g}") if math.isfinite(number) else None
 
 
-def _read(kind: Any, value: Any) -> Any:
-    """Return a value of JSON as what a type says. Raises TypeError, KeyError or ValueError when it is not so."""
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return _read_fields(kind, value)
-    if kind is float:
-        return math.nan if value is None else float(value)
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is tuple:
-        return tuple(_read(inner[0], item) for item in _expect(list, value))
-    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-        return {str(key): _read(inner[1], item) for key, item in _expect(dict, value).items()}
-    if origin is Literal:
-        if value not in inner:
-            raise ValueError(f"{value!r}; expected one of {', '.join(map(str, inner))}")
-        return value
-    return _expect(cast(type, kind), value)
-
-
-def _read_fields(kind: type, value: Any) -> Any:
-    hints = get_type_hints(kind)
-    given = _expect(dict, value)
-    names = [field.name for field in dataclasses.fields(kind)]
-    there = [name for name in names if name in given or (kind, name) not in _MAY_LACK]
-    return kind(**{name: {} if name == "samples" else _read(hints[name], given[name]) for name in there})
-
-
-def _expect(kind: type, value: Any) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"{str(value)[:40]!r}; expected {kind.__name__}")
-    return value
+def _with_nan(value: Any) -> Any:
+    """Return a record with nan for null: a number is all that may be missing."""
+    if isinstance(value, dict):
+        return {key: _with_nan(item) for key, item in cast(dict[str, Any], value).items()}
+    if isinstance(value, list):
+        return [_with_nan(item) for item in cast(list[Any], value)]
+    return math.nan if value is None else value

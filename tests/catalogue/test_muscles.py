@@ -12,21 +12,21 @@ from nuc_engine.analysis.tracks import LegTracks
 from nuc_engine.experiments.catalogue.muscles import (
     DIFFERENCE,
     DURATION,
-    EXPERIMENT_FORWARD,
-    EXPERIMENT_SIDEWAYS,
     LINEAR,
-    NULL,
     PIECES,
+    LiftOff,
     pooled,
     ratio_over_repetitions,
     samples_of_all,
 )
-from nuc_engine.experiments.protocol import BoutPlan, Finding, Observation, Row, Trial
-from tests.analysis.synthetic import STICK, leg, with_module
-from tests.catalogue.seen import every, observe, outcome, steps
+from nuc_engine.experiments.protocol import BoutPlan, Finding, Observation, Trial
+from nuc_engine.machine.locations import find_configuration
+from tests.analysis.synthetic import STICK, with_module
+from tests.analysis.synthetic import leg as walking
+from tests.catalogue.seen import every, leg, observe, outcome, row_of, steps
 
-SIDEWAYS = EXPERIMENT_SIDEWAYS.rows[0]
-FAILS, MINUTES = EXPERIMENT_FORWARD.rows
+NULL = "null"
+SIDEWAYS, FAILS, MINUTES = map(row_of, ("muscles-sideways", "muscles-forward null", "muscles-forward ten minutes"))
 
 
 def sideways(null: str | Outcome, first: str = "sideways", rest: str = "sideways") -> Finding:
@@ -74,7 +74,7 @@ def test_null_fails_where_the_others_walk() -> None:
 
 def wobbly(plan: BoutPlan, tail_deg: float) -> LegTracks:
     """A stick leg for as long as the plan, whose minima differ by up to so many degrees from step to step."""
-    tracks = leg(replace(STICK, noise_deg=0.2), plan.duration_s)
+    tracks = walking(replace(STICK, noise_deg=0.2), plan.duration_s)
     t = tracks.t_sensor_s
     wobble = np.interp(
         t,
@@ -166,13 +166,6 @@ def shifted(trial: Trial, seed: int, by: float, times: float = 1.0) -> Trial:
     return replace(trial, seed=seed, samples=samples)
 
 
-def test_legs_that_differ_are_not_taken_for_drift_within_a_leg() -> None:
-    first, second = trials()
-    apart = pooled([first, shifted(second, 3, 5.0)])
-    assert apart[f"{DURATION}, {LINEAR}: runs test p, median over repetitions"] > 0.01
-    assert apart[f"{DURATION}, {LINEAR}: repetitions with runs test p < 0.05"] <= 1
-
-
 def test_the_interval_of_the_ratio_is_over_repetitions() -> None:
     first = trials()[0]
     alike = ratio_over_repetitions([shifted(first, seed, 0.0) for seed in range(5)], DURATION)
@@ -182,10 +175,81 @@ def test_the_interval_of_the_ratio_is_over_repetitions() -> None:
 
 
 def test_the_histograms_are_drawn(tmp_path: Path) -> None:
-    row: Row = MINUTES
+    row = MINUTES
     assert row.picture is not None
     pytest.importorskip("matplotlib")
-    row.picture(trials(), tmp_path / "a.svg")
-    row.picture(trials(), tmp_path / "b.svg")
+    row.picture(row, trials(), tmp_path / "a.svg")
+    row.picture(row, trials(), tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "a.svg").stat().st_size < 200_000
+
+
+(PROBE,) = MINUTES.probes
+COXA_DEG = -20.0
+REACHED, FLEXION = "103", "131"
+LEVELS = {level.label: {plan.label: plan for plan in level.bouts} for level in PROBE.levels}
+AS_IS = LEVELS[PROBE.as_is]
+LIFT_OFF = LiftOff(windows=("rest",), coxa_deg=COXA_DEG, far_deg=10.0)
+UP, DOWN = "CTr_LevationPRO", "CTr_DepressionRET"
+
+
+def lifted(at: tuple[tuple[float, float], ...], *, before_s: float = 0.0) -> Observation:
+    """A leg that lifts off at these times (s) and coxa angles (deg); the angle changes half a second before each."""
+    edges = [edge for time, _ in at for edge in ((time, UP), (time + 0.3, DOWN))]
+    tracks = leg(AS_IS[LINEAR].duration_s, {"CTr": [(before_s, DOWN), *edges]})
+    coxa = np.zeros(len(tracks.t_sensor_s))
+    for time, angle_deg in at:
+        coxa[tracks.t_sensor_s >= time - 0.5] = angle_deg
+    return observe(AS_IS[LINEAR], {}, tracks=with_module(tracks, "ThC", angle_deg=coxa))
+
+
+def test_a_lift_off_with_the_coxa_not_yet_back_is_the_tibias() -> None:
+    back, early = COXA_DEG - 1, COXA_DEG + 1
+    assert LIFT_OFF.by_tibia(lifted(((30.0, back), (40.0, back)))) == 0.0
+    assert LIFT_OFF.by_tibia(lifted(((30.0, early), (40.0, early)))) == 1.0
+    assert LIFT_OFF.by_tibia(lifted(((30.0, back), (40.0, early), (50.0, back), (60.0, back)))) == 0.25
+
+
+def test_lift_offs_before_the_leg_has_settled_do_not_count() -> None:
+    assert LIFT_OFF.by_tibia(lifted(((10.0, 0.0), (30.0, COXA_DEG - 1)))) == 0.0
+    assert np.isnan(LIFT_OFF.by_tibia(lifted(((10.0, 0.0),))))
+
+
+def wandering(plan: BoutPlan, wobble_deg: float, far: int = 0) -> Observation:
+    """A stick leg whose minima differ from step to step by so much, `far` of them by 30 degrees."""
+    tracks: LegTracks = walking(replace(STICK, noise_deg=0.1), plan.duration_s)
+    own = wobble_deg * np.random.default_rng(3).standard_normal(len(np.arange(0.0, plan.duration_s + 1.6, 1.6)))
+    own[20 : 20 + 2 * far : 2] -= 30.0
+    step = (tracks.t_sensor_s // 1.6).astype(int)
+    thc = tracks.module("ThC")
+    tracks = with_module(tracks, "ThC", angle_deg=thc.angle_deg + own[step])
+    return observe(plan, {"first": "stick", "rest": "stick"}, tracks=tracks)
+
+
+def test_tails_and_the_ratio_are_those_of_the_minima() -> None:
+    seen = {LINEAR: wandering(AS_IS[LINEAR], 0.5), PIECES: wandering(AS_IS[PIECES], 0.5, far=5)}
+    numbers = PROBE.measure(seen)
+    far = "differences of successive minima beyond 10 degrees (part)"
+    assert numbers[f"{LINEAR}: {far}"] == 0.0
+    assert 0.1 < numbers[f"{PIECES}: {far}"] < 0.35
+    width = "spread of successive minima (deg)"
+    ratio = numbers["spread ratio, linear to piecewise constant"]
+    assert ratio == pytest.approx(numbers[f"{LINEAR}: {width}"] / numbers[f"{PIECES}: {width}"])
+    assert ratio < 0.5
+
+
+def test_a_leg_that_does_not_begin_to_walk_is_not_measured() -> None:
+    assert PROBE.measure({plan.label: observe(plan, {"first": "irregular"}) for plan in AS_IS.values()}) == {}
+
+
+def test_only_two_values_differ_and_those_of_the_row_are_the_configurations() -> None:
+    for plan in MINUTES.bouts:
+        for bouts in LEVELS.values():
+            assert replace(bouts[plan.label], values={}, windows=(), duration_s=plan.duration_s) == replace(
+                plan, windows=(), start_kick_s=None
+            )
+            assert set(bouts[plan.label].values) == {REACHED, FLEXION}
+        text = (find_configuration(plan.config) / "joints.xml").read_text()
+        for number, value in AS_IS[plan.label].values.items():
+            assert f'<hdsoMod idNum="{number}" NumElts="1">{value:g}</hdsoMod>' in text
+        assert f'<hdsoMod idNum="104" NumElts="1">{COXA_DEG:g}</hdsoMod>' in text

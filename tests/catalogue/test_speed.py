@@ -8,45 +8,25 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from nuc_engine.experiments.catalogue.pictures import draw_speed
-from nuc_engine.experiments.catalogue.speed import (
-    AGONISTS,
-    ANTAGONISTS,
-    CONFIG,
-    EXPERIMENT_SPEED,
-    NAMES,
-    antagonist_levels,
-    criterion_speed,
-    label,
-    level_bouts,
-    median_error,
-)
-from nuc_engine.experiments.protocol import Finding, Trial, Window
+from nuc_engine.experiments.catalogue.speed import median_error
+from nuc_engine.experiments.protocol import BoutPlan, Finding, Trial, Window
 from nuc_engine.experiments.trials import watch_plan
 from nuc_engine.machine.locations import find_configuration
 from tests.analysis.synthetic import FWD, leg
-from tests.catalogue.seen import observe
+from tests.catalogue.seen import observe, row_of
 
-PLANS = level_bouts({"122": (0.1, 0.2, 0.3, 0.4)})
+SPEED = row_of("speed")
+PLANS = SPEED.bouts[:4]
+AGONIST = {"121": "123", "124": "122", "125": "127", "128": "126", "129": "131", "132": "130"}
+"""Activation of each antagonist -> that of the same muscle as an agonist."""
 
 
 def judge(periods: Sequence[float], kinds: Sequence[str] = ("FWD",) * 4, jitter: float = 0.02) -> Finding:
-    return criterion_speed(
-        {
-            plan.label: observe(
-                plan,
-                {"stepping": kind},
-                tracks=leg(replace(FWD, period_s=period, jitter=jitter, seed=k), plan.duration_s),
-            )
-            for k, (plan, period, kind) in enumerate(zip(PLANS, periods, kinds, strict=True))
-        }
-    )
-
-
-def test_levels_give_each_hdso_its_value() -> None:
-    plans = level_bouts({"122": (0.1, 0.2), "126": (0.5, 0.9)})
-    assert [dict(plan.values) for plan in plans] == [{"122": 0.1, "126": 0.5}, {"122": 0.2, "126": 0.9}]
-    assert [plan.label for plan in plans] == [label(0), label(1)] == ["level 1", "level 2"]
+    seen = {}
+    for k, (plan, period_s, kind) in enumerate(zip(PLANS, periods, kinds, strict=True)):
+        tracks = leg(replace(FWD, period_s=period_s, jitter=jitter, seed=k), plan.duration_s)
+        seen[plan.label] = observe(plan, {"stepping": kind}, tracks=tracks)
+    return SPEED.criterion(seen)
 
 
 def test_periods_that_fall_by_a_third_are_seen() -> None:
@@ -88,7 +68,7 @@ def test_every_level_has_to_step() -> None:
 
 def test_a_leg_that_stands_is_refused() -> None:
     seen = {plan.label: observe(plan, {"stepping": "FWD"}) for plan in PLANS}
-    assert not criterion_speed(seen).ok
+    assert not SPEED.criterion(seen).ok
 
 
 def test_the_error_of_a_median_is_that_of_a_normal_sample() -> None:
@@ -98,49 +78,31 @@ def test_the_error_of_a_median_is_that_of_a_normal_sample() -> None:
     assert np.isnan(median_error(np.array([1.0])))
 
 
-def test_the_picture_is_drawn_the_same_each_time(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    periods = np.array([[1.0, 0.9, np.nan], [1.1, 0.8, 0.7]])
-    for name in ("a", "b"):
-        draw_speed(periods, {"one": (0.1, 0.2, 0.3), "two": (0.5, 0.6, 0.9)}, tmp_path / f"{name}.svg")
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-
-
-def test_the_first_level_is_the_configuration() -> None:
-    joints = ET.parse(find_configuration(CONFIG) / "joints.xml")
+@pytest.mark.parametrize("bouts", [SPEED.bouts, SPEED.control.bouts], ids=["agonists", "antagonists"])
+def test_the_first_level_is_the_configuration_and_every_level_is_another_bout(bouts: Sequence[BoutPlan]) -> None:
+    joints = ET.parse(find_configuration(bouts[0].config) / "joints.xml")
     values = {mod.get("idNum"): float(mod.text or "nan") for mod in joints.iter("hdsoMod") if mod.get("NumElts") == "1"}
-    assert {hdso: own[0] for hdso, own in AGONISTS.items()} == {hdso: values[hdso] for hdso in AGONISTS}
-    assert {hdso: own[0] for hdso, own in antagonist_levels().items()} == {hdso: values[hdso] for hdso in ANTAGONISTS}
-    assert set(NAMES) == set(AGONISTS)
-
-
-def test_the_stance_agonist_of_each_pair_rises_more() -> None:
-    rises = {hdso: own[-1] / own[0] for hdso, own in AGONISTS.items()}
-    for stance, swing in (("122", "123"), ("127", "126"), ("130", "131")):
-        assert rises[stance] > rises[swing] > 1
-    for own in AGONISTS.values():
-        assert list(own) == sorted(own)
-
-
-@pytest.mark.parametrize("tables", [AGONISTS, antagonist_levels()], ids=["row", "control"])
-def test_no_two_levels_are_the_same_bout(tables: dict[str, tuple[float, ...]]) -> None:
+    assert bouts[0].values == {hdso: values[hdso] for hdso in bouts[0].values}
     moved: set[bytes] = set()
-    for plan in level_bouts(tables):
+    for plan in bouts:
         short = replace(plan, duration_s=6.0, windows=(Window("stepping", 0.0, 6.0, "final", 1.0),))
         moved.add(watch_plan(short, 20001).leg.module("FTi").angle_deg.tobytes())
-    assert len(moved) == 5
+    assert len(moved) == len(bouts) == 5
 
 
-def test_antagonists_rise_as_the_same_muscles_do_as_agonists() -> None:
-    for hdso, own in antagonist_levels().items():
-        agonist = AGONISTS[ANTAGONISTS[hdso][1]]
-        assert own[-1] / own[0] == pytest.approx(agonist[-1] / agonist[0], rel=0.01)
+def test_antagonists_rise_as_the_same_muscles_do_as_agonists_by_one_factor_each() -> None:
+    agonists, own = SPEED.bouts, SPEED.control.bouts
+    for hdso, agonist in AGONIST.items():
+        levels = [plan.values[hdso] for plan in own]
+        assert levels[-1] / levels[0] == pytest.approx(agonists[-1].values[agonist] / agonists[0].values[agonist], 0.01)
+        assert np.diff(np.log(levels)) == pytest.approx(np.log(levels[-1] / levels[0]) / 4, rel=0.01)
 
 
-def test_the_picture_takes_the_numbers_of_the_criterion(tmp_path: Path) -> None:
+def test_the_picture_takes_the_numbers_of_the_criterion_and_the_rows_own_drives(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    (row,) = EXPERIMENT_SPEED.rows
-    assert row.picture is not None
-    numbers = {f"{label(k)}: step period (s)": 1.5 - 0.1 * k for k in range(5)}
-    row.picture([Trial(1, "as seen", (), numbers, {}, 0, {})], tmp_path / "speed.svg")
-    assert (tmp_path / "speed.svg").read_text().count("<path") > 20
+    assert SPEED.picture is not None
+    numbers = {f"level {k + 1}: step period (s)": 1.5 - 0.1 * k for k in range(5)}
+    for name in ("a", "b"):
+        SPEED.picture(SPEED, [Trial(1, "as seen", (), numbers, {}, 0, {})], tmp_path / f"{name}.svg")
+    assert (tmp_path / "a.svg").read_text().count("<path") > 20
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()

@@ -47,10 +47,19 @@ def test_configurations_and_scripts_are_found(installed: Path) -> None:
     assert nuc(installed, "validate", "lin_roach", "experiment_a")
 
 
+def test_pages_of_experiments_can_be_written(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "D1").mkdir()
+    shutil.copy(ROOT / "docs/experiments/D1/verdict.json", tmp_path / "D1")
+    nuc(installed, "experiment", "D1", "--rewrite", "--pages", str(tmp_path))
+    assert "The interim is not rest." in (tmp_path / "D1" / "page.md").read_text(encoding="utf-8")
+
+
 def test_no_picture_and_no_page_is_carried_along(installed: Path) -> None:
     assert {path.suffix for path in installed.rglob("*.*") if path.is_file()} <= {
-        *(".py", ".xml", ".toml", ".json", ".dtd", ".rng", ".h")
+        *(".py", ".xml", ".toml", ".json", ".dtd", ".rng", ".h", ".md")
     }
+    templates = installed / "nuc_engine" / "experiments"
+    assert [path for path in installed.rglob("*.md") if not path.is_relative_to(templates)] == []
 
 
 def test_the_header_for_programs_in_c_is_beside_the_client(installed: Path) -> None:

@@ -7,13 +7,11 @@ import pytest
 
 from nuc_engine.experiments.figures import (
     LONGEST_TOGETHER_S,
-    MOST_PATHS,
     PART_S,
     Shown,
     angle_figure,
     comparison_figure,
     last_cycles,
-    path_caption,
     path_figure,
 )
 from nuc_engine.experiments.protocol import Window
@@ -45,12 +43,6 @@ def drawn(make, *given):
         return make(*given)
 
 
-def dashed(axes):
-    """Where there are dashed lines from top to bottom: changesets."""
-    upright = [line for line in axes.lines if len(x := line.get_xdata()) == 2 and x[0] == x[1]]
-    return [line.get_xdata()[0] for line in upright if line.get_color() != (0.55, 0.1, 0.45)]
-
-
 @pytest.mark.parametrize("times", [5.0, LONGEST_TOGETHER_S / 4])
 def test_of_a_long_bout_the_end_is_shown(roach_bout, times):
     long = replace(roach_bout, sensors=replace(roach_bout.sensors, t_s=times * roach_bout.sensors.t_s))
@@ -58,17 +50,6 @@ def test_of_a_long_bout_the_end_is_shown(roach_bout, times):
     begin = 0.0 if long.end_s <= LONGEST_TOGETHER_S else long.end_s - PART_S
     assert axes.get_xlim() == pytest.approx((begin, long.end_s))
     assert all(line.get_xdata()[0] >= begin for line in axes.lines)
-
-
-@pytest.mark.parametrize(("windows", "columns"), [(1, 1), (2, 2), (3, 3), (4, 2), (5, 3), (6, 3), (7, 3)])
-def test_foot_paths_stand_side_by_side(roach_bout, windows, columns):
-    shown = in_windows(roach_bout, windows)
-    paths = [axes for axes in drawn(path_figure, [shown]).axes if axes.axison and "(cm)" in axes.get_ylabel()]
-    assert [axes.get_title(loc="left").partition(":")[0] for axes in paths] == [
-        f"w{k}" for k in range(min(windows, MOST_PATHS))
-    ]
-    assert max(axes.get_subplotspec().colspan.stop for axes in paths) == columns
-    assert ("(the first 6 of 7)" in path_caption([shown])) == ("(the first" in path_caption([shown])) == (windows == 7)
 
 
 @pytest.mark.parametrize(("along", "across", "label"), [(1.0, 2.1, "z, up (cm)"), (1.0, 1.9, "y, left (cm)")])
@@ -96,37 +77,6 @@ def test_of_several_bouts_the_last_window_of_each_is_shown(roach_bout):
     paths, angles = figure.axes[:2], figure.axes[2:4]
     assert [axes.get_title(loc="left") for axes in paths] == ["one", "other"]
     assert all(4.0 <= axes.get_xlim()[0] < axes.get_xlim()[1] <= 8.0 for axes in angles)
-
-
-def test_of_a_gradual_change_the_first_and_the_last_step_are_marked(roach_bout):
-    gradual = tuple(np.arange(3.0, 4.01, 0.05).round(2).tolist())
-    shown = in_windows(roach_bout, 1, changesets_s=(1.0, *gradual, 6.0, 20.0))
-    for axes in drawn(angle_figure, shown).axes:
-        assert dashed(axes) == [1.0, 3.0, 4.0, 6.0]
-
-
-def test_every_other_window_is_shaded(roach_bout):
-    for axes in drawn(angle_figure, in_windows(roach_bout, 4)).axes:
-        spans = [patch.get_extents().transformed(axes.transData.inverted()) for patch in axes.patches]
-        assert [(round(span.x0, 1), round(span.x1, 1)) for span in spans] == [(2.0, 4.0), (6.0, 8.0)]
-
-
-def test_what_was_done_is_a_line_in_every_panel_and_a_triangle_above_the_first(roach_bout):
-    shown = replace(in_windows(roach_bout, 1), events_s=((2.0, "kick"), (5.0, "no ground"), (50.0, "kick")))
-    figure = drawn(angle_figure, shown)
-    for axes in figure.axes:
-        upright = [line.get_xdata()[0] for line in axes.lines if line.get_color() == (0.55, 0.1, 0.45)]
-        assert set(upright) == {2.0, 5.0}
-        triangles = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "v"]
-        assert triangles == ([2.0, 5.0] if axes is figure.axes[0] else [])
-
-
-def test_a_window_that_is_called_as_it_turned_out_is_named_once(roach_bout):
-    shown = in_windows(roach_bout, 3, {"w0": "w0", "w1": "stuck in A + B"})
-    names = [text.get_text() for text in drawn(angle_figure, shown).axes[0].texts]
-    assert names == ["w0", "w1\nstuck", "w2"]
-    titles = [axes.get_title(loc="left") for axes in drawn(path_figure, [shown]).axes[:3]]
-    assert titles == ["w0", "w1: stuck", "w2"]
 
 
 GAP = 6.0, 7.3

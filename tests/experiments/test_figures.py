@@ -1,30 +1,21 @@
 """Pictures of a representative repetition."""
 
-from dataclasses import replace
-from itertools import pairwise
-
-import numpy as np
 import pytest
 from PIL import Image
 
 from nuc_engine.experiments.conduct import representative
 from nuc_engine.experiments.figures import (
     DrawTask,
-    Shown,
-    angle_figure,
-    comparison_figure,
     draw_picture,
     draw_task,
     draw_trial,
     events_of_plan,
     last_cycles,
-    path_figure,
 )
 from nuc_engine.experiments.protocol import Window
 from nuc_engine.experiments.trials import run_again
 from nuc_engine.figures.canvas import house_style, new_figure
 from nuc_engine.figures.few_colors import save_small
-from tests.analysis.printed import smallest_points
 from tests.experiments import tiny
 
 MOST_BYTES = 200_000
@@ -73,40 +64,6 @@ def test_several_bouts_are_drawn_beside_each_other(tmp_path):
         assert image.mode == "P"
 
 
-@pytest.mark.parametrize("windows", [1, 2, 3])
-def test_the_legend_lies_within_the_canvas_and_names_the_actions_of_all_bouts(roach_bout, windows):
-    plan = tiny.plan(windows=tuple(Window(f"w{k}", 2.0 * k, 2.0 * k + 2, "final") for k in range(windows)))
-    last = roach_bout.joints[-1]
-    other = replace(roach_bout.states_of[last.states[-1]], name="FT_Another")
-    states = tuple(other if state.code == other.code else state for state in roach_bout.states_of)
-    shown = [Shown(plan, bout, (), {}) for bout in (roach_bout, replace(roach_bout, states_of=states))]
-    for some in (shown[:1], shown[:windows]):
-        with house_style():
-            figure = path_figure(some)
-            figure.draw_without_rendering()
-        (legend,) = figure.legends
-        box, (width, height) = legend.get_window_extent(), figure.bbox.size
-        assert 0 <= box.x0 < box.x1 <= width
-        assert 0 <= box.y0 < box.y1 <= height
-        lowest = min(axes.get_tightbbox().y0 for axes in figure.axes if axes.axison)
-        assert box.y1 <= lowest + 1
-        labels = [text.get_text() for text in legend.get_texts()]
-        assert {state.name for joint in roach_bout.joints for state in map(roach_bout.state, joint.states)} <= {*labels}
-        assert ("FT_Another" in labels) == (len(some) > 1)
-
-
-def test_names_of_windows_stand_apart_wherever_the_leg_is_stuck(roach_bout):
-    windows = tuple(Window(f"w{k}", 2.0 * k, 2.0 * k + 2, "final") for k in range(3))
-    stuck = "stuck in TC1_retractionLEV + CTr_LevationPRO + FT_Flexion"
-    shown = Shown(tiny.plan(windows=windows, duration_s=6.0), roach_bout, (), {w.name: stuck for w in windows})
-    with house_style():
-        figure = angle_figure(shown)
-        figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in figure.axes[0].texts if "stuck" in text.get_text()]
-    assert len(boxes) == 3
-    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
-
-
 def test_a_picture_over_all_repetitions_carries_no_date(tmp_path):
     trials = [tiny.trial(k, samples={"range": (float(k),)}) for k in range(4)] + [tiny.trial(9, "failed start")]
     row = tiny.row("r", picture=tiny.picture)
@@ -152,73 +109,3 @@ def test_a_small_picture_keeps_the_colours_of_its_pens(tmp_path):
             found = {color for _, color in image.convert("RGB").getcolors(1 << 16)}
             assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
     assert {tuple(round(255 * part) for part in pen) for pen in pens} <= found
-
-
-def test_a_small_picture_keeps_tints_of_many_pens_for_the_edges_of_their_lines(tmp_path):
-    with house_style():
-        figure = new_figure(4.0, 3.0)
-        axes = figure.subplots()
-        axes.set_axis_off()
-        for k in range(24):
-            axes.plot([0.0, 1.0], [k, k + 0.3], color=(k / 24, 0.0, 1.0 - k / 24), linewidth=2.0)
-        with Image.open(save_small(figure, tmp_path / "small.png")) as image:
-            found = {color for _, color in image.convert("RGB").getcolors(1 << 16)}
-    for k in range(24):
-        pen = [round(255 * part) for part in (k / 24, 0.0, 1.0 - k / 24)]
-        tints = {tuple(round(255 - share * (255 - part)) for part in pen) for share in (0.8, 0.6, 0.4)}
-        near = [tint for tint in tints if any(max(abs(a - b) for a, b in zip(tint, c, strict=True)) < 3 for c in found)]
-        assert len(near) >= 2
-
-
-def test_what_was_done_is_named_each_kind_at_least_once(roach_bout):
-    """Names stand where there is room, none on another, and no kind is left out for the third of another."""
-    end = roach_bout.end_s
-    at = [0.05, 0.12, 0.45, 0.52, 0.8]
-    kinds = ["no ground", "ground back", "no ground", "ground back", "kick"]
-    events = tuple((share * end, kind) for share, kind in zip(at, kinds, strict=True))
-    plan = tiny.plan(windows=(Window("all", 0.0, end, "final"),))
-    with house_style():
-        figure = angle_figure(Shown(plan, roach_bout, events, {}))
-        figure.draw_without_rendering()
-        names = [text for text in figure.axes[-1].texts if text.get_text() in kinds]
-        assert {text.get_text() for text in names} == set(kinds)
-        boxes = sorted((text.get_window_extent() for text in names), key=lambda box: box.x0)
-    assert all(before.x1 <= after.x0 for before, after in pairwise(boxes))
-
-
-def test_what_has_no_room_before_the_end_is_not_named(roach_bout):
-    end = roach_bout.end_s
-    plan = tiny.plan(windows=(Window("all", 0.0, end, "final"),))
-    with house_style():
-        figure = angle_figure(Shown(plan, roach_bout, ((0.3 * end, "kick"), (0.98 * end, "no ground")), {}))
-        figure.draw_without_rendering()
-        axes = figure.axes[-1]
-        (name,) = axes.texts
-        assert name.get_text() == "kick"
-        assert name.get_window_extent().x1 <= axes.get_window_extent().x1
-
-
-@pytest.mark.parametrize("slower", [1, 20])
-def test_joints_in_one_panel_differ_in_line_style_and_of_a_long_bout_the_end_is_shown(roach_bout, slower):
-    """Dashes must not be longer than what they draw."""
-    long = replace(roach_bout, sensors=replace(roach_bout.sensors, t_s=slower * roach_bout.sensors.t_s))
-    with house_style():
-        axes = comparison_figure([Shown(tiny.plan(), long, (), {})]).axes[0]
-    curves = [line for line in axes.lines if len(line.get_xdata()) > 2]
-    assert len({str(line._unscaled_dash_pattern) for line in curves}) == len(curves) == 3
-    assert np.ptp(axes.get_xlim()) == pytest.approx(20.0 if slower > 1 else long.end_s)
-
-
-def test_letters_are_large_enough_on_a_printed_page(roach_bout):
-    windows = tuple(Window(f"w{k}", 2.0 * k, 2.0 * k + 2, "final") for k in range(3))
-    events = ((1.0, "kick"), (3.0, "no ground"))
-    one, two, three = (
-        Shown(tiny.plan(windows=windows[:count], duration_s=8.0), roach_bout, events, {"w0": "FWD"})
-        for count in (1, 2, 3)
-    )
-    with house_style():
-        beside_time = [angle_figure(three), comparison_figure([one, two])]
-        paths = [path_figure([one]), path_figure([two]), path_figure([three])]
-    assert [text for text in beside_time[0].axes[-1].texts if text.get_text() == "kick"]
-    assert min(map(smallest_points, beside_time)) >= 5.8
-    assert min(map(smallest_points, paths)) >= 5.5

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.experiments.catalogue import EXPERIMENTS
-from nuc_engine.experiments.catalogue.explanations import AGAIN
+from nuc_engine.experiments.page import page, write_index
 from nuc_engine.experiments.record import read_verdict
 from nuc_engine.experiments.verdict import ENOUGH, in_need_of_reasons
 
@@ -33,6 +33,13 @@ def test_the_table_over_all_names_every_row():
     assert [link for link in links(PAGES / "README.md") if not link.exists()] == []
 
 
+def test_the_table_over_all_is_what_the_verdicts_make(tmp_path):
+    for path in PAGES.glob("*/verdict.json"):
+        (tmp_path / path.parent.name).mkdir()
+        (tmp_path / path.parent.name / path.name).write_bytes(path.read_bytes())
+    assert write_index(EXPERIMENTS, tmp_path).read_text() == (PAGES / "README.md").read_text()
+
+
 def test_pages_are_small_enough_for_a_repository():
     sizes = {path: path.stat().st_size for path in PAGES.rglob("*") if path.is_file()}
     pictures = {path.name: size for path, size in sizes.items() if path.suffix in (".png", ".svg")}
@@ -55,10 +62,14 @@ def test_a_page_its_verdict_and_its_figures_belong_together(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_is_made_with_the_seeds_its_command_takes(name):
+def test_a_page_is_what_its_verdict_and_the_texts_of_now_make(name):
     verdict = read_verdict(PAGES / name)
     assert verdict is not None
-    assert [verdict.seed] == [experiment.seed for experiment in EXPERIMENTS if experiment.name == name]
+    (experiment,) = [each for each in EXPERIMENTS if each.name == name]
+    assert verdict.seed == experiment.seed
+    command = f"nuc experiment {name} --repeat {verdict.repetitions} --seed {verdict.seed} --pages docs/experiments"
+    text = (PAGES / name / "page.md").read_text()
+    assert text == page(experiment, verdict, root="../../..", command=command, indexed=True)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,17 +90,16 @@ def test_the_page_about_other_seeds_is_what_pages_say_of_them():
         (PAGES.parent / "replication.md").read_text(),
         re.M,
     )
-    rows = [(experiment.name, row.name) for experiment in EXPERIMENTS for row in experiment.rows]
-    assert {name for name, *_ in lines} == {name if name == row else f"{name} {row}" for name, row in rows}
-    assert len(lines) == len(rows) == len(AGAIN)
-    for (name, row), (_, single, count, of, per_cent, word) in zip(rows, lines, strict=True):
+    rows = [(experiment.name, row) for experiment in EXPERIMENTS for row in experiment.rows]
+    for (name, row), (told_of, single, count, of, per_cent, word) in zip(rows, lines, strict=True):
+        assert told_of == (name if name == row.name else f"{name} {row.name}")
         told = [tuple(map(int, pair)) for pair in re.findall(r"(\d+) of (\d+)", single)]
         verdict = read_verdict(PAGES / name)
         assert verdict is not None
-        share = next(seen.as_seen for seen in verdict.rows if seen.name == row)
-        runs = [(share.count, share.of), *((again.count, again.of) for again in AGAIN[name, row])]
-        assert told == runs, (name, row)
+        share = next(seen.as_seen for seen in verdict.rows if seen.name == row.name)
+        runs = [(share.count, share.of), *((again.count, again.of) for again in row.again)]
+        assert told == runs, told_of
         whole = tuple(map(sum, zip(*runs, strict=True)))
-        assert (int(count), int(of)) == whole, (name, row)
-        assert per_cent == f"{100 * whole[0] / whole[1]:.0f}", (name, row)
-        assert word == ("yes" if whole[0] / whole[1] >= ENOUGH else "no"), (name, row)
+        assert (int(count), int(of)) == whole, told_of
+        assert per_cent == f"{100 * whole[0] / whole[1]:.0f}", told_of
+        assert word == ("yes" if whole[0] / whole[1] >= ENOUGH else "no"), told_of

@@ -222,34 +222,6 @@ def test_levels_without_an_order_are_drawn_too(tmp_path):
     assert draw_probe(Probed(PROBE), "a row", tmp_path) == ()
 
 
-def limits_of(found: Probed, folder, monkeypatch) -> list[tuple[float, float]]:
-    """Return from where to where the axis of each panel goes that is drawn of a probe."""
-    drawn = []
-    monkeypatch.setattr("nuc_engine.figures.canvas.save_figure", lambda figure, path: drawn.append(figure))
-    draw_probe(found, "a row", folder)
-    return [axes.get_xlim() for axes in drawn[0].axes]
-
-
-def test_every_panel_has_the_same_room_beside_levels_without_an_order(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
-    levels = tuple(Level(name, PROBE.levels[0].bouts) for name in "abc")
-    numbers = [{1: {"everywhere": 1.0, "first only (share)": 1.0}}, {1: {"everywhere": 2.0}}, {1: {"everywhere": 1.0}}]
-    found = Probed(replace(PROBE, levels=levels), numbers)
-    assert limits_of(found, tmp_path, monkeypatch) == [(-0.6, 2.6)] * 2
-
-
-def test_a_caption_says_what_is_not_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
-    many = dict.fromkeys(("a (share)", "b (part)", "c (s)", "d (s)"), 1.0)
-    (whole,) = draw_probe(Probed(PROBE, [{1: many}, {1: many}]), "whole", tmp_path)
-    assert "Drawn are the first 3 numbers" in whole.caption
-    assert "No dot" not in whole.caption
-    few = {"a (share)": 1.0}
-    (part,) = draw_probe(Probed(PROBE, [{1: few | {"b (part)": 0.0}}, {1: few}]), "part", tmp_path)
-    assert "No dot: no repetition has the number." in part.caption
-    assert "Drawn are" not in part.caption
-
-
 def test_drawing_tells_how_far_it_is_also_where_no_repetition_can_be_shown(tmp_path):
     pytest.importorskip("matplotlib")
     beyond = tiny.plan(windows=(Window("late", 1.0, 9.0, "final", 0.5),))

@@ -56,7 +56,7 @@ def test_there_may_be_none(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "can not be read"),
+        ("{", "cannot be read"),
         ("[]", "no verdict of format 2"),
         ('{"format": 1}', "no verdict of format 2"),
         ('{"format": 2}', "not in the expected form"),
@@ -86,7 +86,7 @@ def test_one_of_before_rows_were_compared_is_read_all_the_same(verdict, tmp_path
     back = read_verdict(tmp_path)
     assert back is not None
     assert back.rows[0].same == ()
-    record["rows"][0].pop("figures")
+    record["rows"][0]["trials"][0].pop("kicks")
     (tmp_path / FILE).write_text(json.dumps(record))
     with pytest.raises(RecordError, match="not in the expected form"):
         read_verdict(tmp_path)

@@ -94,7 +94,7 @@ def mean_range(trials: Sequence[Trial]) -> Mapping[str, float]:
     return {"mean range (deg)": sum(values) / len(values)}
 
 
-def picture(trials: Sequence[Trial], path: Path) -> None:
+def picture(row: Row, trials: Sequence[Trial], path: Path) -> None:
     from nuc_engine.figures.canvas import new_figure
 
     figure = new_figure(3, 2)

@@ -323,7 +323,7 @@ def _write(
     experiments: Sequence[Experiment], verdicts: Sequence[Verdict], target: Path, typed: str, *, as_pages: bool
 ) -> None:
     from nuc_engine.experiments.catalogue import EXPERIMENTS
-    from nuc_engine.experiments.index import write_experiment, write_index
+    from nuc_engine.experiments.page import write_experiment, write_index
 
     for experiment, verdict in zip(experiments, verdicts, strict=True):
         folder = target / experiment.name
@@ -336,7 +336,7 @@ def _write(
 
 def _rewrite(experiments: Sequence[Experiment], pages: Path | None) -> int:
     from nuc_engine.experiments.catalogue import EXPERIMENTS
-    from nuc_engine.experiments.index import write_index
+    from nuc_engine.experiments.page import write_index
     from nuc_engine.experiments.record import read_verdict
 
     if pages is None:

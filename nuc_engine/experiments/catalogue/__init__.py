@@ -1,22 +1,18 @@
-"""The experiments of chapter 7: bouts, criteria, controls and words, one module per group of rows.
+"""The experiments of chapter 7: bouts, criteria, controls and words, as data in `chapter7`, one file per group of rows.
 
-    caught                a leg that is caught in the air, as in experiments Ga, Gb and Gc
-    evidence              experiments beside rows that come out otherwise
-    evidence_firm         experiments beside rows that are as seen by one set of seeds and not by both
-    evidence_muscles      what decides the place of lift-off in ten minutes of walking
-    evidence_unloading    experiments beside the rows of unloading
-    explanations          why a row comes out otherwise on the emulated leg
-    gains                 what unloading gained over all repetitions
-    gradual               experiments G and E
-    muscles               what muscle models of the tibia do for stepping
-    other_runs            the configurations, plants and scripts of the runs on other seeds
-    parts                 what the criteria of several experiments have in common
-    pictures              pictures over all repetitions of a row, after Figures 7-10 and 7-11
-    restricted            sideways stepping with the thorax-coxa joint fixed
-    speed                 the six agonist activations alone shorten the step
-    subsets               the changeset of the forward-type turn in two halves, one per joint
-    transitions           experiments A, B and D
-    unloading             the predictions of section 7.4.5.3, by taking the ground away and by a magnet at the foot
+    asks         what a criterion asks of the bouts of one repetition, by name
+    felt         what a leg feels of being unloaded, by its own means or when it is told
+    gradual      asks about a leg whose values change while it walks
+    joints       asks about a leg that is taken apart
+    load         reads the experiments from `chapter7`, with their texts and other runs
+    muscles      asks about muscle models of the tibia
+    nested       asks made of other asks, and every ask there is
+    pictures     pictures over all repetitions of a row, after Figures 7-10 and 7-11
+    speed        asks about speed
+    unloading    asks about unloading in stance
+
+Why rows come out otherwise, and what is to be noted of them, stands in `texts`: Markdown whose numbers are filled in
+from verdicts. How rows came out with other seeds stands in `other_runs.toml`.
 
 Criteria were written from the dissertation's words before any result was seen; a row that comes out otherwise gets an
 explanation. These have been altered after results, and what they concern was judged anew:
@@ -31,50 +27,8 @@ explanation. These have been altered after results, and what they concern was ju
                       30001 on.
 """
 
-from nuc_engine.experiments.catalogue.explanations import explained
-from nuc_engine.experiments.catalogue.gradual import (
-    EXPERIMENT_EA,
-    EXPERIMENT_EB,
-    EXPERIMENT_EC,
-    EXPERIMENT_GA,
-    EXPERIMENT_GB,
-    EXPERIMENT_GC,
-)
-from nuc_engine.experiments.catalogue.muscles import EXPERIMENT_FORWARD, EXPERIMENT_SIDEWAYS
-from nuc_engine.experiments.catalogue.restricted import EXPERIMENT_DISCONNECT, EXPERIMENT_RESTRICTED
-from nuc_engine.experiments.catalogue.speed import EXPERIMENT_SPEED
-from nuc_engine.experiments.catalogue.subsets import EXPERIMENT_FA, EXPERIMENT_FB
-from nuc_engine.experiments.catalogue.transitions import (
-    EXPERIMENT_A,
-    EXPERIMENT_B,
-    EXPERIMENT_D1,
-    EXPERIMENT_D2,
-)
-from nuc_engine.experiments.catalogue.unloading import EXPERIMENT_DROPOUT, EXPERIMENT_MAGNET
-from nuc_engine.experiments.protocol import Experiment
+from nuc_engine.experiments.catalogue.load import load_experiments
 
 __all__ = ["EXPERIMENTS"]
 
-_ALL = (
-    EXPERIMENT_A,
-    EXPERIMENT_B,
-    EXPERIMENT_D1,
-    EXPERIMENT_D2,
-    EXPERIMENT_FA,
-    EXPERIMENT_FB,
-    EXPERIMENT_GA,
-    EXPERIMENT_GB,
-    EXPERIMENT_GC,
-    EXPERIMENT_EA,
-    EXPERIMENT_EB,
-    EXPERIMENT_EC,
-    EXPERIMENT_SPEED,
-    EXPERIMENT_RESTRICTED,
-    EXPERIMENT_DISCONNECT,
-    EXPERIMENT_SIDEWAYS,
-    EXPERIMENT_FORWARD,
-    EXPERIMENT_DROPOUT,
-    EXPERIMENT_MAGNET,
-)
-
-EXPERIMENTS: tuple[Experiment, ...] = tuple(explained(experiment) for experiment in _ALL)
+EXPERIMENTS = load_experiments()

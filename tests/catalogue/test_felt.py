@@ -9,22 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
-from nuc_engine.experiments.catalogue.evidence_unloading import (
-    FRESH_SEED,
-    OWN,
-    PROBES_UNLOADING,
-    TOLD,
-    measure_unloading,
-    told,
-)
-from nuc_engine.experiments.catalogue.explanations import AGAIN
-from nuc_engine.experiments.catalogue.parts import BOUT
-from nuc_engine.experiments.catalogue.unloading import PREDICTED, SCHEDULES, Schedule
-from nuc_engine.experiments.protocol import Observation
+from nuc_engine.experiments.catalogue.asks import RowCriterion
+from nuc_engine.experiments.catalogue.felt import Felt, told
+from nuc_engine.experiments.catalogue.nested import AsSeenShare
+from nuc_engine.experiments.catalogue.unloading import Promoted, Schedule
+from nuc_engine.experiments.protocol import Observation, Probe
 from nuc_engine.experiments.trials import run_plan
-from tests.catalogue.seen import leg, observe, steps
+from tests.catalogue.seen import leg, observe, row_of, steps
 
+ROWS = [f"{name} {kind}" for name in ("dropout", "magnet") for kind in ("FWD", "ITF", "ITB")]
 PERIOD, SWING = 0.7, 0.3
 STANCE = PERIOD - SWING
 LETS_GO_S, ACTS_S = 0.25, 0.35
@@ -36,14 +31,26 @@ NAMES = {
 Edges = list[tuple[float, str]]
 
 
-@pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight disturbances, so that a made-up leg is measured quickly."""
-    for kind in NAMES:
-        monkeypatch.setitem(SCHEDULES, kind, Schedule(8, 6.0, 3.5))
+def probe_of(name: str) -> Probe:
+    (probe,) = row_of(name).probes
+    return probe
 
 
-shortly = pytest.mark.usefixtures("few")
+def asks_of(name: str) -> tuple:
+    """What the probe of a row measures."""
+    return probe_of(name).measure.__self__.asks  # type: ignore[attr-defined]
+
+
+def shortened(ask: object) -> object:
+    """An ask about eight disturbances only, so that a made-up leg is measured quickly."""
+    if isinstance(ask, AsSeenShare):
+        return structs.replace(ask, criterion=tuple(map(shortened, ask.criterion)))
+    return structs.replace(ask, count=8, interval_s=6.0, calm_after_s=3.5) if isinstance(ask, Schedule) else ask
+
+
+def schedule_of(kind: str) -> Felt:
+    (felt,) = [ask for ask in map(shortened, asks_of(f"dropout {kind}")) if isinstance(ask, Felt)]
+    return felt
 
 
 def walk(
@@ -63,9 +70,10 @@ def walk(
     feels 5 ticks until then and -5 later; CTr depresses by 100 deg/s, and FTi flexes by as much. For some time after
     a disturbance nothing is as it was: stances bear 1 N, feel 9 ticks, and end 0.05 s later.
     """
-    schedule, plan = SCHEDULES[kind], PROBES_UNLOADING[name, kind][0].levels[0].bouts[0]
+    schedule, plan = schedule_of(kind), probe_of(f"{name} {kind}").levels[0].bouts[0]
+    duration_s = math.ceil(schedule.times_s[-1] + schedule.interval_s)
     into = [into_s[k % len(into_s)] for k in range(schedule.count)]
-    marks = [-2.0, *(time - own for time, own in zip(schedule.times_s, into, strict=True)), schedule.duration_s + 2.0]
+    marks = [-2.0, *(time - own for time, own in zip(schedule.times_s, into, strict=True)), duration_s + 2.0]
     downs = [
         float(down) for a, b in pairwise(marks) for down in np.linspace(a, b, round((b - a) / PERIOD), endpoint=False)
     ]
@@ -73,7 +81,7 @@ def walk(
     thc: Edges = []
     fti: Edges = []
     ctr: Edges = []
-    t = np.arange(0.0, schedule.duration_s, 0.005)
+    t = np.arange(0.0, duration_s, 0.005)
     ground, load, turned = np.zeros(len(t)), np.full(len(t), -5.0), np.zeros(len(t))
     for down in downs:
         since, hit = t - down, hits.get(down)
@@ -90,7 +98,7 @@ def walk(
             ground[after & (since < hit[0] + 0.2) & (since < STANCE)] = force_n
             load[after & (since < ACTS_S - 0.01)] = felt
             turned = np.where(after & (since < PERIOD), (hit[0] + (since - hit[0]) * turns_by) * 100.0, turned)
-    tracks = leg(schedule.duration_s, {"ThC": sorted(thc), "FTi": sorted(fti), "CTr": sorted(ctr)}, 100.0)
+    tracks = leg(duration_s, {"ThC": sorted(thc), "FTi": sorted(fti), "CTr": sorted(ctr)}, 100.0)
     angles = {"CTr": 150.0 - turned, "FTi": 100.0 + turned}
     modules = tuple(
         replace(m, angle_deg=angles.get(m.role, 50.0 - turned / 100.0), load=load if m.role == "ThC" else None)
@@ -102,10 +110,9 @@ def walk(
 
 
 def measured(seen: Observation, kind: str, name: str = "dropout") -> dict[str, float]:
-    return dict(measure_unloading(name, kind, {BOUT: seen}))
+    return dict(RowCriterion(tuple(map(shortened, asks_of(f"{name} {kind}")))).measure({"bout": seen}))
 
 
-@shortly
 @pytest.mark.parametrize("kind", ["FWD", "ITF", "ITB"])
 def test_a_leg_that_feels_nothing_of_it(kind: str) -> None:
     numbers = measured(walk(kind, force_n=0.0), kind)
@@ -118,7 +125,6 @@ def test_a_leg_that_feels_nothing_of_it(kind: str) -> None:
     assert turns == pytest.approx(0.0, abs=1e-6)
 
 
-@shortly
 def test_what_is_felt_and_how_fast_the_joints_turn() -> None:
     forward = measured(walk("FWD", felt=7.5, turns_by=1.5), "FWD")
     assert forward["load as felt: more by (ticks)"] == 2.5
@@ -128,7 +134,6 @@ def test_what_is_felt_and_how_fast_the_joints_turn() -> None:
     assert backward["FTi flexes faster by (deg/s)"] == pytest.approx(-25.0)
 
 
-@shortly
 def test_the_two_steps_to_an_action_are_told_apart() -> None:
     early = measured(walk("ITF", lets_go_sooner_s=0.1, acts_sooner_s=(0.1,)), "ITF")
     assert early["ThC1 lets go: sooner by (s)"] == pytest.approx(0.1, abs=0.026)
@@ -138,34 +143,30 @@ def test_the_two_steps_to_an_action_are_told_apart() -> None:
     assert later["CTr levation: sooner by (s)"] == pytest.approx(0.1, abs=0.026)
 
 
-@shortly
 def test_an_action_before_thc1_lets_go_is_counted_and_as_seen() -> None:
     numbers = measured(walk("ITB", acts_sooner_s=(0.2,)), "ITB")
     assert numbers["before ThC1 lets go (part)"] == 1.0
     assert numbers["as seen (share)"] == 1.0
 
 
-@shortly
 @pytest.mark.parametrize(("into_s", "gone"), [(0.1, 0.0), (0.3, 1.0)])
 def test_disturbances_before_and_after_thc1_lets_go_are_told_apart(into_s: float, gone: float) -> None:
     numbers = measured(walk("ITF", into_s=(into_s,), acts_sooner_s=(0.025,)), "ITF")
     assert numbers["ThC1 has let go already (part)"] == gone
     there, absent = ("has let go", "still presses") if gone else ("still presses", "has let go")
-    for own in PREDICTED["ITF"]:
+    for own in schedule_of("ITF").actions:
         assert numbers[f"{own.label}, ThC1 {there}: sooner by (s)"] == numbers[f"{own.label}: sooner by (s)"]
         assert math.isnan(numbers[f"{own.label}, ThC1 {absent}: sooner by (s)"])
 
 
-@shortly
 def test_each_kind_of_disturbance_has_its_own_gain() -> None:
     numbers = measured(walk("ITF", into_s=(0.1, 0.3), acts_sooner_s=(0.1, 0.0)), "ITF")
     assert numbers["ThC1 has let go already (part)"] == 0.5
-    for own in PREDICTED["ITF"]:
+    for own in schedule_of("ITF").actions:
         assert numbers[f"{own.label}, ThC1 still presses: sooner by (s)"] == pytest.approx(0.1, abs=0.026)
         assert numbers[f"{own.label}, ThC1 has let go: sooner by (s)"] == pytest.approx(0.0, abs=0.026)
 
 
-@shortly
 @pytest.mark.parametrize(("into_s", "sooner_s"), [(0.1, 0.12), (0.225, -0.1)])
 def test_what_is_felt_is_not_asked_when_thc1_lets_go_meanwhile(into_s: float, sooner_s: float) -> None:
     """What the leg feels is then of its own making, here or in the stances it is compared with."""
@@ -174,7 +175,6 @@ def test_what_is_felt_is_not_asked_when_thc1_lets_go_meanwhile(into_s: float, so
     assert numbers["CTr levation: sooner by (s)"] == pytest.approx(0.0, abs=0.026)
 
 
-@shortly
 def test_flexion_by_its_angle_comes_while_load_is_felt() -> None:
     key = "FTi flexion by its angle when undisturbed (part)"
     seen = walk("FWD")
@@ -185,17 +185,15 @@ def test_flexion_by_its_angle_comes_while_load_is_felt() -> None:
     assert measured(replace(seen, leg=replace(seen.leg, modules=modules)), "FWD")[key] == 1.0
 
 
-@shortly
 def test_where_thc1_lets_go_is_told_for_itb() -> None:
     """Its angle falls by 1 deg/s here, so that letting go sooner is at a larger angle: lower."""
     numbers = measured(walk("ITB", lets_go_sooner_s=0.1), "ITB", "magnet")
     assert numbers["ThC1 when it lets go: raised by (deg)"] == pytest.approx(-0.1, abs=0.03)
 
 
-@shortly
 def test_a_leg_that_was_told_is_asked_for_its_actions_only() -> None:
     seen = walk("ITF", acts_sooner_s=(0.2,))
-    plan = PROBES_UNLOADING["dropout", "ITF"][0].levels[1].bouts[0]
+    plan = probe_of("dropout ITF").levels[1].bouts[0]
     numbers = measured(replace(seen, plan=plan), "ITF")
     assert list(numbers) == [
         "as seen (share)",
@@ -206,49 +204,29 @@ def test_a_leg_that_was_told_is_asked_for_its_actions_only() -> None:
     assert measured(replace(seen, outcomes={"ITF": replace(seen.outcomes["ITF"], kind="FWD")}), "ITF") == {}
 
 
-@pytest.mark.parametrize("key", PROBES_UNLOADING)
-def test_the_leg_is_told_for_as_long_as_it_is_unloaded(key: tuple[str, str]) -> None:
-    (probe,) = PROBES_UNLOADING[key]
-    assert [level.label for level in probe.levels] == [OWN, TOLD]
-    (plan,) = probe.levels[1].bouts
-    lasts_s = 0.5 if key[0] == "dropout" else 0.4
-    times = SCHEDULES[key[1]].times_s
-    assert {time for _, time in plan.edits} == {*times, *(round(time + lasts_s, 2) for time in times)}
-    for time in times:
-        on = {number: plan.edits[number, time] for number in (101, 102, 106, 108)}
-        off = {number: plan.edits[number, round(time + lasts_s, 2)] for number in (101, 102, 106, 108)}
-        assert off == {101: 0.0, 102: 0.01, 106: 0.01, 108: 0.0}
+@pytest.mark.parametrize("name", ROWS)
+def test_the_leg_is_told_for_as_long_as_it_is_unloaded(name: str) -> None:
+    probe = probe_of(name)
+    own, raised = probe.levels
+    assert (own.label, own.bouts) == (probe.as_is, row_of(name).bouts)
+    (plan,) = raised.bouts
+    lasts_s = 0.5 if name.startswith("dropout") else 0.4
+    (schedule,) = [ask for ask in asks_of(name) if isinstance(ask, Felt)]
+    (promoted,) = [ask for ask in row_of(name).criterion.asks if isinstance(ask, Promoted)]
+    assert (schedule.times_s, schedule.actions) == (promoted.times_s, promoted.actions)
+    assert {time for _, time in plan.edits} == {t for own in promoted.times_s for t in (own, round(own + lasts_s, 2))}
+    for time in promoted.times_s:
+        on = [plan.edits[number, time] for number in (101, 108, 102, 106)]
+        off = [plan.edits[number, round(time + lasts_s, 2)] for number in (101, 108, 102, 106)]
+        assert off == [0.0, 0.0, 0.01, 0.01]
         # Unloaded lies below loaded, as ever: the two rules of a module do not hold together.
-        assert on[101] == on[108] == 19.9
-        assert on[102] == on[106] == pytest.approx(19.91)
-
-
-def test_all_of_it_takes_no_longer_than_thresholds_did() -> None:
-    seconds = sum(
-        plan.duration_s * probe.repetitions
-        for probes in PROBES_UNLOADING.values()
-        for probe in probes
-        for level in probe.levels
-        for plan in level.bouts
-    )
-    assert seconds <= 24_240
-
-
-def test_its_seeds_are_those_of_no_verdict() -> None:
-    assert all(probe.seed == FRESH_SEED for probes in PROBES_UNLOADING.values() for probe in probes)
-    assert not any(
-        again.seed <= FRESH_SEED + n < again.seed + 2 * again.of
-        for runs in AGAIN.values()
-        for again in runs
-        for n in range(100)
-    )
+        assert on == pytest.approx([19.9, 19.9, 19.91, 19.91])
 
 
 @pytest.mark.parametrize("is_told", [False, True])
 def test_a_leg_that_is_told_goes_over_to_swing_whatever_its_phase(tmp_path: Path, *, is_told: bool) -> None:
-    schedule = SCHEDULES["FWD"]
-    (plan,) = PROBES_UNLOADING["magnet", "FWD"][0].levels[0].bouts
-    plan = told(plan, schedule, 0.4) if is_told else plan
+    (plan,) = probe_of("magnet FWD").levels[0].bouts
+    plan = told(plan, (20.0,), 0.4) if is_told else plan
     one = run_plan(replace(plan, duration_s=21.0), 1500, tmp_path)
     during = (one.leg.t_state_s > 20.03) & (one.leg.t_state_s < 20.4)
     swing = [

@@ -1,0 +1,54 @@
+"""What texts quote: the verdict of their row, what came of its probes, its other runs, and what was observed beside."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from jinja2 import UndefinedError
+
+from nuc_engine.experiments.protocol import Row
+from nuc_engine.experiments.templates import filled
+from nuc_engine.experiments.verdict import RowVerdict, Verdict, other_runs, together
+
+_FOLDER = Path(__file__).parent / "catalogue"
+
+
+@cache
+def observations() -> Mapping[str, Mapping[str, Any]]:
+    """Return what was observed and stands in no verdict, by experiment."""
+    return tomllib.loads((_FOLDER / "observed.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _caveats() -> Sequence[Mapping[str, Any]]:
+    return tomllib.loads((_FOLDER / "caveats.toml").read_text(encoding="utf-8"))["caveats"]
+
+
+def fill_text(source: str, row: Row, seen: RowVerdict, verdict: Verdict) -> str:
+    """Return a text of a row with its numbers; a sentence in its place where what it quotes was not measured."""
+    evidence = {one.name: {level.label: level.numbers for level in one.levels} for one in seen.evidence}
+    try:
+        return filled(
+            source,
+            {
+                "row": seen,
+                "evidence": evidence,
+                "runs": other_runs(row, seen, verdict),
+                "together": together(row, seen, verdict),
+                "observations": observations(),
+                "observed": observations().get(verdict.name, {}),
+            },
+        )
+    except UndefinedError as error:
+        return f"Not explained by this run: the explanation quotes what was not measured in it ({error.message})."
+
+
+def caveat_of(verdict: Verdict, docs: str) -> str:
+    """Return what is to be known of verdicts by the code of this one; `docs` is the way to the folder of the docs."""
+    found = [each["text"] for each in _caveats() if verdict.sources.commit in each["commits"]]
+    return filled(" ".join(found).strip(), SimpleNamespace(docs=docs).__dict__)
