@@ -10,8 +10,7 @@ inputs        everything that entered the tasks, by cycle, so that a bout on har
 lock          one process at a time in a folder
 logs          one whole line per record, white space between columns, no header
 manifest      what makes a bout a witness of itself
-mcap          MCAP files that can be continued
-mcap_logs     the text logs of a bout as MCAP messages
+mcap          the text logs of a bout as MCAP messages
 playback      what an input record holds, as the tasks take it
 reach         how far a bout came, by its own records
 recorder      the recorder of a bout
