@@ -6,7 +6,7 @@ import os
 import pytest
 
 from nuc_engine.batch.pool import ItemFailed, Workers, cores, run_all
-from tests.bulk import work
+from tests.batch import work
 
 
 def test_every_item_comes_once_with_its_index() -> None:

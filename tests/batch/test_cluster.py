@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from nuc_engine.batch.cluster import run_on_cluster
 from nuc_engine.batch.errors import BulkRefused
-from nuc_engine.batch.pool import ItemFailed
+from nuc_engine.batch.pool import ItemFailed, run_on_cluster
 from nuc_engine.batch.sweep import run_sweep
-from tests.bulk import work
-from tests.bulk.test_sweep import plan_of
+from tests.batch import work
+from tests.batch.test_sweep import plan_of
 
 distributed = pytest.importorskip("distributed")
 
@@ -49,6 +48,6 @@ def test_a_sweep_there_is_the_sweep_here(address: str, tmp_path: Path) -> None:
 
 
 def test_no_cluster_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nuc_engine.batch.cluster._ANSWER_S", 0.3)
+    monkeypatch.setattr("nuc_engine.batch.pool._ANSWER_S", 0.3)
     with pytest.raises(BulkRefused, match="no Dask scheduler answers"):
         list(run_on_cluster(work.double, [1], "tcp://127.0.0.1:1"))
