@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from nuc_engine.analysis.bout import Bout, Span
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.cycle import MeanCycle, mean_cycle, recorded_steps
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.outcome import Outcome, classify
-from nuc_engine.analysis.printing import aligned
+from nuc_engine.analysis.series import Span, aligned
 from nuc_engine.analysis.spread import StepSamples, spread, step_samples
 from nuc_engine.analysis.steps import Steps, detect_steps
 from nuc_engine.analysis.tracks import FloatArray, LegTracks

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nuc_engine.analysis.behaviour import behaviour_checks
-from nuc_engine.analysis.bout import Bout, Span
+from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.conditions import behaviour_checks
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.judge import Verdict, judge
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.analysis.order import StepEvent, step_order
-from nuc_engine.analysis.steps import Steps, detect_steps
+from nuc_engine.analysis.series import Span
+from nuc_engine.analysis.steps import StepEvent, Steps, detect_steps, step_order
 from nuc_engine.analysis.tracks import LegTracks
 from nuc_engine.analysis.windows import BehaviourWindow, windows_of_bout
 

@@ -3,7 +3,7 @@
     axes         what a sweep varies
     changeset    scripts with something about them changed
     commute      which changesets of a script may come in either order
-    criterion    what makes a bout a good one, and how good
+    criterion    what makes a bout a good one, how good, and how sure a share of few bouts is
     errors       what keeps a sweep, a tuning or a test of changesets from running
     inputs       a configuration and a script, as bytes
     journal      the rows of a sweep so far, in a folder beside the file they will become
@@ -12,7 +12,6 @@
     pool         a function over many items, on worker processes or a Dask cluster
     request      a sweep as a TOML file
     scratch      folders for bouts nobody keeps
-    shares       how sure a share of few bouts is
     sweep        a sweep from its plan to one table
     table        rows as one file, Parquet or CSV by its name
     task         one bout of many

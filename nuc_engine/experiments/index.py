@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from nuc_engine.batch.shares import LEVEL
+from nuc_engine.batch.criterion import LEVEL
 from nuc_engine.experiments import page
 from nuc_engine.experiments.protocol import Experiment, Row
 from nuc_engine.experiments.record import RecordError, read_verdict, write_verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from nuc_engine.batch.shares import LEVEL
+from nuc_engine.batch.criterion import LEVEL
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, Probe, Row, Trial
 from nuc_engine.experiments.sources import Sources
 from nuc_engine.experiments.verdict import (

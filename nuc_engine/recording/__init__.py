@@ -4,7 +4,7 @@ columns       what every column of the data logs means, so that no reader has to
 compare       where a file of one data directory first differs from its namesake in another
 digits        numbers as the logs give them back, without writing and reading a log
 directory     making the data directory
-formats       formats that a file's name chooses
+formats       files by their names: formats, and that they appear only when they are whole
 growing       files that grow by whole pieces
 inputs        everything that entered the tasks, by cycle, so that a bout on hardware can be repeated too
 lock          one process at a time in a folder

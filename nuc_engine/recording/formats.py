@@ -1,8 +1,9 @@
-"""Formats that a file's name chooses: by its ending, and by nothing else."""
+"""Files by their names: the ending alone chooses the format, and they appear only when they are whole."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 FIGURES = ("png", "svg", "pdf")
@@ -22,3 +23,22 @@ def ending(path: Path, known: Sequence[str]) -> str:
         listed = f"{', '.join(others)} or {last}" if others else last
         raise WrongEnding(f"{path}: expected a name that ends in {listed}")
     return found
+
+
+@contextmanager
+def appearing(path: Path) -> Generator[Path]:
+    """Give a name beside a file to write to, with the same ending; it takes the file's place when that was done.
+
+    Whatever interrupts it, an older file stays what it was, and what was begun is removed: at the latest by the next
+    one of the same name. A link is followed; a device is written to as it is. Raises OSError as `replace` does.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    part = target.with_name(f".{target.stem}.part{path.suffix.lower()}")
+    try:
+        yield part
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,19 +1,22 @@
+"""A function over many items: on worker processes, and on a Dask cluster on the loopback interface."""
+
 from __future__ import annotations
 
 import multiprocessing
 import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
+from pyarrow import parquet
 
-from nuc_engine.batch.pool import ItemFailed, Workers, cores, run_all
+from nuc_engine.batch.errors import BulkRefused
+from nuc_engine.batch.pool import ItemFailed, Workers, cores, run_all, run_on_cluster
+from nuc_engine.batch.sweep import run_sweep
 from tests.batch import work
-
-
-def test_every_item_comes_once_with_its_index() -> None:
-    told: list[tuple[int, int]] = []
-    found = dict(run_all(work.double, [5, 6, 7, 8], jobs=2, done=lambda *counts: told.append(counts)))
-    assert found == {0: 10, 1: 12, 2: 14, 3: 16}
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+from tests.batch.test_sweep import plan_of
 
 
 def test_nothing_to_do_starts_no_process() -> None:
@@ -31,18 +34,10 @@ def test_workers_serve_several_lists_and_are_others_than_this_process() -> None:
     assert not multiprocessing.active_children()
 
 
-def test_an_error_names_the_item_and_ends_the_workers() -> None:
-    with pytest.raises(ItemFailed, match=r"item 2 \(3\): ValueError: three is too many") as caught:
-        list(run_all(work.fail_at_three, [1, 2, 3, 4], jobs=1))
-    assert caught.value.index == 2
-    assert isinstance(caught.value.__cause__, ValueError)
-    assert not multiprocessing.active_children()
-
-
 @pytest.mark.parametrize(
     ("function", "says"),
     [
-        (work.die, "killed by signal 9"),
+        (work.die, r"item 0 \(1\): its worker process died \(killed by signal 9\)"),
         (work.unpicklable, "pickle"),
         (work.raise_awkward, "Awkward: oneother"),
     ],
@@ -78,3 +73,48 @@ def test_no_jobs_are_refused() -> None:
     with pytest.raises(ValueError, match="expected 1 or more"):
         list(run_all(work.double, [1], jobs=0))
     assert cores() >= 1
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture(params=["here", "cluster"])
+def run(request: pytest.FixtureRequest) -> Any:
+    """Run items on workers of either kind."""
+    if request.param == "here":
+        return partial(run_all, jobs=2)
+    return partial(run_on_cluster, address=request.getfixturevalue("address"))
+
+
+def test_every_item_comes_once_with_its_index(run: Any) -> None:
+    told: list[tuple[int, int]] = []
+    assert dict(run(work.double, range(7), done=lambda *counts: told.append(counts))) == {k: 2 * k for k in range(7)}
+    assert told == [(k, 7) for k in range(1, 8)]
+
+
+def test_an_error_names_the_item_and_the_next_list_is_run(run: Any) -> None:
+    with pytest.raises(ItemFailed, match=r"item 2 \(3\): ValueError: three is too many") as caught:
+        list(run(work.fail_at_three, [1, 2, 3, 4]))
+    assert caught.value.index == 2
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert dict(run(work.double, [1])) == {0: 2}
+
+
+def test_a_sweep_there_is_the_sweep_here(address: str, tmp_path: Path) -> None:
+    plan = plan_of(seeds=(1, 2))
+    run_sweep(plan, tmp_path / "there.parquet", cluster=address)
+    run_sweep(plan, tmp_path / "here.parquet", jobs=1)
+    there, here = (parquet.read_table(tmp_path / name) for name in ("there.parquet", "here.parquet"))
+    assert there.to_pylist() == here.to_pylist()
+
+
+def test_no_cluster_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nuc_engine.batch.pool._ANSWER_S", 0.3)
+    with pytest.raises(BulkRefused, match="no Dask scheduler answers"):
+        list(run_on_cluster(work.double, [1], "tcp://127.0.0.1:1"))

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
-from nuc_engine.analysis.phases import angle_minima
-from nuc_engine.analysis.rhythm import rhythm
+from nuc_engine.analysis.phases import angle_minima, rhythm
 from nuc_engine.analysis.tracks import FloatArray, Role
 from nuc_engine.experiments.catalogue.parts import (
     BOUT,

@@ -6,9 +6,8 @@
     grid       where in sensor space the rules of a module hold, exactly
     nominal    which global states should follow which, by the rules alone
     regions    sensor space of a module's rules
-    ring       places of global states on paper
     seen       which global states did follow which, in a bout
-    sheet      one panel of a global state diagram
+    sheet      one panel of a global state diagram, the cycle on a ring
     states     the nominal one of a configuration, the actual ones of a bout
     svg        SVG elements with plain numbers, so that the same diagram gives the same bytes
     wiring     what the diagrams are drawn from
