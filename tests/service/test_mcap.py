@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,26 @@ def test_a_torn_one_is_mended_with_its_bout(tmp_path: Path) -> None:
     # Whole chunks are there still.
     assert 20 < len(messages) < export(folder, tmp_path / "out.mcap")
     assert not recover(folder).changed
+
+
+def test_without_the_library_a_torn_one_stays_and_all_else_is_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path)
+    bench.put(*bout()[:80])
+    writer = bench.writer(mcap=True)
+    bench.run(writer)
+    writer.close(bench.now)
+    folder = unfinish(bench.folders[0])
+    torn = (folder / "bout.mcap").read_bytes()[:-9]
+    (folder / "bout.mcap").write_bytes(torn)
+    os.truncate(folder / "MotorData.txt", 1000)
+    monkeypatch.setitem(sys.modules, "mcap", None)
+    assert [mend.file for mend in recover(folder).mends if mend.file != "Scriptlog.xml"][:1] == ["MotorData.txt"]
+    assert (folder / "bout.mcap").read_bytes() == torn
+    monkeypatch.undo()
+    recover(folder)
+    assert read(folder / "bout.mcap")[0]
 
 
 def test_a_bout_of_nuc_run_has_its_plant_too(tmp_path: Path) -> None:
