@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nuc_engine.analysis.criteria import Behaviour, Criteria
-from nuc_engine.analysis.measures import Measures, ModuleMeasures
+from nuc_engine.analysis.measures import Measures, ModuleMeasures, median
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import FloatArray, LegTracks, Role
 
@@ -167,8 +167,7 @@ def _thc_held(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, 
     if leg.find_module("ThC") is None:
         return ()
     covered = steps.module("ThC").range_deg
-    median = float(np.median(covered)) if covered.size else float("nan")
-    return (below("ThC held", median, criteria.min_excursion_deg, "deg", "ThC angle covered per step"),)
+    return (below("ThC held", median(covered), criteria.min_excursion_deg, "deg", "ThC angle covered per step"),)
 
 
 def _joint(leg: LegTracks, steps: Steps, role: Role, sign: int, what: str, criteria: Criteria) -> tuple[Check, ...]:
@@ -182,17 +181,15 @@ def _joint(leg: LegTracks, steps: Steps, role: Role, sign: int, what: str, crite
 def _not_levating(leg: LegTracks, steps: Steps, criteria: Criteria) -> Check:
     leg.module("CTr")
     change = steps.module("CTr").change_stance_deg
-    median = float(np.median(change)) if change.size else float("nan")
-    return below("CTr", median, criteria.min_angle_change_deg, "deg", "CTr levation in stance")
+    return below("CTr", median(change), criteria.min_angle_change_deg, "deg", "CTr levation in stance")
 
 
 def _moved(
     name: str, amount: FloatArray, least: float, unit: str, what: str, criteria: Criteria
 ) -> tuple[Check, Check]:
     """The median has to be large enough, and the sign right in most steps."""
-    median = float(np.median(amount)) if amount.size else float("nan")
     share = float((amount > 0).mean()) if amount.size else float("nan")
     return (
-        at_least(name, median, least, unit, f"{what} (median)"),
+        at_least(name, median(amount), least, unit, f"{what} (median)"),
         at_least(f"{name} sign", share, criteria.share_of_steps, "", f"{what}, share of steps with this direction"),
     )

@@ -41,6 +41,7 @@ _TOPICS: Mapping[str, str] = {
     "MuscleData.txt": "muscles",
     PLANT_FILE: "plant",
 }
+_CELL = "\0"
 _NO_NUMBER = re.compile(r"\b(nan|-?inf)\b|-nan|-inf")
 
 
@@ -52,33 +53,23 @@ class _Table:
     """How the lines of one data log become messages."""
 
     def __init__(self, topic: str, names: Sequence[str]) -> None:
-        owners: dict[str, list[str] | None] = {}
-        for name in names:
+        places: dict[str, Any] = {}
+        for k, name in enumerate(names, 1):
             owner, dot, what = name.rpartition(".")
-            if dot:
-                inner = owners.setdefault(owner, [])
-                if inner is not None:
-                    inner.append(what)
-            else:
-                owners[name] = None
-        parts = ['"time_s": %s']
-        self._order: list[int] = []
-        at = {name: k for k, name in enumerate(names, 1)}
-        for owner, inner in owners.items():
-            if inner is None:
-                parts.append(f"{_quoted(owner)}: %s")
-                self._order.append(at[owner])
-            else:
-                parts.append(f"{_quoted(owner)}: {{{', '.join(f'{_quoted(what)}: %s' for what in inner)}}}")
-                self._order += [at[f"{owner}.{what}"] for what in inner]
-        self._form = "{" + ", ".join(parts) + "}"
+            if not dot:
+                places[name] = k
+            elif isinstance(inner := places.setdefault(owner, {}), dict):
+                inner[what] = k
+        # What belongs to one owner comes together.
+        self._order = [k for at in places.values() for k in (at.values() if isinstance(at, dict) else (at,))]
+        self._form = json.dumps(_filled(places, _CELL)).replace("%", "%%").replace(json.dumps(_CELL), "%s")
         self._width = 1 + len(names)
         number = {"type": "number"}
-        fields: dict[str, Any] = {"time_s": number}
-        for owner, inner in owners.items():
-            inside = dict.fromkeys(inner or (), number)
-            fields[owner] = number if inner is None else {"type": "object", "properties": inside}
-        self.topic, self.fields = topic, fields
+        inside = _filled(places, number)
+        objects = {
+            name: {"type": "object", "properties": inside[name]} for name in places if inside[name] is not number
+        }
+        self.topic, self.fields = topic, {**inside, **objects}
 
     def message(self, line: str) -> bytes | None:
         """Return the message of one line, None for a line with other columns than the file should have."""
@@ -288,5 +279,7 @@ def _seconds(time_ns: str) -> str:
     return f"{padded[:-9].lstrip('0') or '0'}.{padded[-9:]}"
 
 
-def _quoted(name: str) -> str:
-    return json.dumps(name).replace("%", "%%")
+def _filled(places: Mapping[str, Any], cell: Any) -> dict[str, Any]:
+    """Return a message with the same in every cell."""
+    inside = {name: dict.fromkeys(at, cell) if isinstance(at, dict) else cell for name, at in places.items()}
+    return {"time_s": cell, **inside}
