@@ -3,109 +3,23 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.grid import grid_times, interpolate, unify
 from nuc_engine.analysis.kinematic import foot_path, joint_paths
 from nuc_engine.analysis.phases import find_swings, runs
-from nuc_engine.analysis.printing import bout_lines, series_lines
+from nuc_engine.analysis.series import Series, Span, aligned, hold, interpolate
 from nuc_engine.analysis.tracks import FloatArray, IntArray, LegTracks, ModuleTrack, Role, find_stance_action
 
-Span = tuple[float, float]
-"""Begin and end of a stretch of time, in seconds since engine start."""
-
-_PERIODS = 4
-"""So many periods of a log without a record are a gap in it, where these are longer than what else counts as one."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Series:
-    """One log file: `t_s` (n,) seconds since engine start, `values` (n, k), and name and unit of the k columns."""
-
-    t_s: FloatArray
-    values: FloatArray
-    columns: tuple[str, ...]
-    units: tuple[str, ...]
-
-    def __len__(self) -> int:
-        """Return the number of records."""
-        return len(self.t_s)
-
-    def column(self, name: str) -> FloatArray:
-        """Return one column, shape (n,). Raises KeyError, with the names there are, when there is none so named."""
-        if name not in self.columns:
-            raise KeyError(f"no column {name}; there are {', '.join(self.columns)}")
-        return self.values[:, self.columns.index(name)]
-
-    def between(self, begin_s: float, end_s: float) -> Series:
-        """Return the records of [begin_s, end_s]."""
-        first = int(np.searchsorted(self.t_s, begin_s, side="left"))
-        last = int(np.searchsorted(self.t_s, end_s, side="right"))
-        return Series(self.t_s[first:last], self.values[first:last], self.columns, self.units)
-
-    def parted(self, gap_s: float = DEFAULT_CRITERIA.max_unrecorded_s) -> Series:
-        """Return the same with a record of nothing (nan) where each gap begins: for curves, which are to end there.
-
-        A gap is longer than `gap_s`, and than a few of the log's own periods.
-        """
-        at, usual_s = self._gaps(gap_s)
-        if not len(at):
-            return self
-        values = np.insert(self.values, at + 1, np.nan, axis=0)
-        return replace(self, t_s=np.insert(self.t_s, at + 1, self.t_s[at] + usual_s), values=values)
-
-    def stretches(self, gap_s: float = DEFAULT_CRITERIA.max_unrecorded_s) -> list[Series]:
-        """Return the records between the gaps that `parted` marks."""
-        edges = [0, *(self._gaps(gap_s)[0] + 1).tolist(), len(self)]
-        return [replace(self, t_s=self.t_s[a:b], values=self.values[a:b]) for a, b in pairwise(edges)]
-
-    def parted_within(self, begin_s: float, end_s: float, gap_s: float = DEFAULT_CRITERIA.max_unrecorded_s) -> Series:
-        """Return what `parted` does, as if there were records at `begin_s` and `end_s`, too.
-
-        For what holds until the next record: where the log ends by a gap before `end_s`, nothing does from there on.
-        """
-        log = self.parted(gap_s)
-        if not len(self):
-            return log
-        usual_s, least_s = self._bounds(gap_s)
-        nothing = np.full((1, self.values.shape[1]), np.nan)
-        if self.t_s[0] - begin_s > least_s:
-            log = replace(log, t_s=np.append(begin_s, log.t_s), values=np.concatenate([nothing, log.values]))
-        if end_s - self.t_s[-1] > least_s:
-            after_s = self.t_s[-1] + usual_s
-            log = replace(log, t_s=np.append(log.t_s, after_s), values=np.concatenate([log.values, nothing]))
-        return log
-
-    def _gaps(self, gap_s: float) -> tuple[IntArray, float]:
-        """Return the places of the records after which there are gaps, and the usual time between two records."""
-        usual_s, least_s = self._bounds(gap_s)
-        return np.flatnonzero(np.diff(self.t_s) > least_s), usual_s
-
-    def _bounds(self, gap_s: float) -> tuple[float, float]:
-        """Return the usual time between two records, and the time above which there is a gap between them."""
-        pauses = np.diff(self.t_s)
-        usual_s = float(np.median(pauses)) if len(pauses) else 0.0
-        return usual_s, max(gap_s, _PERIODS * usual_s)
-
-    def shifted(self, by_s: float) -> Series:
-        """Return the same records, so much later."""
-        return replace(self, t_s=self.t_s + by_s)
-
-    def unit(self, name: str) -> str:
-        """Return a column's unit, "" where the log does not tell. Raises KeyError as `column` does."""
-        self.column(name)
-        return self.units[self.columns.index(name)]
-
-    def describe(self) -> str:
-        """Return a table of the columns as text: unit, number of values, least, mean and largest one."""
-        return "\n".join(series_lines(self))
+MOST_TIMES = 20_000_000
+_WIDTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +154,30 @@ class Bout:
     def on_grid(self, grid: float | FloatArray = 0.01, *, max_gap_s: float = math.inf) -> Series:
         """Return all logs as one table: with a period in s at its whole multiples, or at the times given.
 
-        States and all else the engine sets hold until the next record; angles and loads are interpolated linearly;
-        nan where nothing was recorded, and in gaps longer than `max_gap_s` (see `nuc_engine.analysis.grid`).
+        What the engine sets holds until it sets it anew: states, activations, muscle forces and lengths, what was sent
+        to the motors, and raw replies, which are whole ticks. Joint angles, filtered loads, and the simulated foot with
+        its contact force are interpolated linearly. nan stands before a log's first record, after the last one (what
+        holds does so to the end of the bout), and between records that are farther apart than `max_gap_s`. Raises
+        AnalysisError for a period that is none.
         """
-        times = grid_times(self, float(grid)) if isinstance(grid, float | int) else np.asarray(grid, dtype=np.float64)
-        return unify(self, times, max_gap_s)
+        times = self._grid(float(grid)) if isinstance(grid, float | int) else np.asarray(grid, dtype=np.float64)
+        linear = [self.sensors] if self.plant is None else [self.sensors, self.plant]
+        logs = [self.sensors, self.states, self.muscles, self.motor, *linear[1:]]
+        blocks = [
+            interpolate(log, times, max_gap_s) if log in linear else hold(log, times, self.end_s, max_gap_s)
+            for log in logs
+        ]
+        columns = tuple(column for log in logs for column in log.columns)
+        return Series(times, np.concatenate(blocks, axis=1), columns, tuple(unit for log in logs for unit in log.units))
+
+    def _grid(self, period_s: float) -> FloatArray:
+        """Return whole multiples of a period, so that bouts on grids of one period have their times in common."""
+        if not (math.isfinite(period_s) and period_s > 0):
+            raise AnalysisError(f"period {period_s} s; expected more than 0")
+        first, last = math.ceil(self.begin_s / period_s - 1e-9), math.floor(self.end_s / period_s + 1e-9)
+        if last - first > MOST_TIMES:
+            raise AnalysisError(f"period {period_s} s gives {last - first} times; expected at most {MOST_TIMES}")
+        return np.arange(first, last + 1, dtype=np.float64) * period_s
 
     def shifted(self, by_s: float) -> Bout:
         """Return the same bout, everything so much later."""
@@ -278,7 +211,7 @@ class Bout:
 
     def describe(self, *, full: bool = False) -> str:
         """Return what is in it as text; `full` adds geometry, colours and the columns of every log."""
-        return "\n".join(bout_lines(self, full=full))
+        return "\n".join(_bout_lines(self, full=full))
 
     def between(self, begin_s: float, end_s: float) -> Bout:
         """Return the same bout with only the records of [begin_s, end_s]."""
@@ -392,3 +325,79 @@ class Bout:
             angle_deg=self.sensors.column(joint.angle),
             load=self.sensors.column(joint.current) if joint.current in self.sensors.columns else None,
         )
+
+
+def _bout_lines(bout: Bout, *, full: bool = False) -> Iterator[str]:
+    """Yield a bout as text: its logs, then each joint with its actions, muscles and motor, and how far it moved."""
+    yield f"{bout.label}: {bout.folder}"
+    yield f"from {bout.begin_s:.3f} to {bout.end_s:.3f} s"
+    if bout.changesets_s:
+        yield "changesets at " + ", ".join(f"{time:g}" for time in bout.changesets_s) + " s"
+    for note in bout.notes:
+        yield f"note: {note}"
+    yield ""
+    logs = _logs(bout)
+    yield from aligned([("log", "records", "columns", "every"), *(_log_row(name, log) for name, log in logs)])
+    for joint in bout.joints:
+        yield ""
+        yield from _joint_lines(bout, joint, full=full)
+    if full:
+        for name, log in logs:
+            yield ""
+            yield f"Columns of {name}"
+            yield from (f"  {line}" for line in log.describe().split("\n"))
+
+
+def _joint_lines(bout: Bout, joint: JointInfo, *, full: bool = False) -> Iterator[str]:
+    """Yield one joint as text."""
+    role = f" ({joint.role})" if joint.role else ""
+    yield f"Joint {joint.name}{role}, id {joint.id_num}, {joint.control_mode or 'control mode not told'}"
+    if joint.angle is not None and len(bout.sensors):
+        angle = bout.sensors.column(joint.angle)
+        yield f"  angle     {np.nanmin(angle):.1f} to {np.nanmax(angle):.1f} deg ({joint.angle})"
+    for code in joint.states:
+        state = bout.states_of[code]
+        share = _share(bout, joint, code)
+        yield f"  action    {state.name}, id {state.id_num}, code {code}{share}"
+        if full:
+            color = "none given" if state.color is None else " ".join(f"{part:g}" for part in state.color)
+            yield f"            colour {color}, line {state.linespec or 'none given'}"
+    for muscle in joint.muscles:
+        yield f"  muscle    {muscle}"
+    if joint.motor:
+        yield f"  motor     {joint.motor}"
+    if full:
+        yield from _geometry(joint)
+        if joint.description:
+            yield from textwrap.wrap(joint.description, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _logs(bout: Bout) -> list[tuple[str, Series]]:
+    logs = [("motors", bout.motor), ("sensors", bout.sensors), ("states", bout.states), ("muscles", bout.muscles)]
+    return logs if bout.plant is None else [*logs, ("plant", bout.plant)]
+
+
+def _log_row(name: str, log: Series) -> tuple[str, str, str, str]:
+    every = f"{1e3 * float(np.median(np.diff(log.t_s))):.2f} ms" if len(log) > 1 else ""
+    return name, str(len(log)), str(len(log.columns)), every
+
+
+def _share(bout: Bout, joint: JointInfo, code: int) -> str:
+    """Return how much of the time an action was in force; of the recorded time, where the record has gaps."""
+    if joint.action is None or len(bout.states) < 2:
+        return ""
+    spans = bout.action_spans(joint, code, bout.begin_s, bout.end_s)
+    lost = bout.unrecorded_s()
+    whole = bout.end_s - bout.begin_s - lost
+    what = "recorded time" if lost else "time"
+    return f", {100 * sum(b - a for a, b in spans) / whole:.0f} % of the {what}" if whole > 0 else ""
+
+
+def _geometry(joint: JointInfo) -> Iterator[str]:
+    if joint.amatrix is not None:
+        yield "  A-matrix, lengths in cm"
+        for row in joint.amatrix:
+            yield "    " + " ".join(f"{number:9.4f}" for number in row)
+    if joint.dh_line is not None:
+        a, d, alpha, _ = joint.dh_line
+        yield f"  DH line   a {a:g} cm, d {d:g} cm, alpha {np.degrees(alpha):.4g} deg"

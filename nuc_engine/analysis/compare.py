@@ -13,7 +13,7 @@ from typing import Any
 
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.cycle import AngleError, angle_errors, overall_rms_deg
-from nuc_engine.analysis.printing import aligned
+from nuc_engine.analysis.series import aligned
 from nuc_engine.analysis.stepstats import WindowStats, bout_stats, table_lines
 from nuc_engine.analysis.windows import BehaviourWindow
 

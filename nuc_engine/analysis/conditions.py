@@ -1,15 +1,52 @@
-"""Conditions 1 to 9 of docs/stepping.md: that a leg steps at all, whatever it does by it."""
+"""Conditions of a verdict: 1 to 9 of docs/stepping.md, that a leg steps at all, and what each behaviour asks of stance.
+
+A condition has a name, whether it holds, and a sentence with the number and its bound. Behaviours: section 7.4.1.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
-from nuc_engine.analysis.check import Check, at_least, at_most
-from nuc_engine.analysis.criteria import Criteria
-from nuc_engine.analysis.measures import Measures, ModuleMeasures
+from nuc_engine.analysis.criteria import Behaviour, Criteria
+from nuc_engine.analysis.measures import Measures, ModuleMeasures, median
+from nuc_engine.analysis.steps import Steps
+from nuc_engine.analysis.tracks import FloatArray, LegTracks, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One condition. `name` is short and stable; `text` says what was measured and what was expected."""
+
+    name: str
+    ok: bool
+    text: str
+
+
+def at_least(name: str, value: float, bound: float, unit: str, what: str) -> Check:
+    """Check value >= bound; a value that could not be measured (nan) fails."""
+    return Check(name, value >= bound, _text(what, value, unit, "at least", bound))
+
+
+def at_most(name: str, value: float, bound: float, unit: str, what: str) -> Check:
+    """Check value <= bound; a value or bound that could not be measured (nan) fails."""
+    return Check(name, value <= bound, _text(what, value, unit, "at most", bound))
+
+
+def below(name: str, value: float, bound: float, unit: str, what: str) -> Check:
+    """Check value < bound; a value that could not be measured (nan) fails."""
+    return Check(name, value < bound, _text(what, value, unit, "below", bound))
+
+
+def _text(what: str, value: float, unit: str, sense: str, bound: float) -> str:
+    space = f" {unit}" if unit else ""
+    measured = "not measurable" if math.isnan(value) else f"{value:.3g}{space}"
+    needed = "a bound that only steps can give" if math.isnan(bound) else f"{bound:.3g}{space}"
+    return f"{what}: {measured}, expected {sense} {needed}"
+
 
 NO_CONTACT_RECORD = "contact with the ground was not recorded"
 
@@ -68,4 +105,91 @@ def _module_checks(module: ModuleMeasures, c: Criteria) -> tuple[Check, ...]:
         at_least("alternates", module.alternating_share, c.share_of_steps, "", f"{name}: steps with two actions"),
         at_most("chatter", module.switches_per_step, most, "", f"{name}: changes of action per step"),
         at_least("excursion", module.range_deg, c.min_excursion_deg, "deg", f"{name}: angle covered per step"),
+    )
+
+
+def behaviour_checks(behaviour: Behaviour, leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+    """Return the behaviour's own conditions over the given steps.
+
+    Raises AnalysisError when the leg lacks a joint the behaviour speaks of. A joint with fewer than two actions is only
+    held, and conditions on it do not apply.
+    """
+    if behaviour == "sideways":
+        return (
+            *_flexes(leg, steps, criteria),
+            *_inward(leg, steps, criteria),
+            *_recovery(leg, steps, criteria),
+            *_thc_held(leg, steps, criteria),
+        )
+    if behaviour == "backward":
+        forward = steps.foot_stance_cm[:, 0]
+        return (*_flexes(leg, steps, criteria), *_strides("forward", forward, "foot forward in stance", leg, criteria))
+    rearward = _strides("rearward", -steps.foot_stance_cm[:, 0], "foot rearward in stance", leg, criteria)
+    if behaviour == "FWD":
+        return (
+            *_joint(leg, steps, "FTi", -1, "FTi extension in stance", criteria),
+            *_joint(leg, steps, "CTr", -1, "CTr depression in stance", criteria),
+            *rearward,
+        )
+    if behaviour == "stick":
+        return (*_flexes(leg, steps, criteria), *rearward)
+    if behaviour == "ITF":
+        return (
+            *_flexes(leg, steps, criteria),
+            *_inward(leg, steps, criteria),
+            _not_levating(leg, steps, criteria),
+        )
+    return (
+        *_flexes(leg, steps, criteria),
+        *_inward(leg, steps, criteria),
+        *_joint(leg, steps, "CTr", +1, "CTr levation in stance", criteria),
+        *_recovery(leg, steps, criteria),
+    )
+
+
+def _flexes(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+    return _joint(leg, steps, "FTi", +1, "FTi flexion in stance", criteria)
+
+
+def _inward(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+    return _strides("inward", -leg.outward_y * steps.foot_stance_cm[:, 1], "foot inward in stance", leg, criteria)
+
+
+def _recovery(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+    return _strides("recovery", leg.outward_y * steps.foot_swing_cm[:, 1], "foot outward in swing", leg, criteria)
+
+
+def _strides(name: str, amount: FloatArray, what: str, leg: LegTracks, criteria: Criteria) -> tuple[Check, Check]:
+    return _moved(name, amount, criteria.min_stride_legs * leg.leg_length_cm, "cm", what, criteria)
+
+
+def _thc_held(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+    if leg.find_module("ThC") is None:
+        return ()
+    covered = steps.module("ThC").range_deg
+    return (below("ThC held", median(covered), criteria.min_excursion_deg, "deg", "ThC angle covered per step"),)
+
+
+def _joint(leg: LegTracks, steps: Steps, role: Role, sign: int, what: str, criteria: Criteria) -> tuple[Check, ...]:
+    if not leg.module(role).alternates:
+        return ()
+    return _moved(
+        role, sign * steps.module(role).change_stance_deg, criteria.min_angle_change_deg, "deg", what, criteria
+    )
+
+
+def _not_levating(leg: LegTracks, steps: Steps, criteria: Criteria) -> Check:
+    leg.module("CTr")
+    change = steps.module("CTr").change_stance_deg
+    return below("CTr", median(change), criteria.min_angle_change_deg, "deg", "CTr levation in stance")
+
+
+def _moved(
+    name: str, amount: FloatArray, least: float, unit: str, what: str, criteria: Criteria
+) -> tuple[Check, Check]:
+    """The median has to be large enough, and the sign right in most steps."""
+    share = float((amount > 0).mean()) if amount.size else float("nan")
+    return (
+        at_least(name, median(amount), least, unit, f"{what} (median)"),
+        at_least(f"{name} sign", share, criteria.share_of_steps, "", f"{what}, share of steps with this direction"),
     )

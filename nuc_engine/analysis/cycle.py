@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nuc_engine.analysis.bout import Bout, Series
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
+from nuc_engine.analysis.series import Series
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import BoolArray, FloatArray
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nuc_engine.analysis.behaviour import behaviour_checks
-from nuc_engine.analysis.check import Check
-from nuc_engine.analysis.conditions import asked_of, general_checks, switches_too_often
+from nuc_engine.analysis.conditions import Check, asked_of, behaviour_checks, general_checks, switches_too_often
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, Criteria, Kind
 from nuc_engine.analysis.measures import Measures, expect_recorded_end, measure, steady_part
 from nuc_engine.analysis.steps import Steps, detect_steps

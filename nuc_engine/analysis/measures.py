@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,12 +120,12 @@ def measure(
     """
     begin, end = steady
     swing_share = sum(s.duration_s for s in steps.swings) / max(end - begin, 1e-9)
-    stride = tuple(_median(steps.foot_stance_cm[:, axis]) for axis in range(3))
+    stride = tuple(median(steps.foot_stance_cm[:, axis]) for axis in range(3))
     return Measures(
         steps=len(steps),
         joint_cycles=max(0, len(steps.pace_minima_s) - 1),
         longest_gap_s=_longest_gap(steps, begin, end),
-        period_s=_median(steps.period_s),
+        period_s=median(steps.period_s),
         period_mean_s=_mean(steps.period_s),
         period_sd_s=_sd(steps.period_s),
         thc_period_mean_s=_mean(steps.thc_period_s),
@@ -135,11 +136,11 @@ def measure(
         swing_share=swing_share,
         stance_share=1.0 - swing_share,
         action_contact=_action_contact(leg, begin, end, criteria),
-        clearance_cm=_median(steps.clearance_cm),
+        clearance_cm=median(steps.clearance_cm),
         load_n=_mean(steps.load_n),
         stride_cm=(stride[0], stride[1], stride[2]),
         inward_cm=-leg.outward_y * stride[1],
-        outward_swing_cm=leg.outward_y * _median(steps.foot_swing_cm[:, 1]),
+        outward_swing_cm=leg.outward_y * median(steps.foot_swing_cm[:, 1]),
         modules=_module_measures(leg, steps, steady, criteria, still_share),
     )
 
@@ -164,9 +165,9 @@ def _one_module(
         role=track.role,
         action_count=len(track.actions),
         alternating_share=_mean((done.visited >= 2).astype(np.float64)),
-        switches_per_step=_median(done.switches.astype(np.float64)),
-        range_deg=_median(done.range_deg),
-        stance_change_deg=_median(done.change_stance_deg),
+        switches_per_step=median(done.switches.astype(np.float64)),
+        range_deg=median(done.range_deg),
+        stance_change_deg=median(done.change_stance_deg),
         still_range_deg=float(np.ptp(angles)) if angles.size else 0.0,
         still_switches=int(np.count_nonzero(np.diff(actions))),
         still_action=_longest_in_force(track, actions),
@@ -213,7 +214,8 @@ def _between(t_s: FloatArray, begin: float, end: float) -> BoolArray:
     return (t_s >= begin) & (t_s <= end)
 
 
-def _median(values: FloatArray) -> float:
+def median(values: FloatArray) -> float:
+    """Return the median, nan of nothing."""
     return float(np.median(values)) if values.size else float("nan")
 
 
@@ -226,3 +228,8 @@ def _sd(values: FloatArray) -> float:
     if not values.size:
         return float("nan")
     return float(values.std(ddof=1)) if values.size > 1 else 0.0
+
+
+def finite(value: float) -> float | None:
+    """Return a number as JSON has it: None for what could not be measured."""
+    return value if math.isfinite(value) else None

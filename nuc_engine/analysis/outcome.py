@@ -13,12 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nuc_engine.analysis.behaviour import behaviour_checks
-from nuc_engine.analysis.check import Check
-from nuc_engine.analysis.conditions import NO_CONTACT_RECORD, Asked, general_checks, switches_too_often
+from nuc_engine.analysis.conditions import (
+    NO_CONTACT_RECORD,
+    Asked,
+    Check,
+    behaviour_checks,
+    general_checks,
+    switches_too_often,
+)
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, Criteria, OutcomeKind
 from nuc_engine.analysis.measures import Measures, expect_recorded_end, longest_pause, measure, steady_part
-from nuc_engine.analysis.rhythm import Rhythm, is_periodic, rhythm
+from nuc_engine.analysis.phases import Rhythm, is_periodic, rhythm
 from nuc_engine.analysis.steps import Steps, detect_steps
 from nuc_engine.analysis.tracks import LegTracks, Role, covered_deg
 

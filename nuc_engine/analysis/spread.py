@@ -1,4 +1,4 @@
-"""How much steps differ from each other, in duration and in place of lift-off (section 7.2.2, Figure 7-10); and tests.
+"""How much steps differ from each other, in duration and in place of lift-off (section 7.2.2, Figure 7-10).
 
     linear, pieces = step_samples(leg_a, 3, 600), step_samples(leg_b, 3, 600)
     compare(linear.lift_off_difference_deg, pieces.lift_off_difference_deg).ratio
@@ -6,20 +6,25 @@
 Step duration runs from one minimum of the thorax-coxa angle to the next; the spread of lift-off is that of the
 differences between the angles of successive minima. Tests take steps as independent of each other, which they are only
 more or less; ratio and interval say how large a difference is, a p only that there is one.
+
+Steps that are all alike seem to differ too: the angle is read every few milliseconds, with noise, in steps of a servo
+tick; and the engine looks every 25 ms whether an action has to be changed. `noise_samples` says how much that makes.
 """
 
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Criteria
+from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.phases import angle_minima
-from nuc_engine.analysis.runs_test import RunsTest, runs_test
 from nuc_engine.analysis.tracks import FloatArray, LegTracks
 from nuc_engine.machine.needs import need
 
@@ -27,6 +32,9 @@ Measure = Literal["mean deviation", "iqr", "sd"]
 """How the spread of a sample is measured, see `spread`."""
 
 _EXACT_PAIRS = 10_000
+_PHASES, _FEWEST_CYCLES = 200, 3
+EXACT_UP_TO = 50
+"""Number of values up to which the probability of runs is counted out; above, a normal distribution stands for it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,6 +174,67 @@ def bimodality(values: FloatArray) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class RunsTest:
+    """Result of a runs test.
+
+    `runs` stretches of values on one side of `centre`, `expected` of them at random, with `above` and `below` values.
+    `p` is two-sided; nan where all values are on one side.
+    """
+
+    runs: int
+    expected: float
+    above: int
+    below: int
+    centre: float
+    p: float
+
+
+def runs_test(values: FloatArray, about: Literal["mean", "median"] = "mean") -> RunsTest:
+    """Test a sequence for randomness about its mean or its median.
+
+    Values equal to the centre are left out. Few runs mean a drift, many an alternation of highs and lows. Differences
+    of successive values alternate by themselves, even if the values are random: a high one is a rise and then a fall.
+    """
+    centre = float(np.mean(values) if about == "mean" else np.median(values)) if values.size else float("nan")
+    sides = values[values != centre] > centre
+    above, below = int(sides.sum()), int((~sides).sum())
+    if not above or not below:
+        return RunsTest(min(len(sides), 1), float("nan"), above, below, centre, float("nan"))
+    count = 1 + int(np.count_nonzero(np.diff(sides)))
+    expected = 2 * above * below / (above + below) + 1
+    p = _exact(count, above, below) if above + below <= EXACT_UP_TO else _normal(count, above, below)
+    return RunsTest(count, expected, above, below, centre, p)
+
+
+def probability(count: int, above: int, below: int) -> float:
+    """Return the probability of exactly so many runs when the order is random; 1 is only possible on one side."""
+    k, odd = divmod(count, 2)
+    if odd:
+        ways = math.comb(above - 1, k) * math.comb(below - 1, k - 1) + math.comb(above - 1, k - 1) * math.comb(
+            below - 1, k
+        )
+    else:
+        ways = 2 * math.comb(above - 1, k - 1) * math.comb(below - 1, k - 1)
+    return ways / math.comb(above + below, above)
+
+
+def _exact(count: int, above: int, below: int) -> float:
+    most = 2 * min(above, below) + 1
+    chance = [probability(r, above, below) for r in range(2, most + 1)]
+    fewer = sum(chance[: count - 1])
+    more = sum(chance[count - 2 :])
+    return min(1.0, 2 * min(fewer, more))
+
+
+def _normal(count: int, above: int, below: int) -> float:
+    n = above + below
+    mean = 2 * above * below / n + 1
+    deviation = math.sqrt((mean - 1) * (mean - 2) / (n - 1))
+    z = max(0.0, abs(count - mean) - 0.5) / deviation
+    return math.erfc(z / math.sqrt(2))
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Two samples side by side, as under Figure 7-10: sizes, medians, spreads, their ratio, and the tests' p."""
 
@@ -213,3 +282,57 @@ def compare(first: FloatArray, second: FloatArray, measure: Measure = "mean devi
 def _stats() -> Any:
     need(scipy="a test of two samples")
     return importlib.import_module("scipy.stats")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a leg is seen and controlled with: the servo's tick, its noise in ticks, and the state transition period."""
+
+    tick_deg: float = 0.654
+    noise_ticks: float = 0.3
+    state_period_s: float = 0.025
+
+
+def noise_samples(
+    leg: LegTracks,
+    begin_s: float,
+    end_s: float,
+    resolution: Resolution | None = None,
+    *,
+    seed: int = 0,
+    cycles: int = 400,
+    criteria: Criteria = DEFAULT_CRITERIA,
+) -> StepSamples:
+    """Return the minima of a leg that repeats the mean cycle of [begin_s, end_s] exactly, seen with this resolution.
+
+    Both changes of action in a cycle come late by up to one state transition period, evenly distributed; what is late
+    at the minimum takes it further down, by the mean speed of the fall. A joint that a stop holds at its minimum is
+    steadier than this. Raises AnalysisError when there are fewer than three cycles to take the mean of.
+    """
+    resolution = Resolution() if resolution is None else resolution
+    rng = np.random.Generator(np.random.PCG64(seed))
+    wave, period_s = _mean_cycle(leg, begin_s, end_s, criteria)
+    fall_s = max(1 - int(wave.argmax()) / _PHASES, 1 / _PHASES) * period_s
+    speed = float(np.ptp(wave)) / fall_s
+    late = rng.uniform(-0.5, 0.5, size=(2, cycles + 1)) * resolution.state_period_s
+    edges = np.concatenate(([0.0], np.cumsum(np.maximum(period_s + late[0, :-1] + late[1, :-1], period_s / 10))))
+    dt = float(np.median(np.diff(leg.t_sensor_s)))
+    t = np.arange(0.0, edges[-1], dt)
+    phase = np.interp(t, edges, np.arange(cycles + 1.0)) % 1.0
+    angle = np.interp(phase, np.linspace(0, 1, _PHASES + 1), wave) - np.interp(t, edges, speed * late[0])
+    ticks = angle / resolution.tick_deg + resolution.noise_ticks * rng.standard_normal(len(t))
+    return samples_of(t, np.round(ticks) * resolution.tick_deg, criteria)
+
+
+def _mean_cycle(leg: LegTracks, begin_s: float, end_s: float, criteria: Criteria) -> tuple[FloatArray, float]:
+    """Return the median angle over the cycle, minimum to minimum, at `_PHASES` + 1 phases, and its duration."""
+    minima = step_samples(leg, begin_s, end_s, criteria).minima_s
+    if len(minima) <= _FEWEST_CYCLES:
+        raise AnalysisError(
+            f"{max(0, len(minima) - 1)} cycles from {begin_s:g} to {end_s:g} s, expected at least {_FEWEST_CYCLES}"
+            " to take the mean of"
+        )
+    phases = np.linspace(0, 1, _PHASES + 1)
+    angle = leg.pacing_module.angle_deg
+    each = [np.interp(a + phases * (b - a), leg.t_sensor_s, angle) for a, b in pairwise(minima.tolist())]
+    return np.median(each, axis=0), float(np.median(np.diff(minima)))

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from nuc_engine.analysis.bout import Bout, Span
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.cycle import MeanCycle, mean_cycle, recorded_steps
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.measures import finite
 from nuc_engine.analysis.outcome import Outcome, classify
-from nuc_engine.analysis.printing import aligned
+from nuc_engine.analysis.series import Span, aligned
 from nuc_engine.analysis.spread import StepSamples, spread, step_samples
 from nuc_engine.analysis.steps import Steps, detect_steps
 from nuc_engine.analysis.tracks import FloatArray, LegTracks
@@ -72,7 +73,7 @@ class Sample:
         """Return it in JSON's own types."""
         numbers = {"mean": self.mean, "sd": self.sd, "cv": self.cv, "median": self.median}
         ends = {"min": self.least, "max": self.largest}
-        return {"n": self.n} | {key: _finite(value) for key, value in (numbers | ends).items()}
+        return {"n": self.n} | {key: finite(value) for key, value in (numbers | ends).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +133,14 @@ class WindowStats:
             "contact_recorded": self.contact_known,
             "steps": self.steps,
             "steps_unrecorded": self.unrecorded_steps,
-            "lift_off_spread_deg": _finite(self.lift_off_spread_deg),
+            "lift_off_spread_deg": finite(self.lift_off_spread_deg),
             "quantities": {key: {"unit": QUANTITIES[key][0], **sample.data()} for key, sample in self.samples.items()},
             "joints": [
                 {
                     "joint": joint.joint,
                     "unit": "deg",
-                    "min": _finite(joint.least_deg),
-                    "max": _finite(joint.largest_deg),
+                    "min": finite(joint.least_deg),
+                    "max": finite(joint.largest_deg),
                     "per_step": joint.per_step_deg.data(),
                 }
                 for joint in self.joints
@@ -330,7 +331,3 @@ def _number(value: float, digits: int = 3) -> str:
 
 def _order(values: FloatArray) -> tuple[float, float, float]:
     return float(np.median(values)), float(values.min()), float(values.max())
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

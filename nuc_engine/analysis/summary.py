@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nuc_engine.analysis.behaviour import behaviour_checks
-from nuc_engine.analysis.bout import Bout, Span
+from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.conditions import behaviour_checks
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.judge import Verdict, judge
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.analysis.order import StepEvent, step_order
-from nuc_engine.analysis.steps import Steps, detect_steps
+from nuc_engine.analysis.measures import finite
+from nuc_engine.analysis.series import Span
+from nuc_engine.analysis.steps import StepEvent, Steps, detect_steps, step_order
 from nuc_engine.analysis.tracks import LegTracks
 from nuc_engine.analysis.windows import BehaviourWindow, windows_of_bout
 
@@ -107,11 +108,11 @@ class WindowSummary:
             "steps": self.steps,
             "judged_from_s": None if verdict is None else verdict.steady[0],
             "judged_steps": self.judged_steps,
-            "period_mean_s": _number(self.period_mean_s),
-            "period_sd_s": _number(self.period_sd_s),
-            "swing_mean_s": _number(self.swing_mean_s),
-            "stance_mean_s": _number(self.stance_mean_s),
-            "stride_cm": [_number(value) for value in self.stride_cm],
+            "period_mean_s": finite(self.period_mean_s),
+            "period_sd_s": finite(self.period_sd_s),
+            "swing_mean_s": finite(self.swing_mean_s),
+            "stance_mean_s": finite(self.stance_mean_s),
+            "stride_cm": [finite(value) for value in self.stride_cm],
             "order": [{"event": event.what, "phase": event.phase} for event in self.order],
             "resembles": [] if verdict is None else list(verdict.resembles),
             "reasons": list(self.reasons),
@@ -224,10 +225,6 @@ def _general_reasons(verdict: Verdict, leg: LegTracks) -> tuple[str, ...]:
     """Leave out the conditions of a behaviour nobody asked for."""
     special = {check.text for check in behaviour_checks(verdict.behaviour, leg, verdict.steps, DEFAULT_CRITERIA)}
     return tuple(reason for reason in verdict.reasons if reason not in special)
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _wrapped(head: str, text: str) -> list[str]:

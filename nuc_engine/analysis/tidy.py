@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from drivers.factory import DEFAULT_FAMILY, find_family
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import BoutError
-from nuc_engine.analysis.load import COLUMNS_FILE, PLANT_FILE, Log, Logs, load_bout, read_logs
-from nuc_engine.analysis.tables import read_integers
+from nuc_engine.analysis.load import COLUMNS_FILE, PLANT_FILE, Log, Logs, load_bout, read_integers, read_logs
 from nuc_engine.machine.needs import need
 from nuc_engine.model.plan import Plan
 from nuc_engine.recording.columns import describe_columns

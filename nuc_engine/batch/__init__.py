@@ -2,7 +2,6 @@
 
     axes         what a sweep varies
     changeset    scripts with something about them changed
-    cluster      a function over many items on a Dask cluster
     commute      which changesets of a script may come in either order
     criterion    what makes a bout a good one, and how good
     errors       what keeps a sweep, a tuning or a test of changesets from running
@@ -10,10 +9,9 @@
     journal      the rows of a sweep so far, in a folder beside the file they will become
     minimise     which entries of a changeset it needs
     plan         a whole sweep, checked before its first bout
-    pool         a function over many items, on worker processes
+    pool         a function over many items, on worker processes or a Dask cluster
     request      a sweep as a TOML file
     scratch      folders for bouts nobody keeps
-    shares       how sure a share of few bouts is
     sweep        a sweep from its plan to one table
     table        rows as one file, Parquet or CSV by its name
     task         one bout of many

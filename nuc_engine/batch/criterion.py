@@ -11,16 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, cast, get_args
 
-from nuc_engine.analysis.behaviour import behaviour_checks
-from nuc_engine.analysis.conditions import asked_of, general_checks
+from nuc_engine.analysis.conditions import asked_of, behaviour_checks, general_checks
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, OutcomeKind
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.task import BoutTask, Sight, see
 
+LEVEL = 0.95
+"""Coverage of the intervals of shares."""
 REGULAR = 0.2
 """Part of the margin that regularity makes; conditions that hold make the rest."""
 
@@ -117,3 +119,15 @@ def _load(criterion: Criterion) -> Callable[[Sight], Any]:
     if not callable(found):
         raise BulkRefused(f"{criterion.file}: has no function {criterion.function!r}")
     return found
+
+
+def wilson(count: int, of: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the ends of the Wilson score interval (Wilson 1927) for a share; nan where there is nothing to share."""
+    if of == 0:
+        return math.nan, math.nan
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    p = count / of
+    middle = (p + z * z / (2 * of)) / (1 + z * z / of)
+    half = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
+    # At 0 and at all the ends are exact; rounding would leave them a hair beside.
+    return (0.0 if count == 0 else middle - half), (1.0 if count == of else middle + half)

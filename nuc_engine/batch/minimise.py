@@ -17,11 +17,11 @@ from typing import Any, Literal, get_args
 from nuc_engine.analysis.criteria import OutcomeKind
 from nuc_engine.analysis.outcome import CYCLIC
 from nuc_engine.batch.changeset import Entry, changeset_times, entries_at, without
+from nuc_engine.batch.criterion import wilson
 from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.inputs import Kit
 from nuc_engine.batch.journal import RUN, Journal
 from nuc_engine.batch.pool import Done, Workers
-from nuc_engine.batch.shares import wilson
 from nuc_engine.batch.task import BoutTask, Cell, WatchWindow, see
 from nuc_engine.bout.run import Prepared
 from nuc_engine.model.planning import stored_values

@@ -1,10 +1,10 @@
-"""A function over many items, on worker processes: results as they come, one item in flight per worker.
+"""A function over many items, on worker processes or a Dask cluster: results as they come, few items under way.
 
     for index, result in run_all(function, items, jobs=4):
         ...
 
-Workers are fresh interpreters, started once; where several lists of items follow each other, `Workers` keeps them. They
-ignore Ctrl-C, which ends them through this process, and end by themselves when it dies, however it dies.
+Processes are fresh interpreters, started once; where several lists of items follow each other, `Workers` keeps them.
+They ignore Ctrl-C, which ends them through this process, and end by themselves when it dies, however it dies.
 """
 
 from __future__ import annotations
@@ -18,18 +18,15 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from multiprocessing import resource_tracker
-from multiprocessing.connection import wait
-from multiprocessing.context import SpawnProcess
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from multiprocessing.process import BaseProcess
+from types import FrameType
+from typing import Any, TypeVar, cast
 
-if TYPE_CHECKING and sys.platform == "win32":
-    from multiprocessing.connection import PipeConnection as Connection
-elif TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+from nuc_engine.batch.errors import BulkRefused
+from nuc_engine.machine.needs import need
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -37,9 +34,13 @@ R = TypeVar("R")
 Done = Callable[[int, int], None]
 """Told how many items are finished, of how many."""
 
-_LAST_CALL_S = 5.0
 NEW_OBJECTS = 50_000
 """So many new containers before a worker looks for cycles among them: bouts make few, and looking costs time."""
+
+_AHEAD = 2
+"""Items per thread of a cluster that are under way: one in work and one that waits there."""
+_ANSWER_S = 10.0
+_LAST_CALL_S = 5.0
 
 
 class ItemFailed(Exception):
@@ -78,15 +79,14 @@ class Workers:
         self.jobs = cores() if jobs is None else jobs
         if self.jobs < 1:
             raise ValueError(f"jobs {self.jobs}; expected 1 or more")
-        self._workers: list[_Worker[Any]] = []
+        # An executor for each: when a process dies, it is known which item it had in hand.
+        self._workers: dict[Executor, BaseProcess] = {}
 
     def __enter__(self) -> Workers:
         """Return itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """End the workers: at once where one is at work still."""
         self._end()
 
@@ -94,103 +94,102 @@ class Workers:
         self, function: Callable[[T], R], items: Collection[T], done: Done | None = None
     ) -> Generator[tuple[int, R], None, None]:
         """Yield index and result of each item as they are finished. Raises ItemFailed as `run_all` does."""
-        waiting = iter(enumerate(items))
-        finished = 0
         try:
             while len(self._workers) < min(self.jobs, len(items)):
-                self._workers.append(_Worker[Any](_spawn()))
-            for worker in self._workers:
-                worker.give(function, waiting)
-            while busy := [worker for worker in self._workers if worker.busy]:
-                ready = cast("list[Connection]", wait([worker.seat.pipe for worker in busy]))
-                for worker in [worker for worker in busy if worker.seat.pipe in ready]:
-                    index, result = worker.take()
-                    worker.give(function, waiting)
-                    finished += 1
-                    if done is not None:
-                        done(finished, len(items))
-                    yield index, result
+                self._workers.update([_spawn()])
+            yield from _run(list(self._workers), function, items, done, self._why_lost)
         except BaseException:
             # Whoever stops in the middle leaves items in flight, whose results nobody must take for others'.
             self._end()
             raise
 
-    def _end(self) -> None:
-        workers, self._workers = self._workers, []
-        for worker in workers:
-            worker.leave()
-        for worker in workers:
-            worker.seat.process.join(_LAST_CALL_S)
-            if worker.seat.process.is_alive():
-                worker.seat.process.kill()
-                worker.seat.process.join()
-            worker.seat.process.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _Seat:
-    """A worker process and the pipe to it."""
-
-    process: SpawnProcess
-    pipe: Connection
-
-
-class _Worker(Generic[T]):
-    """What this process knows of one worker: the item it has in hand."""
-
-    def __init__(self, seat: _Seat) -> None:
-        self.seat = seat
-        self._item: tuple[int, T] | None = None
-
-    @property
-    def busy(self) -> bool:
-        return self._item is not None
-
-    def give(self, function: Callable[[T], Any], waiting: Iterator[tuple[int, T]]) -> None:
-        """Send the next item, if there is one."""
-        self._item = next(waiting, None)
-        if self._item is None:
-            return
-        try:
-            self.seat.pipe.send((function, self._item[1]))
-        except (OSError, EOFError) as error:
-            raise self._lost() from error
-
-    def take(self) -> tuple[int, Any]:
-        """Return the index and the result that came. Raises ItemFailed."""
-        if self._item is None:
-            raise RuntimeError("a worker without an item has answered; expected it to wait")
-        index, item = self._item
-        try:
-            good, content, text = self.seat.pipe.recv()
-        except (OSError, EOFError) as error:
-            raise self._lost() from error
-        self._item = None
-        if good:
-            return index, _unpickle(content)
-        raise ItemFailed(index, item, text) from _error(content)
-
-    def leave(self) -> None:
-        """Let the worker end: by itself when it waits, by a signal when it is at work."""
-        if self.busy:
-            self.seat.process.terminate()
-        self.seat.pipe.close()
-
-    def _lost(self) -> ItemFailed:
-        self.seat.process.join(_LAST_CALL_S)
-        code = self.seat.process.exitcode
+    def _why_lost(self, executor: Executor) -> str:
+        process = self._workers[executor]
+        process.join(_LAST_CALL_S)
+        code = process.exitcode
         how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit status {code}"
-        index, item = self._item if self._item is not None else (-1, None)
-        return ItemFailed(index, item, f"its worker process died ({how}); it may have run out of memory")
+        return f"its worker process died ({how}); it may have run out of memory"
+
+    def _end(self) -> None:
+        workers, self._workers = self._workers, {}
+        for process in workers.values():
+            process.terminate()
+        killer = threading.Timer(_LAST_CALL_S, lambda: [process.kill() for process in workers.values()])
+        killer.start()
+        for executor in workers:
+            executor.shutdown()
+        killer.cancel()
 
 
-def _spawn() -> _Seat:
-    here, there = multiprocessing.Pipe()
+def run_on_cluster(
+    function: Callable[[T], R], items: Collection[T], address: str, *, done: Done | None = None
+) -> Iterator[tuple[int, R]]:
+    """Do as `run_all` on a Dask cluster, whose workers need this package installed; items carry everything else.
+
+    What has not come is cancelled when the caller does not go on asking. Raises BulkRefused where there is no cluster.
+    """
+    need(distributed="a cluster")
+    import distributed
+
+    library = cast(Any, distributed)
+    try:
+        client = library.Client(address, set_as_default=False, timeout=_ANSWER_S)
+    except (OSError, ValueError) as error:
+        raise BulkRefused(f"{address}: no Dask scheduler answers ({error}); expected tcp://HOST:PORT") from error
+    with client:
+        room = _AHEAD * sum(client.ncores().values())
+        if not room:
+            raise BulkRefused(f"{address}: the cluster has no workers; start some first")
+        executor = client.get_executor(pure=False)
+        try:
+            yield from _run([executor] * room, function, items, done)
+        finally:
+            executor.shutdown(wait=False)
+
+
+def _run(
+    executors: Sequence[Executor],
+    function: Callable[[T], R],
+    items: Collection[T],
+    done: Done | None,
+    why_lost: Callable[[Executor], str] = str,
+) -> Generator[tuple[int, R], None, None]:
+    """Give each executor one item at a time."""
+    waiting = iter(enumerate(items))
+    under_way: dict[Future[R], tuple[Executor, int, T]] = {}
+
+    def give(executor: Executor) -> None:
+        for index, item in waiting:
+            under_way[executor.submit(_call, function, item)] = executor, index, item
+            return
+
+    for executor in executors:
+        give(executor)
+    finished = 0
+    while under_way:
+        for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+            executor, index, item = under_way.pop(future)
+            try:
+                result = future.result()
+            except Exception as error:
+                lost = isinstance(error, BrokenExecutor)
+                why = why_lost(executor) if lost else f"{type(error).__name__}: {error}"
+                raise ItemFailed(index, item, why) from error
+            give(executor)
+            finished += 1
+            if done is not None:
+                done(finished, len(items))
+            yield index, result
+
+
+def _spawn() -> tuple[Executor, BaseProcess]:
+    before = multiprocessing.active_children()
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(1, context, initializer=_begin)
     with _without_interrupt():
-        process = multiprocessing.get_context("spawn").Process(target=_work, args=(there,), daemon=True)
-        process.start()
-    there.close()
-    return _Seat(process, here)
+        executor.submit(os.getpid)
+    (process,) = (child for child in multiprocessing.active_children() if child not in before)
+    return executor, process
 
 
 @contextmanager
@@ -208,50 +207,12 @@ def _without_interrupt() -> Generator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _work(pipe: Connection) -> None:
-    """Answer items until there are no more: what a worker process does."""
+def _begin() -> None:
+    """Set a worker process up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.set_threshold(NEW_OBJECTS)
-    while True:
-        try:
-            order = pipe.recv_bytes()
-        except (EOFError, OSError):
-            return
-        answer = _answer(order)
-        with suppress(BrokenPipeError):
-            pipe.send(answer)
-
-
-def _answer(order: bytes) -> tuple[bool, bytes, str]:
-    """Return whether it went well, the pickled result or error, and what is wrong."""
-    try:
-        function, item = _unpickle(order)
-        return True, pickle.dumps(function(item)), ""
-    except Exception as error:
-        error.add_note("in a worker process:\n" + "".join(traceback.format_exception(error)))
-        return False, _pickled(error), f"{type(error).__name__}: {error}"
-
-
-def _unpickle(content: bytes) -> Any:
-    return pickle.loads(content)  # noqa: S301  it comes through a pipe that only this program has
-
-
-def _pickled(error: Exception) -> bytes:
-    try:
-        return pickle.dumps(error)
-    except Exception:  # an error may carry anything; what it says is known without it
-        return b""
-
-
-def _error(content: bytes) -> Exception | None:
-    """Return the error a worker has sent, None where it can not be built again here."""
-    try:
-        found = _unpickle(content)
-    except Exception:  # as above
-        return None
-    return found if isinstance(found, Exception) else None
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
@@ -266,6 +227,21 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _call(function: Callable[[T], R], item: T) -> R:
+    """Call the function where a worker is, for what can come back."""
+    try:
+        return function(item)
+    except SystemExit:
+        os._exit(1)  # Told to leave: its results are not wanted any more.
+    except Exception as error:
+        error.add_note("in a worker process:\n" + "".join(traceback.format_exception(error)))
+        try:
+            pickle.loads(pickle.dumps(error))  # noqa: S301  it was made here
+        except Exception:  # an error may carry anything; what it says is known without it
+            raise RuntimeError(f"{type(error).__name__}: {error}") from None
+        raise
 
 
 def _name(item: object) -> str:

@@ -14,7 +14,7 @@ from nuc_engine.batch.axes import SEED
 from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.journal import RUN, Journal
 from nuc_engine.batch.plan import SweepPlan
-from nuc_engine.batch.pool import Done, run_all
+from nuc_engine.batch.pool import Done, run_all, run_on_cluster
 from nuc_engine.batch.table import check_table, read_description, write_table
 from nuc_engine.batch.task import WINDOW_COLUMNS, BoutTask, Cell, row_of
 from nuc_engine.recording.manifest import versions
@@ -118,8 +118,6 @@ def _run_missing(
 ) -> Iterator[tuple[int, dict[str, Cell]]]:
     if cluster is None:
         return run_all(row_of, missing, jobs=jobs, done=done)
-    from nuc_engine.batch.cluster import run_on_cluster
-
     return run_on_cluster(row_of, missing, cluster, done=done)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from types import MappingProxyType
 
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
+from nuc_engine.analysis.measures import finite
 from nuc_engine.analysis.outcome import Outcome, classify
 from nuc_engine.analysis.steps import Steps, detect_steps
 from nuc_engine.analysis.tracks import LegTracks
@@ -178,8 +178,8 @@ def _cells(outcome: Outcome | None, why_not: str) -> dict[str, Cell]:
     if outcome is None:
         return dict.fromkeys(WINDOW_COLUMNS, None) | {"reasons": why_not or None}
     measures = outcome.measures
-    numbers: dict[str, Cell] = {name: _number(getattr(measures, name)) for name in MEASURES}
-    numbers |= {name: _number(value) for name, value in zip(STRIDE, measures.stride_cm, strict=True)}
+    numbers: dict[str, Cell] = {name: finite(getattr(measures, name)) for name in MEASURES}
+    numbers |= {name: finite(value) for name, value in zip(STRIDE, measures.stride_cm, strict=True)}
     return {
         "outcome": outcome.kind,
         "cyclic": outcome.cyclic,
@@ -187,7 +187,3 @@ def _cells(outcome: Outcome | None, why_not: str) -> dict[str, Cell]:
         "reasons": "; ".join(outcome.reasons) or None,
         **numbers,
     }
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None

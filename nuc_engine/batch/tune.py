@@ -23,11 +23,10 @@ from typing import Any
 from nuc_engine.batch import scratch
 from nuc_engine.batch.axes import PLANT, Axis
 from nuc_engine.batch.changeset import entries_at, find_hdso
-from nuc_engine.batch.criterion import Criterion, Score, score_of
+from nuc_engine.batch.criterion import Criterion, Score, score_of, wilson
 from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.plan import SweepPlan, sort_out
 from nuc_engine.batch.pool import Done, Workers
-from nuc_engine.batch.shares import wilson
 from nuc_engine.batch.task import Value
 from nuc_engine.bout.run import PLANT_SPEC_FILE
 from nuc_engine.machine.needs import need

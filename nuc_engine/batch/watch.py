@@ -10,20 +10,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from nuc_engine.analysis.bout import Bout, Series
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.layout import PLANT_COLUMNS, joints_of, states_of
 from nuc_engine.analysis.load import NS
+from nuc_engine.analysis.series import Series
 from nuc_engine.bout.run import CHUNK_NS, BoutSpec, Prepared, run_to, set_up
-from nuc_engine.control.bus_tap import Replies
 from nuc_engine.control.tasks.board import Board
-from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import Store, View
-from nuc_engine.plants.events import PlantEvent
 from nuc_engine.recording.digits import as_logged
 from sccils_schemas.model import Model
 
@@ -138,35 +136,10 @@ class _Watcher:
             self._plant_ns.append(int(instant))
             self._foot.extend(row)
 
-    def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
-        """Let it go by."""
+    def _let_go_by(self, *_: Any, **__: Any) -> None:
+        """Take no notice."""
 
-    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
-        """Let it go by."""
-
-    def muscles(self, now_ns: int, board: Board) -> None:
-        """Let it go by."""
-
-    def applied(self, applied: Applied) -> None:
-        """Let it go by."""
-
-    def controlled(self, controlled: Controlled) -> None:
-        """Let it go by."""
-
-    def done(self, now_ns: int, changeset: Changeset, refused: int) -> None:
-        """Let it go by."""
-
-    def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...], origin: int) -> None:
-        """Let it go by."""
-
-    def event(self, now_ns: int, kind: str, text: str) -> None:
-        """Let it go by."""
-
-    def happened(self, event: PlantEvent) -> None:
-        """Let it go by."""
-
-    def debug(self, now_ns: int, text: str) -> None:
-        """Let it go by."""
+    started = motor = muscles = applied = controlled = done = answer = event = happened = debug = _let_go_by
 
     def flush(self) -> None:
         """Note how far everything was at the end of a piece."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drivers.errors import BusUrlError
 from nuc_engine.control.bus_tap import Replies
@@ -28,10 +28,11 @@ from nuc_engine.recording import manifest
 from nuc_engine.recording.columns import describe_columns
 from nuc_engine.recording.lock import FolderLock
 from nuc_engine.recording.logs import TextLog
-from nuc_engine.recording.mcap_logs import FILE as MCAP_FILE
-from nuc_engine.recording.mcap_logs import McapTap
 from nuc_engine.recording.recorder import BoutRecorder
 from sccils_schemas.model import Model, load_model
+
+if TYPE_CHECKING:
+    from nuc_engine.recording.mcap import McapLog
 
 SCRIPT_FILE = "scriptfile.xml"
 _NS = 1_000_000_000
@@ -71,11 +72,12 @@ class BoutLog:
             self._cells = [self._store.locate(Slot(index)) for index in plan.sensor_columns]
             if not (self.folder / manifest.FILE).exists() or not state.marks:
                 self._begin_manifest()
-            self._mcap: McapTap | None = None
+            self._mcap: McapLog | None = None
             if mcap:
-                path, described = self.folder / MCAP_FILE, describe_columns(model, plan)
-                self._mcap = McapTap(path, described, plant=False, mark=state.marks.get(MCAP_FILE))
-                stack.callback(self._mcap.log.abandon)
+                from nuc_engine.recording.mcap import new_life
+
+                self._mcap = new_life(self.folder, describe_columns(model, plan), state.marks)
+                stack.callback(self._mcap.abandon)
             tap = None if self._mcap is None else self._mcap.take
             self._recorder = BoutRecorder(self.folder, model, plan, self._store, state.marks, tap)
             self.answers = Answers(self._recorder, state)
@@ -217,10 +219,10 @@ class BoutLog:
         self._recorder.flush(sync=self._context.sync)
         for log in self._beside:
             log.flush(sync=self._context.sync)
-        self.state.marks = self._recorder.marks | {log.name: log.mark for log in self._beside}
+        self.state.marks |= self._recorder.marks | {log.name: log.mark for log in self._beside}
         if self._mcap is not None:
-            self._mcap.log.flush(sync=self._context.sync)
-            self.state.marks[MCAP_FILE] = self._mcap.log.mark
+            self._mcap.flush(sync=self._context.sync)
+            self.state.marks[self._mcap.name] = self._mcap.mark
 
     def finish(self, now_ns: int, state: str, reason: str, clock_ns: int) -> None:
         """End the directory; it is `clock_ns` by CLOCK_MONOTONIC.
@@ -235,7 +237,7 @@ class BoutLog:
             self._recorder.end()
         self.flush()
         if self._mcap is not None:
-            self._mcap.log.end()
+            self._mcap.end()
         ending = {
             "state": state,
             "reason": reason,
@@ -250,7 +252,7 @@ class BoutLog:
             log.close()
         self.kernel.close()
         if self._mcap is not None:
-            self._mcap.log.close()
+            self._mcap.close()
         self._lock.release()
 
     def abandon(self) -> None:
@@ -260,7 +262,7 @@ class BoutLog:
             log.abandon()
         self.kernel.close()
         if self._mcap is not None:
-            self._mcap.log.abandon()
+            self._mcap.abandon()
         self._lock.release()
 
     def _wall(self) -> str:

@@ -6,10 +6,10 @@
     course             all repetitions of some rows, on all cores
     edits              a script with single writes changed, for bouts that ask what one value of a changeset does
     evidence_figure    the picture of a probe
-    explain            what texts quote
+    explain            the verdict of their row, what came of its probes, its other runs
     figures            pictures of one representative repetition of a row
     live               the rows of an experiment on a real leg, or on an emulated one in real time
-    page               Markdown pages of experiments and the table over all of them, from verdicts
+    page               markdown pages of experiments and the table over all of them, from verdicts
     probes             experiments beside a row that came out otherwise, or not firmly as seen
     protocol           what an experiment is
     record             a verdict in a form for machines, written and read back

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nuc_engine.analysis.bout import Bout, JointInfo, Span
+from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.by_hand import event_text
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.phases import minima
+from nuc_engine.analysis.series import Span
 from nuc_engine.batch.scratch import scratch_folder
 from nuc_engine.bout.run import prepare_bout
 from nuc_engine.experiments.course import file_stem
 from nuc_engine.experiments.protocol import BoutPlan, Row, Trial, Window
 from nuc_engine.experiments.trials import run_again
 from nuc_engine.experiments.verdict import Figure
-from nuc_engine.figures.canvas import house_style, mark_times, new_figure, say_empty, shade
+from nuc_engine.figures.canvas import draw_lanes, house_style, mark_times, new_figure, say_empty, shade
 from nuc_engine.figures.few_colors import save_small
-from nuc_engine.figures.lanes import draw_lanes
 from nuc_engine.figures.palette import joint_color, joint_pens
 from nuc_engine.figures.path_state import draw_path, fitted_legend
 from nuc_engine.plants.events import Kick, in_order

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nuc_engine.batch.shares import LEVEL
+from nuc_engine.batch.criterion import LEVEL
 from nuc_engine.experiments.explain import caveat_of, fill_text
 from nuc_engine.experiments.protocol import Again, Experiment, Probe, Row
 from nuc_engine.experiments.record import RecordError, read_verdict, write_verdict

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Literal
 
-from nuc_engine.batch.shares import wilson
+from nuc_engine.batch.criterion import wilson
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.protocol import NOT_VALID, Again, Experiment, Row, State, Trial
 from nuc_engine.experiments.sources import Sources, file_names

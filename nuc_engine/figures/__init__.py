@@ -6,7 +6,6 @@ diagrams/         diagrams of a control system, as SVG
 few_colors        lines on white in the colours of the figure's own pens, and tints of them for the edges
 figures           the figures of a bout
 joint_figures     figures of one joint, one muscle or one motor over time
-lanes             lanes of actions over time
 movie/            the leg of a bout in motion, beside a camera's film
 palette           colours and line styles of the figures
 path_arrays       path-state plots of plain arrays

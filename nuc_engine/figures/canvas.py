@@ -12,10 +12,13 @@ import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from nuc_engine.analysis.bout import Span
-from nuc_engine.analysis.whole import appearing
-from nuc_engine.figures.palette import FAINT, INK, STANCE, Color
-from nuc_engine.recording.formats import FIGURES, ending
+from nuc_engine.analysis.bout import Bout, JointInfo
+from nuc_engine.analysis.series import Span
+from nuc_engine.figures.palette import FAINT, INK, STANCE, Color, state_color
+from nuc_engine.recording.formats import FIGURES, appearing, ending
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -154,3 +157,18 @@ def name_windows(
                 ha="center",
                 fontweight="bold",
             )
+
+
+HALF_HEIGHT = 0.36
+
+
+def draw_lanes(axes: Axes, bout: Bout, joints: Sequence[JointInfo], span: Span) -> None:
+    """Draw the lanes of some joints, the first joint's first action at the bottom (appendix 10.3, figure 5-1)."""
+    states = [(joint, bout.states_of[code]) for joint in joints for code in joint.states]
+    for lane, (joint, state) in enumerate(states):
+        spans = [(begin, end - begin) for begin, end in bout.action_spans(joint, state.code, *span)]
+        color = state_color(bout, state)
+        axes.broken_barh(spans, (lane - HALF_HEIGHT, 2 * HALF_HEIGHT), facecolors=color, linewidth=0, zorder=2)
+    axes.set_yticks(range(len(states)), [state.name for _, state in states])
+    axes.set_ylim(-0.6, max(len(states), 1) - 0.4)
+    axes.tick_params(axis="y", length=0)

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from nuc_engine.analysis.bout import Bout, JointInfo, Series, Span
+from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.figures.canvas import TITLE_POINTS, Window, house_style, save_figure, say_empty
+from nuc_engine.analysis.series import Series, Span
+from nuc_engine.figures.canvas import TITLE_POINTS, Window, draw_lanes, house_style, save_figure, say_empty
 from nuc_engine.figures.joint_figures import draw_muscles, joint_figure, motor_figure, muscle_figure
-from nuc_engine.figures.lanes import draw_lanes
 from nuc_engine.figures.palette import joint_pens
 from nuc_engine.figures.path_state import FOOT, TOP, VIEWS, View, Where, behaviour_figure, path_state_figure
 from nuc_engine.figures.timeline import Timeline

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.lines import Line2D
 
-from nuc_engine.analysis.bout import Bout, JointInfo, Series, Span
+from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.firing import Firing, firing_of
-from nuc_engine.figures.canvas import Window, beside, say_empty
-from nuc_engine.figures.lanes import draw_lanes
+from nuc_engine.analysis.series import Series, Span
+from nuc_engine.figures.canvas import Window, beside, draw_lanes, say_empty
 from nuc_engine.figures.palette import FAINT, INK, Color, joint_color, muscle_pens, state_color, state_dashes
 from nuc_engine.figures.timeline import Timeline
 

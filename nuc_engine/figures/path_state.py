@@ -18,12 +18,12 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
-from nuc_engine.analysis.bout import Bout, JointInfo, Span
+from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.phases import runs
+from nuc_engine.analysis.series import Span
 from nuc_engine.analysis.tracks import FloatArray, IntArray
-from nuc_engine.figures.canvas import WIDE_IN, Window, mark_contact, new_figure, say_empty, shade
-from nuc_engine.figures.lanes import draw_lanes
+from nuc_engine.figures.canvas import WIDE_IN, Window, draw_lanes, mark_contact, new_figure, say_empty, shade
 from nuc_engine.figures.palette import (
     FAINT,
     INK,

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from nuc_engine.analysis.bout import Bout, JointInfo, Series, Span
+from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.phases import minima
+from nuc_engine.analysis.series import Series, Span
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.figures.canvas import (
     WIDE_IN,

@@ -26,6 +26,7 @@ LIBRARIES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         "imageio_ffmpeg": ("ffmpeg", "lab", "imageio-ffmpeg"),
         "optuna": ("Optuna", "lab", "optuna"),
         "pyarrow": ("PyArrow", "lab", "pyarrow"),
+        "mcap": ("MCAP", "mcap", "mcap"),
         "scipy": ("SciPy", "lab", "scipy"),
         "distributed": ("Dask", "dask", "distributed"),
     }

@@ -1,69 +1,127 @@
-"""MCAP files that can be continued: what Foxglove and PlotJuggler open, growing chunk by chunk with the text logs.
+"""The text logs of a bout as MCAP messages: one topic per file, one JSON object per line, named as columns.json says.
 
-The format is that of the MCAP specification, version 0 (mcap.dev/spec). Chunks are not compressed. What libraries for
-it can not do is to go on with a file that was cut to a size that was noted: here a chunk is written whole or not at
-all, and the summary at the end is made from the chunks that are there.
+    /motor /sensors /states /muscles /plant     {"time_s": ..., owner: {what: number}} or {"time_s": ..., name: number}
+    /events                                     {"time_s": ..., "kind": ..., "text": ...}: Infolog.txt
+
+Times of messages are engine time in nanoseconds. Every life of a logger writes a file of its own: bout.mcap,
+bout_2.mcap, ... Chunks are not compressed, and there is one for each time the text logs were put on disk.
 """
 
 from __future__ import annotations
 
-import os
+import heapq
+import json
+import re
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import Any, cast
 
+from mcap.data_stream import RecordBuilder
+from mcap.exceptions import McapError as FormatError
+from mcap.reader import make_reader
+from mcap.records import Chunk, DataEnd, Footer, Header
+from mcap.stream_reader import StreamReader
+from mcap.writer import MCAP0_MAGIC, CompressionType, Writer
+
+from nuc_engine.recording import columns
 from nuc_engine.recording.growing import GrowingFile, Mark
+from nuc_engine.recording.logs import PLANT_FILE, line_ns
 
-MAGIC = b"\x89MCAP0\r\n"
-_HEADER, _FOOTER, _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK = 1, 2, 3, 4, 5, 6
-_MESSAGE_INDEX, _CHUNK_INDEX, _STATISTICS, _SUMMARY_OFFSET, _DATA_END = 7, 8, 11, 14, 15
-_RECORD = struct.Struct("<BQ")
-_MESSAGE_HEAD = struct.Struct("<BQHIQQ")
-_CHUNK_HEAD = struct.Struct("<QQQI")
-_LIBRARY = "nuc"
+EVENTS_FILE = "Infolog.txt"
 
-
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """One topic with the JSON schema of its messages."""
-
-    topic: str
-    schema_name: str
-    schema: bytes
+_FILE = re.compile(r"bout(?:_([0-9]+))?\.mcap")
+_MESSAGES_AT_ONCE = 10_000
+_TOPICS: Mapping[str, str] = {
+    "MotorData.txt": "motor",
+    "SensData.txt": "sensors",
+    "StateData.txt": "states",
+    "MuscleData.txt": "muscles",
+    PLANT_FILE: "plant",
+}
+_CELL = "\0"
+_NO_NUMBER = re.compile(r"\b(nan|-?inf)\b|-nan|-inf")
 
 
-@dataclass(slots=True)
-class _Chunk:
-    """A chunk on disk, as the index at the file's end has it."""
+class McapError(Exception):
+    """A data directory that can not be exported; the message says why."""
 
-    start: int
-    length: int
-    first_ns: int
-    last_ns: int
-    size: int
-    indices: dict[int, int] = field(default_factory=dict[int, int])
-    index_length: int = 0
-    counts: dict[int, int] = field(default_factory=dict[int, int])
+
+class _Table:
+    """How the lines of one data log become messages."""
+
+    def __init__(self, topic: str, names: Sequence[str]) -> None:
+        places: dict[str, Any] = {}
+        for k, name in enumerate(names, 1):
+            owner, dot, what = name.rpartition(".")
+            if not dot:
+                places[name] = k
+            elif isinstance(inner := places.setdefault(owner, {}), dict):
+                inner[what] = k
+        # What belongs to one owner comes together.
+        self._order = [k for at in places.values() for k in (at.values() if isinstance(at, dict) else (at,))]
+        self._form = json.dumps(_filled(places, _CELL)).replace("%", "%%").replace(json.dumps(_CELL), "%s")
+        self._width = 1 + len(names)
+        number = {"type": "number"}
+        inside = _filled(places, number)
+        objects = {
+            name: {"type": "object", "properties": inside[name]} for name in places if inside[name] is not number
+        }
+        self.topic, self.fields = topic, {**inside, **objects}
+
+    def message(self, line: str) -> bytes | None:
+        """Return the message of one line, None for a line with other columns than the file should have."""
+        cells = line.split()
+        if len(cells) != self._width:
+            return None
+        if "n" in line:
+            cells = ["null" if _NO_NUMBER.fullmatch(cell) else cell for cell in cells]
+        return (self._form % (_seconds(cells[0]), *[cells[k] for k in self._order])).encode()
 
 
 class McapLog:
-    """Writes one MCAP file. `records` counts messages; a `mark` continues what an earlier writer left."""
+    """One MCAP file, grown by lines of the logs. `described` is the content of columns.json; `records` counts messages.
 
-    def __init__(self, path: Path, channels: Sequence[Channel], mark: Mark | None = None) -> None:
+    What is buffered, and the summary, are written as by `GrowingFile`: whole or not at all, and again after an OSError.
+    """
+
+    def __init__(self, path: Path, described: Mapping[str, Any], *, plant: bool) -> None:
         self.name = path.name
-        self._channels = tuple(channels)
-        self._file = GrowingFile(path, 0 if mark is None else mark.size)
-        self.records = 0 if mark is None else mark.records
-        self._chunks = _scan(path, self._file.size)[0] if self._file.size else []
-        self._messages = bytearray()
-        self._index: dict[int, list[tuple[int, int]]] = {}
-        self._ready = b"" if self._file.size else _beginning(self._channels)
-        self._pending: _Chunk | None = None
-        self._count = 0
+        self.records = 0
+        self._waiting: list[tuple[int, int, bytes]] = []
+        self._file = GrowingFile(path)
+        self._ready = bytearray()
         self._ended = False
+        self._tables = _tables(described, plant=plant)
+        self._writer = Writer(cast(Any, self), compression=CompressionType.NONE)
+        self._writer.start(library="nuc")
+        text = {"type": "string"}
+        schemas = [(table.topic, table.fields) for table in self._tables.values()]
+        for topic, fields in [*schemas, ("events", {"time_s": {"type": "number"}, "kind": text, "text": text})]:
+            schema = json.dumps({"title": f"nuc.{topic}", "type": "object", "properties": fields}, ensure_ascii=False)
+            number = self._writer.register_schema(f"nuc.{topic}", "jsonschema", schema.encode())
+            self._writer.register_channel(f"/{topic}", "json", number)
+        self._numbers = {name: k for k, name in enumerate([*self._tables, EVENTS_FILE], 1)}
+
+    def take(self, file: str, line: str) -> None:
+        """Add one line of a log; lines of files that are no topic, and damaged ones, are left out."""
+        time_ns, number = line_ns(line), self._numbers.get(file)
+        if time_ns is None or number is None:
+            return
+        message = _event(line) if file == EVENTS_FILE else self._tables[file].message(line)
+        if message is not None:
+            self._waiting.append((number, max(0, time_ns), message))
+
+    def write(self, data: bytes) -> int:
+        """Take bytes from the library."""
+        self._ready += data
+        return len(data)
+
+    def tell(self) -> int:
+        """Tell the library where its next bytes will stand."""
+        return self._file.size + len(self._ready)
 
     @property
     def mark(self) -> Mark:
@@ -71,65 +129,30 @@ class McapLog:
         return Mark(self._file.size, self.records)
 
     @property
-    def missing(self) -> int:
-        """Bytes before the mark that somebody else had taken away."""
-        return self._file.missing
-
-    @property
     def waiting(self) -> int:
-        """Bytes of messages that are not on disk yet."""
-        return len(self._messages)
-
-    def add(self, channel: int, time_ns: int, message: bytes) -> None:
-        """Add a message to a channel, by its number in the order given. Times before the start count as the start."""
-        time_ns = max(0, time_ns)
-        self._index.setdefault(channel + 1, []).append((time_ns, len(self._messages)))
-        head = _MESSAGE_HEAD.pack(_MESSAGE, 22 + len(message), channel + 1, self._count, time_ns, time_ns)
-        self._messages += head + message
-        self._count += 1
+        """Messages that are not on disk yet."""
+        return len(self._waiting)
 
     def flush(self, *, sync: bool = False) -> None:
         """Put what is buffered on disk as one chunk; after an OSError it is still there to be tried again."""
-        self._write_ready()
-        if self._messages:
-            self._build()
-            self._write_ready()
+        waiting, self._waiting = self._waiting, []
+        for number, time_ns, message in waiting:
+            self._writer.add_message(number, time_ns, message, time_ns)
+        if waiting:
+            self.records += len(waiting)
+            self._writer.flush()
+        self._file.write(bytes(self._ready))
+        self._ready.clear()
         if sync:
             self._file.sync()
 
-    def _write_ready(self) -> None:
-        if self._ready:
-            self._file.write(self._ready)
-            self._ready = b""
-        if self._pending is not None:
-            self._chunks.append(self._pending)
-            self.records += sum(self._pending.counts.values())
-            self._pending = None
-
-    def _build(self) -> None:
-        at = self._file.size
-        times = [time for entries in self._index.values() for time, _ in entries]
-        content = bytes(self._messages)
-        head = _CHUNK_HEAD.pack(min(times), max(times), len(content), zlib.crc32(content))
-        data = _record(_CHUNK, head + _text("") + struct.pack("<Q", len(content)) + content)
-        chunk = _Chunk(at, len(data), min(times), max(times), len(content))
-        for channel, entries in self._index.items():
-            chunk.indices[channel] = at + len(data)
-            chunk.counts[channel] = len(entries)
-            pairs = b"".join(struct.pack("<QQ", *entry) for entry in entries)
-            data += _record(_MESSAGE_INDEX, struct.pack("<HI", channel, len(pairs)) + pairs)
-        chunk.index_length = len(data) - chunk.length
-        self._ready = data
-        self._pending = chunk
-        self._messages.clear()
-        self._index = {}
-
     def end(self) -> None:
         """Put everything on disk with the summary behind it, once; after an OSError it may be tried again."""
-        self.flush()
         if not self._ended:
-            self._file.write(_ending(self._file.size, self._channels, self._chunks))
+            self.flush()
+            self._writer.finish()
             self._ended = True
+        self.flush()
 
     def close(self) -> None:
         """End the file and close it, also where that fails; may be called again."""
@@ -140,159 +163,123 @@ class McapLog:
                 self._file.close()
 
     def abandon(self) -> None:
-        """Close without writing what is buffered, nor the summary."""
-        self._file.close()
+        """End the file without the messages that are buffered, as far as the disk lets it."""
+        self._waiting.clear()
+        with suppress(OSError):
+            self.close()
 
 
-def mend(path: Path, channels: Sequence[Channel]) -> tuple[int, bytes]:
-    """Return how many bytes of a file that was cut off are whole, and the end it lacks."""
-    size = path.stat().st_size
-    chunks, whole, ended = _scan(path, size)
-    if ended:
-        return size, b""
-    return (whole, _ending(whole, channels, chunks)) if whole else (0, b"")
+def new_life(folder: Path, described: Mapping[str, Any], marks: Mapping[str, Mark]) -> McapLog:
+    """Begin the next file of a data directory; earlier lives' files are given what their `marks` say, and an end."""
+    lives = [name for name in marks if _FILE.fullmatch(name)]
+    for name in lives:
+        path, mark = folder / name, marks[name]
+        if path.exists() and _messages(path) != mark.records:
+            file = GrowingFile(path, mark.size)
+            file.write(_end())
+            file.close()
+    return McapLog(folder / (f"bout_{len(lives) + 1}.mcap" if lives else "bout.mcap"), described, plant=False)
 
 
-def _record(opcode: int, content: bytes) -> bytes:
-    return _RECORD.pack(opcode, len(content)) + content
+def files_in(folder: Path) -> list[str]:
+    """Return the names of a bout's MCAP files."""
+    return sorted(path.name for path in folder.glob("bout*.mcap") if _FILE.fullmatch(path.name))
 
 
-def _text(text: str) -> bytes:
-    data = text.encode()
-    return struct.pack("<I", len(data)) + data
-
-
-def _beginning(channels: Sequence[Channel]) -> bytes:
-    return MAGIC + _record(_HEADER, _text("") + _text(_LIBRARY)) + _schemas(channels) + _channels(channels)
-
-
-def _schemas(channels: Sequence[Channel]) -> bytes:
-    return b"".join(
-        _record(
-            _SCHEMA,
-            struct.pack("<H", k)
-            + _text(channel.schema_name)
-            + _text("jsonschema")
-            + struct.pack("<I", len(channel.schema))
-            + channel.schema,
-        )
-        for k, channel in enumerate(channels, 1)
-    )
-
-
-def _channels(channels: Sequence[Channel]) -> bytes:
-    return b"".join(
-        _record(_CHANNEL, struct.pack("<HH", k, k) + _text(channel.topic) + _text("json") + struct.pack("<I", 0))
-        for k, channel in enumerate(channels, 1)
-    )
-
-
-def _ending(at: int, channels: Sequence[Channel], chunks: Sequence[_Chunk]) -> bytes:
-    """Return everything behind the last chunk of a file of `at` bytes."""
-    data_end = _record(_DATA_END, struct.pack("<I", 0))
-    start = at + len(data_end)
-    groups = (
-        (_SCHEMA, _schemas(channels)),
-        (_CHANNEL, _channels(channels)),
-        (_STATISTICS, _statistics(len(channels), chunks)),
-        (_CHUNK_INDEX, b"".join(_chunk_index(chunk) for chunk in chunks)),
-    )
-    summary, offsets = b"", b""
-    for opcode, content in groups:
-        if content:
-            place = struct.pack("<BQQ", opcode, start + len(summary), len(content))
-            offsets += _record(_SUMMARY_OFFSET, place)
-            summary += content
-    places = struct.pack("<QQ", start, start + len(summary))
-    crc = zlib.crc32(_RECORD.pack(_FOOTER, 20) + places, zlib.crc32(summary + offsets))
-    return data_end + summary + offsets + _record(_FOOTER, places + struct.pack("<I", crc)) + MAGIC
-
-
-def _statistics(channels: int, chunks: Sequence[_Chunk]) -> bytes:
-    counts: dict[int, int] = {}
-    for chunk in chunks:
-        for channel, count in chunk.counts.items():
-            counts[channel] = counts.get(channel, 0) + count
-    pairs = b"".join(struct.pack("<HQ", channel, count) for channel, count in sorted(counts.items()))
-    first = min((chunk.first_ns for chunk in chunks), default=0)
-    last = max((chunk.last_ns for chunk in chunks), default=0)
-    numbers = struct.pack("<QHIIIIQQ", sum(counts.values()), channels, channels, 0, 0, len(chunks), first, last)
-    return _record(_STATISTICS, numbers + struct.pack("<I", len(pairs)) + pairs)
-
-
-def _chunk_index(chunk: _Chunk) -> bytes:
-    offsets = b"".join(struct.pack("<HQ", channel, at) for channel, at in chunk.indices.items())
-    content = struct.pack("<QQQQ", chunk.first_ns, chunk.last_ns, chunk.start, chunk.length)
-    content += struct.pack("<I", len(offsets)) + offsets
-    content += struct.pack("<Q", chunk.index_length) + _text("") + struct.pack("<QQ", chunk.size, chunk.size)
-    return _record(_CHUNK_INDEX, content)
-
-
-def _scan(path: Path, size: int) -> tuple[list[_Chunk], int, bool]:
-    """Return the whole chunks within the first bytes of a file, where the last one ends, and whether there is an end.
-
-    A chunk is whole with all indices behind it; nobody but the next chunk, or the end, tells that none is missing.
-    """
-    chunks: list[_Chunk] = []
+def mend(path: Path) -> tuple[int, bytes]:
+    """Return how many bytes of a file that was cut off are whole, and the end it lacks: one without an index."""
     whole = 0
-    entries: list[int] = []
+    with path.open("rb") as file, suppress(FormatError, ValueError, struct.error):
+        for record in StreamReader(file, emit_chunks=True).records:
+            if isinstance(record, Chunk) and zlib.crc32(record.data) != record.uncompressed_crc:
+                break
+            if isinstance(record, Header | Chunk):
+                whole = file.tell()
+        else:
+            return path.stat().st_size, b""
+    return whole, _end() if whole else b""
+
+
+def _end() -> bytes:
+    """Return the end of a file that has no summary: readers go through it from its beginning."""
+    records = RecordBuilder()
+    DataEnd(0).write(records)
+    Footer(0, 0, 0).write(records)
+    return records.end() + MCAP0_MAGIC
+
+
+def _messages(path: Path) -> int:
+    """Return how many messages a file says it has; -1 where it has no summary."""
     with path.open("rb") as file:
-        for opcode, at, length in _records(file, size):
-            if opcode == _DATA_END:
-                return chunks, at, _ends_well(file, size)
-            if opcode in (_SCHEMA, _CHANNEL):
-                whole = at + length
-            elif opcode == _CHUNK:
-                whole, entries = at, []
-                chunks.append(_read_chunk(file, at, length))
-            elif opcode == _MESSAGE_INDEX and chunks:
-                entries += _read_index(file, chunks[-1], at, length)
-        if chunks and _all_there(file, chunks[-1], entries):
-            whole = chunks[-1].start + chunks[-1].length + chunks[-1].index_length
-        elif chunks:
-            chunks.pop()
-    return chunks, whole, False
+        try:
+            summary = make_reader(file).get_summary()
+        except (FormatError, ValueError, struct.error, OSError):
+            return -1
+    return -1 if summary is None or summary.statistics is None else summary.statistics.message_count
 
 
-def _records(file: IO[bytes], size: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (opcode, place, length with head) of every record that lies whole within `size` bytes."""
-    at = len(MAGIC)
-    if file.read(at) != MAGIC:
+def read_columns(folder: Path) -> Mapping[str, Any]:
+    """Return what columns.json of a data directory says. Raises McapError."""
+    path = folder / columns.FILE
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        _tables(found, plant=True)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise McapError(f"{path}: does not describe the logs ({error}); expected a data directory") from error
+    return cast(Mapping[str, Any], found)
+
+
+def export(folder: Path, out: Path) -> int:
+    """Write the logs of a data directory as one MCAP file, in order of time; return the number of messages.
+
+    Raises McapError, and OSError when the file can not be written.
+    """
+    plant = (folder / PLANT_FILE).exists()
+    described = read_columns(folder)
+    log = McapLog(out, described, plant=plant)
+    try:
+        files = [*_tables(described, plant=plant), EVENTS_FILE]
+        for _, _, name, line in heapq.merge(*(_lines(folder / name, k) for k, name in enumerate(files))):
+            log.take(name, line)
+            if log.waiting >= _MESSAGES_AT_ONCE:
+                log.flush()
+    finally:
+        log.close()
+    return log.records
+
+
+def _lines(path: Path, order: int) -> Iterator[tuple[int, int, str, str]]:
+    if not path.is_file():
         return
-    while at + _RECORD.size <= size:
-        file.seek(at)
-        opcode, length = _RECORD.unpack(file.read(_RECORD.size))
-        if opcode == 0 or at + _RECORD.size + length > size:
-            return
-        yield opcode, at, _RECORD.size + length
-        at += _RECORD.size + length
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        for line in file:
+            time_ns = line_ns(line)
+            if time_ns is not None and line.endswith("\n"):
+                yield time_ns, order, path.name, line
 
 
-def _read_chunk(file: IO[bytes], at: int, length: int) -> _Chunk:
-    file.seek(at + _RECORD.size)
-    first, last, size, _ = _CHUNK_HEAD.unpack(file.read(_CHUNK_HEAD.size))
-    return _Chunk(at, length, first, last, size)
+def _tables(described: Mapping[str, Any], *, plant: bool) -> dict[str, _Table]:
+    files = described["files"]
+    return {
+        name: _Table(topic, [str(column["name"]) for column in files[name]["columns"][1:]])
+        for name, topic in _TOPICS.items()
+        if name in files and (plant or name != PLANT_FILE)
+    }
 
 
-def _read_index(file: IO[bytes], chunk: _Chunk, at: int, length: int) -> list[int]:
-    """Take a message index into its chunk; return where in the chunk its messages are."""
-    file.seek(at + _RECORD.size)
-    channel, size = struct.unpack("<HI", file.read(6))
-    offsets = [offset for _, offset in struct.iter_unpack("<QQ", file.read(size))]
-    chunk.indices[channel], chunk.counts[channel] = at, len(offsets)
-    chunk.index_length += length
-    return offsets
+def _event(line: str) -> bytes:
+    time, _, rest = line.rstrip("\n").partition(" ")
+    kind, _, text = rest.partition(" ")
+    fields = {"time_s": float(_seconds(time)), "kind": kind, "text": text}
+    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def _all_there(file: IO[bytes], chunk: _Chunk, offsets: Sequence[int]) -> bool:
-    begin = chunk.start + _RECORD.size + _CHUNK_HEAD.size + len(_text("")) + 8
-    found = 0
-    for offset in offsets:
-        file.seek(begin + offset)
-        found += _RECORD.size + _RECORD.unpack(file.read(_RECORD.size))[1]
-    return found == chunk.size
+def _seconds(time_ns: str) -> str:
+    padded = time_ns.rjust(10, "0")
+    return f"{padded[:-9].lstrip('0') or '0'}.{padded[-9:]}"
 
 
-def _ends_well(file: IO[bytes], size: int) -> bool:
-    file.seek(max(0, size - len(MAGIC)), os.SEEK_SET)
-    return file.read(len(MAGIC)) == MAGIC
+def _filled(places: Mapping[str, Any], cell: Any) -> dict[str, Any]:
+    """Return a message with the same in every cell."""
+    inside = {name: dict.fromkeys(at, cell) if isinstance(at, dict) else cell for name, at in places.items()}
+    return {"time_s": cell, **inside}

@@ -11,13 +11,14 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
 import msgpack
 
-from nuc_engine.recording import inputs, manifest, mcap, mcap_logs
+from nuc_engine.recording import inputs, manifest
 from nuc_engine.recording.lock import FolderLock, FolderLocked
 from nuc_engine.recording.logs import PLANT_FILE, line_ns
 from nuc_engine.recording.reach import find_reach
@@ -122,7 +123,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 def _find_mends(folder: Path, told: Told | None) -> list[Mend]:
     found: list[Mend] = []
-    for name, whole in _FINDERS.items():
+    for name, whole in {**_FINDERS, **_mcap_finders(folder)}.items():
         path = folder / name
         if not path.is_file():
             continue
@@ -132,6 +133,15 @@ def _find_mends(folder: Path, told: Told | None) -> list[Mend]:
         if size < path.stat().st_size or add:
             found.append(Mend(name, path.stat().st_size - size, add))
     return found
+
+
+def _mcap_finders(folder: Path) -> dict[str, Callable[[Path], tuple[int, bytes]]]:
+    """Return how the MCAP files are mended; where nothing is installed that reads them, they stay as they are."""
+    if find_spec("mcap") is None:
+        return {}
+    from nuc_engine.recording import mcap
+
+    return dict.fromkeys(mcap.files_in(folder), mcap.mend)
 
 
 def _whole_lines(path: Path) -> tuple[int, bytes]:
@@ -199,21 +209,12 @@ def _whole_entries(path: Path) -> tuple[int, bytes]:
     return max(size, sum(len(line) + 1 for line in heads[: len(_HEADS)])), _END
 
 
-def _whole_mcap(path: Path) -> tuple[int, bytes]:
-    try:
-        described = mcap_logs.read_columns(path.parent)
-    except mcap_logs.McapError:
-        return path.stat().st_size, b""
-    return mcap.mend(path, mcap_logs.channels(described, plant=False))
-
-
 _FINDERS: Mapping[str, Callable[[Path], tuple[int, bytes]]] = MappingProxyType(
     {
         **dict.fromkeys(TEXT_LOGS, _whole_lines),
         NOTES: _whole_notes,
         inputs.FILE: _whole_records,
         **dict.fromkeys(SCRIPT_LOGS, _whole_entries),
-        mcap_logs.FILE: _whole_mcap,
     }
 )
 

@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nuc_engine.analysis.bout import Bout, Series, Span
+from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.series import Series, Span
 
 LOGS = ("motor", "sensors", "states", "muscles", "plant")
 NEAR_S = 0.1

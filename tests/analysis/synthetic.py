@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nuc_engine.analysis.bout import Bout, JointInfo, Series, StateInfo
+from nuc_engine.analysis.bout import Bout, JointInfo, StateInfo
+from nuc_engine.analysis.series import Series
 from nuc_engine.analysis.tracks import LegTracks, ModuleTrack, Role
 
 DEP, LEV, PRO_CTR, RET_CTR, EXT, FLX = range(6)

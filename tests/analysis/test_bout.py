@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nuc_engine.analysis.bout import Bout, Series
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.series import Series
 from nuc_engine.analysis.steps import detect_steps
 from tests.analysis.gaps import LOGS, without
 from tests.analysis.synthetic import DEP, FWD, LEV, bout, leg

@@ -9,9 +9,10 @@ from xml.sax.saxutils import escape
 import numpy as np
 import pytest
 
-from nuc_engine.analysis.bout import Bout, Series
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.firing import firing_of
+from nuc_engine.analysis.series import Series
 from nuc_engine.figures.joint_figures import joint_figure
 from nuc_engine.figures.palette import state_color
 from tests.analysis.gaps import without

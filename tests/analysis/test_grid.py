@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.analysis.bout import Bout, Series
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.grid import interpolate
+from nuc_engine.analysis.series import Series, interpolate
 from tests.analysis.synthetic import DEP, FWD, LEV, bout, leg
 
 modest = settings(max_examples=60, deadline=None, derandomize=True)

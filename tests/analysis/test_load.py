@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nuc_engine.analysis.bout import Bout, Series
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError, BoutError
 from nuc_engine.analysis.layout import joints_of
 from nuc_engine.analysis.load import load_bout
+from nuc_engine.analysis.series import Series
 from nuc_engine.analysis.windows import windows_of_bout
 from nuc_engine.model.planning import build_plan
 from sccils_schemas.model import load_model

@@ -12,13 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.noise import Resolution, noise_samples
-from nuc_engine.analysis.runs_test import probability, runs_test
 from nuc_engine.analysis.spread import (
+    Resolution,
     bimodality,
     compare,
     ks_p,
+    noise_samples,
+    probability,
     rank_sum_p,
+    runs_test,
     samples_of,
     spread,
     spread_ratio,

@@ -51,13 +51,6 @@ def test_a_leg_that_steps_is_said_to() -> None:
     assert [event.what for event in window.order] == ORDER
 
 
-def test_the_text_says_it_in_a_line_and_the_order_in_the_next() -> None:
-    first, second, *others = str(seen()).splitlines()
-    assert first == "FWD       0 to 20 s: stepping, 21 steps"
-    assert second == "          period 0.90 +- 0.00 s, swing 0.49 s, stance 0.41 s"
-    assert " ".join(" ".join(others).split()) == " > ".join(ORDER)
-
-
 def test_each_window_is_judged_by_its_own_behaviour() -> None:
     summary = seen(FWD, FORWARD, BehaviourWindow("ITF", "ITF", 20.0, 40.0), duration_s=40.0)
     forward, turn = summary.windows
@@ -137,11 +130,6 @@ def test_notes_of_the_bout_are_part_of_it() -> None:
     summary = summarise_bout(told, (FORWARD,))
     assert str(summary).startswith("note      SensData.txt: torn last line left out\nFWD ")
     assert summary.data()["notes"] == ["SensData.txt: torn last line left out"]
-
-
-def test_no_line_is_wider_than_a_terminal() -> None:
-    summary = seen(replace(ITF, lift_cm=0.1), FORWARD, BehaviourWindow("a-very-long-name", None, 0.0, 20.0))
-    assert max(len(line) for line in str(summary).splitlines()) <= 100
 
 
 def test_a_span_has_the_behaviour_of_the_window_it_lies_in() -> None:

@@ -10,8 +10,9 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from nuc_engine.analysis.bout import Bout, Series
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.series import Series
 from nuc_engine.figures import figures
 from nuc_engine.figures.canvas import house_style
 from nuc_engine.figures.joint_figures import joint_figure, motor_figure, muscle_figure

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.analysis.errors import BoutError
-from nuc_engine.analysis.tables import read_integers, read_table
+from nuc_engine.analysis.load import read_integers, read_table
 
 modest = settings(
     max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -37,6 +37,8 @@ CASES = (
     ("movie {bout} --out {empty}/m.mp4", "imageio_ffmpeg"),
     ("compare {bout} {bout} --figure f.svg", "matplotlib"),
     ("export {bout} --parquet --out x", "pyarrow"),
+    ("export {bout} --mcap --out x.mcap", "mcap"),
+    ("serve lin_roach --mcap", "mcap"),
     ("replay {bout}", "mujoco"),
     ("bus characterise emulated:dynamixel --id 1 --model XM430-W350 --figure f.png", "matplotlib"),
 )

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nuc_engine.analysis.order import StepEvent, step_order
-from nuc_engine.analysis.steps import detect_steps
+from nuc_engine.analysis.steps import StepEvent, detect_steps, step_order
 from nuc_engine.analysis.windows import behaviour_windows, intended_behaviour, windows_of_bout
 from nuc_engine.bout.run import prepare_bout
 from nuc_engine.model.changes import Changeset, Write

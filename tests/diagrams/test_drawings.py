@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from nuc_engine.figures.diagrams import ring
+from nuc_engine.figures.diagrams import sheet as panel
 from nuc_engine.figures.diagrams.events import compare_action, event_diagram
 from nuc_engine.figures.diagrams.flow import flow_diagram
 from nuc_engine.figures.diagrams.nominal import nominal
 from nuc_engine.figures.diagrams.regions import region_diagram
-from nuc_engine.figures.diagrams.ring import places
 from nuc_engine.figures.diagrams.seen import count_states
+from nuc_engine.figures.diagrams.sheet import places
 from nuc_engine.figures.diagrams.states import Window, actual_diagram, nominal_diagram
 from nuc_engine.figures.diagrams.svg import HIGHLIGHT
 from nuc_engine.figures.diagrams.wiring import DiagramError
@@ -146,8 +146,8 @@ def test_no_box_would_stand_better_elsewhere(seed):
     reach, box = (380.0, 240.0), (120.0, 50.0)
     at = dict(places(states[:4], states[4:], joined, reach, box))
     pairs = sorted({(min(a, b), max(a, b)) for a, b in joined})
-    trials = [t for state in states[4:] for t in ring._moves(at, state, states[4:], ring._slots(reach), box)]
-    assert min(ring._cost(trial, pairs, box) for trial in trials) >= ring._cost(at, pairs, box) - 1e-6
+    trials = [t for state in states[4:] for t in panel._moves(at, state, states[4:], panel._slots(reach), box)]
+    assert min(panel._cost(trial, pairs, box) for trial in trials) >= panel._cost(at, pairs, box) - 1e-6
 
 
 def test_sensory_flow_has_an_arrow_for_every_influence():

@@ -33,7 +33,7 @@ def under(sense, threshold):
 
 
 def module(*rules):
-    return Module(0, "joint", "", tuple(Action(k, f"a_{k}", GRAY, rule, "r", 1) for k, rule in enumerate(rules)), 0)
+    return Module(0, "joint", "", tuple(Action(k, f"a_{k}", GRAY, rule) for k, rule in enumerate(rules)), 0)
 
 
 def truth(rule, values):
@@ -71,7 +71,7 @@ rules = st.recursive(
 @given(st.lists(rules, min_size=2, max_size=3), st.integers(0, 1000))
 def test_every_point_of_sensor_space_is_told_right(found_rules, seed):
     space = sensor_space(module(*found_rules))
-    overlaps, dead = space.overlaps(), space.dead_band()
+    overlaps = space.overlaps()
     rng = np.random.default_rng(seed)
     for _ in range(60):
         # Never on a threshold, which is a whole number.
@@ -79,7 +79,6 @@ def test_every_point_of_sensor_space_is_told_right(found_rules, seed):
         true = tuple(k for k, rule in enumerate(found_rules) if truth(rule, values))
         here = [box.actions for box in overlaps if inside(box, space.axes, values)]
         assert here == ([true] if len(true) > 1 else [])
-        assert any(inside(box, space.axes, values) for box in dead) == (not true)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -88,13 +87,11 @@ def test_two_thresholds_on_one_sensor_overlap_exactly_when_they_cross(low, high)
     space = sensor_space(module(under(X, float(low)), over(X, float(high))))
     expected = [((float(high), float(low)),)] if high < low else []
     assert [box.sides for box in space.overlaps()] == expected
-    assert [box.sides for box in space.dead_band()] == ([((float(low), float(high)),)] if low < high else [])
 
 
 def test_equal_thresholds_do_not_overlap():
     space = sensor_space(module(under(X, 0.0), over(X, 0.0)))
     assert space.overlaps() == ()
-    assert space.dead_band() == ()
 
 
 def test_or_instead_of_and_overlaps_as_the_dissertation_warns():

@@ -12,7 +12,7 @@ from nuc_engine.bout.run import BoutRefused
 from nuc_engine.experiments.course import run_rows
 from nuc_engine.experiments.protocol import Control
 from nuc_engine.experiments.sharing import Shared, bundles, course_of, prepared_of, watch
-from tests.bulk.test_watch import differences
+from tests.batch.test_watch import differences
 from tests.experiments import tiny
 from tests.experiments.tiny import Inline
 

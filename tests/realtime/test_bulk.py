@@ -12,7 +12,7 @@ import pytest
 
 from nuc_engine.batch.journal import ROWS_FILE
 from nuc_engine.batch.sweep import PARTS, run_sweep
-from tests.bulk.test_sweep import SHORT_S, plan_of, rows_of
+from tests.batch.test_sweep import SHORT_S, plan_of, rows_of
 from tests.realtime.ends import handles_of, have_ended, wait_until
 
 
@@ -47,7 +47,7 @@ def test_a_sweep_that_was_killed_goes_on_and_repeats_nothing(tmp_path: Path) -> 
 def test_workers_end_with_their_parent(blow: signal.Signals, tmp_path: Path) -> None:
     # Whoever runs the tests in the background may have switched Ctrl-C off.
     hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    call = f"{hear}; from tests.bulk import work; work.hold({str(tmp_path)!r})"
+    call = f"{hear}; from tests.batch import work; work.hold({str(tmp_path)!r})"
     parent = subprocess.Popen([sys.executable, "-c", call], stderr=subprocess.PIPE, start_new_session=True, text=True)
     try:
         handles = handles_of(tmp_path, 2)

@@ -6,24 +6,20 @@ import errno
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.recording.logs import TextLog
-from nuc_engine.recording.mcap import Channel, McapLog, mend
-from nuc_engine.recording.mcap_logs import FILE, McapError, export
+from nuc_engine.recording.mcap import McapError, McapLog, export, files_in, mend, new_life
 from nuc_engine.recording.recover import recover
 from tests.recording.test_recover import unfinish
 from tests.service.log_feed import Bench, bout, read_manifest
 
 reader = pytest.importorskip("mcap.reader", reason="the library that checks what is written is not installed")
-
-CHANNELS = (Channel("/a", "a", b"{}"), Channel("/b", "b", b"{}"))
 
 
 def read(path: Path) -> tuple[list[tuple[str, int, Any]], Any]:
@@ -34,54 +30,69 @@ def read(path: Path) -> tuple[list[tuple[str, int, Any]], Any]:
         return messages, found.get_summary()
 
 
+@pytest.fixture
+def log(tmp_path: Path) -> McapLog:
+    return McapLog(tmp_path / "x.mcap", {"files": {}}, plant=False)
+
+
 def write(log: McapLog, numbers: range) -> None:
     for k in numbers:
-        log.add(k % 2, 1000 + k, str(k).encode())
+        log.take("Infolog.txt", f"{1000 + k} info {k}\n")
 
 
-def test_what_is_written_is_read_by_the_formats_own_library(tmp_path: Path) -> None:
-    log = McapLog(tmp_path / "x.mcap", CHANNELS)
+def texts(path: Path) -> list[str]:
+    return [message["text"] for _, _, message in read(path)[0]]
+
+
+def test_what_is_put_on_disk_together_is_one_chunk(log: McapLog, tmp_path: Path) -> None:
     write(log, range(7))
     log.flush()
     write(log, range(7, 10))
     log.close()
     messages, summary = read(tmp_path / "x.mcap")
-    assert messages == [("/a" if k % 2 == 0 else "/b", 1000 + k, k) for k in range(10)]
+    assert [(topic, time, message["text"]) for topic, time, message in messages] == [
+        ("/events", 1000 + k, str(k)) for k in range(10)
+    ]
     assert (summary.statistics.message_count, summary.statistics.chunk_count) == (10, 2)
-    assert summary.statistics.channel_message_counts == {1: 5, 2: 5}
-    assert [summary.statistics.message_start_time, summary.statistics.message_end_time] == [1000, 1009]
     assert log.records == 10
 
 
-def test_a_file_without_messages_is_one_too(tmp_path: Path) -> None:
-    McapLog(tmp_path / "x.mcap", CHANNELS).close()
-    assert read(tmp_path / "x.mcap")[0] == []
+def test_a_file_without_messages_is_one_too(log: McapLog, tmp_path: Path) -> None:
+    log.close()
+    assert texts(tmp_path / "x.mcap") == []
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
-@given(parts=st.lists(st.integers(0, 4), min_size=1, max_size=6), torn=st.binary(max_size=40))
-def test_a_writer_goes_on_where_the_mark_of_another_says(
-    tmp_path_factory: pytest.TempPathFactory, parts: list[int], torn: bytes
+def test_what_was_not_put_on_disk_is_not_in_an_abandoned_file(log: McapLog, tmp_path: Path) -> None:
+    write(log, range(3))
+    log.flush()
+    write(log, range(3, 5))
+    log.abandon()
+    assert texts(tmp_path / "x.mcap") == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+@pytest.mark.parametrize("beyond", [0, 2])
+def test_a_life_leaves_what_its_mark_says(tmp_path: Path, ended: bool, beyond: int) -> None:
+    one = new_life(tmp_path, {"files": {}}, {})
+    write(one, range(3))
+    one.flush()
+    mark = one.mark
+    write(one, range(3, 3 + beyond))
+    one.flush()
+    if ended:
+        one.end()
+    two = new_life(tmp_path, {"files": {}}, {one.name: mark})
+    write(two, range(3, 5))
+    two.close()
+    assert files_in(tmp_path) == ["bout.mcap", "bout_2.mcap"]
+    assert [texts(tmp_path / name) for name in files_in(tmp_path)] == [["0", "1", "2"], ["3", "4"]]
+    assert (read(tmp_path / "bout.mcap")[1] is not None) == (ended and not beyond)
+
+
+def test_a_chunk_that_found_no_room_is_written_later_once(
+    log: McapLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path_factory.mktemp("mcap")
-    at, mark = 0, None
-    for count in parts:
-        log = McapLog(folder / "parts.mcap", CHANNELS, mark)
-        write(log, range(at, at + count))
-        at += count
-        log.flush()
-        mark = log.mark
-        log.abandon()
-        with (folder / "parts.mcap").open("ab") as file:
-            file.write(torn)
-    McapLog(folder / "parts.mcap", CHANNELS, mark).close()
-    messages, summary = read(folder / "parts.mcap")
-    assert [message for _, _, message in messages] == list(range(at))
-    assert summary.statistics.message_count == at
-
-
-def test_a_chunk_that_found_no_room_is_written_later_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log, real, full = McapLog(tmp_path / "x.mcap", CHANNELS), os.pwrite, [True]
+    real, full = os.pwrite, [True]
 
     def pwrite(fd: int, data: bytes, at: int) -> int:
         if full[0]:
@@ -93,15 +104,15 @@ def test_a_chunk_that_found_no_room_is_written_later_once(tmp_path: Path, monkey
         write(log, range(3 * k, 3 * k + 3))
         with pytest.raises(OSError, match="full"):
             log.flush()
+    with pytest.raises(OSError, match="full"):
+        log.end()
     full[0] = False
-    log.flush()
     log.close()
-    assert [message for _, _, message in read(tmp_path / "x.mcap")[0]] == list(range(9))
+    assert texts(tmp_path / "x.mcap") == [str(k) for k in range(9)]
 
 
-def test_any_cut_is_mended_to_whole_chunks(tmp_path: Path) -> None:
+def test_any_cut_is_mended_to_whole_chunks(log: McapLog, tmp_path: Path) -> None:
     path = tmp_path / "x.mcap"
-    log = McapLog(path, CHANNELS)
     sizes = {}
     for k in range(4):
         write(log, range(5 * k, 5 * k + 5))
@@ -109,14 +120,16 @@ def test_any_cut_is_mended_to_whole_chunks(tmp_path: Path) -> None:
         sizes[5 * k + 5] = log.mark.size
     log.close()
     whole = path.read_bytes()
-    assert mend(path, CHANNELS) == (len(whole), b"")
+    assert mend(path) == (len(whole), b"")
     for size in range(0, len(whole), 7):
-        path.write_bytes(whole[:size])
-        kept, end = mend(path, CHANNELS)
+        path.write_bytes(whole[:size] + bytes(size % 3))
+        kept, end = mend(path)
         path.write_bytes(whole[:kept] + end)
         expected = max((count for count, at in sizes.items() if at <= size), default=0)
         if kept:
-            assert [message for _, _, message in read(path)[0]] == list(range(expected))
+            # A chunk is whole without the indices behind it.
+            assert texts(path)[:expected] == [str(k) for k in range(expected)]
+            assert len(texts(path)) <= expected + 5
         else:
             assert expected == 0
 
@@ -130,8 +143,10 @@ def test_a_logger_writes_it_beside_the_text_logs_and_export_gives_the_same(tmp_p
     bench.put(*bout()[80:])
     bench.run(bench.writer(mcap=True))
     folder = bench.folders[0]
-    assert FILE in read_manifest(folder)["files"]
-    live, summary = read(folder / FILE)
+    assert files_in(folder) == ["bout.mcap", "bout_2.mcap"]
+    assert {*files_in(folder)} <= {*read_manifest(folder)["files"]}
+    lives = [read(folder / name) for name in files_in(folder)]
+    live, summary = [message for messages, _ in lives for message in messages], lives[1][1]
     assert {c.topic for c in summary.channels.values()} == {"/motor", "/sensors", "/states", "/muscles", "/events"}
     assert export(folder, tmp_path / "out.mcap") == len(live)
     exported, _ = read(tmp_path / "out.mcap")
@@ -150,13 +165,33 @@ def test_a_torn_one_is_mended_with_its_bout(tmp_path: Path) -> None:
         bench.run(writer)
     writer.close(bench.now)
     folder = unfinish(Path(shutil.copytree(bench.folders[0], tmp_path / "torn")))
-    size = (folder / FILE).stat().st_size
-    os.truncate(folder / FILE, size - 9)
+    size = (folder / "bout.mcap").stat().st_size
+    os.truncate(folder / "bout.mcap", size // 2)
     recover(folder)
-    messages, _ = read(folder / FILE)
-    # The last of four chunks is gone, and nothing but that.
-    assert 60 < len(messages) < export(folder, tmp_path / "out.mcap")
+    messages, _ = read(folder / "bout.mcap")
+    # Whole chunks are there still.
+    assert 20 < len(messages) < export(folder, tmp_path / "out.mcap")
     assert not recover(folder).changed
+
+
+def test_without_the_library_a_torn_one_stays_and_all_else_is_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path)
+    bench.put(*bout()[:80])
+    writer = bench.writer(mcap=True)
+    bench.run(writer)
+    writer.close(bench.now)
+    folder = unfinish(bench.folders[0])
+    torn = (folder / "bout.mcap").read_bytes()[:-9]
+    (folder / "bout.mcap").write_bytes(torn)
+    os.truncate(folder / "MotorData.txt", 1000)
+    monkeypatch.setitem(sys.modules, "mcap", None)
+    assert [mend.file for mend in recover(folder).mends if mend.file != "Scriptlog.xml"][:1] == ["MotorData.txt"]
+    assert (folder / "bout.mcap").read_bytes() == torn
+    monkeypatch.undo()
+    recover(folder)
+    assert read(folder / "bout.mcap")[0]
 
 
 def test_a_bout_of_nuc_run_has_its_plant_too(tmp_path: Path) -> None:

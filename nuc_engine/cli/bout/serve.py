@@ -213,6 +213,8 @@ def command(
     raise_wrong(ctx)
     if [url for _, url in lines if url.startswith("emulated:")] and len(lines) == 1:
         need(mujoco="an emulated leg")
+    if mcap:
+        need(mcap="--mcap")
     options = ServeOptions(
         configuration=config,
         data=data,

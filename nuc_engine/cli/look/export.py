@@ -63,6 +63,7 @@ def command(folder: Path, form: str | None, grid: float | None, out: Path | None
     if form == "mcap":
         if grid is not None:
             raise click.UsageError("--grid is for tables; an MCAP file keeps every message at its own time")
+        need(mcap="--mcap")
         return _mcap(folder, out or _beside(folder, ".mcap"), as_json)
     if form == "parquet":
         need(pyarrow="--parquet")
@@ -111,7 +112,7 @@ def _tables(bout: TidyBout, target: Path, form: str) -> list[Path]:
 
 
 def _mcap(folder: Path, path: Path, as_json: bool) -> int:
-    from nuc_engine.recording.mcap_logs import McapError, export
+    from nuc_engine.recording.mcap import McapError, export
 
     draft = path.with_name(f".{path.name}.new")
     try:

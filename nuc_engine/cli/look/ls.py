@@ -89,7 +89,7 @@ def _data(entry: BoutEntry) -> dict[str, Any]:
 
 
 def _print(root: Path, entries: Sequence[BoutEntry], seen: dict[Path, tuple[str, ...]]) -> None:
-    from nuc_engine.analysis.printing import aligned
+    from nuc_engine.analysis.series import aligned
 
     if not entries:
         say(f"no data directories in {root}")

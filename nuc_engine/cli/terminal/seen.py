@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nuc_engine.analysis.bout import Bout, Span
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
+from nuc_engine.analysis.series import Span
 from nuc_engine.analysis.summary import Summary, span_window, summarise_bout
 from nuc_engine.analysis.windows import windows_of_bout
 

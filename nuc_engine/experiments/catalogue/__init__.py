@@ -6,9 +6,9 @@
     joints       asks about a leg that is taken apart
     load         reads the experiments from `chapter7`, with their texts and other runs
     muscles      asks about muscle models of the tibia
-    nested       asks made of other asks, and every ask there is
+    nested       asks made of other asks, and `AnyAsk`
     pictures     pictures over all repetitions of a row, after Figures 7-10 and 7-11
-    speed        asks about speed
+    speed        whether the step gets shorter from level to level
     unloading    asks about unloading in stance
 
 Why rows come out otherwise, and what is to be noted of them, stands in `texts`: Markdown whose numbers are filled in

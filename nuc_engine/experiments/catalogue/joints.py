@@ -8,8 +8,7 @@ import math
 import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
-from nuc_engine.analysis.phases import angle_minima
-from nuc_engine.analysis.rhythm import rhythm
+from nuc_engine.analysis.phases import angle_minima, rhythm
 from nuc_engine.analysis.tracks import FloatArray, Role
 from nuc_engine.experiments.catalogue.asks import Found, Question, judged_span
 from nuc_engine.experiments.protocol import Observation, Observations

@@ -10,9 +10,17 @@ from pathlib import Path
 import numpy as np
 
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.noise import Resolution, noise_samples
-from nuc_engine.analysis.runs_test import runs_test
-from nuc_engine.analysis.spread import StepSamples, bimodality, compare, spread, spread_ratio, step_samples
+from nuc_engine.analysis.spread import (
+    Resolution,
+    StepSamples,
+    bimodality,
+    compare,
+    noise_samples,
+    runs_test,
+    spread,
+    spread_ratio,
+    step_samples,
+)
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.bout.run import PLANT_SPEC_FILE
 from nuc_engine.experiments.catalogue.asks import Found, Question, median_of_known, over_repetitions, window

@@ -3,10 +3,9 @@
     drive      in which direction an action drives its joint
     events     which sensory events promote which actions
     flow       which sensors each module listens to, and its rules
-    grid       where in sensor space the rules of a module hold, exactly
+    grid       where in sensor space the rules of a module hold, exactly, and where they overlap
     nominal    which global states should follow which, by the rules alone
     regions    sensor space of a module's rules
-    ring       places of global states on paper
     seen       which global states did follow which, in a bout
     sheet      one panel of a global state diagram
     states     the nominal one of a configuration, the actual ones of a bout

@@ -1,4 +1,4 @@
-"""Where in sensor space the rules of a module hold, exactly: overlaps and dead bands (figure 4-10, section 9.5.1.2).
+"""Where in sensor space the rules of a module hold, exactly, and where they overlap (figure 4-10, section 9.5.1.2).
 
 Between two neighbouring thresholds of a sensor nothing about a rule changes, so one point of each cell of the grid of
 all thresholds tells everything. Rules compare strictly (< and >), so wherever two of them hold together they do so
@@ -76,10 +76,6 @@ class SensorSpace:
         """Return the actions whose rule holds nowhere within what the sensors can be."""
         rows: BoolArray = np.asarray(self.holds.reshape(len(self.holds), -1).any(axis=1))
         return tuple(a.index for a, yes in zip(self.module.actions, rows.tolist(), strict=True) if not yes)
-
-    def dead_band(self) -> tuple[Box, ...]:
-        """Return where no rule holds, in blocks: there the module keeps the action it has."""
-        return tuple(Box((), sides) for sides in self.blocks(~np.asarray(self.holds.any(axis=0))))
 
     def where(self, action: int) -> BoolArray:
         """Return the cells in which an action's rule holds. Raises KeyError for another module's action."""

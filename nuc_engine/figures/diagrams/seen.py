@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nuc_engine.analysis.bout import Bout, Span
+from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.series import Span
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.figures.diagrams.nominal import GlobalState
 

@@ -178,12 +178,6 @@ def paint(color: Color) -> str:
     return "#" + "".join(f"{round(255 * min(max(part, 0.0), 1.0)):02x}" for part in color)
 
 
-def ink_on(color: Color) -> str:
-    """Return black or white, whichever can be read on a colour."""
-    red, green, blue = color
-    return INK if 0.30 * red + 0.59 * green + 0.11 * blue > 0.5 else PAPER
-
-
 def darker(color: Color, share: float = 0.35) -> Color:
     """Return a colour mixed with black: a bright one would vanish as a thin line."""
     red, green, blue = color

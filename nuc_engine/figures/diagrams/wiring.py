@@ -129,8 +129,6 @@ class Action:
     name: str
     color: Color
     rule: Condition
-    rule_name: str
-    rule_id: int
 
     @property
     def short(self) -> str:
@@ -281,7 +279,7 @@ class _Reader:
         choices = _ROLE_COLORS[role]
         color = self._colors.get(state.id_num, choices[place % len(choices)])
         rule = self._plan.hdsos[state.rule]
-        return Action(index, state.name, color, self._open(rule, 0), rule.name, rule.id_num)
+        return Action(index, state.name, color, self._open(rule, 0))
 
     def _open(self, rule: HdsoPlan, level: int) -> Condition:
         held = self._values[rule.index]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import bisect
+import functools
+import itertools
 import math
 import subprocess
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -46,58 +49,48 @@ def open_camera(path: Path, begin_s: float, rate: float, folder_fps: float) -> C
     Raises AnalysisError when it can not be read, or holds no picture.
     """
     if path.is_dir():
-        return _Folder(path, folder_fps)
+        return _open_folder(path, folder_fps)
     if not path.is_file():
         raise AnalysisError(f"{path}: no such camera file, expected a film (mp4, avi, gif, ...) or a folder of frames")
     if path.suffix.lower() == ".gif":
-        return _Gif(path)
+        return _open_gif(path)
     return _Video(path, begin_s, rate)
 
 
-class _Folder:
-    """Pictures in the order of their names."""
+class _Stills:
+    """Pictures one after the other, each shown until its end."""
 
-    def __init__(self, path: Path, fps: float) -> None:
-        self._files = sorted(file for file in path.iterdir() if file.suffix.lower() in FRAME_ENDINGS)
-        if not self._files:
-            raise AnalysisError(f"{path}: no pictures in this folder, expected files in {' '.join(FRAME_ENDINGS)}")
-        self._fps = fps
-        self._shown: tuple[int, Film] | None = None
-
-    def at(self, time_s: float) -> Film | None:
-        index = int(np.floor(time_s * self._fps + 1e-6))
-        if not 0 <= index < len(self._files):
-            return None
-        if self._shown is None or self._shown[0] != index:
-            self._shown = index, _open_picture(self._files[index])
-        return self._shown[1]
-
-    def close(self) -> None:
-        self._shown = None
-
-
-class _Gif:
-    """A gif, whose frames may each take their own time."""
-
-    def __init__(self, path: Path) -> None:
-        self._frames: list[Film] = []
-        self._ends_s: list[float] = []
-        try:
-            with Image.open(path) as image:
-                for frame in ImageSequence.Iterator(image):
-                    self._frames.append(np.asarray(frame.convert("RGB")))
-                    last = self._ends_s[-1] if self._ends_s else 0.0
-                    self._ends_s.append(last + float(frame.info.get("duration", 100)) / 1000.0)
-        except OSError as error:
-            raise AnalysisError(f"{path}: can not be read as a gif ({error})") from error
+    def __init__(self, ends_s: Sequence[float], picture: Callable[[int], Film]) -> None:
+        self._ends_s, self._picture = ends_s, functools.lru_cache(1)(picture)
 
     def at(self, time_s: float) -> Film | None:
         index = bisect.bisect_right(self._ends_s, time_s + 1e-6)
-        return self._frames[index] if time_s >= 0 and index < len(self._frames) else None
+        return self._picture(index) if time_s >= 0 and index < len(self._ends_s) else None
 
     def close(self) -> None:
-        self._frames.clear()
-        self._ends_s.clear()
+        self._ends_s = ()
+
+
+def _open_folder(path: Path, fps: float) -> _Stills:
+    """Return the pictures of a folder in the order of their names."""
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in FRAME_ENDINGS)
+    if not files:
+        raise AnalysisError(f"{path}: no pictures in this folder, expected files in {' '.join(FRAME_ENDINGS)}")
+    return _Stills([k / fps for k in range(1, len(files) + 1)], lambda index: _open_picture(files[index]))
+
+
+def _open_gif(path: Path) -> _Stills:
+    """Return the pictures of a gif, which may each take their own time."""
+    frames: list[Film] = []
+    lasting_s: list[float] = []
+    try:
+        with Image.open(path) as image:
+            for frame in ImageSequence.Iterator(image):
+                frames.append(np.asarray(frame.convert("RGB")))
+                lasting_s.append(float(frame.info.get("duration", 100)) / 1000.0)
+    except OSError as error:
+        raise AnalysisError(f"{path}: can not be read as a gif ({error})") from error
+    return _Stills(list(itertools.accumulate(lasting_s)), frames.__getitem__)
 
 
 class _Video:

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.whole import appearing
 from nuc_engine.machine.needs import missing
-from nuc_engine.recording.formats import MOVIES, ending
+from nuc_engine.recording.formats import MOVIES, appearing, ending
 
 Picture = NDArray[np.uint8]
 """One frame, shape (height, width, 3), or 4 with an opacity that is not looked at."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nuc_engine.analysis.bout import Bout, JointInfo, Series
+from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.by_hand import events_by_hand, ground_cm
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
-from nuc_engine.analysis.grid import interpolate
 from nuc_engine.analysis.kinematic import joint_paths
 from nuc_engine.analysis.layout import model_of
+from nuc_engine.analysis.series import Series, interpolate
 from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray
 from nuc_engine.bout.spec import read_plant
 from nuc_engine.figures.movie.captions import Captions, captions_of

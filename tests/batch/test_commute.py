@@ -15,7 +15,7 @@ from nuc_engine.batch.task import BoutTask
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.parser import parse
 from sccils_schemas.writer import write
-from tests.bulk.test_minimise import open_trial
+from tests.batch.test_minimise import open_trial
 
 A, B, C = "TC1_retLEV_FTang", "TC1_retLEV_CTang", "TC1_proDEP_FTang"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.analysis import whole
-from nuc_engine.analysis.whole import appearing
+from nuc_engine.recording.formats import appearing
 
 
 @pytest.fixture(params=["nameless", "named"])
@@ -57,7 +57,7 @@ def test_what_is_killed_leaves_nothing(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from nuc_engine.analysis.whole import appearing\n"
+        "from nuc_engine.recording.formats import appearing\n"
         "with appearing(Path(sys.argv[1])) as part:\n"
         "    part.write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

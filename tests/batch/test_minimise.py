@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from nuc_engine.batch.changeset import changeset_times, entries_at
+from nuc_engine.batch.criterion import wilson
 from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.inputs import read_kit
 from nuc_engine.batch.journal import RUN, Journal
 from nuc_engine.batch.minimise import Kinds, Minimised, RunAll, Runner, ScriptTrial, minimise, watch
-from nuc_engine.batch.shares import wilson
 from nuc_engine.batch.task import BoutTask
 from nuc_engine.bout.run import prepare_bout
 from sccils_schemas.documents import HdsoMod, HdsoScript
