@@ -1,6 +1,6 @@
 """A whole configuration, checked: joints.xml, parameters.xml and sensors.xml together, and scripts against it.
 
-`load_model`, `load_script`, `load_commandscript` and `load_any` read files; `check_model` and `check_script` look at
+`load_model`, `load_script` and `load_any` read files; `check_model` and `check_script` look at
 documents made in a program. All report everything that is wrong in one go.
 """
 
@@ -20,7 +20,6 @@ from sccils_schemas.checks.scripts import check_budget, check_commands, check_en
 from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoMod, HdsoScript, JointList, Ref
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
-from sccils_schemas.rules import Token, parse_tokens, resolve_tokens, tokenise
 from sccils_schemas.xmlread import read_file
 
 MODEL_FILES = ("joints.xml", "parameters.xml", "sensors.xml")
@@ -178,13 +177,6 @@ def check_commandscript(script: CommandScript, model: Model | None) -> Problems:
     return problems
 
 
-def resolve_rule_text(text: str, model: Model) -> tuple[Token, ...]:
-    """Return a rule's tokens with ids in place of names. Raises RuleError for a bad rule or an unknown name."""
-    tokens = tokenise(text)
-    parse_tokens(tokens)
-    return resolve_tokens(tokens, model.ids)
-
-
 def load_script(path: Path, model: Model, before: tuple[HdsoMod, ...] = ()) -> tuple[HdsoScript | None, Problems]:
     """Return the HDSO script in a file, checked against a model, and all problems; None when any is an error.
 
@@ -192,14 +184,6 @@ def load_script(path: Path, model: Model, before: tuple[HdsoMod, ...] = ()) -> t
     """
     document, problems = _load(path, "hdsoscript", model, before)
     return (document if isinstance(document, HdsoScript) else None), problems
-
-
-def load_commandscript(path: Path, model: Model | None = None) -> tuple[CommandScript | None, Problems]:
-    """Return the command script in a file, checked, and all problems; None when any is an error."""
-    document, problems = _load(path, None, model)
-    if document is not None and not isinstance(document, CommandScript):
-        problems.error(str(path), 0, "this is not a command script", "<sccils_commandscript>")
-    return (document if isinstance(document, CommandScript) else None), problems
 
 
 def load_any(path: Path, model: Model | None = None) -> tuple[Document | None, Problems]:

@@ -12,10 +12,10 @@ from sccils_schemas.checks.muscles import check_muscle
 from sccils_schemas.checks.scope import Scope
 from sccils_schemas.checks.states import check_rule_holders, check_states
 from sccils_schemas.documents import HdsoList, HdsoMod, Joint, JointList, Muscle, SenseOrgan, Servo, State
+from sccils_schemas.elements import tag_of
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.reader import STAND_IN
-from sccils_schemas.servos import tag_of
 
 BODY = 0
 """What `parent` says for a joint on the body."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from sccils_schemas.checks.hdso_table import Entry
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import FunctionSpec, Muscle
+from sccils_schemas.elements import USES
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import counted
-from sccils_schemas.parse_joints import USES
 
 FUNCTION_PARAMETERS: Mapping[str, int] = {"constant": 1, "linear": 2, "parabolic": 3, "hyperbolic": 3}
 """Numbers a function takes, in order.

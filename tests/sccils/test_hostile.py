@@ -16,7 +16,7 @@ from sccils_schemas.checks.rules import all_rule_parts, find_circles
 from sccils_schemas.documents import HdsoList
 from sccils_schemas.model import load_any
 from sccils_schemas.names import MAX_CANDIDATES, did_you_mean
-from sccils_schemas.parser import parse, parse_file, read_document
+from sccils_schemas.parser import parse, read_document
 from sccils_schemas.problems import MAX_GUESSED, MAX_KEPT, Problems
 
 LAUGHS = "".join(f'<!ENTITY {c} "{f"&{p};" * 10}">' for p, c in zip("abcdefghi", "bcdefghij", strict=True))
@@ -126,7 +126,7 @@ def test_of_a_huge_file_no_more_than_the_limit_is_read(tmp_path: Path, monkeypat
     monkeypatch.setattr(xmlread.os, "fdopen", lambda fd, mode: Counting(opened(fd, mode, buffering=0)))
     tracemalloc.start()
     try:
-        document, problems = parse_file(path)
+        document, problems = load_any(path)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -176,7 +176,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         (tmp_path / "none" / "none.xml", "no such file"),
         (Path("a\0b"), "can not be read"),
     ):
-        document, problems = parse_file(path)
+        document, problems = load_any(path)
         assert document is None
         (problem,) = problems.errors
         assert words in str(problem)
@@ -184,7 +184,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 def test_a_misspelt_file_name_is_guessed(tmp_path: Path) -> None:
     (tmp_path / "joints.xml").write_text("<jointlist/>")
-    _, problems = parse_file(tmp_path / "joint.xml")
+    _, problems = load_any(tmp_path / "joint.xml")
     assert "did you mean 'joints.xml'?" in str(problems)
 
 
