@@ -398,7 +398,7 @@ Element(
     "function_spec",
     doc.FunctionSpec,
     Attribute("type", "type", words(doc.FunctionType)),
-    Attribute("use", "use", TEXT),
+    Attribute("use", "use", TEXT, default=None),
     MODS,
 )
 Element(

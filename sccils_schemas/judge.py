@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-
-from lxml import etree  # type: ignore[attr-defined]
+from typing import TYPE_CHECKING
 
 from sccils_schemas.lines import Line
 from sccils_schemas.xmlread import GRAMMAR_OF_ROOT, Node, Source
+
+if TYPE_CHECKING:
+    from lxml import etree  # type: ignore[attr-defined]
 
 Fault = tuple[int, str]
 """A line, and what lxml has against the document there."""
@@ -16,6 +18,9 @@ Fault = tuple[int, str]
 
 def judge(source: Source) -> Node | Fault:
     """Return the root element of a document that its grammar allows, or the first fault that is found in another."""
+    # Where no document is read it is not loaded.
+    from lxml import etree  # type: ignore[attr-defined]
+
     parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False)
     try:
         root = etree.fromstring(source.text.encode(), parser)
@@ -32,6 +37,8 @@ def judge(source: Source) -> Node | Fault:
 
 @functools.cache
 def _grammar(name: str) -> etree.RelaxNG:
+    from lxml import etree  # type: ignore[attr-defined]
+
     return etree.RelaxNG(file=str(Path(__file__).with_name("rng") / f"{name}.rng"))
 
 

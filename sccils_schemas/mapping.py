@@ -57,12 +57,17 @@ class Attribute(Part):
     default: object = _UNSAID
     always: bool = False
 
+    @property
+    def required(self) -> bool:
+        """Whether it must be there."""
+        return self.default is _REQUIRED
+
     def read(self, reader: Reader, node: Node) -> Fields:
         """Return the field; in place of a required value that is not there one that stands in for it."""
         text = node.attributes.get(self.name)
         if text is not None:
             return {self.field: self.kind.read(Given(reader, node, self.name, text))}
-        return {self.field: self.kind.stand_in(reader, node) if self.default is _REQUIRED else self.default}
+        return {self.field: self.kind.stand_in(reader, node) if self.required else self.default}
 
     def write(self, document: Any, out: Written) -> None:
         """Add the attribute."""

@@ -65,6 +65,10 @@ DTD_OF_ROOT = {
 
 _HISTORICAL = re.compile(r"(?:/usr/local/src/romod_dtds/|http://roach\.biol\.cwru\.edu/romod[-_]dtds/)?([a-z_]+\.dtd)")
 _DECLARED_ENCODING = re.compile(rb"""<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
+_DECLARATION = re.compile(
+    r"""<\?xml\s+version\s*=\s*(["'])1\.[0-9]+\1(\s+encoding\s*=\s*(["'])[A-Za-z][A-Za-z0-9._-]*\3)?"""
+    r"""(\s+standalone\s*=\s*(["'])(yes|no)\5)?\s*\?>"""
+)
 _LONG_VALUE = re.compile(rf"""=\s*(?:"[^"<]{{{MAX_ATTRIBUTE_BYTES // 4}}}|'[^'<]{{{MAX_ATTRIBUTE_BYTES // 4}}})""")
 _START_TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*""")
 _TAG = re.compile(r"""<[^\s<>/!?"'][^<>"']*+(?:"[^<"]*+"[^<>"']*+|'[^<']*+'[^<>"']*+)*+""")
@@ -164,6 +168,8 @@ class Source:
             raise _RefusedError(0, "the document is too large", limit, "nothing of it was parsed")
         # XML takes every kind of line end for one line feed; so do the lines that are counted here.
         text = _decode(data).replace("\r\n", "\n").replace("\r", "\n")
+        if text[:5] == "<?xml" and text[5:6].isspace() and not _DECLARATION.match(text):
+            raise _RefusedError(1, "not well-formed XML: XML declaration not well-formed")
         _check_tags(text)
         self._doctype: tuple[str, str | None, int] | None = None
         self._layouts: list[Layout] | None = None
@@ -277,7 +283,7 @@ class _Reader:
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
         parser.CommentHandler = self._cut
-        parser.ProcessingInstructionHandler = self._cut
+        parser.ProcessingInstructionHandler = self._instruction
         parser.Parse(text, True)
         return self._root
 
@@ -345,6 +351,12 @@ class _Reader:
                 # Text comes when what follows it begins; a line feed given as a reference would lead too far back.
                 layout.lines[-1] = max(self._parser.CurrentLineNumber - text.count("\n"), node.line)
             layout.pieces[-1] += text
+
+    def _instruction(self, name: str, _text: str) -> None:
+        if ":" in name:
+            what = "not well-formed XML: a colon in the name of a processing instruction"
+            raise _RefusedError(self._parser.CurrentLineNumber, what)
+        self._cut()
 
     def _cut(self, *_: object) -> None:
         if self._open and self._open[-1][1].pieces[-1]:
