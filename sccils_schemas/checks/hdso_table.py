@@ -39,10 +39,26 @@ Data = Sequence[int | float] | str
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands."""
+    """Where something stands: an element, a character of one of its attributes, or an item `at` of its data.
+
+    The line is looked up when it is asked for.
+    """
 
     file: str
-    line: int
+    element: int
+    name: str = ""
+    at: int | None = None
+
+    @property
+    def line(self) -> int:
+        """The line."""
+        if self.at is None:
+            return self.element
+        return attribute_line(self.element, self.name, self.at) if self.name else data_line(self.element, self.at)
+
+    def __int__(self) -> int:
+        """Return the line."""
+        return int(self.line)
 
     def __str__(self) -> str:
         """Return `file:line`."""
@@ -50,11 +66,11 @@ class Place:
 
     def attribute(self, name: str, at: int = 0) -> Place:
         """Return where a character of an attribute stands."""
-        return Place(self.file, attribute_line(self.line, name, at))
+        return Place(self.file, self.element, name, at)
 
     def data(self, at: int = 0) -> Place:
         """Return where a number, or a character, of the data stands."""
-        return Place(self.file, data_line(self.line, at))
+        return Place(self.file, self.element, at=at)
 
 
 @dataclass(frozen=True, slots=True)

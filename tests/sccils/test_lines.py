@@ -135,11 +135,11 @@ def test_a_document_of_a_wrong_line_is_still_checked_whole(tmp_path: Path) -> No
     assert lines == [2, 3]
 
 
-def test_a_document_that_is_accepted_is_read_by_lxml_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_accepted_is_read_by_lxml_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xmlread.Source, "read", None)
     monkeypatch.setattr(xmlread.Source, "layouts", None)
-    document, problems = parse(FILES[J].replace(' idNum="', '\nidNum="').encode(), J)
-    assert document is not None, str(problems)
+    model, problems = load_model(changed(tmp_path, (J, ' idNum="401"', '\nidNum="401"')))
+    assert model is not None, str(problems)
 
 
 def test_lines_are_right_beyond_those_that_lxml_counts() -> None:
