@@ -378,10 +378,7 @@ Element(
     Children("motors", ("motor",)),
 )
 Element(
-    "plotstyle",
-    doc.PlotStyle,
-    Attribute("linespec", "linespec", TEXT),
-    Attribute("colorspec", "colorspec", COLOUR),
+    "plotstyle", doc.PlotStyle, Attribute("linespec", "linespec", TEXT), Attribute("colorspec", "colorspec", COLOUR)
 )
 Element(
     "muscle",

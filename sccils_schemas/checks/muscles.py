@@ -22,12 +22,7 @@ def check_muscle(muscle: Muscle, scope: Scope) -> None:
     """Report everything wrong with one muscle."""
     label = f"muscle {muscle.id_num} ({muscle.name})"
     if muscle.l_naught <= 0:
-        scope.error_at(
-            muscle.line,
-            "Lnaught",
-            f"Lnaught='{muscle.l_naught:g}' of {label}",
-            "a length of more than 0",
-        )
+        scope.error_at(muscle.line, "Lnaught", f"Lnaught='{muscle.l_naught:g}' of {label}", "a length of more than 0")
     if muscle.fmax < 0:
         what = f"fmax='{muscle.fmax:g}' of {label} is negative"
         scope.warning(attribute_line(muscle.line, "fmax"), what, hint="the muscle would push")

@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 
 from sccils_schemas.documents import CommandScript, HdsoMod, HdsoScript, HdsoSpec
-from sccils_schemas.model import (
-    check_commandscript,
-    check_script,
-    load_any,
-    load_script,
-)
+from sccils_schemas.model import check_commandscript, check_script, load_any, load_script
 from sccils_schemas.parser import parse, read_document
 from sccils_schemas.problems import Problems
 from tests.sccils.small import SMALL, small_model
