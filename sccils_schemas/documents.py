@@ -38,8 +38,22 @@ def _line() -> int:
     return field(default=0, compare=False, repr=False, kw_only=True)
 
 
+class _Reference:
+    """What hdsoMod and hdsoSpec have in common."""
+
+    __slots__ = ()
+    id_num: int
+    name: str | None
+    id_by_name: bool
+
+    @property
+    def ref(self) -> Ref:
+        """The HDSO this element means: its name where `idByName` says so, else its id."""
+        return self.name if self.id_by_name and self.name is not None else self.id_num
+
+
 @dataclass(frozen=True, slots=True)
-class HdsoMod:
+class HdsoMod(_Reference):
     """`hdsoMod`: a write of HDSO data, optionally timed; with no elements, a reference.
 
     `data` holds numbers in row-major order, or one string when `datatype` is `char`. `time_s` is seconds since
@@ -55,14 +69,9 @@ class HdsoMod:
     time_s: Decimal = Decimal(0)
     line: int = _line()
 
-    @property
-    def ref(self) -> Ref:
-        """The HDSO this element means: its name where `idByName` says so, else its id."""
-        return self.name if self.id_by_name and self.name is not None else self.id_num
-
 
 @dataclass(frozen=True, slots=True)
-class HdsoSpec:
+class HdsoSpec(_Reference):
     """`hdsoSpec`: a request for HDSO data. `num_elts` 0 asks for every element; id -1 for every HDSO."""
 
     id_num: int
@@ -72,11 +81,6 @@ class HdsoSpec:
     datatype: DataType = "float"
     time_s: Decimal = Decimal(0)
     line: int = _line()
-
-    @property
-    def ref(self) -> Ref:
-        """The HDSO this element means: its name where `idByName` says so, else its id."""
-        return self.name if self.id_by_name and self.name is not None else self.id_num
 
 
 @dataclass(frozen=True, slots=True)

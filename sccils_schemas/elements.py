@@ -22,6 +22,8 @@ from sccils_schemas.mapping import (
     Text,
     TextChild,
     Written,
+    WrittenBy,
+    attributes,
     read,
     required,
     tag_of,
@@ -42,7 +44,6 @@ from sccils_schemas.values import (
     STRIPPED,
     TEXT,
     Kind,
-    number_of,
     whole,
     words,
     write_data,
@@ -63,7 +64,7 @@ NAME = Attribute("name", "name", LABEL)
 FULLNAME = Attribute("fullname", "fullname", TEXT)
 DESCRIPTION = TextChild("description", "description")
 MODS = Children("mods", ("hdsoMod",))
-ID = Attribute("idNum", "id_num", number_of(0))
+ID = Attribute("idNum", "id_num", whole(smallest=0))
 LABELS = (NAME, ID, FULLNAME)
 TIME = Attribute("time", "time_s", SECONDS)
 DURATION = Attribute("duration", "duration_s", SECONDS)
@@ -130,39 +131,6 @@ class _Hdso(Element):
         return {**found, "dims": dims, "initial_data": data, "line": line}
 
 
-class _WrittenOnly(Part):
-    """What the `fields` of its element reads."""
-
-    def read(self, reader: Reader, node: Node) -> Fields:
-        """Leave it."""
-        return {}
-
-
-class _Data(_WrittenOnly):
-    def write(self, document: doc.HdsoMod, out: Written) -> None:
-        """Add the text."""
-        out.text = write_data(document.data)
-
-
-class _NumDims(_WrittenOnly):
-    def write(self, document: doc.Hdso, out: Written) -> None:
-        """Add the number of dimensions."""
-        out.attributes["numdims"] = str(len(document.dims))
-
-
-class _DimSizes(_WrittenOnly):
-    def write(self, document: doc.Hdso, out: Written) -> None:
-        """Add a dimsize for each dimension."""
-        out.children += [Written("dimsize", {"dimNr": str(at)}, text=str(n)) for at, n in enumerate(document.dims, 1)]
-
-
-class _InitialData(_WrittenOnly):
-    def write(self, document: doc.Hdso, out: Written) -> None:
-        """Add the data."""
-        if document.initial_data is not None:
-            out.children.append(Written("initial_data", text=write_data(document.initial_data)))
-
-
 class _Bounds(Part):
     """The bounds of a range, and its quantum."""
 
@@ -217,6 +185,23 @@ class _Joints(Part):
         for joint in document.joints:
             written = write_element(joint)
             out.children.append(Written("endpoint", children=[written]) if joint.endpoint else written)
+
+
+def _write_mod_data(mod: doc.HdsoMod, out: Written) -> None:
+    out.text = write_data(mod.data)
+
+
+def _write_numdims(hdso: doc.Hdso, out: Written) -> None:
+    out.attributes["numdims"] = str(len(hdso.dims))
+
+
+def _write_sizes(hdso: doc.Hdso, out: Written) -> None:
+    out.children += [Written("dimsize", {"dimNr": str(at)}, text=str(size)) for at, size in enumerate(hdso.dims, 1)]
+
+
+def _write_initial_data(hdso: doc.Hdso, out: Written) -> None:
+    if hdso.initial_data is not None:
+        out.children.append(Written("initial_data", text=write_data(hdso.initial_data)))
 
 
 def _characters(reader: Reader, node: Node, count: int) -> str:
@@ -290,7 +275,7 @@ def _likely(_: Reader, node: Node) -> str:
 
 
 REFERENCE = (
-    Attribute("idNum", "id_num", number_of(-4)),
+    Attribute("idNum", "id_num", whole(smallest=-4)),
     Attribute("name", "name", LABEL),
     Attribute("idByName", "id_by_name", FLAG),
 )
@@ -301,7 +286,7 @@ _Mod(
     required("NumElts", "num_elts", whole(-1, least=0)),
     Attribute("datatype", "datatype", DATATYPE),
     TIME,
-    _Data(),
+    WrittenBy(_write_mod_data),
 )
 _Reference(
     "hdsoSpec",
@@ -336,16 +321,15 @@ _Hdso(
     ID,
     NAME,
     FULLNAME,
-    Attribute("abstractType", "abstract_type", TEXT),
-    Attribute("units", "units", TEXT),
+    *attributes(TEXT, abstractType="abstract_type", units="units"),
     Attribute("datatype", "datatype", DATATYPE),
     Attribute("xmltype", "xmltype", DATATYPE),
-    _NumDims(),
+    WrittenBy(_write_numdims),
     Attribute("overflowCorrection", "overflow_correction", whole(0)),
     DESCRIPTION,
-    _DimSizes(),
+    WrittenBy(_write_sizes),
     Children("ranges", ("range",)),
-    _InitialData(),
+    WrittenBy(_write_initial_data),
 )
 Element("range", doc.Range, Attribute("type", "type", words(doc.RangeType)), _Bounds())
 Element(
@@ -362,8 +346,8 @@ Element("jointlist", doc.JointList, NAME, FULLNAME, DESCRIPTION, _Joints())
 Element(
     "joint",
     doc.Joint,
-    *LABELS[:1],
-    Attribute("idNum", "id_num", number_of(1)),
+    NAME,
+    Attribute("idNum", "id_num", whole(smallest=1)),
     FULLNAME,
     Attribute("parent", "parent", whole(0)),
     Attribute("start_state_idNum", "start_state", whole(-1)),
@@ -384,10 +368,7 @@ Element(
     "muscle",
     doc.Muscle,
     *LABELS,
-    Attribute("Lnaught", "l_naught", NUMBER),
-    Attribute("r", "r", NUMBER),
-    Attribute("alpha", "alpha_deg", NUMBER),
-    Attribute("fmax", "fmax", NUMBER),
+    *attributes(NUMBER, Lnaught="l_naught", r="r", alpha="alpha_deg", fmax="fmax"),
     DESCRIPTION,
     _Functions("functions", ("function_spec",)),
 )
@@ -419,10 +400,9 @@ Element(
     "muscle_activation",
     doc.MuscleActivation,
     NAME,
-    Attribute("muscle", "muscle", number_of()),
+    Attribute("muscle", "muscle", whole()),
     Attribute("activation_function", "function", Kind(STRIPPED.read, str, _likely)),
-    Attribute("activation_sensors", "sensors", REFS),
-    Attribute("activation_parameters", "parameters", REFS),
+    *attributes(REFS, activation_sensors="sensors", activation_parameters="parameters"),
     DESCRIPTION,
     MODS,
 )
@@ -437,10 +417,9 @@ Element(
 Element("sense_organ", doc.SenseOrgan, *LABELS, DESCRIPTION, MODS)
 
 WIRING = (
-    Attribute("serialID", "serial_id", number_of()),
+    Attribute("serialID", "serial_id", whole()),
     Attribute("dir", "dir", words(doc.Direction, of=int)),
-    Attribute("angleCal1", "angle_cal1", NUMBER),
-    Attribute("angleCal2", "angle_cal2", NUMBER),
+    *attributes(NUMBER, angleCal1="angle_cal1", angleCal2="angle_cal2"),
 )
 BUS = Attribute("bus", "bus", TEXT)
 OF_MOTORS = (
@@ -457,12 +436,15 @@ Element(
     Attribute("model", "model", STRIPPED),
     *WIRING,
     BUS,
-    Attribute("deltaTorque", "delta_torque_n_m", NUMBER),
-    Attribute("stiffness", "stiffness_n_m_deg", NUMBER),
-    Attribute("torqueLimit", "torque_limit_n_m", NUMBER),
-    Attribute("currentScale", "current_scale", NUMBER),
-    Attribute("currentPerSpeed", "current_per_speed", NUMBER),
-    Attribute("currentDead", "current_dead", NUMBER),
+    *attributes(
+        NUMBER,
+        deltaTorque="delta_torque_n_m",
+        stiffness="stiffness_n_m_deg",
+        torqueLimit="torque_limit_n_m",
+        currentScale="current_scale",
+        currentPerSpeed="current_per_speed",
+        currentDead="current_dead",
+    ),
     Attribute("currentSign", "current_sign", words(doc.CurrentSign)),
     Attribute("positionMin", "position_min", whole(0)),
     Attribute("positionMax", "position_max", whole(0)),

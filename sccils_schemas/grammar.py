@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from sccils_schemas.content import (
     EMPTY,
     NOTHING,
+    One,
     Pattern,
     choice,
     derivative,
     expected_next,
     group,
-    one,
     optional_end,
     repeat,
 )
@@ -183,7 +183,7 @@ class _Source:
     def _reference(self, define: Node, rule: ElementRule, *, required: bool) -> Pattern:
         first = next(child for child in define.children if child.tag != "a:documentation")
         if first.tag == "element":
-            return one(first.attributes["name"])
+            return One(first.attributes["name"])
         if first.tag == "data":
             rule.text = self.value(first, define)
             return EMPTY

@@ -81,6 +81,26 @@ def required(name: str, field: str, kind: Kind) -> Attribute:
     return Attribute(name, field, kind, _REQUIRED)
 
 
+def attributes(kind: Kind, **fields: str) -> tuple[Attribute, ...]:
+    """Return several attributes of a kind, each with its field."""
+    return tuple(Attribute(name, field, kind) for name, field in fields.items())
+
+
+@dataclass(frozen=True)
+class WrittenBy(Part):
+    """What is written by a function; the `fields` of its element read it."""
+
+    put: Callable[[Any, Written], None]
+
+    def read(self, reader: Reader, node: Node) -> Fields:
+        """Leave it."""
+        return {}
+
+    def write(self, document: Any, out: Written) -> None:
+        """Add it."""
+        self.put(document, out)
+
+
 @dataclass(frozen=True)
 class Text(Part):
     """The element's own text without the white space around it."""

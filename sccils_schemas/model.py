@@ -161,20 +161,18 @@ def check_script(script: HdsoScript, model: Model) -> Problems:
 
 def _check_script(script: HdsoScript, model: Model | None, problems: Problems) -> None:
     check_budget([script], script.source or "script", problems)
-    if model is None:
-        check_entries(script, None, None, problems)
-    else:
-        check_entries(script, _table(model), model.jointlist, problems)
+    check_entries(script, *_of(model), problems)
 
 
 def check_commandscript(script: CommandScript, model: Model | None) -> Problems:
     """Return all problems of a command script, on a model when there is one."""
     problems = Problems()
-    if model is None:
-        check_commands(script, None, None, problems)
-    else:
-        check_commands(script, _table(model), model.jointlist, problems)
+    check_commands(script, *_of(model), problems)
     return problems
+
+
+def _of(model: Model | None) -> tuple[HdsoTable | None, JointList | None]:
+    return (None, None) if model is None else (_table(model), model.jointlist)
 
 
 def load_script(path: Path, model: Model, before: tuple[HdsoMod, ...] = ()) -> tuple[HdsoScript | None, Problems]:
@@ -210,8 +208,6 @@ def _load(
             _check_script(document, model, problems)
         case CommandScript():
             problems.extend(check_commandscript(document, model))
-        case JointList():
-            _check_part(document, model, problems)
         case _:
             _check_part(document, model, problems)
     return (document if problems.ok else None), problems

@@ -65,41 +65,27 @@ def _name(given: Given) -> str:
     return given.text
 
 
-def _whole(least: int) -> Callable[[Given], int | None]:
-    def read(given: Given) -> int | None:
+def whole(stand_in: int | None = None, *, least: int = STAND_IN + 1, smallest: int = STAND_IN + 1) -> Kind:
+    """Return the kind of whole numbers of 32 bits. Without a `stand_in` it is a number that means nothing else.
+
+    `least` is what the grammar allows, `smallest` what an element may be known by.
+    """
+
+    def otherwise(reader: Reader, _: Node | None = None) -> int:
+        return reader.stand_in() if stand_in is None else stand_in
+
+    def read(given: Given) -> int:
         value = read_whole(given.text)
         if abs(value) > MAX_ID or value <= STAND_IN:
             what = f"{given.name}='{shorten(given.text.strip(SPACE), 30)}' is out of range"
             given.error(what, f"{least} to {MAX_ID}")
-            return None
-        return value
+        elif value < smallest:
+            given.error(f"{given.name} {value} of <{given.node.tag}> is too small", f"{smallest} or more")
+        else:
+            return value
+        return otherwise(given.reader)
 
-    return read
-
-
-def whole(stand_in: int, *, least: int = STAND_IN + 1) -> Kind:
-    """Return the kind of whole numbers that fit 32 bits; `stand_in` also for those that do not."""
-    read = _whole(least)
-
-    def read_or_stand_in(given: Given) -> int:
-        value = read(given)
-        return stand_in if value is None else value
-
-    return kind(read_or_stand_in, str, stand_in)
-
-
-def number_of(least: int = STAND_IN + 1) -> Kind:
-    """Return the kind of numbers that elements are known by; what stands in for one means nothing else."""
-    in_range = _whole(STAND_IN + 1)
-
-    def read(given: Given) -> int:
-        value = in_range(given)
-        if value is not None and value < least:
-            given.error(f"{given.name} {value} of <{given.node.tag}> is too small", f"{least} or more")
-            value = None
-        return given.reader.stand_in() if value is None else value
-
-    return Kind(read, str, lambda reader, _: reader.stand_in())
+    return Kind(read, str, otherwise)
 
 
 def _number(given: Given) -> float:

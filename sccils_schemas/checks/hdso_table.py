@@ -20,7 +20,7 @@ from sccils_schemas.documents import (
     Servo,
 )
 from sccils_schemas.lines import attribute_line, data_line
-from sccils_schemas.lookalikes import odd_letters
+from sccils_schemas.lookalikes import odd_letters, skeleton
 from sccils_schemas.names import did_you_mean, id_ranges, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.ranges import both_ways
@@ -271,3 +271,13 @@ def initialise(table: HdsoTable, jointlist: JointList) -> None:
     for joint in jointlist.joints:
         for mod in joint_mods(joint):
             table.write(mod)
+
+
+def check_looks(name: str, place: Place, looks: dict[str, str], problems: Problems) -> None:
+    """Warn of a name whose letters look like others, or that looks like another one; `looks` are those seen before."""
+    if odd := odd_letters(name):
+        what = f"name '{shorten(name)}' has letters that look like others, or like none: {odd}"
+        problems.warning(place.file, place.line, what, hint="type it anew")
+    other = looks.setdefault(skeleton(name), name)
+    if other != name:
+        problems.warning(place.file, place.line, f"name '{shorten(name)}' looks like '{shorten(other)}', another name")

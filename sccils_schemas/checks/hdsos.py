@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from sccils_schemas.checks.hdso_table import ENGINE_TIMES, KINDS, LIST_KINDS, Entry, HdsoTable, Kind, Place, kind_of
-from sccils_schemas.checks.looks import check_looks
+from sccils_schemas.checks.hdso_table import (
+    ENGINE_TIMES,
+    KINDS,
+    LIST_KINDS,
+    Entry,
+    HdsoTable,
+    Kind,
+    Place,
+    check_looks,
+    kind_of,
+)
 from sccils_schemas.checks.rules import check_rule
 from sccils_schemas.checks.writes import ENGINE_BOUNDS, check_characters, check_values
 from sccils_schemas.documents import HdsoList
