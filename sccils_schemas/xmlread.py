@@ -6,8 +6,9 @@ internal subsets, and with them every entity and parameter entity; document type
 `MAX_DEPTH`, `MAX_ELEMENTS`, `MAX_TAG`, `MAX_ATTRIBUTES`, `MAX_ATTRIBUTE_BYTES`.
 
 The three DOCTYPE forms NeuRoMod's files have (a path in /usr/local/src/romod_dtds, a bare file name, PUBLIC with the
-address at roach.biol.cwru.edu) and none at all mean the built-in grammar (reading F1). Expat is used bare because it
-streams, never recurses, never opens anything, and knows the line an element *starts* on.
+address at roach.biol.cwru.edu) and none at all mean the built-in grammar (reading F1). `judge` has lxml read what has
+passed the gate. Expat reads what lxml refuses, what may be beyond a limit, and what a message is to name the lines of:
+it streams, never recurses, never opens anything, and knows where an element *starts*.
 """
 
 from __future__ import annotations
@@ -69,7 +70,10 @@ _DECLARATION = re.compile(
     r"""<\?xml\s+version\s*=\s*(["'])1\.[0-9]+\1(\s+encoding\s*=\s*(["'])[A-Za-z][A-Za-z0-9._-]*\3)?"""
     r"""(\s+standalone\s*=\s*(["'])(yes|no)\5)?\s*\?>"""
 )
-_LONG_VALUE = re.compile(rf"""=\s*(?:"[^"<]{{{MAX_ATTRIBUTE_BYTES // 4}}}|'[^'<]{{{MAX_ATTRIBUTE_BYTES // 4}}})""")
+_UNUSUAL = re.compile(
+    rf"""=\s*(?:"[^"<]{{{MAX_ATTRIBUTE_BYTES // 4}}}|'[^'<]{{{MAX_ATTRIBUTE_BYTES // 4}}})|<\?[!-~]*[^\x00-\x7f]"""
+)
+"""A long attribute, or a processing instruction with a name of letters that expat knows fewer of than lxml."""
 _START_TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*""")
 _TAG = re.compile(r"""<[^\s<>/!?"'][^<>"']*+(?:"[^<"]*+"[^<>"']*+|'[^<']*+'[^<>"']*+)*+""")
 _BROKEN_TAG = re.compile(
@@ -158,8 +162,8 @@ class _RefusedError(Exception):
 class Source:
     """The text of a document whose bytes have passed the gate: decoded, its lines ended alike, its DOCTYPE blanked out.
 
-    An `unusual` one may be beyond a limit that is watched while it is read, has more lines than lxml tells apart, has
-    namespaces, of which only expat tells, or a DOCTYPE that was not recognised: it is walked over first.
+    An `unusual` one is walked over before lxml sees it: it may be beyond a limit that is watched while it is read, has
+    more lines than lxml tells apart, or what expat and lxml do not take alike, which a message would have to name.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -174,11 +178,13 @@ class Source:
         self._doctype: tuple[str, str | None, int] | None = None
         self._layouts: list[Layout] | None = None
         self.text = self._without_doctype(text) if "<!DOCTYPE" in text else text
-        tags = self.text.count("<")
-        large = tags > 2 * MAX_ELEMENTS or self.text.count("=") > MAX_ATTRIBUTES * tags
-        large = large or self.text.count("\n") > MAX_LINES
-        words = "xmlns" in self.text or "<!DOCTYPE" in self.text
-        self.unusual = large or words or _LONG_VALUE.search(self.text) is not None
+        self.unusual = self._is_unusual()
+
+    def _is_unusual(self) -> bool:
+        text = self.text
+        tags = text.count("<") - text.count("</")
+        large = tags > MAX_ELEMENTS or text.count("=") > MAX_ATTRIBUTES * tags or text.count("\n") > MAX_LINES
+        return large or "xmlns" in text or "<!DOCTYPE" in text or _UNUSUAL.search(text) is not None
 
     def read(self, file: str, problems: Problems) -> Node | None:
         """Return the root element as expat reads it, or None with the problem noted under `file`."""

@@ -38,6 +38,7 @@ DEEP = "<hdsoscript>" + "<description>" * 100_000
         ('<!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">\n<hdsoscript\n name="a&and;b"/>', 2, ("undefined entity",)),
         ('<!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">\n<hdsoscript>&x;</hdsoscript>', 2, ("undefined",)),
         (DEEP, 1, ("nested too deeply", "24")),
+        ('<hdsoscript fullname="' + "\u00e4" * 4_100 + '"/>', 1, ("attribute fullname", "too long", "8192")),
         ('<hdsoscript name="' + "x" * 10_000 + '"/>', 1, ("attribute name", "too long", "8192")),
         ("<hdsoscript " + " ".join(f'a{i}="1"' for i in range(50)) + "/>", 1, ("too many attributes", "32")),
         ("<hdsoscript>\n<description>\0</description></hdsoscript>", 2, ("NUL",)),
@@ -55,6 +56,7 @@ DEEP = "<hdsoscript>" + "<description>" * 100_000
         ("<html/>", 1, ("root element is <html>", "<jointlist>")),
         ('<?xml version="2.0"?><hdsoscript/>', 1, ("XML declaration not well-formed",)),
         ("<hdsoscript>\n<?a:b?></hdsoscript>", 2, ("not well-formed", "a colon")),
+        ("<hdsoscript><?\u0560?></hdsoscript>", 1, ("not well-formed",)),
         ("<hdsoscript xmlns=''/>", 1, ("no attribute 'xmlns'",)),
         ('<?xml version="1.0" encoding="utf-7"?><hdsoscript/>', 1, ("utf-7", "UTF-8")),
         ('<?xml version="1.0" encoding="windows-1252"?><hdsoscript/>', 1, ("windows-1252",)),
@@ -143,7 +145,7 @@ def test_of_a_huge_file_no_more_than_the_limit_is_read(tmp_path: Path, monkeypat
 
 
 def test_the_largest_documents_are_bounded_by_structure() -> None:
-    many = b"<hdsoscript>" + b"<hdsoSpec/>" * (xmlread.MAX_ELEMENTS + 10) + b"</hdsoscript>"
+    many = b"<hdsoscript>" + b'<hdsoSpec idNum="1"/>' * (xmlread.MAX_ELEMENTS + 10) + b"</hdsoscript>"
     document, problems = parse(many)
     assert document is None
     (problem,) = problems.errors
