@@ -38,7 +38,7 @@ def _line() -> int:
     return field(default=0, compare=False, repr=False, kw_only=True)
 
 
-class _Reference:
+class _Referring:
     """What hdsoMod and hdsoSpec have in common."""
 
     __slots__ = ()
@@ -53,7 +53,7 @@ class _Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class HdsoMod(_Reference):
+class HdsoMod(_Referring):
     """`hdsoMod`: a write of HDSO data, optionally timed; with no elements, a reference.
 
     `data` holds numbers in row-major order, or one string when `datatype` is `char`. `time_s` is seconds since
@@ -71,7 +71,7 @@ class HdsoMod(_Reference):
 
 
 @dataclass(frozen=True, slots=True)
-class HdsoSpec(_Reference):
+class HdsoSpec(_Referring):
     """`hdsoSpec`: a request for HDSO data. `num_elts` 0 asks for every element; id -1 for every HDSO."""
 
     id_num: int

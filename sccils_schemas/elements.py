@@ -14,11 +14,11 @@ from sccils_schemas import documents as doc
 from sccils_schemas.lines import with_data
 from sccils_schemas.mapping import (
     Attribute,
-    Child,
     Children,
     Element,
+    ElementPart,
     Fields,
-    Part,
+    OneChild,
     Text,
     TextChild,
     Written,
@@ -43,7 +43,7 @@ from sccils_schemas.values import (
     SECONDS,
     STRIPPED,
     TEXT,
-    Kind,
+    ValueKind,
     whole,
     words,
     write_data,
@@ -70,7 +70,7 @@ TIME = Attribute("time", "time_s", SECONDS)
 DURATION = Attribute("duration", "duration_s", SECONDS)
 
 
-class _Reference(Element):
+class _ReferenceElement(Element):
     """An element that means an HDSO, by number or by name."""
 
     def fields(self, reader: Reader, node: Node) -> Fields:
@@ -82,7 +82,7 @@ class _Reference(Element):
         return super().fields(reader, node)
 
 
-class _Mod(_Reference):
+class _Mod(_ReferenceElement):
     """An hdsoMod; the number of its data is held against NumElts."""
 
     def fields(self, reader: Reader, node: Node) -> Fields:
@@ -131,7 +131,7 @@ class _Hdso(Element):
         return {**found, "dims": dims, "initial_data": data, "line": line}
 
 
-class _Bounds(Part):
+class _Bounds(ElementPart):
     """The bounds of a range, and its quantum."""
 
     def read(self, reader: Reader, node: Node) -> Fields:
@@ -167,7 +167,7 @@ class _Functions(Children):
         return super().read(reader, node)
 
 
-class _Joints(Part):
+class _Joints(ElementPart):
     """The joints of a list; those that stand inside an endpoint are the ends of its chain."""
 
     def read(self, reader: Reader, node: Node) -> Fields:
@@ -288,7 +288,7 @@ _Mod(
     TIME,
     WrittenBy(_write_mod_data),
 )
-_Reference(
+_ReferenceElement(
     "hdsoSpec",
     doc.HdsoSpec,
     *REFERENCE,
@@ -353,12 +353,12 @@ Element(
     Attribute("start_state_idNum", "start_state", whole(-1)),
     Attribute("control_mode", "control_mode", words(doc.ControlMode)),
     DESCRIPTION,
-    Child("plotstyle", "plotstyle"),
+    OneChild("plotstyle", "plotstyle"),
     Children("muscles", ("muscle",)),
-    Child("geometry", "geometry"),
+    OneChild("geometry", "geometry"),
     Children("states", ("state",)),
     Children("sense_organs", ("sense_organ",)),
-    Child("motor", "aimotor"),
+    OneChild("motor", "aimotor"),
     Children("motors", ("motor",)),
 )
 Element(
@@ -383,25 +383,25 @@ Element(
     "geometry",
     doc.Geometry,
     DESCRIPTION,
-    Child("amatrix", "hdsoMod", holder="amatrix"),
-    Child("dh_line", "hdsoMod", holder="DHline"),
+    OneChild("amatrix", "hdsoMod", holder="amatrix"),
+    OneChild("dh_line", "hdsoMod", holder="DHline"),
 )
 Element(
     "state",
     doc.State,
     *LABELS,
     DESCRIPTION,
-    Child("plotstyle", "plotstyle"),
-    Child("dwell_time", "hdsoMod", holder="dwell_time"),
+    OneChild("plotstyle", "plotstyle"),
+    OneChild("dwell_time", "hdsoMod", holder="dwell_time"),
     Children("activations", ("muscle_activation",)),
-    Child("rule", "transition_rule", stand_in=doc.TransitionRule(None, ())),
+    OneChild("rule", "transition_rule", stand_in=doc.TransitionRule(None, ())),
 )
 Element(
     "muscle_activation",
     doc.MuscleActivation,
     NAME,
     Attribute("muscle", "muscle", whole()),
-    Attribute("activation_function", "function", Kind(STRIPPED.read, str, _likely)),
+    Attribute("activation_function", "function", ValueKind(STRIPPED.read, str, _likely)),
     *attributes(REFS, activation_sensors="sensors", activation_parameters="parameters"),
     DESCRIPTION,
     MODS,
@@ -425,8 +425,8 @@ BUS = Attribute("bus", "bus", TEXT)
 OF_MOTORS = (
     DESCRIPTION,
     Children("sensorspecs", ("sensorspec",)),
-    Child("force_command", "hdsoMod", holder="forceCommand"),
-    Child("position_command", "hdsoMod", holder="positionCommand"),
+    OneChild("force_command", "hdsoMod", holder="forceCommand"),
+    OneChild("position_command", "hdsoMod", holder="positionCommand"),
 )
 Element("aimotor", doc.AiMotor, *LABELS, *WIRING, Attribute("modelnum", "modelnum", TEXT), BUS, *OF_MOTORS)
 Element(
@@ -468,7 +468,7 @@ Element(
     Attribute("starttime", "start_time_s", SECONDS),
     Attribute("stoptime", "stop_time_s", SECONDS),
     Attribute("data_destination", "data_destination", words(doc.Destination)),
-    Child("script", "hdsoscript", more=("a second <hdsoscript> in one command", "at most one", "send two commands")),
+    OneChild("script", "hdsoscript", more=("a second <hdsoscript> in one command", "at most one", "send two commands")),
     Text(),
 )
 Element(
@@ -477,7 +477,7 @@ Element(
     Attribute("responsetype", "response_type", words(doc.ResponseType)),
     Attribute("responsestatus", "status", words(doc.Status, "other")),
     Attribute("responsetime", "response_time", TEXT),
-    Child("command", "sccils_command", more=("a second <sccils_command> in one response", "at most one")),
+    OneChild("command", "sccils_command", more=("a second <sccils_command> in one response", "at most one")),
     Text(),
 )
 Element(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sccils_schemas.lines import Line
-from sccils_schemas.xmlread import GRAMMAR_OF_ROOT, Node, Source
+from sccils_schemas.xmlread import GRAMMAR_OF_ROOT, Node, SourceText
 
 if TYPE_CHECKING:
     from lxml import etree  # type: ignore[attr-defined]
@@ -16,7 +16,7 @@ Fault = tuple[int, str]
 """A line, and what lxml has against the document there."""
 
 
-def judge(source: Source) -> Node | Fault:
+def judge(source: SourceText) -> Node | Fault:
     """Return the root element of a document that its grammar allows, or the first fault that is found in another."""
     # Where no document is read it is not loaded.
     from lxml import etree  # type: ignore[attr-defined]
@@ -45,7 +45,7 @@ def _grammar(name: str) -> etree.RelaxNG:
 class _Copy:
     """The tree of a document, which goes no deeper than its grammar, taken over from lxml's."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self._source = source
         self._starts = source.starts()
         self._number = -1

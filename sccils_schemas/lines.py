@@ -22,7 +22,7 @@ _REFERENCE = re.compile("&[^;]*;")
 
 
 @dataclass(slots=True)
-class Layout:
+class ElementLayout:
     """Where the parts of one element stand: its attributes by character, and the pieces of its text.
 
     The text is cut wherever a comment, a processing instruction or a child stands between.
@@ -47,7 +47,7 @@ class Laid(Protocol):
     """A document that knows the layout of its elements, in document order."""
 
     @property
-    def layouts(self) -> Sequence[Layout]:
+    def layouts(self) -> Sequence[ElementLayout]:
         """Return the layouts; the first call finds them."""
         ...
 
@@ -71,7 +71,7 @@ class Line(int):
         return int(self), self.document, self.number
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> ElementLayout:
         """Where the parts of its element stand."""
         return self.document.layouts[self.number]
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sccils_schemas.numbers import SPACE
 from sccils_schemas.reader import Reader
-from sccils_schemas.values import Given, Kind
+from sccils_schemas.values import Given, ValueKind
 from sccils_schemas.xmlread import Node
 
 Fields = dict[str, Any]
@@ -32,7 +32,7 @@ class Written:
     text: str = ""
 
 
-class Part:
+class ElementPart:
     """What an element has, one or several of its attributes and children, and the fields that stand for it."""
 
     def read(self, reader: Reader, node: Node) -> Fields:
@@ -45,7 +45,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Attribute(Part):
+class Attribute(ElementPart):
     """One attribute, one field. It may be left out where the dataclass has a default, or the table gives one.
 
     `always`: it is written even if it has its default.
@@ -53,7 +53,7 @@ class Attribute(Part):
 
     name: str
     field: str
-    kind: Kind
+    kind: ValueKind
     default: object = _UNSAID
     always: bool = False
 
@@ -76,18 +76,18 @@ class Attribute(Part):
             out.attributes[self.name] = self.kind.write(value)
 
 
-def required(name: str, field: str, kind: Kind) -> Attribute:
+def required(name: str, field: str, kind: ValueKind) -> Attribute:
     """Return an attribute that must be there although its field has a default."""
     return Attribute(name, field, kind, _REQUIRED)
 
 
-def attributes(kind: Kind, **fields: str) -> tuple[Attribute, ...]:
+def attributes(kind: ValueKind, **fields: str) -> tuple[Attribute, ...]:
     """Return several attributes of a kind, each with its field."""
     return tuple(Attribute(name, field, kind) for name, field in fields.items())
 
 
 @dataclass(frozen=True)
-class WrittenBy(Part):
+class WrittenBy(ElementPart):
     """What is written by a function; the `fields` of its element read it."""
 
     put: Callable[[Any, Written], None]
@@ -102,7 +102,7 @@ class WrittenBy(Part):
 
 
 @dataclass(frozen=True)
-class Text(Part):
+class Text(ElementPart):
     """The element's own text without the white space around it."""
 
     field: str = "text"
@@ -117,7 +117,7 @@ class Text(Part):
 
 
 @dataclass(frozen=True)
-class TextChild(Part):
+class TextChild(ElementPart):
     """A child that has nothing but a text; with `several`, each is one of a tuple."""
 
     tag: str
@@ -137,7 +137,7 @@ class TextChild(Part):
 
 
 @dataclass(frozen=True)
-class Children(Part):
+class Children(ElementPart):
     """Children of any of these names, in the order of the document."""
 
     field: str
@@ -153,7 +153,7 @@ class Children(Part):
 
 
 @dataclass(frozen=True)
-class Child(Part):
+class OneChild(ElementPart):
     """One child, perhaps inside an element that holds nothing else.
 
     `stand_in` is for one that must be there; `more` is what is said of a second one where the grammar allows it.
@@ -189,7 +189,7 @@ class Child(Part):
 class Element:
     """One element and its dataclass."""
 
-    def __init__(self, tag: str, type: Callable[..., Any], *parts: Part) -> None:  # noqa: A002
+    def __init__(self, tag: str, type: Callable[..., Any], *parts: ElementPart) -> None:  # noqa: A002
         self.tag, self.type = tag, type
         declared: Mapping[str, Any] = {item.name: item.default for item in dataclasses.fields(type)}  # type: ignore
         self._has_line, self._has_source = "line" in declared, "source" in declared

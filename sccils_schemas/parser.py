@@ -14,7 +14,7 @@ from sccils_schemas.judge import judge
 from sccils_schemas.names import did_you_mean, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import Reader
-from sccils_schemas.xmlread import GRAMMAR_OF_ROOT, Node, Source, open_document
+from sccils_schemas.xmlread import GRAMMAR_OF_ROOT, Node, SourceText, open_document
 
 
 def parse(data: bytes, file: str = "<document>") -> tuple[Document | None, Problems]:
@@ -43,7 +43,7 @@ def read_document(data: bytes, file: str, problems: Problems, root: str | None =
     return found
 
 
-def _tree(source: Source, file: str, problems: Problems, root: str | None) -> Node | None:
+def _tree(source: SourceText, file: str, problems: Problems, root: str | None) -> Node | None:
     """Return a document's root element, everything that its grammar does not allow reported and taken out."""
     verdict = None if source.unusual else judge(source)
     tree = verdict if isinstance(verdict, Node) else source.read(file, problems)

@@ -41,7 +41,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """A kind of value. `stand_in` is for attributes that must be there and are not, or not as the grammar has them."""
 
     read: Callable[[Given], Any]
@@ -49,12 +49,12 @@ class Kind:
     stand_in: Callable[[Reader, Node], Any]
 
 
-def kind(read: Callable[[Given], Any], write: Callable[[Any], str] = str, stand_in: object = None) -> Kind:
+def kind(read: Callable[[Given], Any], write: Callable[[Any], str] = str, stand_in: object = None) -> ValueKind:
     """Return a kind whose stand-in is always the same."""
-    return Kind(read, write, lambda *_: stand_in)
+    return ValueKind(read, write, lambda *_: stand_in)
 
 
-def words(literal: object, stand_in: str = "", of: Callable[[str], Any] = str) -> Kind:
+def words(literal: object, stand_in: str = "", of: Callable[[str], Any] = str) -> ValueKind:
     """Return the kind of the words of a `Literal`; `of` makes its members out of texts."""
     return kind(lambda given: of(given.text.strip(SPACE)), str, of(stand_in or str(get_args(literal)[0])))
 
@@ -65,7 +65,7 @@ def _name(given: Given) -> str:
     return given.text
 
 
-def whole(stand_in: int | None = None, *, least: int = STAND_IN + 1, smallest: int = STAND_IN + 1) -> Kind:
+def whole(stand_in: int | None = None, *, least: int = STAND_IN + 1, smallest: int = STAND_IN + 1) -> ValueKind:
     """Return the kind of whole numbers of 32 bits. Without a `stand_in` it is a number that means nothing else.
 
     `least` is what the grammar allows, `smallest` what an element may be known by.
@@ -85,7 +85,7 @@ def whole(stand_in: int | None = None, *, least: int = STAND_IN + 1, smallest: i
             return value
         return otherwise(given.reader)
 
-    return Kind(read, str, otherwise)
+    return ValueKind(read, str, otherwise)
 
 
 def _number(given: Given) -> float:

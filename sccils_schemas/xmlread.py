@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from sccils_schemas.lines import Layout, Line, Spread, attribute_spread
+from sccils_schemas.lines import ElementLayout, Line, Spread, attribute_spread
 from sccils_schemas.names import did_you_mean, shorten
 from sccils_schemas.problems import Problems
 
@@ -87,7 +87,7 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
 
 @dataclass(slots=True)
 class Node:
-    """One element: its tag, attributes, the line it starts on, its children, and its text in pieces (see `Layout`)."""
+    """One element: tag, attributes, the line it starts on, children, and its text in pieces (see `ElementLayout`)."""
 
     tag: str
     attributes: dict[str, str]
@@ -138,10 +138,10 @@ def _neighbour(path: Path) -> str:
         return ""
 
 
-def open_document(data: bytes, file: str, problems: Problems) -> Source | None:
+def open_document(data: bytes, file: str, problems: Problems) -> SourceText | None:
     """Return a document that has passed the gate, or None with the problem noted under `file`."""
     try:
-        return Source(data)
+        return SourceText(data)
     except _RefusedError as refused:
         problems.error(file, refused.line, refused.what, refused.expected, refused.hint)
     return None
@@ -159,7 +159,7 @@ class _RefusedError(Exception):
         self.line, self.what, self.expected, self.hint = line, what, expected, hint
 
 
-class Source:
+class SourceText:
     """The text of a document whose bytes have passed the gate: decoded, its lines ended alike, its DOCTYPE blanked out.
 
     An `unusual` one is walked over before lxml sees it: it may be beyond a limit that is watched while it is read, has
@@ -176,7 +176,7 @@ class Source:
             raise _RefusedError(1, "not well-formed XML: XML declaration not well-formed")
         _check_tags(text)
         self._doctype: tuple[str, str | None, int] | None = None
-        self._layouts: list[Layout] | None = None
+        self._layouts: list[ElementLayout] | None = None
         self.text = self._without_doctype(text) if "<!DOCTYPE" in text else text
         self.unusual = self._is_unusual()
 
@@ -201,7 +201,7 @@ class Source:
         return root
 
     @property
-    def layouts(self) -> Sequence[Layout]:
+    def layouts(self) -> Sequence[ElementLayout]:
         """Where the parts of its elements stand."""
         if self._layouts is None:
             reader = _Reader(self)
@@ -273,10 +273,10 @@ class Source:
 
 
 class _Reader:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self._document = source
-        self.layouts: list[Layout] = []
-        self._open: list[tuple[Node, Layout]] = []
+        self.layouts: list[ElementLayout] = []
+        self._open: list[tuple[Node, ElementLayout]] = []
         self._root: Node | None = None
 
     def read(self, text: str) -> Node | None:
@@ -329,7 +329,7 @@ class _Reader:
         else:
             self._root = node
         # The tree is mended later; where things stand is not.
-        layout = Layout(self._places(line) if attributes else {})
+        layout = ElementLayout(self._places(line) if attributes else {})
         self.layouts.append(layout)
         self._open.append((node, layout))
 

@@ -136,8 +136,8 @@ def test_a_document_of_a_wrong_line_is_still_checked_whole(tmp_path: Path) -> No
 
 
 def test_what_is_accepted_is_read_by_lxml_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xmlread.Source, "read", None)
-    monkeypatch.setattr(xmlread.Source, "layouts", None)
+    monkeypatch.setattr(xmlread.SourceText, "read", None)
+    monkeypatch.setattr(xmlread.SourceText, "layouts", None)
     model, problems = load_model(changed(tmp_path, (J, ' idNum="401"', '\nidNum="401"')))
     assert model is not None, str(problems)
 
