@@ -143,7 +143,8 @@ def test_what_is_accepted_is_read_by_lxml_alone(tmp_path: Path, monkeypatch: pyt
 
 
 def test_lines_are_right_beyond_those_that_lxml_counts() -> None:
-    document, _ = parse(b"<hdsoscript>" + b"\n" * 70_000 + b'<hdsoMod\nidNum="1" NumElts="0"/></hdsoscript>')
+    lines = b"<!--" + b"\n" * 70_000 + b"-->"
+    document, _ = parse(b"<hdsoscript>" + lines + b'<hdsoMod\nidNum="1" NumElts="0"/></hdsoscript>')
     assert isinstance(document, HdsoScript)
     assert document.entries[0].line == 70_001
 
