@@ -2,7 +2,7 @@
 
 Inputs are hypothesis's: random bytes, and packets that were right once, cut, doubled, and overwritten in places. A
 decoder may refuse with an error of its own package and must do nothing else; an ear must raise nothing at all, and
-understand what is said to it after a pause.
+understand what is said to it after a pause. SCCILS documents are held against two judges (`benchmarks.documents`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.documents import disagreements
 from drivers.aimotor import answers
 from drivers.aimotor import codec as aimotor
 from drivers.aimotor.table import SET_COMMANDS
@@ -29,6 +30,7 @@ from drivers.feetech import codec as feetech
 from drivers.framed.packet import BROADCAST, PING, READ, SYNC_READ, SYNC_WRITE, WRITE, Dialect, Packet
 
 INPUTS = 1_000_000
+DOCUMENTS = 100_000
 _BATCH = 100
 _LONGEST = 48
 
@@ -206,6 +208,7 @@ def main() -> None:
     """Fuzz all decoders and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=int, default=INPUTS, help=f"per decoder (default: {INPUTS:,})")
+    parser.add_argument("--documents", type=int, default=DOCUMENTS, help=f"mutants (default: {DOCUMENTS:,})")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "fuzz.md")
     arguments = parser.parse_args()
     rows: list[str] = []
@@ -215,7 +218,13 @@ def main() -> None:
         took_s = time.process_time() - begun
         rows.append(_row(decoder.name, became, took_s))
         sys.stderr.write(rows[-1] + "\n")
-    arguments.out.write_text("\n".join([*_HEAD, *rows]) + "\n")
+    begun = time.process_time()
+    became, differing = disagreements(range(arguments.documents))
+    if differing:
+        sys.exit(f"lxml and the walk along the grammar do not say the same of the mutants {differing[:20]}")
+    counts = ", ".join(f"{count:,} {what}" for what, count in sorted(became.items()))
+    documents = _DOCUMENTS.format(sum(became.values()), counts, time.process_time() - begun)
+    arguments.out.write_text("\n".join([*_HEAD, *rows, "", documents]) + "\n")
 
 
 _HEAD = (
@@ -229,6 +238,10 @@ _HEAD = (
     "",
     "| decoder | inputs | understood something | nothing in it | refused | other exceptions | processor seconds |",
     "|---|---|---|---|---|---|---|",
+)
+_DOCUMENTS = (
+    "Of {:,} SCCILS documents with up to three things in them changed at random, lxml refused exactly those in which "
+    "the walk along the grammar found something: {}; {:.0f} processor seconds."
 )
 
 

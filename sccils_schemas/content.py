@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Empty:
-    """Matches no children at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """Matches nothing, not even no children."""
+from enum import Enum
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +41,15 @@ class Repeat:
     inner: Pattern
 
 
-Pattern = Empty | Nothing | One | Group | Choice | Repeat
-EMPTY: Pattern = Empty()
-NOTHING: Pattern = Nothing()
+class End(Enum):
+    """Matches no children at all, or nothing, not even no children."""
+
+    EMPTY = 0
+    NOTHING = 1
 
 
-def one(name: str) -> Pattern:
-    """Return the model of one element."""
-    return One(name)
+Pattern = End | One | Group | Choice | Repeat
+EMPTY, NOTHING = End.EMPTY, End.NOTHING
 
 
 def group(first: Pattern, second: Pattern) -> Pattern:
@@ -78,13 +70,13 @@ def choice(first: Pattern, second: Pattern) -> Pattern:
 
 def repeat(inner: Pattern) -> Pattern:
     """Return the model of any number of repetitions, in its simplest form."""
-    return inner if isinstance(inner, Empty | Nothing | Repeat) else Repeat(inner)
+    return inner if isinstance(inner, End | Repeat) else Repeat(inner)
 
 
 def may_end(pattern: Pattern) -> bool:
     """Whether no further children are needed."""
     match pattern:
-        case Empty() | Repeat():
+        case End.EMPTY | Repeat():
             return True
         case Group(first, second):
             return may_end(first) and may_end(second)

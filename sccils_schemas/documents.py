@@ -22,6 +22,13 @@ FunctionType = Literal["constant", "linear", "parabolic", "hyperbolic", "other"]
 FunctionUse = Literal["passive_stiffness", "force-length", "force-velocity"]
 CurrentSign = Literal["reading", "drive"]
 RangeType = Literal["suggested", "valid", "normal", "invalid"]
+Representation = Literal["text", "HDSO"]
+Direction = Literal[1, -1]
+CommandType = Literal["run", "stop", "log", "stoplog", "extended"]
+Destination = Literal["local", "network"]
+Status = Literal["success", "fail", "conditional", "other"]
+ResponseType = Literal["ack_only", "withdata"]
+ConfigType = Literal["available", "start", "parameter"]
 
 HDSO_ALL, HDSO_NONE, HDSO_BLANK, HDSO_INVALID = -1, -2, -3, -4
 """Special id numbers (hdso.dtd comment): every HDSO, none, initialised but unused, explicitly invalid."""
@@ -31,8 +38,22 @@ def _line() -> int:
     return field(default=0, compare=False, repr=False, kw_only=True)
 
 
+class _Referring:
+    """What hdsoMod and hdsoSpec have in common."""
+
+    __slots__ = ()
+    id_num: int
+    name: str | None
+    id_by_name: bool
+
+    @property
+    def ref(self) -> Ref:
+        """The HDSO this element means: its name where `idByName` says so, else its id."""
+        return self.name if self.id_by_name and self.name is not None else self.id_num
+
+
 @dataclass(frozen=True, slots=True)
-class HdsoMod:
+class HdsoMod(_Referring):
     """`hdsoMod`: a write of HDSO data, optionally timed; with no elements, a reference.
 
     `data` holds numbers in row-major order, or one string when `datatype` is `char`. `time_s` is seconds since
@@ -48,14 +69,9 @@ class HdsoMod:
     time_s: Decimal = Decimal(0)
     line: int = _line()
 
-    @property
-    def ref(self) -> Ref:
-        """The HDSO this element means: its name where `idByName` says so, else its id."""
-        return self.name if self.id_by_name and self.name is not None else self.id_num
-
 
 @dataclass(frozen=True, slots=True)
-class HdsoSpec:
+class HdsoSpec(_Referring):
     """`hdsoSpec`: a request for HDSO data. `num_elts` 0 asks for every element; id -1 for every HDSO."""
 
     id_num: int
@@ -65,11 +81,6 @@ class HdsoSpec:
     datatype: DataType = "float"
     time_s: Decimal = Decimal(0)
     line: int = _line()
-
-    @property
-    def ref(self) -> Ref:
-        """The HDSO this element means: its name where `idByName` says so, else its id."""
-        return self.name if self.id_by_name and self.name is not None else self.id_num
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +208,7 @@ class TransitionRule:
 
     boolstring: str | None
     mods: tuple[HdsoMod, ...]
-    representation: Literal["text", "HDSO"] = "text"
+    representation: Representation = "text"
     description: str | None = None
     line: int = _line()
 
@@ -245,7 +256,7 @@ class Servo:
     id_num: int
     name: str
     serial_id: int
-    dir: Literal[1, -1]
+    dir: Direction
     angle_cal1: float
     angle_cal2: float
     bus: str | None = None
@@ -356,11 +367,11 @@ class HdsoScript:
 class Command:
     """`sccils_command`: run, stop, log, stoplog or an extended command. Times in seconds; negative stop = none."""
 
-    command_type: Literal["run", "stop", "log", "stoplog", "extended"]
+    command_type: CommandType
     extended_command: str | None = None
     start_time_s: Decimal = Decimal(0)
     stop_time_s: Decimal = Decimal(-1)
-    data_destination: Literal["local", "network"] = "network"
+    data_destination: Destination = "network"
     script: HdsoScript | None = None
     text: str = ""
     line: int = _line()
@@ -370,8 +381,8 @@ class Command:
 class CommandResponse:
     """`sccils_command_response`: acknowledgement; encloses the command it answers when there is one."""
 
-    status: Literal["success", "fail", "conditional", "other"]
-    response_type: Literal["ack_only", "withdata"] = "ack_only"
+    status: Status
+    response_type: ResponseType = "ack_only"
     response_time: str | None = None
     command: Command | None = None
     text: str = ""
@@ -382,7 +393,7 @@ class CommandResponse:
 class ConfigCommand:
     """`sccils_config_command`: which configuration is offered, chosen or described; `parameters` are its children."""
 
-    config_type: Literal["available", "start", "parameter"]
+    config_type: ConfigType
     config_name: str
     parameters: tuple[str, ...] = ()
     text: str = ""

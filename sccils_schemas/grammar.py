@@ -10,54 +10,47 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sccils_schemas.content import (
     EMPTY,
     NOTHING,
+    One,
     Pattern,
     choice,
     derivative,
     expected_next,
     group,
-    one,
     optional_end,
     repeat,
 )
-from sccils_schemas.lines import attribute_line
-from sccils_schemas.names import MAX_NAME_BYTES, NAME, did_you_mean, shorten
+from sccils_schemas.lines import attribute_line, text_line
+from sccils_schemas.names import did_you_mean, shorten
+from sccils_schemas.numbers import SPACE
 from sccils_schemas.problems import Problems, SccilsError
-from sccils_schemas.xmlread import MAX_ATTRIBUTE_BYTES, Node, read_xml
-
-GRAMMAR_OF_ROOT = {
-    "jointlist": "jointlist",
-    "hdsolist": "hdsolist",
-    "hdsoscript": "hdsoscript",
-    "sccils_commandscript": "commandscript",
-    "sccils_command": "commandscript",
-    "sccils_command_response": "commandscript",
-    "sccils_config_command": "commandscript",
-}
-"""Root element -> name of the grammar in `rng/`."""
-
-SPACE = " \t\r\n"
+from sccils_schemas.xmlread import Node, read_xml
 
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:
-    """What an attribute or a text may hold: one of `values`, or what `pattern` matches, or anything."""
+    """What an attribute or a text may hold: one of `values`, or what `pattern` matches, or anything.
+
+    `longest` is how many characters `pattern` is tried on.
+    """
 
     values: tuple[str, ...] = ()
     pattern: re.Pattern[str] | None = None
     expected: str = ""
+    longest: int = sys.maxsize
 
     def allows(self, text: str) -> bool:
         """Whether a value fits, white space around it left out of account."""
         text = text.strip(SPACE)
-        if self.pattern is not None and len(text) > MAX_ATTRIBUTE_BYTES:
-            return False
-        return text in self.values if self.values else self.pattern is None or self.pattern.fullmatch(text) is not None
+        if self.pattern is not None:
+            return len(text) <= self.longest and self.pattern.fullmatch(text) is not None
+        return not self.values or text in self.values
 
     def describe(self) -> str:
         """Return what is expected, in words."""
@@ -106,11 +99,10 @@ def load_grammar(name: str) -> Grammar:
         for node in define.children:
             if node.tag == "element":
                 elements[node.attributes["name"]] = source.element(node)
-    roots = tuple(node.attributes["name"] for node in source.walk(source.start, "ref"))
-    reached = list(roots)
+    reached = list(source.roots)
     for tag in reached:
         reached += [child for child in elements[tag].child_names if child not in reached]
-    return Grammar(name, roots, {tag: elements[tag] for tag in reached})
+    return Grammar(name, source.roots, {tag: elements[tag] for tag in reached})
 
 
 class _Source:
@@ -118,7 +110,7 @@ class _Source:
 
     def __init__(self) -> None:
         self.defines: dict[str, Node] = {}
-        self.start = Node("start", {}, 0)
+        self.roots: tuple[str, ...] = ()
 
     def include(self, file: str) -> None:
         problems = Problems()
@@ -133,7 +125,7 @@ class _Source:
                 if part.tag == "define":
                     self.defines[part.attributes["name"]] = part
                 elif part.tag == "start":
-                    self.start = part
+                    self.roots = tuple(node.attributes["name"] for node in self.walk(part, "ref"))
 
     def walk(self, node: Node, tag: str) -> Iterator[Node]:
         for child in node.children:
@@ -174,9 +166,6 @@ class _Source:
                 content = group(inner, repeat(inner))
             case "choice":
                 content = self._alternatives(node, rule)
-            case "mixed":
-                rule.text = ANYTHING
-                content = self._sequence(node, rule, required=required)
             case "group":
                 content = self._sequence(node, rule, required=required)
             case "empty" | "a:documentation":
@@ -194,7 +183,7 @@ class _Source:
     def _reference(self, define: Node, rule: ElementRule, *, required: bool) -> Pattern:
         first = next(child for child in define.children if child.tag != "a:documentation")
         if first.tag == "element":
-            return one(first.attributes["name"])
+            return One(first.attributes["name"])
         if first.tag == "data":
             rule.text = self.value(first, define)
             return EMPTY
@@ -209,17 +198,20 @@ class _Source:
         if node.tag == "text" or define is None:
             return ANYTHING
         expected = next((child.text for child in define.children if child.tag == "a:documentation"), "")
-        pattern = re.compile(node.children[0].text) if node.children else NAME
-        return ValueRule(pattern=pattern, expected=expected)
+        params = {child.attributes["name"]: child.text for child in node.children}
+        longest = int(params.get("maxLength", sys.maxsize))
+        return ValueRule(pattern=re.compile(params["pattern"]), expected=expected, longest=longest)
 
 
-def check(root: Node, grammar: Grammar, file: str, problems: Problems) -> None:
-    """Report everything in a document that its grammar does not allow, and take it out of the tree.
+def check(root: Node, grammar: Grammar, file: str, problems: Problems) -> bool:
+    """Report everything in a document that its grammar does not allow, take it out, and say whether there was any.
 
     Afterwards the tree holds only known elements in places where they may stand, and known attributes with values that
     fit; what was missing is still missing.
     """
-    _Checker(grammar, file, problems).element(root)
+    checker = _Checker(grammar, file, problems)
+    checker.element(root)
+    return checker.found
 
 
 class _Checker:
@@ -227,6 +219,7 @@ class _Checker:
         self._grammar = grammar
         self._file = file
         self._problems = problems
+        self.found = False
 
     def element(self, node: Node) -> None:
         rule = self._grammar.elements[node.tag]
@@ -249,9 +242,6 @@ class _Checker:
                 what = f"{name}='{shorten(value)}' of <{node.tag}> is not allowed"
                 self._report(node, name, what, known.value.describe(), hint)
                 del node.attributes[name]
-            elif name == "name" and len(value.encode()) > MAX_NAME_BYTES:
-                what = f"name '{shorten(value, 24)}' is too long"
-                self._report(node, name, what, f"at most {MAX_NAME_BYTES} bytes")
         for name, known in rule.attributes.items():
             if known.required and name not in given:
                 self._error(node, f"<{node.tag}> lacks the attribute {name}", known.value.describe())
@@ -260,11 +250,11 @@ class _Checker:
         text = node.text.strip(SPACE)
         if rule.text is None and text:
             what = f"text '{shorten(text, 30)}' has no place in <{node.tag}>"
-            self._problems.error(self._file, node.text_line, what, hint="only elements stand here")
+            self._note(text_line(node.line), what, hint="only elements stand here")
         elif rule.text is not None and not rule.text.allows(text):
             what = f"<{node.tag}> holds '{shorten(text, 30)}'" if text else f"<{node.tag}> is empty"
-            self._problems.error(self._file, node.text_line, what, rule.text.describe())
-            node.pieces, node.piece_lines = [], []
+            self._note(text_line(node.line), what, rule.text.describe())
+            node.pieces = []
 
     def _children(self, node: Node, rule: ElementRule) -> None:
         pattern = rule.content
@@ -308,7 +298,11 @@ class _Checker:
         return did_you_mean(word, known) if self._problems.guessing else ""
 
     def _report(self, node: Node, attribute: str, what: str, expected: str = "", hint: str = "") -> None:
-        self._problems.error(self._file, attribute_line(node.line, attribute), what, expected, hint)
+        self._note(attribute_line(node.line, attribute), what, expected, hint)
 
     def _error(self, node: Node, what: str, expected: str = "", hint: str = "") -> None:
-        self._problems.error(self._file, node.line, what, expected, hint)
+        self._note(node.line, what, expected, hint)
+
+    def _note(self, line: int, what: str, expected: str = "", hint: str = "") -> None:
+        self.found = True
+        self._problems.error(self._file, line, what, expected, hint)

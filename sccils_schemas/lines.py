@@ -1,7 +1,7 @@
 """Where the parts of an element stand: its attributes and its data may be on other lines than its start.
 
-A document's elements carry the line they start on. Where a tag or its data go over several lines it is a `Line`, which
-knows these too, so that a message can name the line of the very value that is wrong.
+A document's elements carry the line they start on. As read from a document it is a `Line`, which looks the others up
+in the document when a message is to name the line of the very value that is wrong.
 """
 
 from __future__ import annotations
@@ -9,35 +9,101 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Protocol
+
+from sccils_schemas.numbers import word_starts
 
 Spread = tuple[tuple[int, int], ...]
 """Where a sequence stands: from this place in it on, on this line. The first begins at place 0."""
 
-_NOTHING: Mapping[str, Spread] = {}
 _REFERENCE = re.compile("&[^;]*;")
 
 
-class Line(int):
-    """The line an element starts on. `attributes` are spread by character, `data` by character or by number."""
+@dataclass(slots=True)
+class ElementLayout:
+    """Where the parts of one element stand: its attributes by character, and the pieces of its text.
+
+    The text is cut wherever a comment, a processing instruction or a child stands between.
+    """
 
     attributes: Mapping[str, Spread]
-    data: Spread
+    pieces: list[str] = field(default_factory=lambda: [""])
+    lines: list[int] = field(default_factory=lambda: [0])
 
-    def __new__(cls, line: int, attributes: Mapping[str, Spread] = _NOTHING, data: Spread = ()) -> Line:
+    def spread(self, *, apart: bool = False) -> Spread:
+        """Return where the characters of the text stand; with its pieces `apart`, one place lies between them."""
+        found: list[tuple[int, int]] = []
+        begin = 0
+        for text, line in zip(self.pieces, self.lines, strict=True):
+            found.append((begin, line))
+            found += [(begin + match.end(), line + at) for at, match in enumerate(re.finditer("\n", text), 1)]
+            begin += len(text) + apart
+        return tuple(found)
+
+
+class Laid(Protocol):
+    """A document that knows the layout of its elements, in document order."""
+
+    @property
+    def layouts(self) -> Sequence[ElementLayout]:
+        """Return the layouts; the first call finds them."""
+        ...
+
+
+class Line(int):
+    """The line an element starts on: the `number`th of its document."""
+
+    document: Laid
+    number: int
+    holder: Line | None = None
+    characters: str | None = None
+    parts: Mapping[str, Line] = MappingProxyType({})
+
+    def __new__(cls, line: int, document: Laid, number: int) -> Line:
         """Return a number that knows more than itself."""
         made = super().__new__(cls, line)
-        made.attributes, made.data = attributes, data
+        made.document, made.number = document, number
         return made
+
+    def __getnewargs__(self) -> tuple[int, Laid, int]:  # type: ignore[override]
+        """Return what a copy is made from."""
+        return int(self), self.document, self.number
+
+    @property
+    def layout(self) -> ElementLayout:
+        """Where the parts of its element stand."""
+        return self.document.layouts[self.number]
+
+    @cached_property
+    def data(self) -> Spread:
+        """Where its element's data stand: by character where they are text, else by number."""
+        if self.holder is None:
+            return ()
+        layout = self.holder.layout
+        if self.characters is None:
+            return _picked(layout.spread(apart=True), word_starts(" ".join(layout.pieces)))
+        return _shifted(layout.spread(), max("".join(layout.pieces).find(self.characters), 0))
 
 
 def attribute_line(line: int, name: str, place: int = 0) -> int:
-    """Return the line of a character of an attribute; that of the element where nothing else is known."""
-    return line_at(line.attributes.get(name, ()), place, int(line)) if isinstance(line, Line) else line
+    """Return the line of a character of an attribute, or of the text of a part; else that of the element."""
+    if isinstance(line, Line) and name in line.parts:
+        return text_line(line.parts[name])
+    return line_at(line.layout.attributes.get(name, ()), place, int(line)) if isinstance(line, Line) else line
 
 
 def data_line(line: int, place: int = 0) -> int:
     """Return the line of a number, or of a character, of an element's data; that of the element likewise."""
     return line_at(line.data, place, int(line)) if isinstance(line, Line) else line
+
+
+def text_line(line: Line) -> int:
+    """Return the line of the first character of an element's text that is no white space; else that of the element."""
+    text = "".join(line.layout.pieces)
+    return line_at(line.layout.spread(), len(text) - len(text.lstrip()), int(line)) if text.strip() else int(line)
 
 
 def line_at(spread: Spread, place: int, otherwise: int) -> int:
@@ -46,29 +112,18 @@ def line_at(spread: Spread, place: int, otherwise: int) -> int:
     return spread[at][1] if at >= 0 else otherwise
 
 
-def with_data(line: int, spread: Spread) -> int:
-    """Return a line that knows where data stand."""
-    if all(there == line for _, there in spread):
-        return line
-    return Line(line, line.attributes if isinstance(line, Line) else _NOTHING, spread)
+def with_data(line: Line, holder: Line, data: object = None) -> Line:
+    """Return a line that knows where data stand: in the text of `holder`, which is numbers unless `data` is text."""
+    made = Line(line, line.document, line.number)
+    made.holder, made.characters = holder, data if isinstance(data, str) else None
+    return made
 
 
-def with_parts(line: int, parts: Mapping[str, int]) -> int:
+def with_parts(line: Line, parts: Mapping[str, Line]) -> Line:
     """Return a line that also knows where parts of an element stand that are elements themselves, by name."""
-    known = line.attributes if isinstance(line, Line) else _NOTHING
-    return Line(line, {**known, **{name: ((0, at),) for name, at in parts.items()}})
-
-
-def text_spread(pieces: Iterable[tuple[str, int]], gap: int = 0) -> Spread:
-    """Return the spread by character of pieces of text, each with the line it begins on, `gap` characters apart."""
-    found: list[tuple[int, int]] = []
-    begin = 0
-    for text, line in pieces:
-        found.append((begin, line))
-        for at, match in enumerate(re.finditer("\n", text), 1):
-            found.append((begin + match.end(), line + at))
-        begin += len(text) + gap
-    return tuple(found)
+    made = Line(line, line.document, line.number)
+    made.parts = parts
+    return made
 
 
 def attribute_spread(raw: str, line: int) -> Spread:
@@ -80,7 +135,7 @@ def attribute_spread(raw: str, line: int) -> Spread:
     return tuple(found)
 
 
-def picked(spread: Spread, places: Sequence[int]) -> Spread:
+def _picked(spread: Spread, places: Iterable[int]) -> Spread:
     """Return the spread of items that begin at these characters, in rising order."""
     found: list[tuple[int, int]] = []
     at = 0
@@ -92,7 +147,7 @@ def picked(spread: Spread, places: Sequence[int]) -> Spread:
     return tuple(found)
 
 
-def shifted(spread: Spread, by: int) -> Spread:
+def _shifted(spread: Spread, by: int) -> Spread:
     """Return the spread of a sequence without its first items."""
     kept = tuple((place - by, line) for place, line in spread if place > by)
     first = max((pair for pair in spread if pair[0] <= by), default=None)

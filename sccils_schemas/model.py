@@ -1,6 +1,6 @@
 """A whole configuration, checked: joints.xml, parameters.xml and sensors.xml together, and scripts against it.
 
-`load_model`, `load_script`, `load_commandscript` and `load_any` read files; `check_model` and `check_script` look at
+`load_model`, `load_script` and `load_any` read files; `check_model` and `check_script` look at
 documents made in a program. All report everything that is wrong in one go.
 """
 
@@ -20,7 +20,6 @@ from sccils_schemas.checks.scripts import check_budget, check_commands, check_en
 from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoMod, HdsoScript, JointList, Ref
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
-from sccils_schemas.rules import Token, parse_tokens, resolve_tokens, tokenise
 from sccils_schemas.xmlread import read_file
 
 MODEL_FILES = ("joints.xml", "parameters.xml", "sensors.xml")
@@ -162,27 +161,18 @@ def check_script(script: HdsoScript, model: Model) -> Problems:
 
 def _check_script(script: HdsoScript, model: Model | None, problems: Problems) -> None:
     check_budget([script], script.source or "script", problems)
-    if model is None:
-        check_entries(script, None, None, problems)
-    else:
-        check_entries(script, _table(model), model.jointlist, problems)
+    check_entries(script, *_of(model), problems)
 
 
 def check_commandscript(script: CommandScript, model: Model | None) -> Problems:
     """Return all problems of a command script, on a model when there is one."""
     problems = Problems()
-    if model is None:
-        check_commands(script, None, None, problems)
-    else:
-        check_commands(script, _table(model), model.jointlist, problems)
+    check_commands(script, *_of(model), problems)
     return problems
 
 
-def resolve_rule_text(text: str, model: Model) -> tuple[Token, ...]:
-    """Return a rule's tokens with ids in place of names. Raises RuleError for a bad rule or an unknown name."""
-    tokens = tokenise(text)
-    parse_tokens(tokens)
-    return resolve_tokens(tokens, model.ids)
+def _of(model: Model | None) -> tuple[HdsoTable | None, JointList | None]:
+    return (None, None) if model is None else (_table(model), model.jointlist)
 
 
 def load_script(path: Path, model: Model, before: tuple[HdsoMod, ...] = ()) -> tuple[HdsoScript | None, Problems]:
@@ -192,14 +182,6 @@ def load_script(path: Path, model: Model, before: tuple[HdsoMod, ...] = ()) -> t
     """
     document, problems = _load(path, "hdsoscript", model, before)
     return (document if isinstance(document, HdsoScript) else None), problems
-
-
-def load_commandscript(path: Path, model: Model | None = None) -> tuple[CommandScript | None, Problems]:
-    """Return the command script in a file, checked, and all problems; None when any is an error."""
-    document, problems = _load(path, None, model)
-    if document is not None and not isinstance(document, CommandScript):
-        problems.error(str(path), 0, "this is not a command script", "<sccils_commandscript>")
-    return (document if isinstance(document, CommandScript) else None), problems
 
 
 def load_any(path: Path, model: Model | None = None) -> tuple[Document | None, Problems]:
@@ -226,8 +208,6 @@ def _load(
             _check_script(document, model, problems)
         case CommandScript():
             problems.extend(check_commandscript(document, model))
-        case JointList():
-            _check_part(document, model, problems)
         case _:
             _check_part(document, model, problems)
     return (document if problems.ok else None), problems

@@ -26,6 +26,9 @@ INTEGER_RANGE: Mapping[str, tuple[int, int]] = MappingProxyType(
 FLOAT_MAX = 3.4028234663852886e38
 """Greatest finite value of type float (IEEE 754, 32 bits)."""
 
+SPACE = " \t\r\n"
+"""What XML calls white space."""
+
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?")
 _SEPARATOR = re.compile(r"[ \t\r\n]*,[ \t\r\n]*|[ \t\r\n]+")
@@ -51,14 +54,14 @@ def read_whole(text: str) -> int:
 
 def split_words(text: str) -> list[str]:
     """Cut a list at white space or commas (reading B17); two commas in a row leave an empty word between them."""
-    text = text.strip(" \t\r\n")
+    text = text.strip(SPACE)
     return _SEPARATOR.split(text) if text else []
 
 
 def word_starts(text: str) -> list[int]:
     """Return where the words of `split_words` begin in a text."""
-    inner = text.strip(" \t\r\n")
-    begin = len(text) - len(text.lstrip(" \t\r\n"))
+    inner = text.strip(SPACE)
+    begin = len(text) - len(text.lstrip(SPACE))
     return [begin, *(begin + found.end() for found in _SEPARATOR.finditer(inner))] if inner else []
 
 

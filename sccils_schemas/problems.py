@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, SupportsInt
 
 Severity = Literal["error", "warning"]
 
@@ -60,11 +60,11 @@ class Problems:
         for problem in problems:
             self.add(problem)
 
-    def error(self, file: str, line: int, what: str, expected: str = "", hint: str = "") -> None:
+    def error(self, file: str, line: SupportsInt, what: str, expected: str = "", hint: str = "") -> None:
         """Note an error: the document must not be used."""
         self.add(Problem(file, int(line), "error", what, expected, hint))
 
-    def warning(self, file: str, line: int, what: str, expected: str = "", hint: str = "") -> None:
+    def warning(self, file: str, line: SupportsInt, what: str, expected: str = "", hint: str = "") -> None:
         """Note a warning: the document can be used."""
         self.add(Problem(file, int(line), "warning", what, expected, hint))
 

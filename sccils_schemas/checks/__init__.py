@@ -1,17 +1,14 @@
 """What documents must be to work together, beyond their grammar. `sccils_schemas.model` calls these.
 
-    by_hand       checking what a script changes gradually, and what it lets be done to a leg by hand
     course        following a script through time
     geometry      an A-matrix must be a rigid transform, a DH line four numbers
     hdso_table    the HDSOs of a configuration as the checks see them
     hdsos         ids, names, kinds, ranges, initial data, and the parameters every engine needs
-    joints        checking a joint list
-    looks         checking what names look like
+    joints        checking a joint list, its chain and its muscles
     motors        checking the motors of a joint list
-    muscles       checking muscles and their functions
     rules         checking entry rules against the HDSOs they name
     scope         what the checks of one document share
-    scripts       checking HDSO scripts and command scripts
+    scripts       checking scripts of HDSOs and of commands, and what is done by hand
     states        activations, dwell times, entry rules
     writes        checking one write against the HDSO it goes to
 

@@ -20,7 +20,7 @@ from sccils_schemas.documents import (
     Servo,
 )
 from sccils_schemas.lines import attribute_line, data_line
-from sccils_schemas.lookalikes import odd_letters
+from sccils_schemas.lookalikes import odd_letters, skeleton
 from sccils_schemas.names import did_you_mean, id_ranges, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.ranges import both_ways
@@ -39,10 +39,26 @@ Data = Sequence[int | float] | str
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands."""
+    """Where something stands: an element, a character of one of its attributes, or an item `at` of its data.
+
+    The line is looked up when it is asked for.
+    """
 
     file: str
-    line: int
+    element: int
+    name: str = ""
+    at: int | None = None
+
+    @property
+    def line(self) -> int:
+        """The line."""
+        if self.at is None:
+            return self.element
+        return attribute_line(self.element, self.name, self.at) if self.name else data_line(self.element, self.at)
+
+    def __int__(self) -> int:
+        """Return the line."""
+        return int(self.line)
 
     def __str__(self) -> str:
         """Return `file:line`."""
@@ -50,11 +66,11 @@ class Place:
 
     def attribute(self, name: str, at: int = 0) -> Place:
         """Return where a character of an attribute stands."""
-        return Place(self.file, attribute_line(self.line, name, at))
+        return Place(self.file, self.element, name, at)
 
     def data(self, at: int = 0) -> Place:
         """Return where a number, or a character, of the data stands."""
-        return Place(self.file, data_line(self.line, at))
+        return Place(self.file, self.element, at=at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,3 +271,13 @@ def initialise(table: HdsoTable, jointlist: JointList) -> None:
     for joint in jointlist.joints:
         for mod in joint_mods(joint):
             table.write(mod)
+
+
+def check_looks(name: str, place: Place, looks: dict[str, str], problems: Problems) -> None:
+    """Warn of a name whose letters look like others, or that looks like another one; `looks` are those seen before."""
+    if odd := odd_letters(name):
+        what = f"name '{shorten(name)}' has letters that look like others, or like none: {odd}"
+        problems.warning(place.file, place.line, what, hint="type it anew")
+    other = looks.setdefault(skeleton(name), name)
+    if other != name:
+        problems.warning(place.file, place.line, f"name '{shorten(name)}' looks like '{shorten(other)}', another name")

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from sccils_schemas.checks.hdso_table import ENGINE_TIMES, KINDS, LIST_KINDS, Entry, HdsoTable, Kind, Place, kind_of
-from sccils_schemas.checks.looks import check_looks
+from sccils_schemas.checks.hdso_table import (
+    ENGINE_TIMES,
+    KINDS,
+    LIST_KINDS,
+    Entry,
+    HdsoTable,
+    Kind,
+    Place,
+    check_looks,
+    kind_of,
+)
 from sccils_schemas.checks.rules import check_rule
 from sccils_schemas.checks.writes import ENGINE_BOUNDS, check_characters, check_values
 from sccils_schemas.documents import HdsoList
@@ -39,13 +48,25 @@ def check_hdsolist(hdsos: HdsoList, file: str, kind: Kind | None, table: HdsoTab
 
 
 def _check_list_kind(hdsos: HdsoList, file: str, kind: Kind, problems: Problems) -> None:
-    given, line = hdsos.data_set_type, attribute_line(hdsos.line, "DataSetType")
+    given = hdsos.data_set_type
     wanted = next(name for name, holds in LIST_KINDS.items() if holds == kind)
     if given in LIST_KINDS and given != wanted:
-        problems.error(file, line, f"DataSetType='{given}'", f"'{wanted}'", "are the two files swapped?")
+        problems.error(
+            file,
+            attribute_line(hdsos.line, "DataSetType"),
+            f"DataSetType='{given}'",
+            f"'{wanted}'",
+            "are the two files swapped?",
+        )
     elif given is not None and given not in LIST_KINDS:
         hint = did_you_mean(given, LIST_KINDS)
-        problems.warning(file, line, f"DataSetType='{shorten(given, 30)}' is not known", f"'{wanted}'", hint)
+        problems.warning(
+            file,
+            attribute_line(hdsos.line, "DataSetType"),
+            f"DataSetType='{shorten(given, 30)}' is not known",
+            f"'{wanted}'",
+            hint,
+        )
 
 
 def _check_kind(entry: Entry, kind: Kind | None, problems: Problems) -> None:

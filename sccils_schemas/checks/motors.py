@@ -114,11 +114,7 @@ def _check_servo(servo: Servo, joint: Joint, scope: Scope) -> None:
         if isinstance(servo, Motor):
             hint = "its model's ticks per degree, negative where it is mounted the other way round"
         scope.error_at(
-            servo.line,
-            "angleCal2",
-            f"angleCal2 of {label} is 0",
-            "the slope of raw position over degrees",
-            hint,
+            servo.line, "angleCal2", f"angleCal2 of {label} is 0", "the slope of raw position over degrees", hint
         )
     elif math.copysign(1, servo.angle_cal2) != servo.dir:
         what = f"dir='{servo.dir}' of {label} and angleCal2='{servo.angle_cal2:g}' have different signs"
@@ -134,12 +130,7 @@ def _check_servo(servo: Servo, joint: Joint, scope: Scope) -> None:
 
 def _check_quantities(motor: Motor, label: str, scope: Scope) -> None:
     if not motor.model:
-        scope.error_at(
-            motor.line,
-            "model",
-            f"the model of {label} is empty",
-            "a model of servo, such as XM430-W350",
-        )
+        scope.error_at(motor.line, "model", f"the model of {label} is empty", "a model of servo, such as XM430-W350")
     positive = (
         ("deltaTorque", motor.delta_torque_n_m, "N m per unit of muscle output"),
         ("stiffness", motor.stiffness_n_m_deg, "N m per degree"),
@@ -152,11 +143,7 @@ def _check_quantities(motor: Motor, label: str, scope: Scope) -> None:
     if motor.current_scale == 0:
         hint = "negative where the servo counts its load the other way round"
         scope.error_at(
-            motor.line,
-            "currentScale",
-            f"currentScale of {label} is 0",
-            "units of the current sensor per count",
-            hint,
+            motor.line, "currentScale", f"currentScale of {label} is 0", "units of the current sensor per count", hint
         )
     if motor.current_dead is not None and motor.current_dead < 0:
         scope.error_at(

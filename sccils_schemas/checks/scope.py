@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import SupportsInt
 
 from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Kind, Place
 from sccils_schemas.checks.writes import check_write
-from sccils_schemas.documents import HdsoMod, Ref
+from sccils_schemas.documents import HdsoMod
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import counted
 from sccils_schemas.problems import Problems
@@ -24,7 +25,7 @@ class Scope:
     table: HdsoTable
     problems: Problems
 
-    def error(self, line: int, what: str, expected: str = "", hint: str = "") -> None:
+    def error(self, line: SupportsInt, what: str, expected: str = "", hint: str = "") -> None:
         """Note an error."""
         self.problems.error(self.file, line, what, expected, hint)
 
@@ -32,7 +33,7 @@ class Scope:
         """Note an error at the value of an attribute of the element on a line."""
         self.problems.error(self.file, attribute_line(line, attribute), what, expected, hint)
 
-    def warning(self, line: int, what: str, expected: str = "", hint: str = "") -> None:
+    def warning(self, line: SupportsInt, what: str, expected: str = "", hint: str = "") -> None:
         """Note a warning."""
         self.problems.warning(self.file, line, what, expected, hint)
 
@@ -40,9 +41,9 @@ class Scope:
         """Return the HDSO an hdsoMod means, or None, reported."""
         return self.table.find_mod(mod, self.file, self.problems)
 
-    def find_ref(self, ref: Ref, line: int) -> Entry | None:
-        """Return the HDSO with this id or name, or None, reported."""
-        return self.table.find(ref, Place(self.file, line), self.problems)
+    def place(self, line: int, attribute: str) -> Place:
+        """Return where an attribute of the element on a line stands."""
+        return Place(self.file, line).attribute(attribute)
 
     def value_line(self, mods: Sequence[HdsoMod], at: int, otherwise: int) -> int:
         """Return where one of the numbers stands that these hdsoMods give their HDSOs one after another."""
@@ -54,13 +55,13 @@ class Scope:
             at -= count
         return otherwise
 
-    def want_kind(self, entry: Entry, kinds: tuple[Kind, ...], line: int, use: str) -> bool:
+    def want_kind(self, entry: Entry, kinds: tuple[Kind, ...], line: SupportsInt, use: str) -> bool:
         """Report an HDSO of the wrong kind for its use; return whether it is right."""
         if entry.kind not in kinds:
             self.error(line, f"{entry} is a {entry.kind} and stands as {use}", "a " + " or ".join(kinds))
         return entry.kind in kinds
 
-    def want_single(self, entry: Entry, line: int, use: str) -> None:
+    def want_single(self, entry: Entry, line: SupportsInt, use: str) -> None:
         """Report an HDSO with several elements where one number is needed."""
         if entry.count != 1:
             self.error(
@@ -69,7 +70,7 @@ class Scope:
                 "an HDSO with a single value",
             )
 
-    def want_value(self, entry: Entry, line: int, use: str) -> None:
+    def want_value(self, entry: Entry, line: SupportsInt, use: str) -> None:
         """Warn of an HDSO that is read but holds nothing at the start (reading B13)."""
         held = self.table.values.get(entry.hdso.id_num)
         if entry.kind != "sensor" and (held is None or (not isinstance(held, str) and len(held) < entry.count)):

@@ -43,7 +43,7 @@ def _check_coverage(state: State, joint: Joint, muscles: Muscles, scope: Scope) 
     seen: set[int] = set()
     own = {muscle.id_num for muscle in joint.muscles}
     for activation in state.activations:
-        number, line = activation.muscle, attribute_line(activation.line, "muscle")
+        number, line = activation.muscle, scope.place(activation.line, "muscle")
         if number <= STAND_IN:
             continue
         if number not in muscles:
@@ -68,29 +68,29 @@ def _check_coverage(state: State, joint: Joint, muscles: Muscles, scope: Scope) 
 def _check_activation(activation: MuscleActivation, state: State, scope: Scope) -> None:
     label = f"{activation.function} activation of muscle {activation.muscle} in {state.name}"
     need_sensors, need_numbers = ACTIVATION_NEEDS[activation.function]
-    line = attribute_line(activation.line, "activation_sensors")
+    place = scope.place(activation.line, "activation_sensors")
     for ref in activation.sensors:
-        entry = scope.find_ref(ref, line)
-        if entry is not None and scope.want_kind(entry, ("sensor",), line, f"a sensor of the {label}"):
-            scope.want_single(entry, line, f"a sensor of the {label}")
+        entry = scope.table.find(ref, place, scope.problems)
+        if entry is not None and scope.want_kind(entry, ("sensor",), place, f"a sensor of the {label}"):
+            scope.want_single(entry, place, f"a sensor of the {label}")
             if scope.table.is_unfed(entry):
                 what = f"{entry}, a sensor of the {label}, is fed by no motor"
-                scope.warning(line, what, hint="it counts as 0 all the time")
+                scope.warning(place, what, hint="it counts as 0 all the time")
     if len(activation.sensors) != need_sensors:
         expected = f"{need_sensors} in activation_sensors" if need_sensors else "none"
-        scope.error(line, f"the {label} has {counted(len(activation.sensors), 'sensor')}", expected)
+        scope.error(place, f"the {label} has {counted(len(activation.sensors), 'sensor')}", expected)
     parameters = parameter_refs(activation, scope.table.kind)
-    line = attribute_line(activation.line, "activation_parameters")
-    entries = [scope.find_ref(ref, line) for ref in parameters]
+    place = scope.place(activation.line, "activation_parameters")
+    entries = [scope.table.find(ref, place, scope.problems) for ref in parameters]
     known: list[Entry] = []
     for entry in entries:
-        if entry is not None and scope.want_kind(entry, VALUE_KINDS, line, f"a parameter of the {label}"):
-            scope.want_value(entry, line, f"a parameter of the {label}")
+        if entry is not None and scope.want_kind(entry, VALUE_KINDS, place, f"a parameter of the {label}"):
+            scope.want_value(entry, place, f"a parameter of the {label}")
             known.append(entry)
     count = sum(entry.count for entry in known)
     if len(known) == len(entries) and count != need_numbers:
         what = f"the {label} has {counted(count, 'parameter')}"
-        scope.error(line, what, f"{need_numbers}, counting the elements of its HDSOs in activation_parameters")
+        scope.error(place, what, f"{need_numbers}, counting the elements of its HDSOs in activation_parameters")
     _check_agreement(activation, label, scope)
     _check_span(activation, scope.table.elements(parameters) if count == need_numbers else None, label, scope)
 

@@ -18,7 +18,7 @@ from nuc_engine.plants.scripted import events_of
 from nuc_engine.recording.inputs import read_inputs
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.model import load_model
-from sccils_schemas.parser import parse_file
+from sccils_schemas.parser import parse
 
 MS = 1_000_000
 S = 1000 * MS
@@ -47,7 +47,7 @@ def bout(tmp_path_factory):
 
 
 def log_of(folder: Path) -> HdsoScript:
-    document, problems = parse_file(folder / "Scriptlog.xml")
+    document, problems = parse((folder / "Scriptlog.xml").read_bytes())
     assert isinstance(document, HdsoScript), str(problems)
     return document
 

@@ -92,7 +92,7 @@ LINES = {
     "save gentle": CHANNEL,
     "record start first": CHANNEL,
     "record stop": CHANNEL,
-    "sccils document.xml": LANGUAGE,
+    "sccils document.xml": {*LANGUAGE, "lxml"},
     "clients": CHANNEL,
     "take": CHANNEL,
     "hand-over bob": CHANNEL,

@@ -9,7 +9,7 @@ from typing import Any
 
 from sccils_schemas.documents import HdsoMod, HdsoScript, Joint, State
 from sccils_schemas.model import Model, load_model
-from sccils_schemas.parser import parse_file
+from sccils_schemas.parser import parse
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "configs"
@@ -41,7 +41,7 @@ def shipped(name: str) -> Model:
 
 
 def script(path: Path) -> HdsoScript:
-    document, problems = parse_file(path)
+    document, problems = parse(path.read_bytes())
     assert isinstance(document, HdsoScript), "\n".join(map(str, problems))
     return document
 

@@ -19,7 +19,7 @@ from nuc_engine.model.planning import stored_values
 from nuc_engine.model.store import Store, refusal
 from nuc_engine.recording.recover import recover
 from sccils_schemas.documents import HdsoScript
-from sccils_schemas.parser import parse_file
+from sccils_schemas.parser import parse
 from tests.engine.models import one_joint
 
 PLAN = one_joint()
@@ -143,7 +143,7 @@ def test_the_script_log_says_so_and_reads_back_as_what_is_in_force(bout: Path) -
     text = (bout / "Scriptlog.xml").read_text()
     assert text.count("<!-- replaced by a later entry: <hdsoMod ") == 3
     assert "refused" not in text
-    log, problems = parse_file(bout / "Scriptlog.xml")
+    log, problems = parse((bout / "Scriptlog.xml").read_bytes())
     assert problems.ok
     assert isinstance(log, HdsoScript)
     assert [(entry.ref, entry.data) for entry in log.entries] == [(101, (-2.0,)), (161, "307 > 105")]

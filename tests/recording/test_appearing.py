@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.analysis import whole
+from nuc_engine.recording import formats
 from nuc_engine.recording.formats import appearing
 
 
@@ -17,7 +17,7 @@ from nuc_engine.recording.formats import appearing
 def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways of writing: as this system does it, and as one does that has no files without names."""
     if request.param == "named":
-        monkeypatch.setattr(whole, "_nameless", lambda folder: None)
+        monkeypatch.setattr(formats, "_nameless", lambda folder: None)
     return request.param
 
 

@@ -20,7 +20,7 @@ from nuc_engine.recording import inputs, manifest
 from nuc_engine.recording.lock import FolderLock
 from nuc_engine.recording.recover import KEPT, RecoverRefused, list_bouts, recover
 from sccils_schemas.documents import HdsoScript
-from sccils_schemas.parser import parse_file
+from sccils_schemas.parser import parse
 from tests.service.log_feed import Bench, bout, contents, read_manifest
 
 LOGS = (
@@ -72,7 +72,7 @@ def check(folder: Path) -> None:
     assert record["files"] == manifest.hash_files(folder)
     for name in ("Scriptlog.xml", "HDSOlog.xml"):
         if (folder / name).stat().st_size:
-            document, problems = parse_file(folder / name)
+            document, problems = parse((folder / name).read_bytes())
             assert document is not None, problems
     for name in ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt"):
         data = (folder / name).read_bytes()
@@ -166,7 +166,7 @@ def test_a_bout_that_ran_out_of_disk_is_mended_and_stays_a_fault(torn: Path) -> 
     cut(torn, "HDSOlog.xml", 1000)
     report = recover(torn)
     assert report.state == "fault"
-    assert parse_file(torn / "HDSOlog.xml")[0] is not None
+    assert parse((torn / "HDSOlog.xml").read_bytes())[0] is not None
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"format": 9}', "[" * 100_000])
@@ -206,7 +206,7 @@ def test_a_killed_bout_keeps_what_was_done_by_hand(tmp_path: Path) -> None:
     script.write_bytes(data[: data.index(b"</hdsoscript>") + 5])
     unfinish(folder)
     recover(folder)
-    document, problems = parse_file(script)
+    document, problems = parse(script.read_bytes())
     assert isinstance(document, HdsoScript), str(problems)
     assert [type(event) for event in events_of(document)] == [Kick, Ground]
     assert read_manifest(folder)["counts"]["records"]["Scriptlog.xml"] == 2

@@ -16,7 +16,7 @@ from nuc_engine.model.planning import stored_values
 from nuc_engine.recording import recover
 from nuc_engine.recording.scriptlog import HdsoScriptLog, hdso_mod
 from sccils_schemas.documents import HdsoScript
-from sccils_schemas.parser import parse_file
+from sccils_schemas.parser import parse
 from tests.engine.models import one_joint
 
 PLAN = one_joint()
@@ -27,7 +27,7 @@ def hdso(datatype: str, count: int = 1, kind: str = "parameter", dims=None) -> H
 
 
 def read(path: Path) -> HdsoScript:
-    document, problems = parse_file(path)
+    document, problems = parse(path.read_bytes())
     assert problems.ok, str(problems)
     assert isinstance(document, HdsoScript)
     return document

@@ -269,10 +269,7 @@ CHAIN = {
         edits=(MUSCLE_IN_FEMUR, (J, 'control_mode="position"', 'start_state_idNum="201"')),
     ),
     "muscles, no state": elsewhere(
-        J,
-        'name="Femur"',
-        "has muscles but no state",
-        edits=(MUSCLE_IN_FEMUR, (J, 'control_mode="position"', "")),
+        J, 'name="Femur"', "has muscles but no state", edits=(MUSCLE_IN_FEMUR, (J, 'control_mode="position"', ""))
     ),
     "endpoint with a motor": bad(
         J,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from typing import get_args
 
 from hypothesis import strategies as st
 
 from sccils_schemas import by_hand as hand
 from sccils_schemas import documents as doc
+from sccils_schemas.elements import USES
 from sccils_schemas.numbers import FLOAT_MAX, INTEGER_RANGE
-from sccils_schemas.parse_joints import ACTIVATIONS, FUNCTION_TYPES, MODES, USES
-from sccils_schemas.reader import DATATYPES
 
+DATATYPES: tuple[doc.DataType, ...] = get_args(doc.DataType)
 # Whatever XML can hold, white space of every sort and characters with a meaning in it included.
 characters = st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff")
 odd = st.text(characters | st.sampled_from("\t\n\r<>&\"' \x85\u00a0\u2028]"), max_size=12)
@@ -138,7 +139,8 @@ hdsolists = st.builds(
 colours = st.none() | st.tuples(*[st.floats(0, 1)] * 3)
 plotstyles = st.none() | st.builds(doc.PlotStyle, labels, colours)
 refs = some(ids | names)
-functions = st.builds(doc.FunctionSpec, st.sampled_from(FUNCTION_TYPES), st.sampled_from(USES), some(mods()))
+function_types = st.sampled_from(get_args(doc.FunctionType))
+functions = st.builds(doc.FunctionSpec, function_types, st.sampled_from(USES), some(mods()))
 muscles = st.builds(
     doc.Muscle,
     ids,
@@ -154,7 +156,7 @@ muscles = st.builds(
 activations = st.builds(
     doc.MuscleActivation,
     st.integers(-999, 2**31 - 1),
-    st.sampled_from(ACTIVATIONS),
+    st.sampled_from(get_args(doc.ActivationFunction)),
     sensors=refs,
     parameters=refs,
     mods=some(mods()),
@@ -218,7 +220,7 @@ joints = st.builds(
     names,
     parent=st.integers(-999, 2**31 - 1),
     start_state=st.integers(-999, 2**31 - 1),
-    control_mode=st.sampled_from(MODES),
+    control_mode=st.sampled_from(get_args(doc.ControlMode)),
     endpoint=st.booleans(),
     muscles=some(muscles),
     states=some(states),

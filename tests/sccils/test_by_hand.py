@@ -6,14 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from sccils_schemas.by_hand import (
-    DisconnectEntry,
-    GroundEntry,
-    HeightEntry,
-    KickEntry,
-    LoadEntry,
-    ReconnectEntry,
-)
+from sccils_schemas.by_hand import DisconnectEntry, GroundEntry, HeightEntry, KickEntry, LoadEntry, ReconnectEntry
 from sccils_schemas.documents import CommandScript, Gradual, HdsoMod, HdsoScript
 from sccils_schemas.model import check_commandscript, check_script
 from sccils_schemas.parser import parse, read_document

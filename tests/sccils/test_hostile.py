@@ -16,7 +16,7 @@ from sccils_schemas.checks.rules import all_rule_parts, find_circles
 from sccils_schemas.documents import HdsoList
 from sccils_schemas.model import load_any
 from sccils_schemas.names import MAX_CANDIDATES, did_you_mean
-from sccils_schemas.parser import parse, parse_file, read_document
+from sccils_schemas.parser import parse, read_document
 from sccils_schemas.problems import MAX_GUESSED, MAX_KEPT, Problems
 
 LAUGHS = "".join(f'<!ENTITY {c} "{f"&{p};" * 10}">' for p, c in zip("abcdefghi", "bcdefghij", strict=True))
@@ -38,6 +38,7 @@ DEEP = "<hdsoscript>" + "<description>" * 100_000
         ('<!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">\n<hdsoscript\n name="a&and;b"/>', 2, ("undefined entity",)),
         ('<!DOCTYPE hdsoscript SYSTEM "hdsoscript.dtd">\n<hdsoscript>&x;</hdsoscript>', 2, ("undefined",)),
         (DEEP, 1, ("nested too deeply", "24")),
+        ('<hdsoscript fullname="' + "\u00e4" * 4_100 + '"/>', 1, ("attribute fullname", "too long", "8192")),
         ('<hdsoscript name="' + "x" * 10_000 + '"/>', 1, ("attribute name", "too long", "8192")),
         ("<hdsoscript " + " ".join(f'a{i}="1"' for i in range(50)) + "/>", 1, ("too many attributes", "32")),
         ("<hdsoscript>\n<description>\0</description></hdsoscript>", 2, ("NUL",)),
@@ -53,6 +54,10 @@ DEEP = "<hdsoscript>" + "<description>" * 100_000
         ("<!DOCTYPE hdsolist><hdsoscript/>", 1, ("the DOCTYPE says 'hdsolist'",)),
         ("<!DOCTYPE hdsoscript SYSTEM '<!DOCTYPE>'><hdsoscript/>", 1, ("not well-formed",)),
         ("<html/>", 1, ("root element is <html>", "<jointlist>")),
+        ('<?xml version="2.0"?><hdsoscript/>', 1, ("XML declaration not well-formed",)),
+        ("<hdsoscript>\n<?a:b?></hdsoscript>", 2, ("not well-formed", "a colon")),
+        ("<hdsoscript><?\u0560?></hdsoscript>", 1, ("not well-formed",)),
+        ("<hdsoscript xmlns=''/>", 1, ("no attribute 'xmlns'",)),
         ('<?xml version="1.0" encoding="utf-7"?><hdsoscript/>', 1, ("utf-7", "UTF-8")),
         ('<?xml version="1.0" encoding="windows-1252"?><hdsoscript/>', 1, ("windows-1252",)),
     ],
@@ -126,7 +131,7 @@ def test_of_a_huge_file_no_more_than_the_limit_is_read(tmp_path: Path, monkeypat
     monkeypatch.setattr(xmlread.os, "fdopen", lambda fd, mode: Counting(opened(fd, mode, buffering=0)))
     tracemalloc.start()
     try:
-        document, problems = parse_file(path)
+        document, problems = load_any(path)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -140,7 +145,7 @@ def test_of_a_huge_file_no_more_than_the_limit_is_read(tmp_path: Path, monkeypat
 
 
 def test_the_largest_documents_are_bounded_by_structure() -> None:
-    many = b"<hdsoscript>" + b"<hdsoSpec/>" * (xmlread.MAX_ELEMENTS + 10) + b"</hdsoscript>"
+    many = b"<hdsoscript>" + b'<hdsoSpec idNum="1"/>' * (xmlread.MAX_ELEMENTS + 10) + b"</hdsoscript>"
     document, problems = parse(many)
     assert document is None
     (problem,) = problems.errors
@@ -176,7 +181,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         (tmp_path / "none" / "none.xml", "no such file"),
         (Path("a\0b"), "can not be read"),
     ):
-        document, problems = parse_file(path)
+        document, problems = load_any(path)
         assert document is None
         (problem,) = problems.errors
         assert words in str(problem)
@@ -184,7 +189,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 def test_a_misspelt_file_name_is_guessed(tmp_path: Path) -> None:
     (tmp_path / "joints.xml").write_text("<jointlist/>")
-    _, problems = parse_file(tmp_path / "joint.xml")
+    _, problems = load_any(tmp_path / "joint.xml")
     assert "did you mean 'joints.xml'?" in str(problems)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sccils_schemas import xmlread
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.model import check_script, load_any, load_model
@@ -141,3 +143,34 @@ def test_a_document_of_a_wrong_line_is_still_checked_whole(tmp_path: Path) -> No
     )
     lines = [problem.line for problem in load_any(path, MODEL)[1].errors]
     assert lines == [2, 3]
+
+
+def test_what_is_accepted_is_read_by_lxml_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xmlread.SourceText, "read", None)
+    monkeypatch.setattr(xmlread.SourceText, "layouts", None)
+    model, problems = load_model(changed(tmp_path, (J, ' idNum="401"', '\nidNum="401"')))
+    assert model is not None, str(problems)
+
+
+def test_lines_are_right_beyond_those_that_lxml_counts() -> None:
+    lines = b"<!--" + b"\n" * 70_000 + b"-->"
+    document, _ = parse(b"<hdsoscript>" + lines + b'<hdsoMod\nidNum="1" NumElts="0"/></hdsoscript>')
+    assert isinstance(document, HdsoScript)
+    assert document.entries[0].line == 70_001
+
+
+def test_what_looks_like_a_tag_of_several_lines_is_none() -> None:
+    between = "<!-- <a\nb='1'> --><?p <a\nb='1'?><description><![CDATA[<a\nb='1'>]]>&lt;a\n></description>"
+    document, problems = parse(
+        f'<hdsoscript\nname="a > b\n">{between}<hdsoMod idNum="1" NumElts="0"/></hdsoscript>'.encode()
+    )
+    assert isinstance(document, HdsoScript), str(problems)
+    assert (document.line, document.entries[0].line) == (1, 7)
+
+
+def test_a_copy_knows_its_lines_too() -> None:
+    document, _ = parse(b'<hdsoscript><hdsoMod\nidNum="101" NumElts="2">1\n2</hdsoMod></hdsoscript>')
+    copy = pickle.loads(pickle.dumps(document))
+    assert isinstance(copy, HdsoScript)
+    line = copy.entries[0].line
+    assert (line, attribute_line(line, "idNum"), data_line(line, 1)) == (1, 2, 3)

@@ -7,19 +7,7 @@ from pathlib import Path
 import pytest
 
 from sccils_schemas.model import load_model
-from tests.sccils.bad_models import (
-    BAD_MODELS,
-    DH_LINE_2,
-    LINEAR,
-    LISTS,
-    REF_190,
-    RULE,
-    Bad,
-    J,
-    P,
-    S,
-    bad,
-)
+from tests.sccils.bad_models import BAD_MODELS, DH_LINE_2, LINEAR, LISTS, REF_190, RULE, Bad, J, P, S, bad
 from tests.sccils.small import SMALL, changed, line_of, mentions
 
 ACT_121 = '<muscle_activation muscle="402" activation_function="constant" activation_parameters="121">'

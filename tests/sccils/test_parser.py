@@ -242,12 +242,7 @@ def test_documents_made_in_a_program_are_checked_too() -> None:
 
 @pytest.mark.parametrize(
     ("file", "kind"),
-    [
-        ("joints.xml", JointList),
-        ("parameters.xml", HdsoList),
-        ("sensors.xml", HdsoList),
-        ("script.xml", HdsoScript),
-    ],
+    [("joints.xml", JointList), ("parameters.xml", HdsoList), ("sensors.xml", HdsoList), ("script.xml", HdsoScript)],
 )
 def test_any_document_is_known_by_its_root(file: str, kind: type[Document]) -> None:
     for model in (None, MODEL):

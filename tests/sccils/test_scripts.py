@@ -8,17 +8,9 @@ from pathlib import Path
 import pytest
 
 from sccils_schemas.documents import CommandScript, HdsoMod, HdsoScript, HdsoSpec
-from sccils_schemas.model import (
-    check_commandscript,
-    check_script,
-    load_any,
-    load_commandscript,
-    load_script,
-    resolve_rule_text,
-)
+from sccils_schemas.model import check_commandscript, check_script, load_any, load_script
 from sccils_schemas.parser import parse, read_document
 from sccils_schemas.problems import Problems
-from sccils_schemas.rules import RuleError, format_tokens
 from tests.sccils.small import SMALL, small_model
 
 MODEL = small_model()
@@ -171,14 +163,6 @@ def test_without_a_model_only_what_shows_is_reported(tmp_path: Path) -> None:
     assert [problem.line for problem in problems.errors] == [3, 4]
 
 
-def test_rules_are_resolved_to_ids() -> None:
-    assert format_tokens(resolve_rule_text("(Coxa_current) < pro_load", MODEL)) == "(302) < 101"
-    with pytest.raises(RuleError, match="not declared"):
-        resolve_rule_text("Coxa_curent", MODEL)
-    with pytest.raises(RuleError, match="chained"):
-        resolve_rule_text("1 < 2 < 3", MODEL)
-
-
 def commands(*lines: str) -> tuple[CommandScript, Problems]:
     text = "<sccils_commandscript>\n" + "\n".join(lines) + "\n</sccils_commandscript>"
     document, problems = parse(text.encode(), "c.xml")
@@ -189,7 +173,7 @@ def commands(*lines: str) -> tuple[CommandScript, Problems]:
 
 def test_the_small_commands_are_good() -> None:
     for model in (None, MODEL):
-        script, problems = load_commandscript(SMALL / "commands.xml", model)
+        script, problems = load_any(SMALL / "commands.xml", model)
         assert script is not None
         assert not len(problems), str(problems)
         assert script.entries[1].parameters == ("joints.xml", "sensors.xml")
@@ -265,12 +249,8 @@ def test_a_lone_command_is_a_script_of_one(text: str, kind: str) -> None:
     assert [type(entry).__name__ for entry in document.entries] == [kind]
 
 
-def test_what_is_no_command_script_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_script_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "c.xml"
-    path.write_text("<hdsoscript/>")
-    document, problems = load_commandscript(path)
-    assert document is None
-    assert "not a command script" in str(problems)
     path.write_text("<sccils_commandscript/>")
     document, problems = load_script(path, MODEL)
     assert document is None

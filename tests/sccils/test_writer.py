@@ -16,7 +16,7 @@ from sccils_schemas.parser import parse
 from sccils_schemas.problems import SccilsError
 from sccils_schemas.writer import write
 from tests.sccils.strategies import KINDS
-from tests.sccils.test_grammar import DTDS, RELAX_NG, SHIPPED
+from tests.sccils.test_grammar import DTDS, SHIPPED
 
 PROPERTY = settings(
     max_examples=50,
@@ -35,8 +35,6 @@ def test_what_is_written_reads_back(kind: str, data: st.DataObject) -> None:
     again, problems = parse(written, "written.xml")
     assert again == document, f"{problems}\n{written.decode()}"
     assert write(again) == written
-    tree = etree.fromstring(written)
-    assert RELAX_NG[kind].validate(tree), RELAX_NG[kind].error_log
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}/{path.name}")

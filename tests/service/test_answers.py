@@ -15,7 +15,7 @@ from nuc_engine.datalogger.commits import OpenBout
 from nuc_engine.datalogger.writer import LogWriter
 from nuc_engine.service.ration import BURST, OF_ALL, PER_SECOND, Ration
 from sccils_schemas.documents import HdsoScript
-from sccils_schemas.parser import parse_file
+from sccils_schemas.parser import parse
 from tests.service.bench import HERE
 from tests.service.log_feed import MS, START, Bench, bout, plan, read_manifest
 from tests.service.test_sccils_dialogue import command
@@ -104,7 +104,7 @@ def test_a_ration_never_gives_more_than_its_burst_and_its_rate(spendings):
 
 
 def read(folder: Path) -> tuple[HdsoScript, str]:
-    document, problems = parse_file(folder / "HDSOlog.xml")
+    document, problems = parse((folder / "HDSOlog.xml").read_bytes())
     assert isinstance(document, HdsoScript), str(problems)
     return document, (folder / "HDSOlog.xml").read_text()
 
