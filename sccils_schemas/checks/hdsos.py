@@ -50,23 +50,14 @@ def check_hdsolist(hdsos: HdsoList, file: str, kind: Kind | None, table: HdsoTab
 def _check_list_kind(hdsos: HdsoList, file: str, kind: Kind, problems: Problems) -> None:
     given = hdsos.data_set_type
     wanted = next(name for name, holds in LIST_KINDS.items() if holds == kind)
-    if given in LIST_KINDS and given != wanted:
-        problems.error(
-            file,
-            attribute_line(hdsos.line, "DataSetType"),
-            f"DataSetType='{given}'",
-            f"'{wanted}'",
-            "are the two files swapped?",
-        )
-    elif given is not None and given not in LIST_KINDS:
+    if given in (None, wanted):
+        return
+    line = attribute_line(hdsos.line, "DataSetType")
+    if given in LIST_KINDS:
+        problems.error(file, line, f"DataSetType='{given}'", f"'{wanted}'", "are the two files swapped?")
+    else:
         hint = did_you_mean(given, LIST_KINDS)
-        problems.warning(
-            file,
-            attribute_line(hdsos.line, "DataSetType"),
-            f"DataSetType='{shorten(given, 30)}' is not known",
-            f"'{wanted}'",
-            hint,
-        )
+        problems.warning(file, line, f"DataSetType='{shorten(given, 30)}' is not known", f"'{wanted}'", hint)
 
 
 def _check_kind(entry: Entry, kind: Kind | None, problems: Problems) -> None:
