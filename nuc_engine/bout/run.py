@@ -34,7 +34,7 @@ from nuc_engine.bout.prepare import (
 from nuc_engine.bout.spec import DEFAULT_DURATION_S, BoutRefused, BoutSpec, spec_record
 from nuc_engine.control.dispatcher import Recorder
 from nuc_engine.control.executive import Executive
-from nuc_engine.control.faults import FAULTS, Effect, EngineFault
+from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.motors import addresses_of, families_of, family_of
 from nuc_engine.model.plan import Plan
@@ -262,7 +262,7 @@ def advance(executive: Executive, recorder: Log, events: deque[PlantEvent], unti
 
 def _fault(executive: Executive, name: str, text: str) -> tuple[str, str]:
     fault = FAULTS[name]
-    if fault.effect is Effect.TORQUE_OFF:
+    if fault.effects[Process.BOUT] is Effect.TORQUE_OFF:
         try:
             executive.torque_off()
         except (PlantFault, BusError) as error:

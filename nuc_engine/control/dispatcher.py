@@ -15,7 +15,7 @@ from typing import Protocol
 from drivers.port import NEVER
 from nuc_engine.control.bus_tap import BusTap, Replies
 from nuc_engine.control.controls import Controls
-from nuc_engine.control.faults import FAULTS, EngineFault
+from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
 from nuc_engine.control.guard import Guard
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks import TASKS
@@ -30,11 +30,8 @@ from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import Store
 
-MISS_LIMIT = FAULTS["motor_silent"].after
-"""Replies missed in a row that are a motor fault."""
-
-REPORT_INTERVAL_NS = 1_000_000_000
-"""Overruns of one task are reported at most this often; every one is counted."""
+_MISS_LIMIT = FAULTS["motor_silent"].after
+_OVERRUN_AGAIN_NS = FAULTS["overrun"].again_ns
 
 
 class CountingBus(ServoBus, Protocol):
@@ -107,7 +104,7 @@ class Entry:
     runs: int = 0
     overruns: int = 0
     skipped: int = 0
-    reported_ns: int = -REPORT_INTERVAL_NS
+    reported_ns: int = -_OVERRUN_AGAIN_NS
 
 
 class Dispatcher:
@@ -118,6 +115,9 @@ class Dispatcher:
     approached (None: at once). With `keep_store` the values in `store` are the ones to start with, instead of the
     plan's. Engine time 0 is when it is built.
     """
+
+    process = Process.BOUT
+    """Where it runs: what a fault does there stands in the table of faults."""
 
     def __init__(
         self,
@@ -265,8 +265,9 @@ class Dispatcher:
         name, bus_id = self.plan.motors[motor].name, self.plan.motors[motor].bus_id
         if misses == 1:
             self._event(now_ns, "reply_missed", f"{name} (bus id {bus_id}): no usable reply{self._circumstances()}")
-        if misses >= MISS_LIMIT:
-            raise EngineFault("motor_silent", f"{name} (bus id {bus_id}) has not answered {misses} times in a row")
+        if misses >= _MISS_LIMIT:
+            text = f"{name} (bus id {bus_id}) has not answered {misses} times in a row"
+            self._event(now_ns, "motor_silent", text)
 
     def _circumstances(self) -> str:
         """Return what else is to be told of a reply that was missed; nothing where time is exact."""
@@ -301,7 +302,7 @@ class Dispatcher:
             skipped = -(-late // period)
             entry.release_ns += skipped * period
             self._count_overrun(entry, skipped)
-            if done_ns - entry.reported_ns >= REPORT_INTERVAL_NS:
+            if done_ns - entry.reported_ns >= _OVERRUN_AGAIN_NS:
                 entry.reported_ns = done_ns
                 self._event(done_ns, "overrun", f"{entry.name} overran; {entry.skipped} periods skipped so far")
 
@@ -333,8 +334,12 @@ class Dispatcher:
             self._event(applied.time_ns, "write_refused", text)
 
     def _event(self, time_ns: int, kind: str, text: str) -> None:
+        """Tell of something. Raises EngineFault where it is a fault that does not let the bout go on."""
+        fault = FAULTS.get(kind)
+        if fault is not None and fault.effects[self.process] is not Effect.WARN:
+            raise EngineFault(kind, text)
         # The remedy is told once: the first time is when somebody looks.
-        if kind in FAULTS and kind not in self._hinted:
+        if fault is not None and kind not in self._hinted:
             self._hinted.add(kind)
-            text = f"{text} ({FAULTS[kind].hint})"
+            text = f"{text} ({fault.hint})"
         self._recorder.event(time_ns, kind, text)

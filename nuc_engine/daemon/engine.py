@@ -23,7 +23,7 @@ from drivers.bus import Bus
 from drivers.errors import PortError
 from drivers.port import NEVER
 from drivers.servo import ReplyStatus
-from nuc_engine.control.faults import FAULTS, OFF, OFF_HINT, EngineFault
+from nuc_engine.control.faults import FAULTS, OFF, Effect, EngineFault, Process, hint_of
 from nuc_engine.control.tasks.board import Drive
 from nuc_engine.daemon.block import OWNER_CORE, Block, Word
 from nuc_engine.daemon.cyclering import CycleRing
@@ -47,8 +47,7 @@ WATCH_NS = 4_000_000
 EXIT_SHUTDOWN, EXIT_CRASH, EXIT_ORPHANED, EXIT_BUS_LOST = 0, 70, 71, 75
 """How the process ends: told to; an error of its own; guardian and main process are gone; a port is gone."""
 
-GAP_NS = 500_000_000
-"""For how long the core may have stood still with everything else, as with a machine that was paused, and drive on."""
+_GAP_NS = FAULTS["stood_still"].delay_ns
 
 PARK_RATE_DEG_S = 20.0
 
@@ -151,7 +150,7 @@ class Engine:
         """Do the most urgent thing, or wait until there is one."""
         now = self.clock.now_ns
         gap_ns, self.words[Word.CORE_BEAT] = now - self.words[Word.CORE_BEAT], now
-        if gap_ns > GAP_NS and self.words[Word.TORQUE] and self.mode is not Mode.FAULT:
+        if gap_ns > _GAP_NS and self.words[Word.TORQUE] and self.mode is not Mode.FAULT:
             self.fault("stood_still", f"the engine stood still for {gap_ns / 1e9:.1f} s with the torque on")
             return
         # Tasks that leave no time for anything else must not keep a hand from stopping them.
@@ -322,7 +321,18 @@ class Engine:
         self._enter(after, "armed")
 
     def fault(self, name: str, text: str) -> None:
-        """Take the torque off, end the bout, and stay so until armed."""
+        """Do what the table says of a fault that was found here."""
+        match FAULTS[name].effects[Process.CORE]:
+            case Effect.TORQUE_OFF:
+                self.take_off(name, text)
+            case Effect.STOP:
+                self._tell_fault(name, text)
+                self.stop("", f"{name}: {text}")
+            case Effect.WARN:
+                self._tell_fault(name, text)
+
+    def take_off(self, name: str, text: str) -> None:
+        """Take the torque off for a fault, wherever it was found, end the bout, and stay so until armed."""
         now = self.clock.now_ns
         self._call_off(name)
         self._release(now)
@@ -343,6 +353,9 @@ class Engine:
         self._release(now)
         self._end_bout("interrupted", "the engine was shut down")
         self._enter(Mode.STOPPED if self.mode is not Mode.FAULT else Mode.FAULT, "shut down")
+
+    def _tell_fault(self, name: str, text: str) -> None:
+        self.event(name, f"{text} ({hint_of(name)})")
 
     def event(self, name: str, text: str) -> None:
         """Tell the service of something worth a line."""
@@ -478,7 +491,7 @@ class Engine:
         """Latch a fault or `OFF`, tell it, and end the bout with it."""
         latch(self.words, name)
         self.latched = True
-        self.event(name, f"{text} ({OFF_HINT if name == OFF else FAULTS[name].hint})")
+        self._tell_fault(name, text)
         self._end_bout("interrupted" if name == OFF else "fault", f"{name}: {text}")
 
 

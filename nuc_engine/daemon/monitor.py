@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from drivers.bus import all_counts
 from drivers.servo import ReplyStatus
-from nuc_engine.control.faults import OFF
+from nuc_engine.control.faults import FAULTS, OFF
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
@@ -19,9 +19,6 @@ from nuc_engine.daemon.wire import Kind
 
 if TYPE_CHECKING:
     from nuc_engine.daemon.engine import Engine
-
-SERVICE_LIMIT_NS = 3_000_000_000
-"""How long the service may be silent where its loss is to stop the leg: longer than its restart takes."""
 
 AGAIN_NS = 2_000_000_000
 """How often what can not be driven, and what was counted, is told again."""
@@ -65,7 +62,7 @@ def _heed_latch(core: Engine, reason: str) -> None:
     if reason == OFF:
         core.off("the guardian has latched it")
     else:
-        core.fault(reason, "the guardian has latched it")
+        core.take_off(reason, "the guardian has latched it")
 
 
 def _note_torque(core: Engine) -> None:
@@ -110,7 +107,6 @@ def _note_counts(core: Engine, now: int) -> None:
 
 def _miss_service(core: Engine, now: int) -> None:
     silent = core.neighbours.service_silent_ns(now)
-    lost = silent > SERVICE_LIMIT_NS and core.options.on_service_loss == "stop"
+    lost = silent > FAULTS["service_lost"].delay_ns and core.options.on_service_loss == "stop"
     if lost and core.mode is Mode.RUNNING:
-        core.event("service_lost", f"the service has been silent for {silent / 1e9:.1f} s")
-        core.stop("", "the service was lost")
+        core.fault("service_lost", f"the service has been silent for {silent / 1e9:.1f} s")
