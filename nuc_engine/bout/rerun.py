@@ -154,7 +154,7 @@ def _find_plant(folder: Path, configuration: str) -> Path:
     raise ReplayRefused(f"{folder}: has no {PLANT_SPEC_FILE}, so there is no leg to emulate; choose --bus loopback:")
 
 
-def _emulated(record: manifest.Witness) -> str:
+def _emulated(record: manifest.Manifest) -> str:
     """Return the bus of the same servos, emulated. Raises ReplayRefused where there were several families."""
     families = sorted(set(record.families.values()))
     if len(families) > 1:
@@ -162,7 +162,7 @@ def _emulated(record: manifest.Witness) -> str:
     return f"emulated:{families[0]}" if families and families[0] != DEFAULT_FAMILY else "emulated:"
 
 
-def _read(folder: Path) -> tuple[manifest.Witness, list[list[Any]], float]:
+def _read(folder: Path) -> tuple[manifest.Manifest, list[list[Any]], float]:
     try:
         record = manifest.read_manifest(folder)
         entries = list(inputs.read_inputs(folder / inputs.FILE))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from drivers.port import NEVER
 from nuc_engine.control.bus_tap import BusTap, Replies
@@ -215,6 +215,20 @@ class Dispatcher:
     def beyond_tables(self) -> list[int]:
         """Return, per motor, how often muscles asked for a torque that its table does not reach."""
         return [0 if scale is None else scale.beyond for scale in self._motor_action.scales]
+
+    def counts(self, bus: Mapping[str, int]) -> dict[str, Any]:
+        """Return what was counted since the start, by the names of the configuration; `bus` is what the bus counted."""
+        plan = self.plan
+        return {
+            "cycles": self.board.cycle,
+            "tasks": {e.name: {"runs": e.runs, "overruns": e.overruns, "skipped": e.skipped} for e in self.entries},
+            "rule_overlaps": {j.name: self.transition.overlaps[j.index] for j in plan.joints if j.states},
+            "negative_forces": {m.name: self.muscles.negative_forces[m.index] for m in plan.muscles},
+            "guard_interventions": {m.name: self.guard.interventions[m.index] for m in plan.motors},
+            "beyond_torque_table": {m.name: self.beyond_tables[m.index] for m in plan.motors if m.torque_table},
+            "bus": dict(bus),
+            "missed_replies": {m.name: self.missed[m.index] for m in plan.motors},
+        }
 
     def load(self, changesets: Sequence[Changeset]) -> None:
         """Hand over changesets, in order of time; their times are the clock's."""

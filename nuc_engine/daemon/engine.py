@@ -430,7 +430,7 @@ class Engine:
             self.event("script_cut", f"{cut} changeset(s) of later times were dropped with the end of the bout")
         live.stop()
         self.recorder.tell(Kind.POSE, now, live.start_pose_deg or {})
-        counts = live.counts()
+        counts = live.counts(live.bus_counts())
         self.recorder.tell(Kind.COUNTS, now, counts)
         if wrong := ", ".join(f"{name} {count}" for name, count in counts["bus"].items() if count):
             self.event("bus_counts", f"on the bus in this bout: {wrong}")

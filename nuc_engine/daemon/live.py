@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from drivers.bus import Bus, all_counts
 from drivers.port import NEVER
@@ -167,19 +166,9 @@ class LiveExecutive(Dispatcher):
         self._live_bus.torque_off(now_ns)
         self._complete_entry.release_ns = self._live_bus.wake_ns
 
-    def counts(self) -> dict[str, Any]:
-        """Return what was counted since the start, by the names of the configuration."""
-        plan = self.plan
-        return {
-            "cycles": self.board.cycle,
-            "tasks": {e.name: {"runs": e.runs, "overruns": e.overruns, "skipped": e.skipped} for e in self.entries},
-            "rule_overlaps": {j.name: self.transition.overlaps[j.index] for j in plan.joints if j.states},
-            "negative_forces": {m.name: self.muscles.negative_forces[m.index] for m in plan.muscles},
-            "guard_interventions": {m.name: self.guard.interventions[m.index] for m in plan.motors},
-            "beyond_torque_table": {m.name: self.beyond_tables[m.index] for m in plan.motors if m.torque_table},
-            "bus": {name: now - self._heard.get(name, 0) for name, now in all_counts(self._live_bus).items()},
-            "missed_replies": {m.name: self.missed[m.index] for m in plan.motors},
-        }
+    def bus_counts(self) -> dict[str, int]:
+        """Return what the bus has counted since the start."""
+        return {name: now - self._heard.get(name, 0) for name, now in all_counts(self._live_bus).items()}
 
     def _run_start(self, now_ns: int) -> None:
         self._start_entry.release_ns = NEVER
