@@ -32,6 +32,7 @@ from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import EngineFault
 from nuc_engine.control.tasks import TASKS
 from nuc_engine.machine.locations import NotFound
+from nuc_engine.model.extensions import installed
 from nuc_engine.model.plan import PlanError
 from nuc_engine.model.store import Store
 from nuc_engine.plants import PlantSpecError
@@ -362,8 +363,9 @@ def _report(
     end: Difference | None = None,
 ) -> ReplayReport:
     changed = _changed(folder, {**record.inputs, **record.files})
-    now = manifest.versions()
-    versions = {name: (then, now.get(name, "")) for name, then in record.versions.items() if now.get(name, "") != then}
+    now = {**manifest.versions(), **installed(record.extensions)}
+    then = {**record.versions, **record.extensions}
+    versions = {name: (old, now.get(name, "")) for name, old in then.items() if now.get(name, "") != old}
     found = [] if end is None else [end]
     if out is not None:
         compared = [

@@ -36,9 +36,10 @@ from nuc_engine.control.dispatcher import Recorder
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
 from nuc_engine.machine.locations import find_configuration
+from nuc_engine.model.extensions import installed
 from nuc_engine.model.motors import addresses_of, families_of, family_of
 from nuc_engine.model.plan import Plan
-from nuc_engine.model.planning import table_names
+from nuc_engine.model.planning import companion_files
 from nuc_engine.model.store import Store
 from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
 from nuc_engine.plants.events import PlantEvent, find_faults, in_order
@@ -326,7 +327,7 @@ def open_leg(
 def _read_inputs(folder: Path, prepared: Prepared, out: Path) -> dict[str, bytes]:
     """Return the files the data directory keeps a copy of. Raises BoutRefused when making it would destroy them."""
     sources = {name: folder / name for name in CONFIGURATION_FILES}
-    sources |= {name: folder / name for name in table_names(prepared.model)}
+    sources |= {name: folder / name for name in companion_files(prepared.model)}
     if (folder / PLANT_SPEC_FILE).exists():
         sources[PLANT_SPEC_FILE] = spec_file(folder / PLANT_SPEC_FILE)
     if prepared.script_path is not None:
@@ -351,5 +352,6 @@ def _manifest(spec: BoutSpec, prepared: Prepared, copies: Mapping[str, bytes]) -
         spec=spec_record(spec),
         inputs={name: hashlib.sha256(data).hexdigest() for name, data in sorted(copies.items())},
         versions=versions(),
+        extensions=installed(prepared.plan.extensions),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )

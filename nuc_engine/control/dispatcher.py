@@ -19,6 +19,7 @@ from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
 from nuc_engine.control.guard import Guard
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks import TASKS
+from nuc_engine.control.tasks.added import ExtendedTransition
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.motor_action import MotorAction, ServoBus
 from nuc_engine.control.tasks.motor_conversion import MotorConversion
@@ -146,7 +147,9 @@ class Dispatcher:
         self._tap = BusTap(bus, recorder.started)
         self._motor_action = MotorAction(plan, self.store, self.board, self._tap, self.guard)
         self._conversion = MotorConversion(plan, self.store, self.board)
-        self.transition = StateTransition(plan, self.store, self.board, self.rulebook)
+        self.transition = (ExtendedTransition if plan.tasks else StateTransition)(
+            plan, self.store, self.board, self.rulebook
+        )
         self.muscles = MuscleConversion(plan, self.store, self.board)
         self.script = Script(
             plan,

@@ -271,7 +271,7 @@ class BoutLog:
 
     def _manifest(self) -> manifest.Manifest:
         script = None if self.script is None else self.script.name
-        known = bout_manifest(self.state, self._context, self._documents.name, script, self._inputs)
+        known = bout_manifest(self.state, self._context, self._documents.name, self.plan, script, self._inputs)
         return replace(known, notes=read_notes(self.folder / NOTES_FILE))
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from nuc_engine.datalogger.commits import OpenBout
 from nuc_engine.datalogger.kernellog import open_kmsg
+from nuc_engine.model.extensions import installed
 from nuc_engine.model.motors import families_of
+from nuc_engine.model.plan import Plan
 from nuc_engine.recording.manifest import Manifest
 
 NOTES_FILE = "Notes.jsonl"
@@ -40,7 +42,7 @@ class Context:
 
 
 def bout_manifest(
-    state: OpenBout, context: Context, configuration: str, script: str | None, inputs: Mapping[str, str]
+    state: OpenBout, context: Context, configuration: str, plan: Plan, script: str | None, inputs: Mapping[str, str]
 ) -> Manifest:
     """Return the manifest of a bout being written, but for its notes; `inputs` are sums of documents by file."""
     options, bus = context.options, dict(context.bus)
@@ -61,6 +63,7 @@ def bout_manifest(
         labels=state.labels,
         inputs=dict(sorted(inputs.items())),
         versions=context.versions(),
+        extensions=installed(plan.extensions),
         started=state.started,
         bout=state.number,
         window_s=(state.from_ns / _NS, None if state.until_ns < 0 else state.until_ns / _NS),

@@ -45,7 +45,8 @@ class Manifest:
     `files` and `inputs` map a name to its sha256; `files` is empty while the bout runs, and after it was killed. `spec`
     has the keys and types of the bout's own specification. `families` has the family of the servos of each bus by its
     name; empty in older ones, which knew one family. `counts` are those of `nuc_engine.control.dispatcher`, and records
-    by file and events by name. What begins with `bout` is said of a daemon's bout alone.
+    by file and events by name. `extensions` is what was added to the engine and is used: distribution and version by
+    kind and name. What begins with `bout` is said of a daemon's bout alone.
     """
 
     state: str = "running"
@@ -58,6 +59,7 @@ class Manifest:
     spec: Mapping[str, Any]
     inputs: Mapping[str, str]
     versions: Mapping[str, str]
+    extensions: Mapping[str, str] = field(default_factory=_map)
     started: str = ""
     start_pose_deg: Mapping[str, float] | None = None
     losses: Mapping[str, Any] = field(default_factory=_map)
@@ -107,6 +109,8 @@ class Manifest:
         names = [item.name for item in fields(self)]
         bout = names.index("bout")
         left_out = {*(() if self.stopped else _AT_THE_END), *(names[bout:] if self.bout is None else ())}
+        if not self.extensions:
+            left_out.add("extensions")
         return {"format": FORMAT, **{name: getattr(self, name) for name in names if name not in left_out}}
 
 
@@ -134,7 +138,7 @@ def read_manifest(folder: Path) -> Manifest:
 
     Raises ManifestError as `read_record` does, and for one that is not of this form.
     """
-    found: dict[str, Any] = {"files": {}, "reason": "", "families": {}, **read_record(folder)}
+    found: dict[str, Any] = {"files": {}, "reason": "", "families": {}, "extensions": {}, **read_record(folder)}
     for key, (fits, expected) in _KEYS.items():
         if key not in found:
             raise ManifestError(f"{folder / FILE}: lacks {key}")
@@ -177,6 +181,7 @@ _KEYS: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "files": _SUMS,
         "versions": (_is_texts, "an object of texts"),
         "families": (_is_texts, "an object of texts"),
+        "extensions": (_is_texts, "an object of texts"),
     }
 )
 

@@ -67,6 +67,9 @@ class Verdict:
 def verify_bout(folder: Path, progress: Progress = lambda _now, _end: None) -> Verdict:
     """Verify the bout in a data directory. Raises Unverifiable where nothing can be computed."""
     manifest = read_manifest(folder)
+    if added := manifest.get("extensions"):
+        names = ", ".join(map(str, added))
+        raise Unverifiable(f"{folder}: {names}: code that was added to the engine is not computed here")
     changed = changed_files(folder, manifest)
     report = Report()
     try:
