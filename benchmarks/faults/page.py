@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks.faults.table import TABLES, Row
 from nuc_engine.control.faults import FAULTS, Effect, Fault, Process
+from nuc_engine.daemon.modes import TRANSITIONS, Input, Mode
 from tests.daemon.bus_rows import FORMS, ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +32,7 @@ def page() -> str:
     for heading, rows in TABLES.items():
         text = text.replace(f"{{{{{heading}}}}}", "\n".join(_table(heading, rows, measured.get("rows", {}))))
     text = text.replace("{{families}}", "\n".join(_families())).replace("{{faults}}", "\n".join(_faults()))
+    text = text.replace("{{modes}}", "\n".join(_modes()))
     return text.replace("{{measured}}", "\n".join(_measured(measured)))
 
 
@@ -49,6 +51,25 @@ def _faults() -> list[str]:
         does = [_TOLD[fault.effects.get(process)] for process in Process]
         lines.append(f"| {' | '.join([f'`{name}`', *does, _once(fault), fault.hint])} |")
     return lines
+
+
+def _modes() -> list[str]:
+    modes = [mode for mode in Mode if mode is not Mode.UNCONFIGURED]
+    lines = [f"| | {' | '.join(mode.name for mode in modes)} |", f"|{'---|' * (len(modes) + 1)}"]
+    for what in Input:
+        cells = [_follows(mode, what) for mode in modes]
+        lines.append(f"| {what.name.lower().replace('_', ' ')} | {' | '.join(cells)} |")
+    return lines
+
+
+def _follows(mode: Mode, what: Input) -> str:
+    follows = TRANSITIONS[mode, what]
+    if isinstance(follows, str):
+        return f"*refused: {follows}*"
+    after, action = follows
+    return (
+        "; ".join([*([after.name] if after is not mode else []), *([action.value] if action.value else [])]) or "stays"
+    )
 
 
 def _once(fault: Fault) -> str:
