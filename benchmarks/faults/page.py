@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.faults.table import TABLES, Row
+from nuc_engine.control.faults import FAULTS, Effect, Fault, Process
+from nuc_engine.daemon.modes import TRANSITIONS, Input, Mode
 from tests.daemon.bus_rows import FORMS, ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,8 +31,74 @@ def page() -> str:
     text = AROUND.read_text()
     for heading, rows in TABLES.items():
         text = text.replace(f"{{{{{heading}}}}}", "\n".join(_table(heading, rows, measured.get("rows", {}))))
-    text = text.replace("{{families}}", "\n".join(_families()))
+    text = text.replace("{{families}}", "\n".join(_families())).replace("{{faults}}", "\n".join(_faults()))
+    text = text.replace("{{modes}}", "\n".join(_modes()))
     return text.replace("{{measured}}", "\n".join(_measured(measured)))
+
+
+_TOLD: Mapping[Effect | None, str] = {
+    None: MISSING,
+    Effect.WARN: "told, goes on",
+    Effect.STOP: "the bout ends",
+    Effect.TORQUE_OFF: "torque off",
+}
+
+
+def _faults() -> list[str]:
+    head = ["fault", *(process.value for process in Process), "once", "what to do"]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for name, fault in FAULTS.items():
+        does = [_TOLD[fault.effects.get(process)] for process in Process]
+        lines.append(f"| {' | '.join([f'`{name}`', *does, _once(fault), fault.hint])} |")
+    return lines
+
+
+def _modes() -> list[str]:
+    modes = [mode for mode in Mode if mode is not Mode.UNCONFIGURED]
+    lines = [f"| | {' | '.join(mode.name for mode in modes)} |", f"|{'---|' * (len(modes) + 1)}"]
+    for what in Input:
+        cells = [_follows(mode, what) for mode in modes]
+        lines.append(f"| {what.name.lower().replace('_', ' ')} | {' | '.join(cells)} |")
+    return lines
+
+
+def _follows(mode: Mode, what: Input) -> str:
+    follows = TRANSITIONS[mode, what]
+    if isinstance(follows, str):
+        return f"*refused: {follows}*"
+    after, action = follows
+    return (
+        "; ".join([*([after.name] if after is not mode else []), *([action.value] if action.value else [])]) or "stays"
+    )
+
+
+def _once(fault: Fault) -> str:
+    if fault.delay_ns:
+        return f"for {_time(fault.delay_ns)}"
+    return f"{fault.after} in a row" if fault.after > 1 else "it is found"
+
+
+def _time(ns: int) -> str:
+    return f"{ns / 1e9:g} s" if ns >= 500_000_000 else f"{ns / 1e6:g} ms"
+
+
+class _Words(str):
+    """What the daemon does at a fault; `delay` and `after` say when."""
+
+    delay = after = ""
+
+
+def _said(text: str, row: Row) -> str:
+    """Return the text of a row with what the table of faults says where it names one."""
+    within = f" within {row.bound_ms} ms" if row.bound_ms is not None else ""
+    said = {Effect.WARN: "goes on", Effect.STOP: "the bout ends", Effect.TORQUE_OFF: f"limp{within}, latched"}
+    words = {"off": _Words(said[Effect.TORQUE_OFF])}
+    for name, fault in FAULTS.items():
+        beside_a_leg = [effect for process, effect in fault.effects.items() if process is not Process.BOUT]
+        if beside_a_leg:
+            words[name] = _Words(said[max(beside_a_leg)])
+            words[name].delay, words[name].after = _time(fault.delay_ns), str(fault.after)
+    return text.format_map(words)
 
 
 def _families() -> list[str]:
@@ -47,7 +115,8 @@ def _table(heading: str, rows: Sequence[Row], measured: Mapping[str, Any]) -> li
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
         found = [_spread(measured.get(row.what, ()), row.bound_ms)] if timed else []
-        lines.append(f"| {' | '.join([row.what, row.leg, *found, row.log, row.then, _tests(row)])} |")
+        cells = [row.what, _said(row.leg, row), *found, row.log, _said(row.then, row), _tests(row)]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 

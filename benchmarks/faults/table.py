@@ -13,9 +13,13 @@ class Row:
     """A fault: what the leg does, what the log says, what is to be done, and which tests make it happen.
 
     `bound_ms` is how soon the torque is off every servo that can hear it, None where that is not promised or is not
-    what happens; `latched` whether nothing drives before somebody arms. `tests` are below tests/. `deeds` are what
-    `benchmarks.faults.measure` does to the daemon to see how long it takes: (process, signal, ms); `trouble` is what it
-    does to the line instead, one of `tests.realtime.troubles`.
+    what happens. `tests` are below tests/. `deeds` are what `benchmarks.faults.measure` does to the daemon to see how
+    long it takes: (process, signal, ms); `trouble` is what it does to the line instead, one of
+    `tests.realtime.troubles`.
+
+    What a fault does stands in `nuc_engine.control.faults` alone: in `leg` and `then`, `{core_dead}` stands for what
+    the daemon does at that fault, `{off}` for torque off that was asked for; `{core_dead.delay}` and
+    `{core_dead.after}` say after how long, and after how many in a row.
     """
 
     what: str
@@ -24,7 +28,6 @@ class Row:
     then: str = ""
     tests: tuple[str, ...] = ()
     bound_ms: int | None = None
-    latched: bool = False
     deeds: tuple[tuple[str, str, float], ...] = ()
     trouble: str = ""
 
@@ -33,7 +36,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
     "Processes": (
         Row(
             what="core killed, or crashed",
-            leg="limp within 50 ms, latched",
+            leg="{core_dead}",
             log="`core_dead`, `process_died`",
             then="another core runs at once; `arm`",
             tests=(
@@ -41,27 +44,22 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_core.py::test_an_error_of_its_own_takes_the_torque_off_and_is_told",
             ),
             bound_ms=50,
-            latched=True,
             deeds=(("core", "KILL", 0),),
         ),
         Row(
             what="core stopped (SIGSTOP), and back",
-            leg=(
-                "limp within 50 ms, latched; the core is killed before the guardian writes, so that "
-                "waking it up does nothing"
-            ),
+            leg=("{core_stalled}; the core is killed before the guardian writes, so that waking it up does nothing"),
             log="`core_stalled`, `process_died`",
             then="another core runs at once; `arm`",
             tests=("realtime/test_processes.py::test_a_core_that_dies_or_stops_leaves_the_leg_limp_within_50_ms",),
             bound_ms=50,
-            latched=True,
             deeds=(("core", "STOP", 0),),
         ),
         Row(
             what="guardian killed, or crashed",
             leg=(
                 "goes on, if another guardian is there within some 25 ms, as it mostly is (it takes "
-                "its rights within 2 ms); else limp and latched"
+                "its rights within 2 ms); else {guardian_lost}"
             ),
             log="`process_died`; `guardian_lost` where it took longer",
             then="nothing, or `arm`",
@@ -69,49 +67,45 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "realtime/test_processes.py::test_a_guardian_that_is_killed_is_replaced_and_the_new_one_watches",
                 "realtime/test_crashes.py::test_a_guardian_that_crashes_is_replaced_and_said",
             ),
-            latched=True,
             deeds=(("guardian", "KILL", 0),),
         ),
         Row(
             what="guardian stopped, and back",
-            leg="limp within 50 ms, by the core itself, latched",
+            leg="{guardian_lost}, by the core itself",
             log="`guardian_lost`, `process_stalled`, `process_died`",
             then="it is replaced after 0.1 s; `arm`",
             tests=(
                 "realtime/test_processes.py::test_a_guardian_that_is_stopped_makes_the_core_take_the_torque_off_itself",
             ),
             bound_ms=50,
-            latched=True,
             deeds=(("guardian", "STOP", 0),),
         ),
         Row(
             what="core and guardian killed together",
-            leg="limp within 50 ms, latched",
+            leg="{core_dead}",
             log="`core_dead`, `process_died`",
             then="`arm`",
             tests=(
                 "realtime/test_processes.py::test_core_and_guardian_killed_together_leave_the_leg_limp_and_latched",
             ),
             bound_ms=50,
-            latched=True,
             deeds=(("core", "KILL", 0), ("guardian", "KILL", 0)),
         ),
         Row(
             what="core and guardian stopped together",
-            leg="limp within 100 ms: the supervisor sees that neither lives, and ends both; latched",
+            leg="{core_dead}: the supervisor sees that neither lives, and ends both",
             log="`process_stalled` and `process_died` of both, `core_dead`",
             then="`arm`",
             tests=(
                 "realtime/test_deaths.py::test_core_and_guardian_stopped_together_are_limp_within_a_tenth_of_a_second",
             ),
             bound_ms=100,
-            latched=True,
             deeds=(("core", "STOP", 0), ("guardian", "STOP", 0)),
         ),
         Row(
             what="core killed, and the supervisor before another core has begun",
             leg=(
-                "limp within 50 ms; the new core finds itself alone, sees that the torque is off, "
+                "{supervisor_lost}; the new core finds itself alone, sees that the torque is off, "
                 "and ends, after 5 s at the latest where a servo does not confirm"
             ),
             log="`supervisor_lost`, if the service still hears of it",
@@ -136,7 +130,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             what="guardian and supervisor killed together",
-            leg="limp within 50 ms, by the core itself, which then ends",
+            leg="{guardian_lost}, by the core itself, which then ends",
             log="`guardian_lost`, if the service still hears of it",
             then="start it again; `nuc recover DATA`",
             tests=("realtime/test_crashes.py::test_a_core_that_is_left_alone_takes_the_torque_off_and_ends",),
@@ -149,7 +143,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
             log="`process_died`, `logging_resumed`",
             then=(
                 "clients connect again by themselves; no record is lost, none written twice. With "
-                "`--on-service-loss stop` the bout ends after 3 s without a service"
+                "`--on-service-loss stop` {service_lost} after {service_lost.delay} without a service"
             ),
             tests=(
                 "realtime/test_processes.py::test_a_service_that_dies_is_replaced_and_the_leg_goes_on",
@@ -168,7 +162,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             what="supervisor killed, or crashed",
-            leg="limp within 50 ms; everything ends",
+            leg="{supervisor_lost}; everything ends",
             log="`supervisor_lost`, if the service still hears of it",
             then="systemd starts it again, or you do; the bout is whole, and ends with the fault",
             tests=(
@@ -181,7 +175,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row(
             what="supervisor stopped, and back",
             leg=(
-                "goes on for 0.6 s, then limp and latched: systemd, which it feeds, would end "
+                "goes on for {supervisor_lost.delay}, then {supervisor_lost}: systemd, which it feeds, would end "
                 "everything after a second. What dies meanwhile is not replaced"
             ),
             log="`supervisor_lost`; when it goes on, `process_died`",
@@ -190,7 +184,6 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "realtime/test_processes.py::test_a_supervisor_that_is_stopped_does_not_stop_the_leg_and_the_guardian_needs_it_not",
                 "realtime/test_processes.py::test_a_supervisor_that_stands_still_for_longer_leaves_the_leg_limp",
             ),
-            latched=True,
             deeds=(("supervisor", "STOP", 0),),
         ),
         Row(
@@ -225,7 +218,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row(
             what="somebody asks for it (`nuc ctl off`, whoever has control)",
             leg=(
-                "limp within 50 ms, latched; mode STOPPED. Past the service, where that is killed, stopped, flooded or "
+                "{off}; mode STOPPED. Past the service, where that is killed, stopped, flooded or "
                 "without descriptors, or the supervisor stands still: within 100 ms ([channel](channel.md))"
             ),
             log="`off`; `off_asked`, with who and why",
@@ -237,7 +230,6 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_core.py::test_torque_off_that_was_asked_for_is_no_fault_and_nothing_drives_until_armed",
             ),
             bound_ms=50,
-            latched=True,
             trouble="off is asked for",
         ),
         Row(
@@ -257,8 +249,8 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row(
             what="silent (cut wire, converter without supply)",
             leg=(
-                "no goal is sent after the first cycle without answers (25 ms); torque-off from the "
-                "fifth on (150 ms for four servos at 57,600 bit/s), again in every cycle; latched. "
+                "no goal is sent after the first cycle without answers (25 ms); after {motor_silent.after} of them "
+                "(150 ms for four servos at 57,600 bit/s) {motor_silent}, and torque-off again in every cycle. "
                 "Each servo is limp at the latest 50 ms after it can hear again"
             ),
             log="`reply_missed`, then `motor_silent` with the servo's name",
@@ -267,7 +259,6 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "realtime/test_bus_faults.py::test_a_bus_that_falls_silent_is_limp_as_soon_as_it_speaks_again",
                 "daemon/test_bus_rows.py::test_a_row",
             ),
-            latched=True,
             trouble="silence",
         ),
         Row(
@@ -279,17 +270,15 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "realtime/test_bus_faults.py::test_a_line_that_is_held_up_ends_the_bout_and_old_goals_are_not_obeyed_afterwards",
                 "daemon/test_bus_rows.py::test_a_row",
             ),
-            latched=True,
             trouble="held up for 400 ms",
         ),
         Row(
             what="replies late, as when adapter or computer are held up",
             leg=(
                 "up to D (`late_us`; [resynchronisation](resynchronisation.md)): no goal is sent while replies are "
-                "late, and each servo must answer twice in time before it is driven again. For more than 250 ms: "
-                "limp, latched"
+                "late, and each servo must answer twice in time before it is driven again. For more than "
+                "{bus_held_up.delay}: {bus_held_up}"
             ),
-            latched=True,
             log=("`replies_late`, with how late the core woke up and how many bytes were owed; then `bus_held_up`"),
             then=(
                 "see what holds it up (USB hub, latency timer, a busy computer), `nuc bus latency` measures it; `arm`"
@@ -303,8 +292,8 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row(
             what="adapter unplugged, and back",
             leg=(
-                "servos hold their last goal while it is out. It is looked for 50 times a second, "
-                "and the leg limp within 70 ms of its being plugged in; latched"
+                "servos hold their last goal while it is out. It is looked for 50 times a second; from its being "
+                "plugged in: {bus_lost}"
             ),
             log="`bus_lost`, `bus_found`",
             then="plug it in (any port of the computer, if the URL is a stable name, see [install](install.md)); `arm`",
@@ -313,12 +302,11 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_bus_rows.py::test_a_row",
             ),
             bound_ms=70,
-            latched=True,
             trouble="unplugged, from its being plugged in",
         ),
         Row(
             what="one of two buses gone",
-            leg="what hangs on the other is limp within 50 ms, latched; for the one that is gone as above",
+            leg="what hangs on the other: {bus_lost}; for the one that is gone as above",
             log="`bus_lost` with its name (behind `motor_silent`, where its servos fell silent before)",
             then="plug it in: both are released then; `arm`",
             tests=(
@@ -327,18 +315,17 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_bus_rows.py::test_a_row",
             ),
             bound_ms=50,
-            latched=True,
         ),
         Row(
             what="a servo babbles",
-            leg="torque-off within 150 ms; all hear it, but no confirmation gets through; latched",
+            leg="{motor_silent}: all hear it, but no confirmation gets through",
+            bound_ms=150,
             log="`motor_silent`, `torque_unconfirmed`",
             then="take the babbling servo off the bus; `arm`",
             tests=(
                 "realtime/test_bus_faults.py::test_a_servo_that_babbles_ends_the_bout_and_all_obey_the_torque_off_nobody_hears_confirmed",
                 "daemon/test_bus_rows.py::test_a_row",
             ),
-            latched=True,
             trouble="a servo babbles",
         ),
         Row(
@@ -357,7 +344,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "way off, over the end of its scale)"
             ),
             leg=(
-                "AI motor, wCK: read, not driven, until time has made the jump possible; five such "
+                "AI motor, wCK: read, not driven, until time has made the jump possible; {motor_silent.after} such "
                 "replies in a row are `motor_silent`. Dynamixel, STS: refused once, and believed "
                 "when the next reading agrees with it"
             ),
@@ -371,7 +358,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row(
             what="one bit flipped in 1 % of all bytes",
             leg=(
-                "AI motor, wCK: goes on, likewise. Dynamixel, STS: limp, latched, since a request of "
+                "AI motor, wCK: goes on, likewise. Dynamixel, STS: {motor_silent}, since a request of "
                 "theirs has 30 to 50 bytes and every third or other one is spoilt"
             ),
             log="`reply_missed` for each that can be seen; `motor_silent`",
@@ -380,7 +367,6 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "realtime/test_bus_faults.py::test_at_one_percent_of_bad_bytes_the_bout_goes_on_and_everything_detectable_is_counted",
                 "daemon/test_bus_rows.py::test_a_row",
             ),
-            latched=True,
         ),
         Row(
             what="1 % of all messages lost, and one bit flipped in 1 % of them",
@@ -404,7 +390,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
             what="of another model than the configuration says, or one that can not be set up (families that tell)",
             leg=(
                 "nothing is driven: `run`, `arm` and poses are refused with its name and the reason, "
-                "and `nuc ctl status` shows them (`refusals`). Found out in a bout: limp, latched"
+                "and `nuc ctl status` shows them (`refusals`). Found out in a bout: {servo_refused}"
             ),
             log="`servo_refused` with which and why",
             then=(
@@ -415,12 +401,11 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_core_refusals.py::test_a_refused_servo_keeps_the_leg_from_running_and_from_being_posed",
                 "daemon/test_core_refusals.py::test_a_servo_refused_in_a_bout_ends_it_limp",
             ),
-            latched=True,
         ),
         Row(
             what="lost in a bout",
             leg=(
-                "the others limp within 100 ms (five cycles), latched; it is asked in every cycle, "
+                "the others {motor_silent} ({motor_silent.after} cycles); it is asked in every cycle, "
                 "and limp within 50 ms of being back"
             ),
             log="`reply_missed`, `motor_silent` with its name",
@@ -429,7 +414,6 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "realtime/test_servo_faults.py::test_a_servo_that_is_lost_in_a_bout_makes_the_others_limp_and_comes_back_limp",
             ),
             bound_ms=100,
-            latched=True,
             trouble="a servo is lost",
         ),
         Row(
@@ -458,7 +442,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             what="limp by itself (overload), Dynamixel and STS: they say so in every answer",
-            leg="limp, latched",
+            leg="{servo_refused}",
             log="`servo_refused` with which and *overload*",
             then=(
                 "take the cause away; supply off and on (an STS keeps a fifth of its torque until then; assumed); `arm`"
@@ -467,7 +451,6 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_overload.py::test_a_servo_that_shuts_down_in_a_bout_ends_it_limp_and_is_named",
                 "drivers/test_feetech_bus.py::test_an_overload_is_said_and_ends_nothing_else",
             ),
-            latched=True,
         ),
         Row(
             what="at another id from the start",
@@ -479,7 +462,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row(
             what="at another id in the middle of a bout",
             leg=(
-                "the others limp within 100 ms. **An AI motor or wCK keeps its torque**: it hears nothing that is said "
+                "the others {motor_silent}. **An AI motor or wCK keeps its torque**: it hears nothing that is said "
                 "to its old id; the others hear what is said to all. `torque` stays true, and it is `unconfirmed`"
             ),
             log="`motor_silent`, `torque_unconfirmed`; exit status 1",
@@ -496,21 +479,19 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row(
             what="supply lost, and back",
             leg=(
-                "no goal is sent after the first cycle without answers; latched after five. Back, it "
-                "is limp, and stays so until `arm`"
+                "no goal is sent after the first cycle without answers; after {motor_silent.after}: {motor_silent}. "
+                "Back, it is limp, and stays so until `arm`"
             ),
             log="`reply_missed`, `motor_silent`",
             then="`arm`",
             tests=("realtime/test_servo_faults.py::test_after_the_supply_was_lost_nothing_moves_before_somebody_arms",),
-            latched=True,
             trouble="the supply is lost",
         ),
         Row(
             what="supply lost for a moment (40 ms), for all servos of a bus",
             leg=(
-                "no goal is sent in the meantime; when they answer again they are limp, and stay so: "
-                "latched before any of them is driven. 10 ms cost a reply of some servos, and the "
-                "bout goes on"
+                "no goal is sent in the meantime; when they answer again, limp from the outage: {bus_silent}, before "
+                "any of them is driven. 10 ms cost a reply of some servos, and the bout goes on"
             ),
             log="`reply_missed`, `bus_silent`",
             then="look at supply and plugs; `arm`",
@@ -519,14 +500,13 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_silence.py::test_an_outage_of_40_ms_takes_the_torque_off_and_nothing_drives_afterwards",
                 "daemon/test_silence.py::test_an_outage_of_10_ms_costs_replies_and_not_the_bout",
             ),
-            latched=True,
             trouble="the supply is lost for 40 ms",
         ),
     ),
     "The disk": (
         Row(
             what="full",
-            leg="goes on",
+            leg="{logging_failed}",
             log="`logging_failed` with how much waits; `logging` in the status says `failing`",
             then="make room: what waited is written, nothing is lost",
             tests=("realtime/test_disk.py::test_a_disk_that_is_full_for_a_while",),
@@ -550,14 +530,14 @@ TABLES: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             what="read-only at the start",
-            leg="goes on",
+            leg="{logging_failed}",
             log="`logging_failed`",
             then="mount it for writing: the bout is there from its first cycle on",
             tests=("realtime/test_disk.py::test_a_disk_that_refuses_the_first_directory",),
         ),
         Row(
             what="breaks in a bout and stays read-only",
-            leg="goes on",
+            leg="{logging_failed}",
             log="`logging_failed`; when the daemon ends, `records_lost` with everything that never got to the disk",
             then="stop, end the daemon, repair the disk; `nuc recover DATA`",
             tests=(
@@ -584,7 +564,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row(
             what="suspended, and resumed",
             leg=(
-                "limp in the core's first look afterwards (4 ms), latched. While it sleeps, servos hold their last goal"
+                "{suspended}, in the core's first look afterwards (4 ms). While it sleeps, servos hold their last goal"
             ),
             log="`suspended`, with for how long",
             then="keep it awake; `arm`",
@@ -592,14 +572,13 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_core.py::test_torque_goes_off_after_the_machine_slept",
                 "realtime_setup/test_clock.py::test_a_suspend_is_noticed_once_and_measured",
             ),
-            latched=True,
         ),
         Row(
             what="stands still as a whole (a virtual machine), or all of the daemon does, and goes on",
             leg=(
-                "up to 0.5 s nobody is blamed: goes on, or, where the processes wake up in an order "
-                "that looks like a fault, limp and latched. After more, limp in the core's first "
-                "look (`stood_still`), latched. No joint is commanded further than its `--limit` "
+                "up to {stood_still.delay} nobody is blamed: goes on, or, where the processes wake up in an order "
+                "that looks like a fault, {core_stalled}. After more, in the core's first look (`stood_still`): "
+                "{stood_still}. No joint is commanded further than its `--limit` "
                 "from where it was last measured"
             ),
             log="nothing, or the fault",
@@ -610,7 +589,6 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "daemon/test_supervisor.py::test_a_machine_that_stood_still_makes_nobody_late",
                 "daemon/test_guardian.py::test_a_late_guardian_counts_what_it_slept_through_once",
             ),
-            latched=True,
         ),
     ),
     "Clients": (

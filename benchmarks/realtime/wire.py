@@ -34,8 +34,8 @@ from drivers.factory import bus_on_port, find_family, parse_line
 from drivers.framed.cycle import WATCH_CYCLES
 from drivers.serial.port import open_port
 from drivers.servo import ReplyStatus, ServoAddress
-from nuc_engine.daemon.engine import LiveClock
 from nuc_engine.daemon.launch import ServeOptions
+from nuc_engine.daemon.state import LiveClock
 from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
 from nuc_engine.realtime.clock import allowed_share
 

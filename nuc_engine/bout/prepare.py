@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nuc_engine.bout.spec import NO_VALUES, BoutRefused, BoutSpec, HdsoValue, check_spec, value_mods
 from nuc_engine.machine.locations import find_configuration, find_script
+from nuc_engine.model import extensions
 from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
 from nuc_engine.model.motors import families_of
 from nuc_engine.model.plan import Plan
@@ -59,6 +60,7 @@ def prepare_bout(
     warnings = _warnings(problems)
     try:
         plan = build_plan(model, families)
+        extensions.require(plan)
     except PlanError as error:
         raise BoutRefused(str(error)) from error
     mods = value_mods(values)

@@ -32,6 +32,7 @@ from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import EngineFault
 from nuc_engine.control.tasks import TASKS
 from nuc_engine.machine.locations import NotFound
+from nuc_engine.model.extensions import installed
 from nuc_engine.model.plan import PlanError
 from nuc_engine.model.store import Store
 from nuc_engine.plants import PlantSpecError
@@ -39,7 +40,7 @@ from nuc_engine.plants.events import PlantEvent, read_event
 from nuc_engine.plants.gravity import compensated
 from nuc_engine.recording import inputs, manifest
 from nuc_engine.recording.compare import Difference, compare_file
-from nuc_engine.recording.manifest import Witness
+from nuc_engine.recording.manifest import Manifest
 from nuc_engine.recording.playback import RecordedBus, split_inputs
 from nuc_engine.recording.reach import Reach, find_reach
 from nuc_engine.recording.recorder import BoutRecorder
@@ -180,7 +181,7 @@ class _Served:
     gravity_compensation: float = 0.0
 
 
-def _replay_real(folder: Path, record: Witness, entries: Sequence[Sequence[Any]]) -> ReplayReport:
+def _replay_real(folder: Path, record: Manifest, entries: Sequence[Sequence[Any]]) -> ReplayReport:
     path = folder / inputs.FILE
     spec = _served(folder, record)
     lost_ns = next((entry[3] for entry in entries if entry[0] == "lost"), None)
@@ -218,7 +219,7 @@ def _replay_real(folder: Path, record: Witness, entries: Sequence[Sequence[Any]]
         return _report(folder, record, out, _TASK_FILES, whole=whole, until_ns=lost_ns)
 
 
-def _served(folder: Path, record: Witness) -> _Served:
+def _served(folder: Path, record: Manifest) -> _Served:
     """Return a daemon's settings from its manifest, with every key and type as `_Served` has them."""
     place = f"{folder / manifest.FILE}: spec"
     kinds = get_type_hints(_Served)
@@ -246,7 +247,7 @@ class _Watch:
             self._progress(simulated_s, duration_s)
 
 
-def _witness(folder: Path) -> Witness:
+def _witness(folder: Path) -> Manifest:
     try:
         return manifest.read_manifest(folder)
     except manifest.ManifestError as error:
@@ -260,7 +261,7 @@ def _reach(folder: Path) -> Reach:
     return reach
 
 
-def _spec(folder: Path, record: Witness, out: Path, duration_s: float | None = None) -> BoutSpec:
+def _spec(folder: Path, record: Manifest, out: Path, duration_s: float | None = None) -> BoutSpec:
     """Return the bout's specification from its manifest, with every key and type as BoutSpec has them."""
     place = f"{folder / manifest.FILE}: spec"
     kinds = {key: kind for key, kind in get_type_hints(BoutSpec).items() if key not in _GIVEN_HERE}
@@ -314,7 +315,7 @@ def _entries(path: Path) -> list[list[Any]]:
     return entries
 
 
-def _end_ns(record: Witness, reach: Reach, entries: Sequence[Sequence[Any]]) -> int:
+def _end_ns(record: Manifest, reach: Reach, entries: Sequence[Sequence[Any]]) -> int:
     """Return when a repetition from recorded replies ends: what that instant itself may have done counts no more."""
     if record.torn:
         # Logs are written one after another: a kill may have left the others further ahead.
@@ -334,7 +335,7 @@ def _run(executive: Executive, recorder: BoutRecorder, events: deque[PlantEvent]
     return ""
 
 
-def _other_end(record: Witness, now_ns: int, ended: str) -> Difference | None:
+def _other_end(record: Manifest, now_ns: int, ended: str) -> Difference | None:
     """Return the difference between two ends; one that bus or plant brought about does not come back."""
     then = record.reason.partition(":")[0] if record.state == "fault" else ""
     now = ended.partition(":")[0]
@@ -353,7 +354,7 @@ def _sum(path: Path) -> str:
 
 def _report(
     folder: Path,
-    record: Witness,
+    record: Manifest,
     out: Path | None,
     names: Sequence[str],
     *,
@@ -362,8 +363,9 @@ def _report(
     end: Difference | None = None,
 ) -> ReplayReport:
     changed = _changed(folder, {**record.inputs, **record.files})
-    now = manifest.versions()
-    versions = {name: (then, now.get(name, "")) for name, then in record.versions.items() if now.get(name, "") != then}
+    now = {**manifest.versions(), **installed(record.extensions)}
+    then = {**record.versions, **record.extensions}
+    versions = {name: (old, now.get(name, "")) for name, old in then.items() if now.get(name, "") != old}
     found = [] if end is None else [end]
     if out is not None:
         compared = [

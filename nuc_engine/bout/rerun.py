@@ -20,7 +20,7 @@ from nuc_engine.bout.replay import ReplayRefused
 from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE, BoutSpec, Progress, prepare_bout, run_bout
 from nuc_engine.machine.locations import NotFound, find_configuration
 from nuc_engine.model.plan import Plan
-from nuc_engine.model.planning import table_names
+from nuc_engine.model.planning import companion_files
 from nuc_engine.model.store import Store, StoreError
 from nuc_engine.plants.spec import spec_file
 from nuc_engine.recording import inputs, manifest
@@ -75,7 +75,7 @@ def run_again(
         config, script = Path(scratch) / "config", Path(scratch) / "again.xml"
         script.write_text(text, encoding="utf-8", newline="\n")
         config.mkdir()
-        for name in (*CONFIGURATION_FILES, *table_names(prepared.model)):
+        for name in (*CONFIGURATION_FILES, *companion_files(prepared.model)):
             shutil.copy(folder / name, config)
         if plant is not None:
             shutil.copy(plant, config / PLANT_SPEC_FILE)
@@ -107,7 +107,7 @@ def run_again_on(
     record, entries, duration_s = _read(folder)
     prepared = prepare_bout(str(folder), None, record.configuration, families=record.families)
     text = _text(folder, prepared.plan, entries)
-    names = (*CONFIGURATION_FILES, *table_names(prepared.model))
+    names = (*CONFIGURATION_FILES, *companion_files(prepared.model))
     documents = {name: (folder / name).read_text(encoding="utf-8") for name in names}
     daemon.configure(record.configuration, documents)
     daemon.script(text)
@@ -154,7 +154,7 @@ def _find_plant(folder: Path, configuration: str) -> Path:
     raise ReplayRefused(f"{folder}: has no {PLANT_SPEC_FILE}, so there is no leg to emulate; choose --bus loopback:")
 
 
-def _emulated(record: manifest.Witness) -> str:
+def _emulated(record: manifest.Manifest) -> str:
     """Return the bus of the same servos, emulated. Raises ReplayRefused where there were several families."""
     families = sorted(set(record.families.values()))
     if len(families) > 1:
@@ -162,7 +162,7 @@ def _emulated(record: manifest.Witness) -> str:
     return f"emulated:{families[0]}" if families and families[0] != DEFAULT_FAMILY else "emulated:"
 
 
-def _read(folder: Path) -> tuple[manifest.Witness, list[list[Any]], float]:
+def _read(folder: Path) -> tuple[manifest.Manifest, list[list[Any]], float]:
     try:
         record = manifest.read_manifest(folder)
         entries = list(inputs.read_inputs(folder / inputs.FILE))

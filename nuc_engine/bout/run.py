@@ -11,7 +11,7 @@ import hashlib
 import traceback
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -34,18 +34,19 @@ from nuc_engine.bout.prepare import (
 from nuc_engine.bout.spec import DEFAULT_DURATION_S, BoutRefused, BoutSpec, spec_record
 from nuc_engine.control.dispatcher import Recorder
 from nuc_engine.control.executive import Executive
-from nuc_engine.control.faults import FAULTS, Effect, EngineFault
+from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
 from nuc_engine.machine.locations import find_configuration
+from nuc_engine.model.extensions import installed
 from nuc_engine.model.motors import addresses_of, families_of, family_of
 from nuc_engine.model.plan import Plan
-from nuc_engine.model.planning import table_names
+from nuc_engine.model.planning import companion_files
 from nuc_engine.model.store import Store
 from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
 from nuc_engine.plants.events import PlantEvent, find_faults, in_order
 from nuc_engine.plants.scripted import events_of
 from nuc_engine.plants.spec import NO_OVERRIDES, spec_file
 from nuc_engine.recording.directory import make_directory
-from nuc_engine.recording.manifest import FORMAT, hash_files, versions, write_manifest
+from nuc_engine.recording.manifest import Manifest, versions, write_manifest
 from nuc_engine.recording.recorder import BoutRecorder
 from sccils_schemas.model import check_unscripted
 
@@ -191,8 +192,18 @@ def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
     except OSError as error:
         records = {}
         state, reason = _fault(executive, "logging_failed", str(error))
-    manifest |= _ending(spec.out, executive, recorder, state, reason, records, all_counts(bus))
-    write_manifest(spec.out, manifest)
+    losses = {"refused_writes": len(recorder.refused), "changesets_not_reached": len(executive.script)}
+    ended = replace(manifest, start_pose_deg=executive.start_pose_deg, losses=losses).ended(
+        spec.out,
+        state,
+        reason,
+        stopped=datetime.now(UTC),
+        engine_time_s=executive.clock.now_ns / _NS,
+        counts=executive.counts(all_counts(bus)),
+        records=records,
+        events=recorder.events,
+    )
+    write_manifest(spec.out, ended)
     return BoutResult(
         folder=spec.out,
         state=state,
@@ -262,7 +273,7 @@ def advance(executive: Executive, recorder: Log, events: deque[PlantEvent], unti
 
 def _fault(executive: Executive, name: str, text: str) -> tuple[str, str]:
     fault = FAULTS[name]
-    if fault.effect is Effect.TORQUE_OFF:
+    if fault.effects[Process.BOUT] is Effect.TORQUE_OFF:
         try:
             executive.torque_off()
         except (PlantFault, BusError) as error:
@@ -316,7 +327,7 @@ def open_leg(
 def _read_inputs(folder: Path, prepared: Prepared, out: Path) -> dict[str, bytes]:
     """Return the files the data directory keeps a copy of. Raises BoutRefused when making it would destroy them."""
     sources = {name: folder / name for name in CONFIGURATION_FILES}
-    sources |= {name: folder / name for name in table_names(prepared.model)}
+    sources |= {name: folder / name for name in companion_files(prepared.model)}
     if (folder / PLANT_SPEC_FILE).exists():
         sources[PLANT_SPEC_FILE] = spec_file(folder / PLANT_SPEC_FILE)
     if prepared.script_path is not None:
@@ -331,63 +342,16 @@ def _read_inputs(folder: Path, prepared: Prepared, out: Path) -> dict[str, bytes
     return copies
 
 
-def _manifest(spec: BoutSpec, prepared: Prepared, copies: Mapping[str, bytes]) -> dict[str, Any]:
-    inputs = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(copies.items())}
-    return {
-        "format": FORMAT,
-        "state": "running",
-        "reason": "",
-        "configuration": prepared.model.name,
-        "script": None if prepared.script_path is None else prepared.script_path.name,
-        "clock": "virtual",
-        "bus": bus_url(spec.bus, spec.seed),
-        "families": families_of([("", spec.bus)]),
-        "spec": spec_record(spec),
-        "inputs": inputs,
-        "versions": versions(),
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
-def _ending(
-    out: Path,
-    executive: Executive,
-    recorder: BoutRecorder,
-    state: str,
-    reason: str,
-    records: Mapping[str, int],
-    bus_counts: Mapping[str, int],
-) -> dict[str, Any]:
-    """Return what the manifest says of the end."""
-    plan, transition = executive.plan, executive.transition
-    return {
-        "files": hash_files(out),
-        "state": state,
-        "reason": reason,
-        "stopped": datetime.now(UTC).isoformat(timespec="seconds"),
-        "simulated_s": executive.clock.now_ns / _NS,
-        "start_pose_deg": executive.start_pose_deg,
-        "counts": {
-            "cycles": executive.board.cycle,
-            "records": dict(sorted(records.items())),
-            "tasks": {
-                e.name: {"runs": e.runs, "overruns": e.overruns, "skipped": e.skipped} for e in executive.entries
-            },
-            "events": dict(sorted(recorder.events.items())),
-            "rule_overlaps": {j.name: transition.overlaps[j.index] for j in plan.joints if j.states},
-            "negative_forces": {m.name: executive.muscles.negative_forces[m.index] for m in plan.muscles},
-            "bus": dict(bus_counts),
-            "guard_interventions": {m.name: executive.guard.interventions[m.index] for m in plan.motors},
-            **_beyond_tables(executive),
-        },
-        "losses": {
-            "missed_replies": {m.name: executive.missed[m.index] for m in plan.motors},
-            "refused_writes": len(recorder.refused),
-            "changesets_not_reached": len(executive.script),
-        },
-    }
-
-
-def _beyond_tables(executive: Executive) -> dict[str, dict[str, int]]:
-    beyond = {m.name: executive.beyond_tables[m.index] for m in executive.plan.motors if m.torque_table}
-    return {"beyond_torque_table": beyond} if beyond else {}
+def _manifest(spec: BoutSpec, prepared: Prepared, copies: Mapping[str, bytes]) -> Manifest:
+    return Manifest(
+        configuration=prepared.model.name,
+        script=None if prepared.script_path is None else prepared.script_path.name,
+        clock="virtual",
+        bus=bus_url(spec.bus, spec.seed),
+        families=families_of([("", spec.bus)]),
+        spec=spec_record(spec),
+        inputs={name: hashlib.sha256(data).hexdigest() for name, data in sorted(copies.items())},
+        versions=versions(),
+        extensions=installed(prepared.plan.extensions),
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+    )

@@ -22,7 +22,7 @@ from drivers.servo import ServoModel
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.motors import AI_MODEL, AI_TICK_DEG, ai_tick_torque_n_m
 from nuc_engine.model.plan import PlanError
-from nuc_engine.model.planning import build_plan, table_names
+from nuc_engine.model.planning import build_plan, companion_files
 from nuc_engine.plants.spec import PlantSpec, load_spec, spec_file
 from sccils_schemas.documents import CurrentSign, Hdso, HdsoList, HdsoMod, Joint, JointList, Motor, Servo
 from sccils_schemas.model import MODEL_FILES, Model, check_model, load_model
@@ -128,7 +128,7 @@ def adapt(config: str, model_name: str, ids: Sequence[int] | None = None, streng
             files[at] = (MODEL_FILES[at], (folder / MODEL_FILES[at]).read_bytes())
     if spec is not None:
         files.append((PLANT_FILE, spec_file(plant).read_bytes()))
-    files += [(name, (folder / name).read_bytes()) for name in table_names(model)]
+    files += [(name, (folder / name).read_bytes()) for name in companion_files(model)]
     found = tuple(motors.values())
     return Adapted(target.name, target.family, found, tuple(files), tuple(_warnings(found, target, spec)))
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from nuc_engine.configurations.describe_uses import hdso_uses
 from nuc_engine.model.changes import Changeset
+from nuc_engine.model.extensions import ADDED, installed
 from nuc_engine.model.motors import is_driven
 from nuc_engine.model.plan import FunctionPlan, HdsoPlan, JointPlan, MotorPlan, Plan, Slot
 from nuc_engine.model.planning import build_plan
@@ -116,6 +117,7 @@ class _Describer:
                 "parameters": sum(hdso.kind != "sensor" for hdso in plan.hdsos),
                 "sensors": sum(hdso.kind == "sensor" for hdso in plan.hdsos),
             },
+            **({"extensions": installed(plan.extensions)} if plan.extensions else {}),
             "joints": joints,
             "parameters": [self._hdso(hdso) for hdso in model.hdsos if model.kind(hdso) != "sensor"],
             "sensors": [self._hdso(hdso) for hdso in model.hdsos if model.kind(hdso) == "sensor"],
@@ -323,6 +325,8 @@ def _units(motor: Motor, plan: MotorPlan) -> Data:
 
 
 def _formula(kind: str, numbers: Sequence[str], argument: str) -> str:
+    if kind.startswith(ADDED):
+        return f"{kind.removeprefix(ADDED)}({', '.join((argument, *numbers))})"
     if kind == "constant":
         return numbers[0]
     if kind == "linear":

@@ -49,6 +49,9 @@ def model_lines(data: Data, ink: Ink = PLAIN) -> Iterator[str]:
     yield from _wrapped(data["description"], 2)
     counts = data["counts"]
     yield "  " + ", ".join(f"{number} {what if number != 1 else what[:-1]}" for what, number in counts.items())
+    if "extensions" in data:
+        added = ", ".join(f"{what} ({which})" for what, which in data["extensions"].items())
+        yield f"  added to the engine: {added}"
     for joint in data["joints"]:
         yield ""
         yield from _joint(joint, ink)

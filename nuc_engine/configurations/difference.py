@@ -6,7 +6,6 @@ so that two models that number their HDSOs differently can be compared.
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -355,8 +354,8 @@ def _dotted(table: Mapping[str, Any], path: str = "") -> dict[str, str]:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads((folder / manifest.FILE).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return manifest.read_record(folder)
+    except manifest.ManifestError:
         return {}
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from drivers.errors import BusUrlError
 from drivers.factory import family_names, find_family
+from nuc_engine.model import extensions
 from nuc_engine.model.changes import ScriptRefused, prepare
 from nuc_engine.model.motors import serves
 from nuc_engine.model.plan import Plan
@@ -74,8 +75,12 @@ def _build(model: Model, problems: Problems) -> Plan | None:
     for families in (None, *({"": family} for family in _families(model, file, problems))):
         try:
             plan = build_plan(model, families)
+            extensions.require(plan)
         except PlanError as error:
-            problems.error(file, error.line, str(error))
+            # What is said of extensions.toml begins with its name.
+            what = str(error).removeprefix(f"{extensions.FILE}: ")
+            other = str(Path(file).with_name(extensions.FILE))
+            problems.error(file if what == str(error) else other, error.line, what)
             return None
         except BusUrlError as error:
             problems.error(file, 0, str(error))

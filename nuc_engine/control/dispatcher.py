@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from drivers.port import NEVER
 from nuc_engine.control.bus_tap import BusTap, Replies
 from nuc_engine.control.controls import Controls
-from nuc_engine.control.faults import FAULTS, EngineFault
+from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
 from nuc_engine.control.guard import Guard
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks import TASKS
+from nuc_engine.control.tasks.added import ExtendedTransition
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.motor_action import MotorAction, ServoBus
 from nuc_engine.control.tasks.motor_conversion import MotorConversion
@@ -30,11 +31,8 @@ from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import Store
 
-MISS_LIMIT = FAULTS["motor_silent"].after
-"""Replies missed in a row that are a motor fault."""
-
-REPORT_INTERVAL_NS = 1_000_000_000
-"""Overruns of one task are reported at most this often; every one is counted."""
+_MISS_LIMIT = FAULTS["motor_silent"].after
+_OVERRUN_AGAIN_NS = FAULTS["overrun"].again_ns
 
 
 class CountingBus(ServoBus, Protocol):
@@ -107,7 +105,7 @@ class Entry:
     runs: int = 0
     overruns: int = 0
     skipped: int = 0
-    reported_ns: int = -REPORT_INTERVAL_NS
+    reported_ns: int = -_OVERRUN_AGAIN_NS
 
 
 class Dispatcher:
@@ -118,6 +116,9 @@ class Dispatcher:
     approached (None: at once). With `keep_store` the values in `store` are the ones to start with, instead of the
     plan's. Engine time 0 is when it is built.
     """
+
+    process = Process.BOUT
+    """Where it runs: what a fault does there stands in the table of faults."""
 
     def __init__(
         self,
@@ -146,7 +147,9 @@ class Dispatcher:
         self._tap = BusTap(bus, recorder.started)
         self._motor_action = MotorAction(plan, self.store, self.board, self._tap, self.guard)
         self._conversion = MotorConversion(plan, self.store, self.board)
-        self.transition = StateTransition(plan, self.store, self.board, self.rulebook)
+        self.transition = (ExtendedTransition if plan.tasks else StateTransition)(
+            plan, self.store, self.board, self.rulebook
+        )
         self.muscles = MuscleConversion(plan, self.store, self.board)
         self.script = Script(
             plan,
@@ -216,6 +219,20 @@ class Dispatcher:
         """Return, per motor, how often muscles asked for a torque that its table does not reach."""
         return [0 if scale is None else scale.beyond for scale in self._motor_action.scales]
 
+    def counts(self, bus: Mapping[str, int]) -> dict[str, Any]:
+        """Return what was counted since the start, by the names of the configuration; `bus` is what the bus counted."""
+        plan = self.plan
+        return {
+            "cycles": self.board.cycle,
+            "tasks": {e.name: {"runs": e.runs, "overruns": e.overruns, "skipped": e.skipped} for e in self.entries},
+            "rule_overlaps": {j.name: self.transition.overlaps[j.index] for j in plan.joints if j.states},
+            "negative_forces": {m.name: self.muscles.negative_forces[m.index] for m in plan.muscles},
+            "guard_interventions": {m.name: self.guard.interventions[m.index] for m in plan.motors},
+            "beyond_torque_table": {m.name: self.beyond_tables[m.index] for m in plan.motors if m.torque_table},
+            "bus": dict(bus),
+            "missed_replies": {m.name: self.missed[m.index] for m in plan.motors},
+        }
+
     def load(self, changesets: Sequence[Changeset]) -> None:
         """Hand over changesets, in order of time; their times are the clock's."""
         self.script.load(changesets)
@@ -265,9 +282,9 @@ class Dispatcher:
         name, bus_id = self.plan.motors[motor].name, self.plan.motors[motor].bus_id
         if misses == 1:
             self._event(now_ns, "reply_missed", f"{name} (bus id {bus_id}): no usable reply{self._circumstances()}")
-        if misses >= MISS_LIMIT:
+        if misses >= _MISS_LIMIT:
             text = f"{name} (bus id {bus_id}) has not answered {misses} times in a row{self._circumstances()}"
-            raise EngineFault("motor_silent", text)
+            self._event(now_ns, "motor_silent", text)
 
     def _circumstances(self) -> str:
         """Return what else is to be told of a reply that was missed; nothing where time is exact."""
@@ -302,7 +319,7 @@ class Dispatcher:
             skipped = -(-late // period)
             entry.release_ns += skipped * period
             self._count_overrun(entry, skipped)
-            if done_ns - entry.reported_ns >= REPORT_INTERVAL_NS:
+            if done_ns - entry.reported_ns >= _OVERRUN_AGAIN_NS:
                 entry.reported_ns = done_ns
                 self._event(done_ns, "overrun", f"{entry.name} overran; {entry.skipped} periods skipped so far")
 
@@ -334,8 +351,12 @@ class Dispatcher:
             self._event(applied.time_ns, "write_refused", text)
 
     def _event(self, time_ns: int, kind: str, text: str) -> None:
+        """Tell of something. Raises EngineFault where it is a fault that does not let the bout go on."""
+        fault = FAULTS.get(kind)
+        if fault is not None and fault.effects[self.process] is not Effect.WARN:
+            raise EngineFault(kind, text)
         # The remedy is told once: the first time is when somebody looks.
-        if kind in FAULTS and kind not in self._hinted:
+        if fault is not None and kind not in self._hinted:
             self._hinted.add(kind)
-            text = f"{text} ({FAULTS[kind].hint})"
+            text = f"{text} ({fault.hint})"
         self._recorder.event(time_ns, kind, text)

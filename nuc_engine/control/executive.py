@@ -12,7 +12,6 @@ from typing import Protocol
 from drivers.port import NEVER
 from nuc_engine.control.clock import VirtualClock
 from nuc_engine.control.dispatcher import CountingBus, Dispatcher, Entry, Recorder
-from nuc_engine.control.faults import EngineFault
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store
 
@@ -104,7 +103,7 @@ class Executive(Dispatcher):
     def _run_complete(self, now_ns: int) -> None:
         self._complete_entry.release_ns = NEVER
         if self._bus.refusals:
-            raise EngineFault("servo_refused", "; ".join(self._bus.refusals))
+            self._event(now_ns, "servo_refused", "; ".join(self._bus.refusals))
         self._cycle_complete(now_ns)
 
     def _done_ns(self, now_ns: int, entry: Entry) -> int:

@@ -1,73 +1,135 @@
-"""Faults of a running engine, as data: what each one does, and what a person can do about it."""
+"""Faults of a running engine, as data: what each one does in each process, after how long, and what a person can do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, IntEnum
 from types import MappingProxyType
 
 
-class Effect(Enum):
-    """What a fault does to the bout: it is reported and the bout goes on, it ends the bout, or torque goes off too."""
+class Effect(IntEnum):
+    """What a fault does, mildest first: it is told and the bout goes on; it ends the bout; torque goes off too."""
 
-    WARN = "warn"
-    STOP = "stop"
-    TORQUE_OFF = "torque-off"
+    WARN = 1
+    STOP = 2
+    TORQUE_OFF = 3
+
+
+class Process(Enum):
+    """Where a fault is found, and dealt with: in a bout on the virtual clock, or in a process of the daemon."""
+
+    BOUT = "nuc run"
+    CORE = "core"
+    GUARDIAN = "guardian"
+    SERVICE = "service"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One kind of fault: its effect, the remedy a person is told, and how many times in a row make it one."""
+    """One kind of fault: its effect in every process that can find it, and the remedy a person is told.
 
-    effect: Effect
+    It is one once it was found `after` times in a row, or has lasted for `delay_ns`. One that is told and no more is
+    told at most every `again_ns`, and counted each time.
+    """
+
+    effects: Mapping[Process, Effect]
     hint: str
     after: int = 1
+    delay_ns: int = 0
+    again_ns: int = 0
 
+    @property
+    def worst(self) -> Effect:
+        """What it does where it does most."""
+        return max(self.effects.values())
+
+
+_WARN, _STOP, _OFF = Effect
+_BOUT, _CORE, _GUARDIAN, _SERVICE = Process
+_MS = 1_000_000
+_SECOND = 1000 * _MS
 
 FAULTS: Mapping[str, Fault] = MappingProxyType(
     {
-        "motor_silent": Fault(Effect.TORQUE_OFF, "check the servo's power, cable and id", after=5),
+        "motor_silent": Fault({_BOUT: _OFF, _CORE: _OFF}, "check the servo's power, cable and id", after=5),
         "bus_silent": Fault(
-            Effect.TORQUE_OFF,
+            {_CORE: _OFF},
             "it looks as if their supply had failed for a moment, and left them limp: check it; then arm",
         ),
         "bus_held_up": Fault(
-            Effect.TORQUE_OFF,
+            {_CORE: _OFF},
             "the servos answer, but too late to be driven: see what holds adapter or computer up (`nuc bus latency` "
             "measures it), then arm",
+            # Nothing is driven meanwhile.
+            delay_ns=250 * _MS,
         ),
         "servo_refused": Fault(
-            Effect.TORQUE_OFF,
+            {_BOUT: _OFF, _CORE: _OFF},
             "a servo is not what the configuration says, or can not be set up: nothing is driven until that is mended",
         ),
-        "plant_diverged": Fault(Effect.STOP, "the physics broke down: lower the timestep or the forces in plant.toml"),
-        "bad_command": Fault(Effect.WARN, "a servo delta was no number: look at the muscle functions' parameters"),
-        "overrun": Fault(Effect.WARN, "a task takes longer than its period: lengthen the period"),
+        "plant_diverged": Fault(
+            {_BOUT: _STOP}, "the physics broke down: lower the timestep or the forces in plant.toml"
+        ),
+        "bad_command": Fault(
+            {_BOUT: _WARN, _CORE: _WARN},
+            "a servo delta was no number: look at the muscle functions' parameters",
+            again_ns=_SECOND,
+        ),
+        "overrun": Fault(
+            {_BOUT: _WARN, _CORE: _WARN}, "a task takes longer than its period: lengthen the period", again_ns=_SECOND
+        ),
         "rule_overlap": Fault(
-            Effect.WARN, "two entry rules of a joint were true together: move their thresholds apart"
+            {_BOUT: _WARN, _CORE: _WARN},
+            "two entry rules of a joint were true together: move their thresholds apart",
+            again_ns=_SECOND,
         ),
-        "logging_failed": Fault(Effect.STOP, "the data could not be written: free space, or choose another place"),
+        # Beside a leg its records wait in memory: see nuc_engine.datalogger.writer.
+        "logging_failed": Fault(
+            {_BOUT: _STOP, _SERVICE: _WARN},
+            "the data could not be written: free space, or choose another place",
+            again_ns=10 * _SECOND,
+        ),
         "engine_error": Fault(
-            Effect.TORQUE_OFF, "an error of the engine itself; please report it with the data directory"
+            {_BOUT: _OFF, _CORE: _OFF}, "an error of the engine itself; please report it with the data directory"
         ),
-        "write_refused": Fault(Effect.WARN, "a script's write could not be made; Scriptlog.xml says which and why"),
+        "write_refused": Fault(
+            {_BOUT: _WARN, _CORE: _WARN}, "a script's write could not be made; Scriptlog.xml says which and why"
+        ),
+        # The delay is that of a block that does not say another (`Word.STALL_LIMIT_MS`).
         "core_stalled": Fault(
-            Effect.TORQUE_OFF, "the control process stood still; `nuc doctor` tells what the machine lacks; then arm"
+            {_GUARDIAN: _OFF},
+            "the control process stood still; `nuc doctor` tells what the machine lacks; then arm",
+            delay_ns=20 * _MS,
         ),
-        "core_dead": Fault(Effect.TORQUE_OFF, "the control process ended; the log says how; another one runs: arm it"),
+        "core_dead": Fault({_GUARDIAN: _OFF}, "the control process ended; the log says how; another one runs: arm it"),
+        # For so long the core may have stood still with everything else, as with a machine that was paused.
         "stood_still": Fault(
-            Effect.TORQUE_OFF,
+            {_CORE: _OFF},
             "the whole computer was held up, or all of the daemon: nobody knows what the leg did meanwhile; then arm",
+            delay_ns=500 * _MS,
         ),
+        # Looks in a row, in time, that find the guardian's heart still: about 25 ms, where the core itself may stand
+        # still for 20; for longer limits as many more.
         "guardian_lost": Fault(
-            Effect.TORQUE_OFF, "nothing watched over the engine; another guardian is started by itself; then arm"
+            {_CORE: _OFF}, "nothing watched over the engine; another guardian is started by itself; then arm", after=6
         ),
-        "supervisor_lost": Fault(Effect.TORQUE_OFF, "the main process was ended from outside: start `nuc serve` again"),
-        "bus_lost": Fault(Effect.TORQUE_OFF, "the adapter of a bus is gone: plug it in; it is found again by itself"),
-        "suspended": Fault(Effect.TORQUE_OFF, "the computer slept while a bout ran: keep it awake, then arm"),
+        # systemd, which the main process feeds, ends all of the daemon after a second.
+        "supervisor_lost": Fault(
+            {_GUARDIAN: _OFF},
+            "the main process was ended from outside: start `nuc serve` again",
+            delay_ns=600 * _MS,
+        ),
+        "bus_lost": Fault(
+            {_CORE: _OFF, _GUARDIAN: _OFF},
+            "the adapter of a bus is gone: plug it in; it is found again by itself",
+        ),
+        "suspended": Fault({_CORE: _OFF}, "the computer slept while a bout ran: keep it awake, then arm"),
+        # Longer than its restart takes.
         "service_lost": Fault(
-            Effect.STOP, "the service ended and --on-service-loss asks for a stop; another one is started by itself"
+            {_CORE: _STOP},
+            "the service ended and --on-service-loss asks for a stop; another one is started by itself",
+            delay_ns=3 * _SECOND,
         ),
     }
 )
@@ -76,11 +138,14 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
 OFF = "off"
 """Torque off because somebody asked for it: latched like a fault, and none."""
 
-OFF_HINT = "see that the leg may move, then arm"
+
+def hint_of(reason: str) -> str:
+    """Return what a person can do once the torque is off for this reason, a fault or OFF."""
+    return "see that the leg may move, then arm" if reason == OFF else FAULTS[reason].hint
 
 
 class EngineFault(Exception):
-    """A fault that ends the bout: `name` is its key in FAULTS."""
+    """A fault that does not let the bout go on: `name` is its key in FAULTS."""
 
     def __init__(self, name: str, text: str) -> None:
         super().__init__(text)

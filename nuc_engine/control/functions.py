@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from nuc_engine.model.extensions import ADDED, find_extension
 from nuc_engine.model.plan import ActivationPlan, FunctionPlan
 from nuc_engine.model.store import Store, View
 
@@ -19,10 +20,14 @@ Activation = Callable[[], float]
 def bind_function(plan: FunctionPlan, store: Store) -> Function:
     """Return the function as a callable of its argument.
 
-    constant: p0; linear: p0 x + p1; parabolic: ((x - p1)^2 + 4 p0 p2) / (4 p0); hyperbolic: p0 / (x - p1) + p2.
+    constant: p0; linear: p0 x + p1; parabolic: ((x - p1)^2 + 4 p0 p2) / (4 p0); hyperbolic: p0 / (x - p1) + p2; or
+    one that was added, of x, p0, p1, ..
     Raises KeyError for another type; the callable raises ZeroDivisionError where the formula has no value.
     """
     cells = [store.locate(slot) for slot in plan.parameters]
+    if plan.type.startswith(ADDED):
+        added = find_extension("functions", plan.type.removeprefix(ADDED))
+        return lambda x: added(x, *[view[at] for view, at in cells])
     return _FUNCTIONS[plan.type](*(item for cell in cells for item in cell))
 
 
@@ -57,6 +62,10 @@ def bind_activation(plan: ActivationPlan, store: Store) -> Activation:
     constant: p0; linear: K(s0) (eq. 7-1); bilinear: 2 K(s0) + K'(s1) (eq. 7-2), with K of eq. 7-3 over the five
     parameters a, b, c, wmin, wmax of each kernel.
     """
+    if plan.function.startswith(ADDED):
+        added = find_extension("activations", plan.function.removeprefix(ADDED))
+        sensors, cells = ([store.locate(slot) for slot in slots] for slots in (plan.sensors, plan.parameters))
+        return lambda: added([view[at] for view, at in sensors], [view[at] for view, at in cells])
     if plan.function == "constant":
         view, at = store.locate(plan.parameters[0])
         return lambda: view[at]

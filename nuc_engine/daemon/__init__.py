@@ -27,6 +27,7 @@
     ringrecorder    what the executive tells, as records in the ring
     silence         finds out that the servos of a bus were without supply for a moment
     spawn           children of the main process
+    state           what an engine is at, and all that changes it
     supervisor      owns block and ports, forks service, guardian and core, and starts again what has died
     watch           what the guardian watches for
     wire            what the rings carry

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from nuc_engine.control.faults import OFF
+from nuc_engine.control.faults import FAULTS, OFF, Effect, Process, hint_of
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
 from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import Launch
@@ -146,6 +146,9 @@ class Guardian:
         finding = finding or self._follow()
         if finding is None:
             return True
+        if finding.reason != OFF and FAULTS[finding.reason].effects[Process.GUARDIAN] is not Effect.TORQUE_OFF:
+            self._tell_of(finding)
+            return True
         self._latch(finding)
         whole = self._take_off(LAST_NS if supervisor_dead else PATIENCE_NS, finding.reason)
         if supervisor_dead:
@@ -238,7 +241,10 @@ class Guardian:
 
     def _latch(self, finding: Finding) -> None:
         latch(self._words, finding.reason)
-        self._tell(finding.reason, finding.text)
+        self._tell_of(finding)
+
+    def _tell_of(self, finding: Finding) -> None:
+        self._tell(finding.reason, f"{finding.text} ({hint_of(finding.reason)})")
 
     def _unconfirmed(self) -> list[str]:
         return [name for motor, name in enumerate(self._motors) if self._words[Word.UNCONFIRMED] >> motor & 1]

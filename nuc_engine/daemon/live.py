@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from drivers.bus import Bus, all_counts
 from drivers.port import NEVER
 from nuc_engine.control.dispatcher import Clock, Dispatcher, Entry
-from nuc_engine.control.faults import EngineFault
+from nuc_engine.control.faults import FAULTS, Process
 from nuc_engine.control.tasks.board import Drive
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ringrecorder import RingRecorder
@@ -19,8 +18,7 @@ from nuc_engine.model.store import Store
 _STILL = (Drive.LIMP, Drive.NONE)
 
 
-HELD_NS = 250_000_000
-"""For how long replies may be late, and nothing be driven, before the torque is taken off."""
+_HELD_NS = FAULTS["bus_held_up"].delay_ns
 
 LOOKAHEAD_NS = 80_000
 """How soon before state transition is due no other task is begun any more: about as long as one takes."""
@@ -38,6 +36,8 @@ class LiveExecutive(Dispatcher):
     for one period at most. A reply that was taken up before is converted first, as in virtual time, so the rules and
     muscles of one period have the same sensors, the newest that were taken.
     """
+
+    process = Process.CORE
 
     def __init__(
         self,
@@ -166,19 +166,9 @@ class LiveExecutive(Dispatcher):
         self._live_bus.torque_off(now_ns)
         self._complete_entry.release_ns = self._live_bus.wake_ns
 
-    def counts(self) -> dict[str, Any]:
-        """Return what was counted since the start, by the names of the configuration."""
-        plan = self.plan
-        return {
-            "cycles": self.board.cycle,
-            "tasks": {e.name: {"runs": e.runs, "overruns": e.overruns, "skipped": e.skipped} for e in self.entries},
-            "rule_overlaps": {j.name: self.transition.overlaps[j.index] for j in plan.joints if j.states},
-            "negative_forces": {m.name: self.muscles.negative_forces[m.index] for m in plan.muscles},
-            "guard_interventions": {m.name: self.guard.interventions[m.index] for m in plan.motors},
-            "beyond_torque_table": {m.name: self.beyond_tables[m.index] for m in plan.motors if m.torque_table},
-            "bus": {name: now - self._heard.get(name, 0) for name, now in all_counts(self._live_bus).items()},
-            "missed_replies": {m.name: self.missed[m.index] for m in plan.motors},
-        }
+    def bus_counts(self) -> dict[str, int]:
+        """Return what the bus has counted since the start."""
+        return {name: now - self._heard.get(name, 0) for name, now in all_counts(self._live_bus).items()}
 
     def _run_start(self, now_ns: int) -> None:
         self._start_entry.release_ns = NEVER
@@ -215,9 +205,9 @@ class LiveExecutive(Dispatcher):
         if self.quiet:
             self._start_entry.release_ns = NEVER
         if self._live_bus.refusals and self._drives_something():
-            raise EngineFault("servo_refused", "; ".join(self._live_bus.refusals))
+            self._event(now_ns, "servo_refused", "; ".join(self._live_bus.refusals))
         if silent is not None and self._drives_something():
-            raise EngineFault("bus_silent", self._say_silent(*silent))
+            self._event(now_ns, "bus_silent", self._say_silent(*silent))
 
     def _note_limp(self, motor: int, since_ns: int) -> None:
         self._limp_since[motor] = self._words[Word.LIMP_SINCE + motor] = since_ns
@@ -227,9 +217,9 @@ class LiveExecutive(Dispatcher):
         if since_ns >= 0 and self._drives_something():
             if since_ns != self._told_ns:
                 self._event(now_ns, "replies_late", f"replies come late, goals are held{self._circumstances()}")
-            if now_ns - since_ns > HELD_NS:
+            if now_ns - since_ns > _HELD_NS:
                 text = f"replies have been late for {(now_ns - since_ns) / 1e6:.0f} ms{self._circumstances()}"
-                raise EngineFault("bus_held_up", text)
+                self._event(now_ns, "bus_held_up", text)
         self._told_ns = since_ns
 
     def _circumstances(self) -> str:

@@ -1,9 +1,9 @@
-"""What a leg may do now: a pure machine of five modes."""
+"""What a leg may do now, and what the engine does at each event: a pure machine of five modes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
+from enum import Enum, IntEnum
 from types import MappingProxyType
 
 
@@ -27,6 +27,18 @@ class Input(IntEnum):
     ARM = 4
     POSE = 5  # joints are to be moved by position or held while no bout runs
     OFF = 6  # somebody asks for torque off
+    SHUT_DOWN = 7  # everything is to end
+
+
+class Action(Enum):
+    """What the engine does besides entering the mode that follows."""
+
+    NONE = ""
+    BEGIN = "the bout begins"
+    REST = "the bout ends, the motors do what the stop policy says"
+    LATCH = "torque off, latched; the bout ends"
+    CLOSE = "torque off; the bout ends"
+    UNLATCH = "the latch is undone"
 
 
 class Refusal(Exception):
@@ -36,59 +48,74 @@ class Refusal(Exception):
 _C, _R, _S, _F, _U = Mode.CONFIGURED, Mode.RUNNING, Mode.STOPPED, Mode.FAULT, Mode.UNCONFIGURED
 
 _ARM_FIRST = "torque is off, and latched: see that the leg may move, then arm"
+_ARM_AGAIN = "a fault is latched: see to its cause, then arm"
+_CONFIGURE_FIRST = "nothing is configured: choose a configuration first"
 _DRIVES = frozenset({Input.CONFIGURE, Input.RUN, Input.POSE})
 """What leads to driving, or to an engine that has not heard of the latch yet."""
 
-_NEXT: Mapping[tuple[Mode, Input], Mode | str] = MappingProxyType(
+TRANSITIONS: Mapping[tuple[Mode, Input], tuple[Mode, Action] | str] = MappingProxyType(
     {
-        (_U, Input.CONFIGURE): _C,
-        (_U, Input.RUN): "nothing is configured: choose a configuration first",
-        (_U, Input.STOP): _U,
-        (_U, Input.FAULT): _U,
-        (_U, Input.ARM): _U,
-        (_U, Input.POSE): "nothing is configured: choose a configuration first",
-        (_U, Input.OFF): _U,
-        (_C, Input.CONFIGURE): _C,
-        (_C, Input.RUN): _R,
-        (_C, Input.STOP): _C,
-        (_C, Input.FAULT): _F,
-        (_C, Input.ARM): _C,
-        (_C, Input.POSE): _C,
-        (_C, Input.OFF): _S,
+        (_U, Input.CONFIGURE): (_C, Action.NONE),
+        (_U, Input.RUN): _CONFIGURE_FIRST,
+        (_U, Input.STOP): (_U, Action.NONE),
+        (_U, Input.FAULT): (_U, Action.NONE),
+        (_U, Input.ARM): (_U, Action.NONE),
+        (_U, Input.POSE): _CONFIGURE_FIRST,
+        (_U, Input.OFF): (_U, Action.NONE),
+        (_U, Input.SHUT_DOWN): (_U, Action.NONE),
+        (_C, Input.CONFIGURE): (_C, Action.NONE),
+        (_C, Input.RUN): (_R, Action.BEGIN),
+        (_C, Input.STOP): (_C, Action.REST),
+        (_C, Input.FAULT): (_F, Action.LATCH),
+        (_C, Input.ARM): (_C, Action.UNLATCH),
+        (_C, Input.POSE): (_C, Action.NONE),
+        (_C, Input.OFF): (_S, Action.LATCH),
+        (_C, Input.SHUT_DOWN): (_S, Action.CLOSE),
         (_R, Input.CONFIGURE): "a bout is running: stop it first",
         (_R, Input.RUN): "a bout is running already: stop it first",
-        (_R, Input.STOP): _S,
-        (_R, Input.FAULT): _F,
-        (_R, Input.ARM): _R,
-        (_R, Input.POSE): _R,
-        (_R, Input.OFF): _S,
-        (_S, Input.CONFIGURE): _C,
-        (_S, Input.RUN): _R,
-        (_S, Input.STOP): _S,
-        (_S, Input.FAULT): _F,
-        (_S, Input.ARM): _S,
-        (_S, Input.POSE): _S,
-        (_S, Input.OFF): _S,
-        (_F, Input.CONFIGURE): "a fault is latched: see to its cause, then arm",
-        (_F, Input.RUN): "a fault is latched: see to its cause, then arm",
-        (_F, Input.STOP): _F,
-        (_F, Input.FAULT): _F,
-        (_F, Input.ARM): _S,
-        (_F, Input.POSE): "a fault is latched: see to its cause, then arm",
-        (_F, Input.OFF): _F,
+        (_R, Input.STOP): (_S, Action.REST),
+        (_R, Input.FAULT): (_F, Action.LATCH),
+        (_R, Input.ARM): (_R, Action.UNLATCH),
+        (_R, Input.POSE): (_R, Action.NONE),
+        (_R, Input.OFF): (_S, Action.LATCH),
+        (_R, Input.SHUT_DOWN): (_S, Action.CLOSE),
+        (_S, Input.CONFIGURE): (_C, Action.NONE),
+        (_S, Input.RUN): (_R, Action.BEGIN),
+        (_S, Input.STOP): (_S, Action.REST),
+        (_S, Input.FAULT): (_F, Action.LATCH),
+        (_S, Input.ARM): (_S, Action.UNLATCH),
+        (_S, Input.POSE): (_S, Action.NONE),
+        (_S, Input.OFF): (_S, Action.LATCH),
+        (_S, Input.SHUT_DOWN): (_S, Action.CLOSE),
+        (_F, Input.CONFIGURE): _ARM_AGAIN,
+        (_F, Input.RUN): _ARM_AGAIN,
+        (_F, Input.STOP): (_F, Action.NONE),
+        (_F, Input.FAULT): (_F, Action.LATCH),
+        (_F, Input.ARM): (_S, Action.UNLATCH),
+        (_F, Input.POSE): _ARM_AGAIN,
+        (_F, Input.OFF): (_F, Action.LATCH),
+        (_F, Input.SHUT_DOWN): (_F, Action.CLOSE),
     }
 )
+"""The mode that follows and what is done, or why it is refused."""
 
 
-def step(mode: Mode, what: Input, *, latched: bool) -> Mode:
-    """Return the mode after `what`. Raises Refusal where it is not allowed; nothing has changed then.
+def transition(mode: Mode, what: Input, *, latched: bool) -> tuple[Mode, Action]:
+    """Return the mode after `what`, and what is done. Raises Refusal where it is not allowed; nothing has changed then.
 
     `latched`: torque was taken off, for a fault or because somebody asked, and nobody has armed since. Whatever mode
-    is said then, nothing leads to driving.
+    is said then, nothing leads to driving, and a stop finds nothing to do.
     """
     if latched and what in _DRIVES and mode not in (Mode.FAULT, Mode.UNCONFIGURED):
         raise Refusal(_ARM_FIRST)
-    after = _NEXT[mode, what]
+    if latched and what is Input.STOP:
+        return mode, Action.NONE
+    after = TRANSITIONS[mode, what]
     if isinstance(after, str):
         raise Refusal(after)
     return after
+
+
+def step(mode: Mode, what: Input, *, latched: bool) -> Mode:
+    """Return the mode after `what`, as `transition` does."""
+    return transition(mode, what, latched=latched)[0]

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nuc_engine.control.faults import FAULTS
 from nuc_engine.daemon.block import Word
-
-GUARDIAN_LIMIT = 6
-"""Looks in a row, in time, that find the guardian's heart still, and make it lost: about 25 ms, where the core itself
-may stand still for 20 (`Word.STALL_LIMIT_MS`); for longer limits as many more."""
 
 LOOK_MS = 4
 """Time between two looks."""
@@ -32,7 +29,7 @@ class Neighbours:
     @property
     def guardian_lost(self) -> bool:
         """Whether nobody watches over the core."""
-        return self._still >= max(GUARDIAN_LIMIT, self._words[Word.STALL_LIMIT_MS] // LOOK_MS)
+        return self._still >= max(FAULTS["guardian_lost"].after, self._words[Word.STALL_LIMIT_MS] // LOOK_MS)
 
     @property
     def alone(self) -> bool:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drivers.errors import PortError
 from drivers.servo import ReplyStatus
 from nuc_engine.control.controls import refusal as control_refusal
 from nuc_engine.daemon.modes import Input, Mode, Refusal
+from nuc_engine.daemon.state import Deferred, EngineState, NotYet
 from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, unpack
 from nuc_engine.model.changes import Changeset, Control, Write
 from nuc_engine.model.store import refusal
 from sccils_schemas.rules import RuleError
-
-if TYPE_CHECKING:
-    from nuc_engine.daemon.engine import Engine
 
 RETRY_NS = 500_000_000
 """For how long an order that a missed reply forbids is tried again: a reply in hundred may be lost on a bad line."""
@@ -27,34 +24,13 @@ _LATEST_NS = 10**17
 _IN_A_BOUT_ONLY = ("muscle", "force")
 
 
-class NotYet(Refusal):
-    """An order that a servo that does not answer forbids; the next reply may allow it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deferred:
-    """An order that is tried again at each look, until a time."""
-
-    kind: int
-    content: bytes
-    until_ns: int
-
-
-def try_again(core: Engine) -> None:
+def try_again(core: EngineState) -> None:
     """Obey what could not be obeyed before."""
-    deferred, core.deferred = core.deferred, []
-    for order in deferred:
+    for order in core.take_deferred():
         obey(core, order.kind, order.content, order.until_ns)
 
 
-def call_off(core: Engine, why: str) -> None:
-    """Refuse what waits to be tried again: something has happened that whoever ordered it did not know of."""
-    deferred, core.deferred = core.deferred, []
-    for order in deferred:
-        core.recorder.acknowledge(unpack(order.content)[0], False, core.clock.now_ns, why)
-
-
-def obey(core: Engine, kind: int, content: bytes, until_ns: int | None = None) -> None:
+def obey(core: EngineState, kind: int, content: bytes, until_ns: int | None = None) -> None:
     """Carry out one command and acknowledge it. Nothing a command says can raise; PortError when a port is gone.
 
     What a missed reply forbids is deferred, for RETRY_NS or until `until_ns`.
@@ -68,7 +44,7 @@ def obey(core: Engine, kind: int, content: bytes, until_ns: int | None = None) -
         now = core.clock.now_ns
         until_ns = until_ns or now + RETRY_NS
         if now < until_ns:
-            core.deferred.append(Deferred(kind, content, until_ns))
+            core.defer(Deferred(kind, content, until_ns))
         else:
             core.recorder.acknowledge(request, False, now, str(refused))
     except (Refusal, RuleError) as refused:
@@ -83,7 +59,7 @@ def obey(core: Engine, kind: int, content: bytes, until_ns: int | None = None) -
         core.recorder.acknowledge(request, True, core.clock.now_ns, detail, more=at_once)
 
 
-def _changeset(core: Engine, request: int, time: Any, writes: Any, controls: Any = ()) -> Any:
+def _changeset(core: EngineState, request: int, time: Any, writes: Any, controls: Any = ()) -> Any:
     changeset = Changeset(
         time_ns=_whole(time, "time", -1),
         writes=tuple(
@@ -110,7 +86,7 @@ def _changeset(core: Engine, request: int, time: Any, writes: Any, controls: Any
     return ""
 
 
-def _unfit(core: Engine, write: Write) -> str:
+def _unfit(core: EngineState, write: Write) -> str:
     plan = core.plan
     if not 0 <= write.hdso < len(plan.hdsos):
         return f"HDSO number {write.hdso} does not exist"
@@ -125,7 +101,7 @@ def _unfit(core: Engine, write: Write) -> str:
     return f"{named}: {reason}" if reason else ""
 
 
-def _unmade(core: Engine, control: Control, *, timed: bool) -> str:
+def _unmade(core: EngineState, control: Control, *, timed: bool) -> str:
     reason = control_refusal(control, core.plan)
     if reason:
         return reason
@@ -139,7 +115,7 @@ def _unmade(core: Engine, control: Control, *, timed: bool) -> str:
     return ""
 
 
-def _silent(core: Engine, control: Control) -> str:
+def _silent(core: EngineState, control: Control) -> str:
     if control_refusal(control, core.plan) or core.mode is Mode.RUNNING or control.value == "limp":
         return ""
     joint = core.plan.joints[control.joint]
@@ -148,53 +124,52 @@ def _silent(core: Engine, control: Control) -> str:
     return f"{joint.name}: its servo does not answer: check power, cable and id"
 
 
-def _run(core: Engine, delay: Any, stop: Any, bout: Any) -> Any:
+def _run(core: EngineState, delay: Any, stop: Any, bout: Any) -> Any:
     core.plan_run(_whole(delay, "delay", 0), _whole(stop, "stop time", -1), _whole(bout, "bout", 1))
     return core.run_at_ns
 
 
-def _stop(core: Engine, policy: Any) -> Any:
+def _stop(core: EngineState, policy: Any) -> Any:
     if policy not in ("", "off", "hold", "park"):
         raise Refusal(f"stop policy {policy!r}; expected off, hold or park")
     core.stop(policy, "stopped by the operator")
     return ""
 
 
-def _arm(core: Engine) -> Any:
+def _arm(core: EngineState) -> Any:
     core.arm()
     return ""
 
 
-def _off(core: Engine, why: Any) -> Any:
+def _off(core: EngineState, why: Any) -> Any:
     core.off(str(why))
     return ""
 
 
-def _dump(core: Engine) -> Any:
+def _dump(core: EngineState) -> Any:
     core.dump()
     return ""
 
 
-def _forget(core: Engine, origin: Any) -> Any:
+def _forget(core: EngineState, origin: Any) -> Any:
     return core.forget(_whole(origin, "request", -1))
 
 
-def _park(core: Engine, angles: Any, rate: Any) -> Any:
+def _park(core: EngineState, angles: Any, rate: Any) -> Any:
     pose = {_whole(joint, "joint", 0): float(angle) for joint, angle in angles.items()}
     controls = [Control("target", joint, angle) for joint, angle in pose.items()]
     controls += [Control("rate", joint, float(rate)) for joint in pose]
     if reasons := [reason for control in controls if (reason := control_refusal(control, core.plan))]:
         raise Refusal("; ".join(reasons))
-    core.park_deg, core.park_rate_deg_s = pose, float(rate)
+    core.park_in(pose, float(rate))
     return ""
 
 
-def _limits(core: Engine, limits: Any) -> Any:
+def _limits(core: EngineState, limits: Any) -> Any:
     ticks = [_whole(limit, "limit", -1) for limit in limits]
     if len(ticks) != len(core.plan.motors):
         raise Refusal(f"{len(ticks)} limits for {len(core.plan.motors)} motors")
-    core.limits[:] = [None if limit < 0 else limit for limit in ticks]
-    core.live.guard.set_limits(core.limits)
+    core.set_limits([None if limit < 0 else limit for limit in ticks])
     return ""
 
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nuc_engine.control.faults import OFF
+from nuc_engine.control.faults import FAULTS, OFF
 from nuc_engine.daemon.block import ASKERS, Word
 from nuc_engine.daemon.requests import asked, begun, still_open
 
 PERIOD_NS = 4_000_000
 """Time between two wake-ups of the guardian."""
 
-STALL_NS = 20_000_000
-"""How long the core's heart may stand still where the block does not say (`Word.STALL_LIMIT_MS`)."""
+STALL_NS = FAULTS["core_stalled"].delay_ns
 
 BEGIN_NS = 20_000_000
 """How long the core has to begin to take the torque off when it is asked to; more where it may stand still longer."""
@@ -26,8 +25,7 @@ BEGIN_NS = 20_000_000
 FINISH_NS = 60_000_000
 """How long after the request every servo should have confirmed."""
 
-SUPERVISOR_NS = 600_000_000
-"""How long the main process may stand still: systemd, which it feeds, ends all of us after a second."""
+SUPERVISOR_NS = FAULTS["supervisor_lost"].delay_ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from nuc_engine.datalogger.commits import OpenBout
 from nuc_engine.datalogger.documents import Documents
 from nuc_engine.datalogger.kernellog import FILE as KERNEL_FILE
 from nuc_engine.datalogger.kernellog import KernelLog
-from nuc_engine.datalogger.manifest import NOTES_FILE, Context, bout_counts, bout_manifest, read_notes
+from nuc_engine.datalogger.manifest import NOTES_FILE, Context, bout_manifest, read_notes
 from nuc_engine.model.changes import Applied, Control, Controlled, Write
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.planning import PlanError, build_plan
@@ -238,15 +238,18 @@ class BoutLog:
         self.flush()
         if self._mcap is not None:
             self._mcap.end()
-        ending = {
-            "state": state,
-            "reason": reason,
-            "stopped": self._wall(),
-            "engine_time_s": max(0, now_ns) / _NS,
-            "counts": bout_counts(self.state),
-            "files": manifest.hash_files(self.folder),
-        }
-        manifest.write_manifest(self.folder, self._manifest() | ending)
+        ended = self._manifest().ended(
+            self.folder,
+            state,
+            reason,
+            stopped=self._context.wall(),
+            engine_time_s=max(0, now_ns) / _NS,
+            # Those of the core never came where it was killed.
+            counts={**self.state.counts, "cycles": self.state.cycle},
+            records={name: mark.records for name, mark in self.state.marks.items()},
+            events=self.state.events,
+        )
+        manifest.write_manifest(self.folder, ended)
         self._recorder.close()
         for log in self._beside:
             log.close()
@@ -265,16 +268,13 @@ class BoutLog:
             self._mcap.abandon()
         self._lock.release()
 
-    def _wall(self) -> str:
-        return self._context.wall().isoformat(timespec="seconds")
-
     def _begin_manifest(self) -> None:
         manifest.write_manifest(self.folder, self._manifest())
 
-    def _manifest(self) -> dict[str, Any]:
+    def _manifest(self) -> manifest.Manifest:
         script = None if self.script is None else self.script.name
-        known = bout_manifest(self.state, self._context, self._documents.name, script, self._inputs)
-        return {**known, "notes": read_notes(self.folder / NOTES_FILE)}
+        known = bout_manifest(self.state, self._context, self._documents.name, self.plan, script, self._inputs)
+        return replace(known, notes=read_notes(self.folder / NOTES_FILE))
 
 
 def _put_documents(folder: Path, documents: Documents, script: Documents | None) -> dict[str, str]:

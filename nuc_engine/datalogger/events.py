@@ -20,13 +20,10 @@ from sccils_schemas.names import printable
 
 _LEVELS: Mapping[str, str] = MappingProxyType(
     {
-        "core_dead": "error",
-        "core_stalled": "error",
         "core_exit": "warning",
         OFF: "warning",
         "child_died": "error",
         "records_lost": "error",
-        "logging_failed": "error",
         "privilege_missing": "warning",
         "control_refused": "warning",
         "edit_refused": "warning",
@@ -49,7 +46,7 @@ def level_of(event: str) -> str:
     """Return how much an event matters: by the table of faults, else by what its name is known for."""
     fault = FAULTS.get(event)
     if fault is not None:
-        return "warning" if fault.effect is Effect.WARN else "error"
+        return "warning" if fault.worst is Effect.WARN else "error"
     return _LEVELS.get(event, "info")
 
 

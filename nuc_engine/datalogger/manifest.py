@@ -11,8 +11,10 @@ from typing import Any
 
 from nuc_engine.datalogger.commits import OpenBout
 from nuc_engine.datalogger.kernellog import open_kmsg
+from nuc_engine.model.extensions import installed
 from nuc_engine.model.motors import families_of
-from nuc_engine.recording import manifest
+from nuc_engine.model.plan import Plan
+from nuc_engine.recording.manifest import Manifest
 
 NOTES_FILE = "Notes.jsonl"
 _NS = 1_000_000_000
@@ -40,36 +42,34 @@ class Context:
 
 
 def bout_manifest(
-    state: OpenBout, context: Context, configuration: str, script: str | None, inputs: Mapping[str, str]
-) -> dict[str, Any]:
+    state: OpenBout, context: Context, configuration: str, plan: Plan, script: str | None, inputs: Mapping[str, str]
+) -> Manifest:
     """Return the manifest of a bout being written, but for its notes; `inputs` are sums of documents by file."""
     options, bus = context.options, dict(context.bus)
-    return {
-        "format": manifest.FORMAT,
-        "state": "running",
-        "reason": "",
-        "configuration": configuration,
-        "script": script,
-        "script_writes": None if script is None else state.script_writes,
-        "written_before": state.written_before,
-        "clock": "real",
-        "bus": bus.get("", bus),
-        "families": dict(context.families),
-        "spec": {
+    return Manifest(
+        configuration=configuration,
+        script=script,
+        script_writes=None if script is None else state.script_writes,
+        written_before=state.written_before,
+        clock="real",
+        bus=bus.get("", bus),
+        families=context.families,
+        spec={
             "limits": dict(options["limits"]),
             "approach_deg_s": options["approach_deg_s"],
             "gravity_compensation": options.get("gravity_compensation", 0.0),
         },
-        "options": dict(options),
-        "labels": dict(state.labels),
-        "inputs": dict(sorted(inputs.items())),
-        "versions": dict(context.versions()),
-        "started": state.started,
-        "bout": state.number,
-        "window_s": [state.from_ns / _NS, None if state.until_ns < 0 else state.until_ns / _NS],
-        "start_pose_deg": state.pose_deg,
-        "losses": _losses(state),
-    }
+        options=options,
+        labels=state.labels,
+        inputs=dict(sorted(inputs.items())),
+        versions=context.versions(),
+        extensions=installed(plan.extensions),
+        started=state.started,
+        bout=state.number,
+        window_s=(state.from_ns / _NS, None if state.until_ns < 0 else state.until_ns / _NS),
+        start_pose_deg=state.pose_deg,
+        losses=_losses(state),
+    )
 
 
 def _losses(state: OpenBout) -> dict[str, Any]:
@@ -82,13 +82,6 @@ def _losses(state: OpenBout) -> dict[str, Any]:
         "unlogged_answers": state.unlogged_answers,
         "core_restarts": state.deaths,
     }
-
-
-def bout_counts(state: OpenBout) -> dict[str, Any]:
-    """Return what was counted in a bout: by the core, of records by file, and of events by name."""
-    records = {name: mark.records for name, mark in sorted(state.marks.items())}
-    counts = {"cycles": state.cycle, "records": records, "events": dict(sorted(state.events.items()))}
-    return {**state.counts, **counts}
 
 
 def read_notes(path: Path) -> list[dict[str, Any]]:

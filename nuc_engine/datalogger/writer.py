@@ -27,10 +27,10 @@ FLUSH_NS = 1_000_000_000
 """How often everything is put on disk."""
 
 RETRY_NS = 250_000_000
-REPORT_NS = 10_000_000_000
 MOST_BYTES = 2 << 20
 """Record bytes between two flushes at most: bounds what a new logger must read again, and memory."""
 
+_LOGGING_FAILED = FAULTS["logging_failed"]
 _RETRIED = (OSError, CommitTooLarge)
 """What may pass by itself: the same is tried again, and nothing is given back to the core until it works."""
 
@@ -71,7 +71,7 @@ class LogWriter:
         self._told: dict[str, deque[tuple[int, list[Any]]]] = {name: deque() for name in ("inbox", "answers")}
         self._told_to = {name: self.state.places[name] for name in self._told}
         self._flushed_ns = self._retry_ns = 0
-        self._reported_ns = -REPORT_NS
+        self._reported_ns = -_LOGGING_FAILED.again_ns
         self._unwritten = False
         self.failure = ""
 
@@ -133,14 +133,14 @@ class LogWriter:
     def _fail(self, now_ns: int, error: Exception) -> None:
         self.failure = str(error)
         self._retry_ns = now_ns + RETRY_NS
-        if now_ns - self._reported_ns >= REPORT_NS:
+        if now_ns - self._reported_ns >= _LOGGING_FAILED.again_ns:
             self._reported_ns = now_ns
-            self._events.tell("logging_failed", f"{error} ({FAULTS['logging_failed'].hint})", backlog=self.backlog)
+            self._events.tell("logging_failed", f"{error} ({_LOGGING_FAILED.hint})", backlog=self.backlog)
 
     def _recovered(self) -> None:
         self._events.tell("logging_recovered", f"after: {self.failure}", backlog=self.backlog)
         self.failure = ""
-        self._reported_ns = -REPORT_NS
+        self._reported_ns = -_LOGGING_FAILED.again_ns
 
     def _commit(self, now_ns: int) -> None:
         self._put_away()

@@ -70,7 +70,8 @@ class MotorPlan:
     A count of the load reading, in `load_range`, is `load_scale` units of the current sensor; a reading whose range has
     no negatives has no direction. `load_per_deg_s` is taken off it for every deg/s that the shaft turns;
     `load_with_drive` makes it a magnitude with the sign of the drive, less `load_dead`, as an AI motor's is. It is
-    filtered once a sample, or, where `sample_ns` is not 0, as if samples came at that interval.
+    filtered once a sample, or, where `sample_ns` is not 0, as if samples came at that interval; or by the `filter` of
+    that name, which was added to the engine.
 
     Exchanges with all servos do not begin sooner than `cycle_min_ns` after the last ones began.
     """
@@ -106,6 +107,7 @@ class MotorPlan:
     stiffness_n_m_deg: float = 0.0
     torque_limit_n_m: float = 0.0
     cycle_min_ns: int = 0
+    filter: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +216,8 @@ class GravityPlan:
 class Plan:
     """A whole model. `store_size` is the data area's bytes; `sensor_columns` what SensData.txt logs (reading E2).
 
-    With `gravity` the weight of the links is made up for.
+    With `gravity` the weight of the links is made up for. `tasks` are those that were added, in the order in which they
+    run; `extensions` is all that was added, as `functions.NAME` (`nuc_engine.model.extensions`).
     """
 
     name: str
@@ -232,6 +235,8 @@ class Plan:
     engine_stop_time: int
     sensor_columns: tuple[int, ...]
     gravity: GravityPlan | None = None
+    tasks: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
     _by_ref: Mapping[int | str, HdsoPlan] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:

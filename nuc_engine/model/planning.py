@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from drivers.factory import DEFAULT_FAMILY
+from nuc_engine.model import extensions
 from nuc_engine.model.motors import check_wiring, motor_units, pick_motor
 from nuc_engine.model.plan import (
     ActivationPlan,
@@ -32,7 +33,7 @@ from sccils_schemas.model import Model
 from sccils_schemas.numbers import INTEGER_RANGE
 from sccils_schemas.ranges import both_ways
 
-__all__ = ["PlanError", "build_plan", "stored_values", "table_names"]
+__all__ = ["PlanError", "build_plan", "companion_files", "stored_values"]
 
 _MEASURED = ("float", "double")
 """Types of the sensors that SensData.txt shows (reading E2)."""
@@ -46,16 +47,38 @@ def build_plan(
     `families` has the family of servos of each bus by its name, under "" that of the only one (see
     `nuc_engine.model.motors.families_of`): of each joint it is the motor of that family that is driven. With None it is
     the first one of each joint, for looking at a model. `tables` are the torque tables by file name; without them they
-    are read from the folder of the model. The values are those of `initial_data`, then those of the joint list (reading
-    B13). Raises PlanError for a value that can not be, and for a joint that a bus can not drive.
+    are read from the folder of the model, as its extensions.toml is. The values are those of `initial_data`, then
+    those of the joint list (reading B13). Raises PlanError for a value that can not be, and for a joint that a bus can
+    not drive.
     """
-    return _Planner(model, families, tables).plan()
+    plan = _Planner(model, families, tables).plan()
+    added = _added(model, tables)
+    return plan if added is None else extensions.extended(plan, added)
 
 
-def table_names(model: Model) -> tuple[str, ...]:
-    """Return the names of the torque tables that motors of a model refer to."""
+def companion_files(model: Model) -> tuple[str, ...]:
+    """Return the names of the files beside its documents that a model is made of.
+
+    The torque tables that its motors refer to, and extensions.toml where its folder has one.
+    """
+    added = model.folder is not None and (model.folder / extensions.FILE).exists()
+    return tuple(sorted({*_table_names(model), *([extensions.FILE] if added else [])}))
+
+
+def _table_names(model: Model) -> set[str]:
     motors = [motor for joint in model.jointlist.joints for motor in joint.motors]
-    return tuple(sorted({motor.torque_table for motor in motors if motor.torque_table}))
+    return {motor.torque_table for motor in motors if motor.torque_table}
+
+
+def _added(model: Model, given: Mapping[str, bytes] | None) -> bytes | None:
+    if given is not None:
+        return given.get(extensions.FILE)
+    try:
+        return None if model.folder is None else (model.folder / extensions.FILE).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise PlanError(f"{model.folder}/{extensions.FILE}: cannot be read ({error.strerror})") from error
 
 
 class _Planner:
@@ -307,7 +330,7 @@ def _hdso(index: int, hdso: Hdso, kind: Kind, offset: int, count: int) -> HdsoPl
 
 def _tables(model: Model, given: Mapping[str, bytes] | None) -> dict[str, TorqueTable]:
     tables: dict[str, TorqueTable] = {}
-    for name in table_names(model):
+    for name in sorted(_table_names(model)):
         try:
             if given is None and model.folder is not None:
                 tables[name] = read_table((model.folder / name).read_bytes(), name)

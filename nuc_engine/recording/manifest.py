@@ -13,8 +13,9 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -33,49 +34,117 @@ class ManifestError(Exception):
     """A manifest that can not be used; the message names it and says what was expected."""
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """What a manifest says that a repetition needs, checked: texts are texts and files are names within the directory.
+def _map() -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a data directory says of its bout: on the virtual clock, or beside a leg (`clock` "real").
 
     `files` and `inputs` map a name to its sha256; `files` is empty while the bout runs, and after it was killed. `spec`
-    is as it was read: its keys and types are those of the bout's own specification. `families` has the family of the
-    servos of each bus by its name; empty in older ones, which knew one family.
+    has the keys and types of the bout's own specification. `families` has the family of the servos of each bus by its
+    name; empty in older ones, which knew one family. `counts` are those of `nuc_engine.control.dispatcher`, and records
+    by file and events by name. `extensions` is what was added to the engine and is used: distribution and version by
+    kind and name. What begins with `bout` is said of a daemon's bout alone.
     """
 
-    state: str
-    reason: str
-    clock: str
+    state: str = "running"
+    reason: str = ""
     configuration: str
+    script: str | None = None
+    clock: str
+    bus: str | Mapping[str, str] = ""
+    families: Mapping[str, str] = field(default_factory=_map)
     spec: Mapping[str, Any]
     inputs: Mapping[str, str]
-    files: Mapping[str, str]
     versions: Mapping[str, str]
-    families: Mapping[str, str]
+    extensions: Mapping[str, str] = field(default_factory=_map)
+    started: str = ""
+    start_pose_deg: Mapping[str, float] | None = None
+    losses: Mapping[str, Any] = field(default_factory=_map)
+    stopped: str = ""
+    engine_time_s: float | None = None
+    counts: Mapping[str, Any] = field(default_factory=_map)
+    files: Mapping[str, str] = field(default_factory=_map)
+    bout: int | None = None
+    window_s: Sequence[float | None] = ()
+    script_writes: int | None = None
+    written_before: int = 0
+    options: Mapping[str, Any] = field(default_factory=_map)
+    labels: Mapping[str, str] = field(default_factory=_map)
+    notes: Sequence[Mapping[str, Any]] = ()
 
     @property
     def torn(self) -> bool:
         """Whether the logs may end anywhere: the bout was killed, or could not write any more."""
         return self.state in ("running", "torn") or self.reason.startswith("logging_failed:")
 
+    def ended(
+        self,
+        folder: Path,
+        state: str,
+        reason: str,
+        *,
+        stopped: datetime,
+        engine_time_s: float,
+        counts: Mapping[str, Any],
+        records: Mapping[str, int],
+        events: Mapping[str, int],
+    ) -> Manifest:
+        """Return it as it is once the bout has ended and its files are whole."""
+        told = {"records": dict(sorted(records.items())), "events": dict(sorted(events.items()))}
+        return replace(
+            self,
+            state=state,
+            reason=reason,
+            stopped=stopped.isoformat(timespec="seconds"),
+            engine_time_s=engine_time_s,
+            counts={**counts, **told},
+            files=hash_files(folder),
+        )
 
-def read_manifest(folder: Path) -> Witness:
-    """Return the manifest of a data directory. Raises ManifestError when it is missing, torn or not of this form."""
+    def record(self) -> dict[str, Any]:
+        """Return it as it stands in the file."""
+        names = [item.name for item in fields(self)]
+        bout = names.index("bout")
+        left_out = {*(() if self.stopped else _AT_THE_END), *(names[bout:] if self.bout is None else ())}
+        if not self.extensions:
+            left_out.add("extensions")
+        return {"format": FORMAT, **{name: getattr(self, name) for name in names if name not in left_out}}
+
+
+_AT_THE_END = ("stopped", "engine_time_s", "counts", "files")
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return all that stands in a manifest. Raises ManifestError when it is missing, torn or of another format."""
     path = folder / FILE
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise ManifestError(f"{folder}: has no {FILE}; expected a data directory of `nuc run`") from error
+        raise ManifestError(
+            f"{folder}: has no {FILE}; expected a data directory of `nuc run` or `nuc serve`"
+        ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ManifestError(f"{path}: can not be read ({error})") from error
     if not isinstance(record, dict) or cast(dict[str, Any], record).get("format") != FORMAT:
         raise ManifestError(f"{path}: is not a manifest of format {FORMAT}")
-    found: dict[str, Any] = {"files": {}, "reason": "", "families": {}, **cast(dict[str, Any], record)}
+    return cast(dict[str, Any], record)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return what a repetition needs of a manifest, checked: texts are texts, and files are names within the directory.
+
+    Raises ManifestError as `read_record` does, and for one that is not of this form.
+    """
+    found: dict[str, Any] = {"files": {}, "reason": "", "families": {}, "extensions": {}, **read_record(folder)}
     for key, (fits, expected) in _KEYS.items():
         if key not in found:
-            raise ManifestError(f"{path}: lacks {key}")
+            raise ManifestError(f"{folder / FILE}: lacks {key}")
         if not fits(found[key]):
-            raise ManifestError(f"{path}: {key} is {str(found[key])[:80]!r}; expected {expected}")
-    return Witness(**{key: found[key] for key in _KEYS})
+            raise ManifestError(f"{folder / FILE}: {key} is {str(found[key])[:80]!r}; expected {expected}")
+    return Manifest(**{key: found[key] for key in _KEYS})
 
 
 def _is_text(value: Any) -> bool:
@@ -112,11 +181,17 @@ _KEYS: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "files": _SUMS,
         "versions": (_is_texts, "an object of texts"),
         "families": (_is_texts, "an object of texts"),
+        "extensions": (_is_texts, "an object of texts"),
     }
 )
 
 
-def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Replace manifest.json, as `write_record` does."""
+    write_record(folder, manifest.record())
+
+
+def write_record(folder: Path, record: Mapping[str, Any]) -> None:
     """Replace manifest.json in one step: a reader finds the old one or the new one, never half of one.
 
     Where there is no room for a second one, the old one is overwritten with what matters most. Raises OSError when
@@ -125,14 +200,14 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     draft = folder / (FILE + ".new")
     try:
         with draft.open("w", encoding="utf-8", newline="\n") as file:
-            json.dump(manifest, file, indent=2)
+            json.dump(record, file, indent=2)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
         draft.replace(folder / FILE)
     except OSError:
         draft.unlink(missing_ok=True)
-        short = {key: value for key, value in manifest.items() if key not in ("files", "counts")}
+        short = {key: value for key, value in record.items() if key not in ("files", "counts")}
         with (folder / FILE).open("r+", encoding="utf-8", newline="\n") as file:
             # Shorter than what stands there, so that it needs no room on a full disk.
             json.dump(short, file, separators=(",", ":"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import msgpack
 
@@ -84,7 +84,10 @@ def recover(folder: Path, *, dry_run: bool = False, told: Told | None = None) ->
     Raises RecoverRefused when it holds no bout, or a bout that is being written.
     """
     with _lock(folder):
-        record = _manifest(folder)
+        try:
+            record = manifest.read_record(folder)
+        except manifest.ManifestError as error:
+            raise RecoverRefused(str(error)) from error
         state = str(record.get("state"))
         if state not in _MENDED and not str(record.get("reason")).startswith("logging_failed:"):
             return RecoverReport(folder, state, (), False)
@@ -95,7 +98,7 @@ def recover(folder: Path, *, dry_run: bool = False, told: Told | None = None) ->
         if not dry_run:
             for mend in mends:
                 _apply(folder, mend)
-            manifest.write_manifest(folder, ended | _found(folder))
+            manifest.write_record(folder, ended | _found(folder))
         return RecoverReport(folder, str(ended["state"]), mends, True)
 
 
@@ -106,19 +109,6 @@ def _lock(folder: Path) -> FolderLock:
         return FolderLock(folder)
     except FolderLocked as error:
         raise RecoverRefused(f"{folder}: is being written to; stop the daemon first") from error
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    path = folder / manifest.FILE
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise RecoverRefused(f"{folder}: has no {manifest.FILE}; expected a data directory") from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise RecoverRefused(f"{path}: can not be read ({error})") from error
-    if not isinstance(found, dict) or cast(dict[str, Any], found).get("format") != manifest.FORMAT:
-        raise RecoverRefused(f"{path}: is not a manifest of format {manifest.FORMAT}")
-    return cast(dict[str, Any], found)
 
 
 def _find_mends(folder: Path, told: Told | None) -> list[Mend]:

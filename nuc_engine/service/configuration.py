@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from drivers.errors import BusUrlError
+from nuc_engine.model import extensions
 from nuc_engine.model.plan import Plan
-from nuc_engine.model.planning import PlanError, build_plan, table_names
+from nuc_engine.model.planning import PlanError, build_plan, companion_files
 from nuc_engine.model.rulecheck import find_dead_rules
 from nuc_engine.plants.gravity import read_plant, with_gravity
 from nuc_engine.plants.spec import PlantSpecError, spec_file
@@ -29,7 +30,7 @@ _MAX_REASONS = 20
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A checked configuration. `files` are its three documents as they came, plant.toml and torque tables with them."""
+    """A checked configuration. `files` are its three documents as they came, and what belongs to them beside."""
 
     name: str
     model: Model
@@ -56,8 +57,8 @@ def read_configuration(
             files[PLANT] = spec_file(folder / PLANT).read_bytes()
         except (PlantSpecError, OSError) as error:
             raise Refused("refused", f"{folder / PLANT}: {error}") from error
-    for path in folder.glob("*.json"):
-        # Of these it is the torque tables that are taken, once it is known which they are.
+    for path in (*folder.glob("*.json"), *folder.glob(extensions.FILE)):
+        # Of the former it is the torque tables that are taken, once it is known which they are.
         with suppress(OSError):
             files[path.name] = path.read_bytes()
     return make_configuration(name, files, families, gravity, strict=False)
@@ -73,8 +74,8 @@ def make_configuration(
 ) -> Configuration:
     """Return the configuration of three documents, for the families of the buses, with a share of its weight carried.
 
-    plant.toml and the torque tables of its motors may come with them; what else does is refused where it is `strict`,
-    else left out. Raises Refused with every reason.
+    plant.toml, extensions.toml and the torque tables of its motors may come with them; what else does is refused where
+    it is `strict`, else left out. Raises Refused with every reason.
     """
     if missing := [file for file in MODEL_FILES if file not in files]:
         _refuse_files(name, f"lacks {', '.join(missing)}")
@@ -90,7 +91,7 @@ def make_configuration(
         raise Refused("refused", _reasons(problems))
     sums = tuple((file, hashlib.sha256(files[file]).hexdigest()) for file in MODEL_FILES)
     model = Model(name, joints, parameters, sensors, None, sums)
-    known = {*MODEL_FILES, PLANT, *table_names(model)}
+    known = {*MODEL_FILES, PLANT, extensions.FILE, *companion_files(model)}
     if strict and (extra := sorted(set(files) - known)):
         _refuse_files(name, f"has {', '.join(extra)} too")
     files = {file: data for file, data in files.items() if file in known}
@@ -107,6 +108,7 @@ def _refuse_files(name: str, wrong: str) -> NoReturn:
 def _plan(model: Model, files: Mapping[str, bytes], families: Mapping[str, str] | None, gravity: float) -> Plan:
     try:
         plan = build_plan(model, families, files)
+        extensions.require(plan)
         if gravity == 0.0:
             return plan
         if PLANT not in files:

@@ -67,6 +67,9 @@ class Verdict:
 def verify_bout(folder: Path, progress: Progress = lambda _now, _end: None) -> Verdict:
     """Verify the bout in a data directory. Raises Unverifiable where nothing can be computed."""
     manifest = read_manifest(folder)
+    if added := manifest.get("extensions"):
+        names = ", ".join(map(str, added))
+        raise Unverifiable(f"{folder}: {names}: code that was added to the engine is not computed here")
     changed = changed_files(folder, manifest)
     report = Report()
     try:
@@ -147,12 +150,14 @@ class _Check:
         if own:
             self._manifest("counts.tasks", {k: _run(v) for k, v in course.counts.items()}, self._said("tasks"))
             losses = self.manifest["losses"]
-            self._counts(leg, losses.get("missed_replies"))
+            self._counts(leg)
             self._manifest("changesets_not_reached", len(course.script), losses.get("changesets_not_reached"))
         else:
             self.more.append("manifest.json: counts; the bout did not come to its own end")
         if self.state == "complete":
-            self._manifest("simulated_s", max(course.ended_ns, asked_ns) / 1e9, self.manifest.get("simulated_s"))
+            # Once called otherwise on the virtual clock.
+            said = self.manifest.get("engine_time_s", self.manifest.get("simulated_s"))
+            self._manifest("engine_time_s", max(course.ended_ns, asked_ns) / 1e9, said)
 
     def _last_ns(self) -> int:
         """Return the last instant there is anything of: what ended the bout then is not computed."""
@@ -181,7 +186,7 @@ class _Check:
             self.report.differ(RECORD, number, entry[2], entry[0], "then its changeset", "none")
         self.logs.end(0 if self.torn else None, files=(*DATA, "Scriptlog.xml"))
         if whole and self._said("tasks") is not None:
-            self._counts(leg, self._said("missed_replies"))
+            self._counts(leg)
             self._tasks(course)
         else:
             self.more.append("manifest.json: counts; the bout did not come to tell them, or records are missing")
@@ -223,7 +228,7 @@ class _Check:
         if computed != found:
             self.report.differ(MANIFEST, 0, None, name, computed, found)
 
-    def _counts(self, leg: Leg, missed: object) -> None:
+    def _counts(self, leg: Leg) -> None:
         """Hold what the manifest counts against what was counted here."""
         model, shafts = self.model, leg.shafts
         computed = {
@@ -236,6 +241,8 @@ class _Check:
             self._manifest(f"counts.{name}", value, self._said(name))
         beyond = {shaft.motor.name: shaft.beyond for shaft in shafts if shaft.motor.servo.table}
         self._manifest("counts.beyond_torque_table", beyond, self._said("beyond_torque_table") or {})
+        # Bouts of the virtual clock once counted these among the losses.
+        missed = self._said("missed_replies") or self.manifest["losses"].get("missed_replies")
         self._manifest("missed_replies", {shaft.motor.name: shaft.missed for shaft in shafts}, missed)
         self._manifest("refused_writes", leg.refused, self.manifest["losses"].get("refused_writes"))
         self._manifest("start_pose_deg", leg.pose, self.manifest.get("start_pose_deg"))

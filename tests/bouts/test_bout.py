@@ -214,7 +214,7 @@ def test_a_servo_that_falls_silent_is_a_motor_fault_and_torque_goes_off(tmp_path
     assert result.state == "fault"
     assert "motor_silent: Coxa-Trochanter_motor (bus id 2) has not answered 5 times" in result.reason
     record = manifest(result.folder)
-    assert record["losses"]["missed_replies"]["Coxa-Trochanter_motor"] == 5
+    assert record["counts"]["missed_replies"]["Coxa-Trochanter_motor"] == 5
     assert opened[0][1]._level == [-1, -1, -1, -1]
     # From its first missed reply on the motor is only read, and its record carries the growing age.
     last = rows(result.folder / "MotorData.txt")[-4:]
@@ -380,5 +380,5 @@ def test_a_full_disk_keeps_what_was_written_and_the_reason(tmp_path, monkeypatch
     assert result.reason.startswith("logging_failed: [Errno 28] No space left on device")
     record = manifest(tmp_path / "a")
     assert (record["state"], record["reason"]) == ("fault", result.reason)
-    assert record["simulated_s"] == 1.5
+    assert record["engine_time_s"] == 1.5
     assert len(rows(tmp_path / "a" / "StateData.txt")) >= 40

@@ -156,7 +156,7 @@ def test_a_killed_bout_repeats_up_to_its_last_whole_record(tmp_path):
     # Killed while writing: a running manifest, no sums, torn last lines.
     folder = run_bout(BoutSpec("lin_roach", tmp_path / "killed", duration_s=1, seed=2)).folder
     record = json.loads((folder / "manifest.json").read_text())
-    for key in ("files", "simulated_s", "counts", "losses", "stopped"):
+    for key in ("files", "engine_time_s", "counts", "losses", "stopped"):
         record.pop(key)
     record["state"] = "running"
     (folder / "manifest.json").write_text(json.dumps(record))
@@ -420,7 +420,7 @@ def test_white_space_and_line_ends_are_differences(copy):
 
 def test_a_killed_bout_whose_files_end_at_different_moments_still_repeats(copy):
     record = json.loads((copy / "manifest.json").read_text())
-    for key in ("files", "simulated_s"):
+    for key in ("files", "engine_time_s"):
         record.pop(key)
     (copy / "manifest.json").write_text(json.dumps(record | {"state": "running"}))
     for name, kept in (("MotorData.txt", 0.5), ("StateData.txt", 0.9), ("InputRecord.msgpack", 0.7)):

@@ -153,7 +153,7 @@ def test_an_interrupted_bout_keeps_its_data_and_says_so(
     assert "interrupted: stopped by the operator" in result.stderr
     written = manifest(tmp_path / "d")
     assert written["state"] == "interrupted"
-    assert written["simulated_s"] == 1.0
+    assert written["engine_time_s"] == 1.0
     last = (tmp_path / "d" / "MotorData.txt").read_text().splitlines()[-1]
     assert 0.98e9 < int(last.split()[0]) <= 1e9
 

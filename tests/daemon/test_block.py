@@ -114,20 +114,20 @@ def test_records_of_every_cycle_come_back_as_they_were(plan):
 
 
 NEXT = {
-    Mode.UNCONFIGURED: "C - U U U - U",
-    Mode.CONFIGURED: "C R C F C C S",
-    Mode.RUNNING: "- - S F R R S",
-    Mode.STOPPED: "C R S F S S S",
-    Mode.FAULT: "- - F F S - F",
+    Mode.UNCONFIGURED: "C - U U U - U U",
+    Mode.CONFIGURED: "C R C F C C S S",
+    Mode.RUNNING: "- - S F R R S S",
+    Mode.STOPPED: "C R S F S S S S",
+    Mode.FAULT: "- - F F S - F F",
 }
 LATCHED = {
-    Mode.UNCONFIGURED: "C - U U U - U",
-    Mode.CONFIGURED: "- - C F C - S",
-    Mode.RUNNING: "- - S F R - S",
-    Mode.STOPPED: "- - S F S - S",
-    Mode.FAULT: "- - F F S - F",
+    Mode.UNCONFIGURED: "C - U U U - U U",
+    Mode.CONFIGURED: "- - C F C - S S",
+    Mode.RUNNING: "- - R F R - S S",
+    Mode.STOPPED: "- - S F S - S S",
+    Mode.FAULT: "- - F F S - F F",
 }
-"""The same while torque is latched off: nothing leads to driving but `arm`."""
+"""The same while torque is latched off: nothing leads to driving but `arm`, and a stop finds nothing to do."""
 
 
 @pytest.mark.parametrize("mode", Mode)

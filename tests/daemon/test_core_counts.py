@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.daemon.wire import Kind
+from nuc_engine.recording.manifest import read_record
 from tests.daemon.cores import Bench, silence
 
 
@@ -66,3 +68,15 @@ def test_of_a_good_line_nothing_is_said():
     records = bench.records()
     assert not any(told(records, Kind.COUNTS)[0]["bus"].values())
     assert "bus_counts" not in [content[1] for kind, content in records if kind is Kind.EVENT]
+
+
+def test_a_bout_beside_a_leg_counts_what_one_on_the_virtual_clock_counts(tmp_path):
+    bench = Bench()
+    bench.run(0.1)
+    bench.start(0.2, stop_ns=100_000_000)
+    bench.run(0.2)
+    (counts,) = told(bench.records(), Kind.COUNTS)
+    run_bout(BoutSpec("lin_roach", tmp_path / "bout", duration_s=0.1, bus="loopback:"))
+    virtual = read_record(tmp_path / "bout")["counts"]
+    assert virtual.keys() - counts.keys() == {"records", "events"}
+    assert not counts.keys() - virtual.keys()

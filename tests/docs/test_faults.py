@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.faults.page import AROUND, page
 from benchmarks.faults.page import _spread as spread
-from benchmarks.faults.page import page
 from benchmarks.faults.table import TABLES
-from nuc_engine.control.faults import FAULTS, Effect
+from nuc_engine.control.faults import FAULTS, OFF, Effect
 from tests.daemon.bus_rows import FORMS, ROWS
 from tests.realtime.troubles import TROUBLES
 
@@ -77,8 +77,10 @@ def test_what_a_row_promises_it_says():
     every = [row for table in TABLES.values() for row in table]
     assert len(every) > 50
     for row in every:
-        assert row.bound_ms is None or f"within {row.bound_ms} ms" in row.leg, row.what
-        assert row.latched or "latched" not in row.leg, row.what
+        named = re.findall(r"{(\w+)", row.leg)
+        assert row.bound_ms is None or named or f"within {row.bound_ms} ms" in row.leg, row.what
+        assert "latched" not in row.leg, f"{row.what}: that stands in the table of faults"
+        assert set(named) <= {*FAULTS, OFF}
         assert not row.deeds or "Processes" in {name for name, table in TABLES.items() if row in table}, row.what
 
 
@@ -106,9 +108,10 @@ def test_every_test_of_faults_beside_a_leg_stands_in_the_table():
 
 
 def test_every_fault_that_takes_the_torque_off_is_told_by_its_name():
+    told = AROUND.read_text() + "".join(row.log + row.leg for table in TABLES.values() for row in table)
     for name, fault in FAULTS.items():
-        if fault.effect is Effect.TORQUE_OFF:
-            assert f"`{name}`" in TEXT, name
+        if fault.worst is Effect.TORQUE_OFF:
+            assert f"`{name}`" in told, name
 
 
 def test_a_row_without_a_test_and_a_test_that_is_gone_would_be_seen():

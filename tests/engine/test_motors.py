@@ -14,7 +14,7 @@ from drivers.factory import find_family
 from nuc_engine.model import motors
 from nuc_engine.model.motors import addresses_of, ai_tick_torque_n_m, families_of, family_of, is_driven
 from nuc_engine.model.plan import Plan, PlanError
-from nuc_engine.model.planning import build_plan, table_names
+from nuc_engine.model.planning import build_plan, companion_files
 from sccils_schemas.documents import Motor
 from sccils_schemas.model import Model
 from tests.sccils.small import small_model
@@ -181,7 +181,7 @@ def test_a_torque_table_is_taken_from_beside_the_documents(tmp_path):
     gain = known.gain_for(0.03)
     record = {"ticks": [0, 10, 100], "torque_n_m": [0, 0.01, 0.2], "model": "XL430-W250", "gain": gain}
     model = with_motors("XL430-W250", stiffness_n_m_deg=0.03, torque_table="t.json")
-    assert table_names(model) == ("t.json",)
+    assert companion_files(model) == ("t.json",)
     plan = build_plan(model, DXL, {"t.json": json.dumps(record).encode()})
     assert plan.motors[0].torque_table[0] == (-100.0, -0.2)
     (tmp_path / "t.json").write_text(json.dumps(record))

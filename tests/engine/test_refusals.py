@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nuc_engine.control.executive import Executive
-from nuc_engine.control.faults import FAULTS, Effect, EngineFault
+from nuc_engine.control.faults import EngineFault
 from tests.engine.models import ScriptedBus, Trace, one_joint
 
 MS = 1_000_000
@@ -29,7 +29,6 @@ def test_a_refusal_is_a_fault_before_the_first_drive():
     with pytest.raises(EngineFault, match="found an XM430-W350") as raised:
         executive.run_until(100 * MS)
     assert raised.value.name == "servo_refused"
-    assert FAULTS["servo_refused"].effect is Effect.TORQUE_OFF
     assert [goals for _, goals in bus.goals] == [[-1], [-1]]
 
 

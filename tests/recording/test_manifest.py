@@ -1,10 +1,22 @@
 """The manifest: replaced in one step, and believed only as far as its form holds."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
-from nuc_engine.recording.manifest import FILE, FORMAT, ManifestError, hash_files, read_manifest, sha256, write_manifest
+from nuc_engine.recording.manifest import (
+    FILE,
+    FORMAT,
+    Manifest,
+    ManifestError,
+    hash_files,
+    read_manifest,
+    read_record,
+    sha256,
+    write_manifest,
+    write_record,
+)
 
 GOOD = {
     "format": FORMAT,
@@ -21,25 +33,25 @@ GOOD = {
 
 
 def test_what_is_written_is_read(tmp_path):
-    write_manifest(tmp_path, GOOD)
+    write_record(tmp_path, GOOD)
     found = read_manifest(tmp_path)
     assert (found.state, found.clock, found.configuration) == ("complete", "virtual", "roach")
     assert (dict(found.inputs), dict(found.files)) == (GOOD["inputs"], GOOD["files"])
 
 
 def test_a_failing_write_leaves_the_old_manifest_whole(tmp_path):
-    write_manifest(tmp_path, GOOD)
+    write_record(tmp_path, GOOD)
     with pytest.raises(TypeError):
-        write_manifest(tmp_path, {**GOOD, "state": "running", "labels": object()})
+        write_record(tmp_path, {**GOOD, "state": "running", "labels": object()})
     assert read_manifest(tmp_path).state == "complete"
     assert set(hash_files(tmp_path)) == set()
 
 
 def test_who_is_reading_keeps_the_whole_old_manifest(tmp_path):
-    write_manifest(tmp_path, GOOD)
+    write_record(tmp_path, GOOD)
     with (tmp_path / FILE).open() as reader:
         start = reader.read(1)
-        write_manifest(tmp_path, {**GOOD, "state": "interrupted", "reason": "x" * 10_000})
+        write_record(tmp_path, {**GOOD, "state": "interrupted", "reason": "x" * 10_000})
         reader.seek(0)
         assert start == "{"
         assert json.load(reader) == GOOD
@@ -47,7 +59,7 @@ def test_who_is_reading_keeps_the_whole_old_manifest(tmp_path):
 
 
 def test_a_running_bout_has_no_sums_yet(tmp_path):
-    write_manifest(tmp_path, {key: GOOD[key] for key in GOOD if key != "files"} | {"state": "running"})
+    write_record(tmp_path, {key: GOOD[key] for key in GOOD if key != "files"} | {"state": "running"})
     assert read_manifest(tmp_path).files == {}
 
 
@@ -82,14 +94,14 @@ def test_sums_are_of_files_but_neither_figures_nor_the_manifest(tmp_path):
     ],
 )
 def test_a_manifest_of_another_form_is_refused_by_key(tmp_path, changes, words):
-    write_manifest(tmp_path, {**GOOD, **changes})
+    write_record(tmp_path, {**GOOD, **changes})
     with pytest.raises(ManifestError, match=words):
         read_manifest(tmp_path)
 
 
 @pytest.mark.parametrize("key", ["state", "clock", "configuration", "spec", "inputs", "versions"])
 def test_a_missing_key_is_named(tmp_path, key):
-    write_manifest(tmp_path, {k: value for k, value in GOOD.items() if k != key})
+    write_record(tmp_path, {k: value for k, value in GOOD.items() if k != key})
     with pytest.raises(ManifestError, match=f"lacks {key}"):
         read_manifest(tmp_path)
 
@@ -107,6 +119,38 @@ def test_a_folder_without_one_says_what_makes_one(tmp_path):
 
 
 def test_json_of_a_manifest_is_for_people_too(tmp_path):
-    write_manifest(tmp_path, GOOD)
+    write_record(tmp_path, GOOD)
     assert json.loads((tmp_path / FILE).read_text()) == GOOD
     assert (tmp_path / FILE).read_text().startswith('{\n  "format"')
+
+
+def virtual(**more):
+    return Manifest(configuration="roach", clock="virtual", spec={}, inputs={}, versions={}, **more)
+
+
+def test_a_manifest_says_what_is_known_so_far(tmp_path):
+    running = virtual()
+    assert not {"files", "counts", "stopped", "engine_time_s", "bout", "labels"} & running.record().keys()
+    when = datetime(2026, 1, 2, tzinfo=UTC)
+    (tmp_path / "a.txt").write_text("x")
+    ended = running.ended(
+        tmp_path,
+        "complete",
+        "so",
+        stopped=when,
+        engine_time_s=2.0,
+        counts={"cycles": 3},
+        records={"b": 1, "a": 2},
+        events={},
+    )
+    write_manifest(tmp_path, ended)
+    said = read_record(tmp_path)
+    assert said["counts"] == {"cycles": 3, "records": {"a": 2, "b": 1}, "events": {}}
+    assert list(said["counts"]["records"]) == ["a", "b"]
+    assert (said["state"], said["engine_time_s"], said["files"]) == ("complete", 2.0, hash_files(tmp_path))
+    assert said.keys() - running.record().keys() == {"files", "counts", "stopped", "engine_time_s"}
+
+
+def test_a_daemons_bout_says_the_same_and_more():
+    more = virtual(bout=0).record().keys() - virtual().record().keys()
+    assert more == {"bout", "window_s", "script_writes", "written_before", "options", "labels", "notes"}

@@ -42,7 +42,7 @@ def unfinish(folder: Path) -> Path:
     record = read_manifest(folder)
     for key in ("files", "counts", "engine_time_s", "stopped"):
         record.pop(key, None)
-    manifest.write_manifest(folder, record | {"state": "running", "reason": ""})
+    manifest.write_record(folder, record | {"state": "running", "reason": ""})
     return folder
 
 
@@ -154,7 +154,7 @@ def test_a_bout_that_is_being_written_is_left_alone(torn: Path) -> None:
 
 def test_a_bout_that_ended_is_left_alone(torn: Path) -> None:
     for state in ("complete", "interrupted", "fault"):
-        manifest.write_manifest(torn, read_manifest(torn) | {"state": state, "reason": "so"})
+        manifest.write_record(torn, read_manifest(torn) | {"state": state, "reason": "so"})
         cut(torn, "MotorData.txt", 100)
         before = contents_of(torn)
         assert not recover(torn).changed
@@ -162,7 +162,7 @@ def test_a_bout_that_ended_is_left_alone(torn: Path) -> None:
 
 
 def test_a_bout_that_ran_out_of_disk_is_mended_and_stays_a_fault(torn: Path) -> None:
-    manifest.write_manifest(torn, read_manifest(torn) | {"state": "fault", "reason": "logging_failed: full"})
+    manifest.write_record(torn, read_manifest(torn) | {"state": "fault", "reason": "logging_failed: full"})
     cut(torn, "HDSOlog.xml", 1000)
     report = recover(torn)
     assert report.state == "fault"

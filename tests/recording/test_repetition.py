@@ -15,7 +15,7 @@ from nuc_engine.bout.rerun import run_again, run_again_on
 from nuc_engine.daemon.wire import Kind, pack
 from nuc_engine.model.store import Store
 from nuc_engine.recording.inputs import FILE
-from nuc_engine.recording.manifest import hash_files, write_manifest
+from nuc_engine.recording.manifest import hash_files, write_record
 from tests.service.log_feed import MS, START, Bench, bout, plan, read_manifest, read_record
 
 
@@ -37,7 +37,7 @@ def forge(folder: Path, change) -> None:
     """Change the input record, and the manifest's sum with it."""
     records = change(read_record(folder))
     (folder / FILE).write_bytes(b"".join(msgpack.packb(record) for record in records))
-    write_manifest(folder, read_manifest(folder) | {"files": hash_files(folder)})
+    write_record(folder, read_manifest(folder) | {"files": hash_files(folder)})
 
 
 def replies(records, what):
@@ -169,7 +169,7 @@ def test_a_store_of_another_size_is_refused(folder: Path, store: bytes) -> None:
 
 @pytest.mark.parametrize("spec", [{}, {"limits": {}}, {"limits": {"m": "x"}, "approach_deg_s": 60}, {"limits": 3}])
 def test_a_manifest_without_the_daemons_settings_is_refused(folder: Path, spec: dict) -> None:
-    write_manifest(folder, read_manifest(folder) | {"spec": spec})
+    write_record(folder, read_manifest(folder) | {"spec": spec})
     with pytest.raises(ReplayRefused, match="spec"):
         replay_inputs(folder)
 
@@ -177,7 +177,7 @@ def test_a_manifest_without_the_daemons_settings_is_refused(folder: Path, spec: 
 def test_again_gives_a_new_bout_from_the_dumped_store_with_the_edits(folder: Path, tmp_path: Path) -> None:
     report = run_again(folder, tmp_path / "new", bus="loopback:", seed=4)
     new = tmp_path / "new"
-    assert (report.state, read_manifest(new)["simulated_s"]) == ("complete", 0.6)
+    assert (report.state, read_manifest(new)["engine_time_s"]) == ("complete", 0.6)
     assert read_manifest(new)["clock"] == "virtual"
     script = (new / "Scriptlog.xml").read_text()
     assert 'time="0.04">61<' in script
@@ -213,7 +213,7 @@ def test_again_takes_the_plant_of_the_configuration_where_the_bout_has_none(fold
 def test_again_without_a_plant_says_what_to_do(folder: Path, tmp_path: Path) -> None:
     (folder / "plant.toml").unlink()
     record = read_manifest(folder)
-    write_manifest(folder, record | {"configuration": "of_nobody"})
+    write_record(folder, record | {"configuration": "of_nobody"})
     with pytest.raises(ReplayRefused, match="--bus loopback:"):
         run_again(folder, tmp_path / "new")
     assert json.loads((folder / "manifest.json").read_text())["clock"] == "real"

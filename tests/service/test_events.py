@@ -41,7 +41,7 @@ def test_an_event_is_one_line_with_what_is_known_of_it() -> None:
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_every_fault_has_the_level_of_its_effect(name: str) -> None:
-    assert level_of(name) == ("warning" if FAULTS[name].effect is Effect.WARN else "error")
+    assert level_of(name) == ("warning" if FAULTS[name].worst is Effect.WARN else "error")
 
 
 def test_torque_off_that_was_asked_for_is_no_fault() -> None:

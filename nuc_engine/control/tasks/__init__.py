@@ -1,5 +1,6 @@
 """The five tasks of chapter 6.2 and the HDSO server: short, flat, without a clock of their own.
 
+    added                tasks that users have added
     board                what tasks hand to each other besides the store
     drive_scale          from muscle output to a servo's own ticks and back, where a unit is not simply a tick
     motor_action         one exchange per motor, servo delta control

@@ -6,6 +6,7 @@ import math
 
 from drivers.servo import ReplyStatus
 from nuc_engine.control.tasks.board import Board
+from nuc_engine.model.extensions import find_extension
 from nuc_engine.model.plan import HdsoPlan, MotorPlan, Plan, Slot
 from nuc_engine.model.store import Store
 
@@ -23,12 +24,13 @@ class MotorConversion:
     angle_deg = (raw - angleCal1) / angleCal2. The current takes the sign of the raw delta that was commanded where the
     motor reports a magnitude only, is counted in units of its sensor, and passes filt = 0.05 new + 0.95 old; the first
     sample initialises it. Where a motor says for which interval these weights are, they follow the time that passed.
+    A filter that was added to the engine takes the place of this one.
     Joint velocity, for force-velocity functions, is the filtered difference of successive angles.
     """
 
     def __init__(self, plan: Plan, store: Store, board: Board) -> None:
         self._board, self._flags = board, store.flags
-        self._channels = [_Channel(plan, store, motor) for motor in plan.motors]
+        self._channels = [(_Filtered if motor.filter else _Channel)(plan, store, motor) for motor in plan.motors]
         self._sensors = [(channel.angle_index, channel.current_index) for channel in self._channels]
         self._velocity = any(muscle.force_velocity.type != "constant" for muscle in plan.muscles)
 
@@ -142,6 +144,21 @@ class _Channel:
             rate = math.radians(angle - self.last_angle) * 1e9 / elapsed
             board.velocity_rad_s[motor] = NEW * rate + OLD * board.velocity_rad_s[motor]
         self.last_angle, self.last_ns = angle, stamp_ns
+
+
+class _Filtered(_Channel):
+    """A motor whose load passes a filter that was added: of the new load, the one before, and the seconds between."""
+
+    def __init__(self, plan: Plan, store: Store, motor: MotorPlan) -> None:
+        super().__init__(plan, store, motor)
+        self.sample_ns = motor.sample_ns or 1
+        added = find_extension("filters", motor.filter)
+        # A class has one for each motor: it may remember more than the last load.
+        self._filter = added() if isinstance(added, type) else added
+
+    def blend(self, load: float, stamp_ns: int) -> float:
+        elapsed, self.kept_ns = stamp_ns - self.kept_ns, stamp_ns
+        return self._filter(load, self.filtered, elapsed * 1e-9)
 
 
 def _is_plain(motor: MotorPlan) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
+from nuc_engine.control.faults import FAULTS
 from nuc_engine.control.functions import bind_function
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.weight import Weight
 from nuc_engine.model.plan import MusclePlan, Plan, Slot
 from nuc_engine.model.store import Store
 
-REPORT_INTERVAL_NS = 1_000_000_000
-"""A muscle whose force is no number is reported at most this often."""
+_AGAIN_NS = FAULTS["bad_command"].again_ns
 
 _RADIANS = math.pi / 180.0
 
@@ -63,7 +63,7 @@ class MuscleConversion:
         board.deltas = deltas
 
     def _no_number(self, muscle: _Bound, now_ns: int) -> None:
-        if now_ns - muscle.reported_ns >= REPORT_INTERVAL_NS:
+        if now_ns - muscle.reported_ns >= _AGAIN_NS:
             muscle.reported_ns = now_ns
             self._board.on_event(
                 now_ns, "bad_command", f"the force of {muscle.name} is no number: its joint is not driven"
@@ -76,7 +76,7 @@ class _Bound:
     def __init__(self, plan: Plan, store: Store, muscle: MusclePlan) -> None:
         motor = plan.motors[plan.joints[muscle.joint].motor]
         self.name = muscle.name
-        self.reported_ns = -REPORT_INTERVAL_NS
+        self.reported_ns = -_AGAIN_NS
         self.motor = motor.index
         self.angle, self.angle_at = store.locate(Slot(motor.angle))
         self.alpha, self.r, self.l0, self.fmax = muscle.alpha_deg, muscle.r, muscle.l0, muscle.fmax

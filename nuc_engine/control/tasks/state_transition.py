@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from nuc_engine.control.faults import FAULTS
 from nuc_engine.control.functions import bind_activation
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.plan import JointPlan, Plan, Slot
 from nuc_engine.model.store import Store, View
 
-REPORT_INTERVAL_NS = 1_000_000_000
-"""Rules of one joint that are true together are reported at most this often; every occurrence is counted."""
+_AGAIN_NS = FAULTS["rule_overlap"].again_ns
 
 
 class StateTransition:
@@ -66,7 +66,7 @@ class StateTransition:
 
     def _overlap(self, module: _Module, true: list[int], now_ns: int) -> None:
         self.overlaps[module.joint] += 1
-        if now_ns - module.reported_ns >= REPORT_INTERVAL_NS:
+        if now_ns - module.reported_ns >= _AGAIN_NS:
             module.reported_ns = now_ns
             names = " and ".join(self._names[state] for state in true)
             self._board.on_event(now_ns, "rule_overlap", f"{module.name}: the entry rules of {names} are true together")
@@ -80,7 +80,7 @@ class _Module:
         self.entries = [(state, plan.states[state].rule) for state in joint.states]
         self._dwell = {state: _dwell(store, plan.states[state].dwell) for state in joint.states}
         self.entered_ns = 0
-        self.reported_ns = -REPORT_INTERVAL_NS
+        self.reported_ns = -_AGAIN_NS
 
     def dwell_ns(self, state: int) -> int:
         cell = self._dwell[state]
