@@ -13,8 +13,7 @@ from drivers.bench.release import Pace
 from drivers.bench.settings import Setting, check_setting
 from drivers.errors import BusError
 from drivers.framed.bench.single import Line, says
-from drivers.framed.bounds import without_place, without_torque
-from drivers.framed.layout import BAUD, ID, TORQUE, Kind, Layout
+from drivers.framed.layout import BAUD, ID, TORQUE, Kind, Layout, without_place, without_torque
 from drivers.framed.registers import Register
 from drivers.port import Port
 
