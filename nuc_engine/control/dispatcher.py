@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from drivers.bus import ServoBus
+from drivers.clock import Clock
 from drivers.port import NEVER
 from nuc_engine.control.bus_tap import BusTap, Replies
 from nuc_engine.control.controls import Controls
@@ -20,7 +22,7 @@ from nuc_engine.control.guard import Guard
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks import TASKS
 from nuc_engine.control.tasks.board import Board
-from nuc_engine.control.tasks.motor_action import MotorAction, ServoBus
+from nuc_engine.control.tasks.motor_action import MotorAction
 from nuc_engine.control.tasks.motor_conversion import MotorConversion
 from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
 from nuc_engine.control.tasks.script import Script
@@ -35,21 +37,6 @@ MISS_LIMIT = FAULTS["motor_silent"].after
 
 REPORT_INTERVAL_NS = 1_000_000_000
 """Overruns of one task are reported at most this often; every one is counted."""
-
-
-class CountingBus(ServoBus, Protocol):
-    """A bus that counts what it missed."""
-
-    misses: list[int]
-
-
-class Clock(Protocol):
-    """A clock that shows the time."""
-
-    @property
-    def now_ns(self) -> int:
-        """The time now."""
-        ...
 
 
 class Recorder(Protocol):
@@ -122,7 +109,7 @@ class Dispatcher:
     def __init__(
         self,
         plan: Plan,
-        bus: CountingBus,
+        bus: ServoBus,
         recorder: Recorder,
         clock: Clock,
         *,

@@ -17,9 +17,9 @@ from bisect import insort
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol
 
 from drivers.bus import Bus
+from drivers.clock import WaitingClock
 from drivers.errors import PortError
 from drivers.port import NEVER
 from drivers.servo import ReplyStatus
@@ -53,19 +53,6 @@ GAP_NS = 500_000_000
 PARK_RATE_DEG_S = 20.0
 
 
-class LiveClock(Protocol):
-    """The clock of a process that waits."""
-
-    @property
-    def now_ns(self) -> int:
-        """The time now."""
-        ...
-
-    def wait(self, deadline_ns: int, filenos: Sequence[int]) -> Sequence[int]:
-        """Wait for the deadline, or until a descriptor is readable; return those that are."""
-        ...
-
-
 class Engine:
     """One engine on its buses, for as long as plan and ports last.
 
@@ -81,7 +68,7 @@ class Engine:
         bus: Bus,
         block: Block,
         options: ServeOptions,
-        clock: LiveClock,
+        clock: WaitingClock,
         *,
         wakened: int,
         wake: Callable[[], None],

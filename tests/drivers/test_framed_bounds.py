@@ -4,7 +4,7 @@ import pytest
 from framed_rig import OK, START, Leg, both
 from framed_servos import dynamixel, feetech
 
-from drivers.bench.release import VirtualPace
+from drivers.clock import VirtualPace
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.feetech.family import FAMILY as FEETECH
 from drivers.framed.cycle import WATCH_CYCLES

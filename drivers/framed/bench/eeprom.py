@@ -5,14 +5,14 @@ Works on real and virtual clocks; one servo at a time, and nobody else speaks on
 
 from __future__ import annotations
 
-from drivers.bench.release import Pace
+from drivers.clock import WaitingClock
 from drivers.errors import BusError
 from drivers.framed.bench.single import TRIES, Line
 from drivers.framed.layout import BAUD, ID, Kind, Layout
 from drivers.port import Port
 
 
-def burn_id(port: Port, pace: Pace, layout: Layout, bus_id: int, new_id: int) -> None:
+def burn_id(port: Port, pace: WaitingClock, layout: Layout, bus_id: int, new_id: int) -> None:
     """Give the servo another id for good, torque off, and see that it answers to that one only. Raises `BusError`."""
     line = Line(port, pace, layout)
     if new_id == bus_id or line.ping(new_id):
@@ -42,7 +42,7 @@ def _rename(line: Line, layout: Layout, bus_id: int, new_id: int) -> None:
     raise BusError(f"the servo with id {bus_id} does not answer to {new_id}: look who is there (nuc bus scan)")
 
 
-def burn_baud(port: Port, pace: Pace, layout: Layout, bus_id: int, baud: int) -> None:
+def burn_baud(port: Port, pace: WaitingClock, layout: Layout, bus_id: int, baud: int) -> None:
     """Set the servo to another rate for good, torque off, and see that it left the present one. Raises `BusError`.
 
     A lock that was opened for it closes when the servo's supply goes off.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drivers.bench.release import Pace
+from drivers.clock import WaitingClock
 from drivers.errors import BusError
 from drivers.framed import requests
 from drivers.framed.layout import MODEL, TORQUE, Kind, Layout
@@ -24,7 +24,7 @@ TRIES: Final = 3
 class Line:
     """Single exchanges, each waited for. All of it raises `PortError` when the port fails."""
 
-    def __init__(self, port: Port, pace: Pace, layout: Layout) -> None:
+    def __init__(self, port: Port, pace: WaitingClock, layout: Layout) -> None:
         """Speak through `port` to servos of the family."""
         self._port, self._pace, self._layout = port, pace, layout
         # What goes before the next request: servos that did not answer may still wait for the rest of the last one.
