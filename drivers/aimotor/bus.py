@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from drivers.aimotor.addresses import check_models, check_servos
 from drivers.aimotor.codec import (
     MAX_ID,
     MAX_LEVEL,
@@ -24,6 +23,7 @@ from drivers.aimotor.codec import (
 from drivers.aimotor.exchanges import Exchanges
 from drivers.aimotor.forms import TEN_BIT_STEPS, Kind, TenBitForm, check_gapless
 from drivers.aimotor.lateness import Job, Phase
+from drivers.aimotor.models import check_models, check_servos
 from drivers.aimotor.readings import Readings
 from drivers.aimotor.table import DEFAULT_BAUD, DEFAULT_TIMEOUT_NS, MOST_10BIT, SERVO_DELAY_NS, TICK_DEG, V_MAX_DEG_S
 from drivers.bus import LIMP, READ_ONLY

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from drivers.aimotor.addresses import check_models, check_scale, check_servos
 from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.codec import MAX_ID
-from drivers.aimotor.models import FAMILY_NAME, MODELS
+from drivers.aimotor.models import FAMILY_NAME, MODELS, check_models, check_scale, check_servos
 from drivers.aimotor.sniffer import AiMotorEar
 from drivers.aimotor.table import (
     BAUD_CODES,

@@ -148,13 +148,13 @@ class FramedFamily:
 
     def burn_id(self, port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
         """Give a servo another id for good, and see that it answers to it."""
-        from drivers.framed.bench.eeprom import burn_id
+        from drivers.framed.bench.single import burn_id
 
         burn_id(port, pace, self.layout, bus_id, new_id)
 
     def burn_baud(self, port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
         """Set a servo to another rate for good, and see that it left the present one."""
-        from drivers.framed.bench.eeprom import burn_baud
+        from drivers.framed.bench.single import burn_baud
 
         burn_baud(port, pace, self.layout, bus_id, baud)
 
