@@ -83,9 +83,6 @@ def _decode_answer(data: bytes) -> str:
     understood = False
     readings: Sequence[Callable[[bytes], object]] = (
         aimotor.decode_reply,
-        answers.decode_passive,
-        answers.decode_wheel,
-        answers.decode_break,
         answers.decode_10bit,
         *(lambda one, row=row: answers.decode_set(row, one) for row in SET_COMMANDS.values()),
     )

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from drivers.bench.release import Pace
 from drivers.bus import Bus
+from drivers.clock import WaitingClock
 from drivers.injection import LineFaults
 from drivers.inprocess import WireEnd
 from drivers.port import Port
@@ -155,14 +155,14 @@ class BusFamily(Protocol):
         """Return an ear for what hosts say."""
         ...
 
-    def burn_id(self, port: Port, pace: Pace, bus_id: int, new_id: int) -> None:
+    def burn_id(self, port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
         """Give a servo another id for good, and see that it answers to it. Raises `BusError` when it does not.
 
         The caller has made sure that nobody else has either id, and that a person wants it.
         """
         ...
 
-    def burn_baud(self, port: Port, pace: Pace, bus_id: int, baud: int) -> None:
+    def burn_baud(self, port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
         """Set a servo to another rate for good. Raises `BusError` when it can not be set to it, or refuses.
 
         The port keeps its rate: the caller opens it anew at the other one and looks whether the servo is there.

@@ -29,13 +29,13 @@ from benchmarks.realtime.others import Others
 from benchmarks.realtime.report import table, verdict
 from drivers.bench.budget import FORMS, Form, predict
 from drivers.bus import READ_ONLY, Bus
+from drivers.clock import WaitingClock
 from drivers.errors import BusError
 from drivers.factory import bus_on_port, find_family, parse_line
 from drivers.framed.cycle import WATCH_CYCLES
 from drivers.serial.port import open_port
 from drivers.servo import ReplyStatus, ServoAddress
 from nuc_engine.daemon.launch import ServeOptions
-from nuc_engine.daemon.state import LiveClock
 from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
 from nuc_engine.realtime.clock import allowed_share
 
@@ -106,7 +106,7 @@ class Tally:
     broken: int = 0
     lasted_ns: int = 0
 
-    def take(self, cycle: Callable[[], bool], count: int, clock: LiveClock) -> None:
+    def take(self, cycle: Callable[[], bool], count: int, clock: WaitingClock) -> None:
         """Do so many cycles, each of which says whether it was whole."""
         begun = clock.now_ns
         whole = sum(cycle() for _ in range(count))
@@ -253,7 +253,7 @@ def _measure(row: Row, windows: int, seconds: float) -> None:
                 bus.close()
 
 
-def _windows(row: Row, bus: Bus, port: _Recording, clock: LiveClock, windows: int, seconds: float) -> None:
+def _windows(row: Row, bus: Bus, port: _Recording, clock: WaitingClock, windows: int, seconds: float) -> None:
     turn = 1 if row.form.family == "aimotor" else _WATCH_TURN
     total_s = windows * seconds
     total = max(total_s * limit_hz(row.form, row.baud, row.count), windows * _LEAST_CYCLES)
@@ -269,7 +269,7 @@ def _windows(row: Row, bus: Bus, port: _Recording, clock: LiveClock, windows: in
         run_bare(port.fd, _usual(row, bus, port, goals, clock), min(cycles, rounds), row.bare, clock)
 
 
-def _goals(bus: Bus, clock: LiveClock) -> list[int]:
+def _goals(bus: Bus, clock: WaitingClock) -> list[int]:
     """Bring everybody under torque where they are; return the goals. Raises BusError when somebody does not answer."""
     for _ in range(_SETTLED):
         if run_cycle(bus, [READ_ONLY] * len(bus.servos), clock):
@@ -277,7 +277,7 @@ def _goals(bus: Bus, clock: LiveClock) -> list[int]:
     raise BusError(f"not all servos answer: {bus.status} {bus.refusals}")
 
 
-def _usual(row: Row, bus: Bus, port: _Recording, goals: Sequence[int], clock: LiveClock) -> Trace:
+def _usual(row: Row, bus: Bus, port: _Recording, goals: Sequence[int], clock: WaitingClock) -> Trace:
     """Drive until a cycle is like the last: set up, under torque, nothing odd; return what passed in it.
 
     Stuffing may add a few bytes to a cycle. Raises BusError when it never is.
@@ -295,7 +295,7 @@ def _usual(row: Row, bus: Bus, port: _Recording, goals: Sequence[int], clock: Li
     raise BusError(f"a cycle takes {passed} bytes, expected {usual}: {bus.status} {bus.refusals}")
 
 
-def run_cycle(bus: Bus, goals: Sequence[int], clock: LiveClock) -> bool:
+def run_cycle(bus: Bus, goals: Sequence[int], clock: WaitingClock) -> bool:
     """Run one cycle, waiting as the core does; return whether it was whole: whether every servo answered."""
     bus.start(clock.now_ns, list(goals))
     filenos = bus.filenos()
@@ -305,7 +305,7 @@ def run_cycle(bus: Bus, goals: Sequence[int], clock: LiveClock) -> bool:
 
 
 def run_bare(
-    descriptor: int, trace: Trace, rounds: int, tally: Tally, clock: LiveClock, patience_s: float = _PATIENCE_S
+    descriptor: int, trace: Trace, rounds: int, tally: Tally, clock: WaitingClock, patience_s: float = _PATIENCE_S
 ) -> None:
     """Write what the bus wrote and wait for as many bytes, again and again, and count that."""
     termios.tcflush(descriptor, termios.TCIFLUSH)

@@ -1,6 +1,5 @@
 """AI motors (AI-601, 701, 1001) and their successor, the wCK, which shares their framing.
 
-    addresses     which servos a bus of AI motors can have
     answers       what the two bytes say that come back for requests other than send and read
     bus           the AI motor bus
     codec         frames of the AI motor and the wCK
@@ -10,7 +9,7 @@
     family        AI motor and wCK as a family of buses
     forms         other forms of the exchange
     lateness      replies that are late
-    models        the models of AI motor and wCK as data
+    models        the models of AI motor and wCK as data, and which servos a bus of them can have
     readings      what the servos are believed to have said
     settings      what a wCK keeps in its registers, looked at and set at the bench
     sniffer       what a host says on a line of AI motors, understood from the bytes alone

@@ -7,42 +7,14 @@ that can not be the answer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
-from drivers.aimotor.codec import HEADER, MAX_ID, MAX_RAW, REPLY_BYTES
+from drivers.aimotor.codec import HEADER, MAX_RAW, REPLY_BYTES
 from drivers.aimotor.table import MOST_10BIT, SetCommand
 from drivers.errors import FrameError
 
 _WHOLE_BYTE: Final = ("A/D",)
 """Fields that may be 255."""
-
-
-class WheelReply(NamedTuple):
-    """How often a wheel has turned round, and where it is (raw)."""
-
-    rotations: int
-    position_raw: int
-
-
-def decode_passive(data: bytes) -> int:
-    """Return the raw position of the answer to a torque-off: its second byte.
-
-    Of the first the sources say different things: the position once more, or the 10 of the request.
-    """
-    return _two(data)[1]
-
-
-def decode_wheel(data: bytes) -> WheelReply:
-    """Return the numbers of the answer to a wheel request."""
-    return WheelReply(*_two(data))
-
-
-def decode_break(data: bytes) -> int:
-    """Return the id in the answer to a break; whose it is where several servos are there is not established."""
-    bus_id = _two(data)[0]
-    if bus_id > MAX_ID:
-        raise FrameError(f"{data.hex(' ')} is no answer to a break: expected an id of 0 to {MAX_ID} first")
-    return bus_id
 
 
 def decode_10bit(data: bytes) -> int:
@@ -85,12 +57,6 @@ def confirm_set(row: SetCommand, d3: int, d4: int, data: bytes) -> None:
     decode_set(row, data)
     if data != bytes((d3, d4)):
         raise FrameError(f"{row.name}: set to {d3} and {d4}, but the servo answered {data[0]} and {data[1]}")
-
-
-def _two(data: bytes) -> tuple[int, int]:
-    if len(data) != REPLY_BYTES or HEADER in data:
-        raise FrameError(f"{_hex(data)} is no reply: expected two bytes of 0 to {MAX_RAW}")
-    return data[0], data[1]
 
 
 def _hex(data: bytes) -> str:

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from drivers.aimotor.addresses import check_models, check_servos
 from drivers.aimotor.codec import (
-    HEADER,
     MAX_ID,
     MAX_LEVEL,
     MAX_RAW,
@@ -25,17 +23,16 @@ from drivers.aimotor.codec import (
 from drivers.aimotor.exchanges import Exchanges
 from drivers.aimotor.forms import TEN_BIT_STEPS, Kind, TenBitForm, check_gapless
 from drivers.aimotor.lateness import Job, Phase
+from drivers.aimotor.models import check_models, check_servos
 from drivers.aimotor.readings import Readings
 from drivers.aimotor.table import DEFAULT_BAUD, DEFAULT_TIMEOUT_NS, MOST_10BIT, SERVO_DELAY_NS, TICK_DEG, V_MAX_DEG_S
 from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import BusError, BusUrlError, FrameError
 from drivers.port import NEVER, Port, wire_ns
-from drivers.servo import ReplyStatus, ServoAddress
+from drivers.servo import ServoAddress
 
 DEFAULT_LEVEL: Final = 3
 """The level the roach was driven with; level 0 was found drastic (Rutter 2010)."""
-
-_OK = int(ReplyStatus.OK)
 
 
 class AiMotorBus(Exchanges):
@@ -154,6 +151,8 @@ class AiMotorBus(Exchanges):
         """Do what is due at `now_ns`; True when no cycle is under way."""
         if self._job is Job.IDLE:
             self._drain(now_ns)
+        elif now_ns <= self.wake_ns and self._run_clean(now_ns, now_ns):
+            return self.wake_ns == NEVER
         while self._job is not Job.IDLE and self._step(now_ns):
             pass
         return self._job is Job.IDLE
@@ -179,43 +178,9 @@ class AiMotorBus(Exchanges):
 
     def run_until(self, horizon_ns: int) -> int:
         """Run the cycle as far as `horizon_ns`; return when it was complete, `NEVER` if it is not."""
-        odd = self._shaky or self._heard or self._limp or self._burst_ns >= 0 or self._phase is not Phase.REPLY
-        odd = odd or self._readings.doubted
-        if odd or self._steps is not None or self._job is not Job.EXCHANGE or self._next_job is not Job.IDLE:
-            return self._run_steps(horizon_ns)
-        # What _step does for a clean reply, written out flat because every exchange of every bout passes here;
-        # whatever is odd is left to _step.
-        port = self._port
-        read, write, ready_ns = port.read, port.write, port.ready_ns
-        requests, positions, currents = self._requests, self.position_raw, self.current_raw
-        stamps, status, reachable = self.stamp_ns, self.status, self._readings.reachable
-        first_ns, shortest_ns, timeout_ns, count = self._first_ns, self._wire_ns, self._timeout_ns, self._n
-        k, sent_ns, wake_ns = self._k, self._sent_ns, self.wake_ns
-        while wake_ns <= horizon_ns and wake_ns - sent_ns >= shortest_ns:
-            data = read(wake_ns)
-            if len(data) != REPLY_BYTES or HEADER in data:
-                self._heard, self._heard_ns = data, wake_ns if data else self._heard_ns
-                break
-            current, position = data
-            if not -2 < position - positions[k] < 2 and not reachable(k, position, wake_ns):
-                self._heard, self._heard_ns = data, wake_ns
-                break
-            positions[k] = position
-            currents[k] = current
-            stamps[k] = wake_ns
-            if status[k] != _OK:
-                self._readings.settle(k)
-            self._k = k = k + 1
-            if k == count:
-                self._finish(wake_ns)
-                return wake_ns
-            self._sent_ns = sent_ns = wake_ns
-            write(requests[k], sent_ns)
-            ready = ready_ns(REPLY_BYTES)
-            if ready_ns(1) - sent_ns < first_ns or ready - sent_ns > timeout_ns:
-                self._plan_wake()
-                break
-            self.wake_ns = wake_ns = ready
+        wake_ns = self.wake_ns
+        if wake_ns <= horizon_ns and self._run_clean(wake_ns, horizon_ns):
+            return self._done_ns if self._job is Job.IDLE else NEVER
         return self._run_steps(horizon_ns)
 
     def _run_steps(self, horizon_ns: int) -> int:

@@ -8,7 +8,7 @@ set and read commands say is in `drivers.aimotor.answers`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -146,16 +146,6 @@ def encode_sync(level: int, targets_raw: Sequence[int]) -> bytes:
         checksum ^= _check("target", target, 0, MAX_RAW)
     d1 = _check("level", level, 0, MAX_LEVEL) << 5 | GROUP_ID
     return bytes((HEADER, d1, len(targets_raw), *targets_raw, checksum & 0x7F))
-
-
-def encode_sync_goals(level: int, goals_raw: Mapping[int, int]) -> bytes:
-    """Return the same for goals by bus id. Raises `FrameError` where an id below the last one has none."""
-    last = max(goals_raw, default=-1)
-    absent = [str(bus_id) for bus_id in range(last + 1) if bus_id not in goals_raw]
-    if absent or last < 0 or min(goals_raw) < 0:
-        gap = f"no goal for {', '.join(absent)}" if absent else f"got {sorted(goals_raw)}"
-        raise FrameError(f"a sync send has a goal for every id from 0 to its last one: {gap}")
-    return encode_sync(level, [goals_raw[bus_id] for bus_id in range(last + 1)])
 
 
 @cache

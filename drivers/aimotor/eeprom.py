@@ -20,7 +20,7 @@ from drivers.aimotor.codec import (
     set_frame,
 )
 from drivers.aimotor.table import BAUD_SET, ID_SET, MOST_10BIT, SET_COMMANDS, baud_code
-from drivers.bench.release import Pace
+from drivers.clock import WaitingClock
 from drivers.errors import BusError, FrameError
 from drivers.port import Port
 
@@ -35,7 +35,7 @@ _NEAR_TICKS: Final = 12
 """How far a shaft may have been turned by hand between two reads."""
 
 
-def burn_id(port: Port, pace: Pace, bus_id: int, new_id: int) -> None:
+def burn_id(port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
     """Give the wCK with `bus_id` another id (0 to 30) and see that it answers to that and no longer to the old one.
 
     Raises `BusError` when it is not there, not shown to be a wCK, or does not answer to the new id; `FrameError` for an
@@ -53,7 +53,7 @@ def burn_id(port: Port, pace: Pace, bus_id: int, new_id: int) -> None:
         raise BusError(f"id {new_id} answers, and id {bus_id} too: there may be two servos that had id {bus_id}")
 
 
-def burn_baud(port: Port, pace: Pace, bus_id: int, baud: int) -> None:
+def burn_baud(port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
     """Set the wCK with `bus_id` to another rate (bit/s), and see that it is no longer heard at the port's.
 
     Raises `BusError` when it is not there, not shown to be a wCK, or goes on answering; `FrameError` for a rate it does
@@ -67,7 +67,7 @@ def burn_baud(port: Port, pace: Pace, bus_id: int, baud: int) -> None:
         raise BusError(f"id {bus_id} was told to go to {baud} bit/s and still answers at the old rate")
 
 
-def check_wck(port: Port, pace: Pace, bus_id: int) -> None:
+def check_wck(port: Port, pace: WaitingClock, bus_id: int) -> None:
     """Raise `BusError` for who is not there, or does not show to be a wCK."""
     if not shows_to_be_wck(port, pace, bus_id):
         raise BusError(
@@ -76,7 +76,7 @@ def check_wck(port: Port, pace: Pace, bus_id: int) -> None:
         )
 
 
-def shows_to_be_wck(port: Port, pace: Pace, bus_id: int) -> bool:
+def shows_to_be_wck(port: Port, pace: WaitingClock, bus_id: int) -> bool:
     """Say whether a servo gives its position in ten bits, as it does in eight. Raises `BusError` for nobody."""
     position = position_of(port, pace, bus_id)
     if position is None:
@@ -85,7 +85,7 @@ def shows_to_be_wck(port: Port, pace: Pace, bus_id: int) -> bool:
     return fine is not None and abs(fine * MAX_RAW / MOST_10BIT - position) <= _NEAR_TICKS
 
 
-def _set(port: Port, pace: Pace, command: int, value: int, frame: bytes) -> None:
+def _set(port: Port, pace: WaitingClock, command: int, value: int, frame: bytes) -> None:
     """Send a set command once. What the servo does afterwards decides; only an answer that says otherwise is an error.
 
     Whether a new rate is answered at the old one is not established, so no answer is no answer.
@@ -98,7 +98,7 @@ def _set(port: Port, pace: Pace, command: int, value: int, frame: bytes) -> None
     confirm_set(SET_COMMANDS[command], value, value, heard)
 
 
-def position_of(port: Port, pace: Pace, bus_id: int) -> int | None:
+def position_of(port: Port, pace: WaitingClock, bus_id: int) -> int | None:
     """Return the raw position of a servo, None when nobody answers to that id."""
     for _ in range(_TRIES):
         try:
@@ -108,7 +108,7 @@ def position_of(port: Port, pace: Pace, bus_id: int) -> int | None:
     return None
 
 
-def _position_10bit(port: Port, pace: Pace, bus_id: int) -> int | None:
+def _position_10bit(port: Port, pace: WaitingClock, bus_id: int) -> int | None:
     for _ in range(_TRIES):
         try:
             return decode_10bit(ask(port, pace, encode_read_10bit(bus_id), READ_PATIENCE_NS))
@@ -117,7 +117,7 @@ def _position_10bit(port: Port, pace: Pace, bus_id: int) -> int | None:
     return None
 
 
-def ask(port: Port, pace: Pace, frame: bytes, patience_ns: int) -> bytes:
+def ask(port: Port, pace: WaitingClock, frame: bytes, patience_ns: int) -> bytes:
     """Write a request; return what comes back within the time, at most a reply."""
     port.flush_input(pace.now_ns)
     until_ns = pace.now_ns + patience_ns

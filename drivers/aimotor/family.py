@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from drivers.aimotor.addresses import check_models, check_scale, check_servos
 from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.codec import MAX_ID
-from drivers.aimotor.models import FAMILY_NAME, MODELS
+from drivers.aimotor.models import FAMILY_NAME, MODELS, check_models, check_scale, check_servos
 from drivers.aimotor.sniffer import AiMotorEar
 from drivers.aimotor.table import (
     BAUD_CODES,
@@ -19,9 +18,9 @@ from drivers.aimotor.table import (
     TICK_DEG,
     V_MAX_DEG_S,
 )
-from drivers.bench.release import Pace
 from drivers.bench.settings import Settings
 from drivers.bus import Bus
+from drivers.clock import WaitingClock
 from drivers.family import BusFamily, Emulator
 from drivers.port import Port
 from drivers.serial.lineoptions import LINE_OPTIONS as ANY_LINE_OPTIONS
@@ -88,20 +87,20 @@ class AiMotorFamily:
         """Return an ear for what hosts say."""
         return AiMotorEar()
 
-    def burn_id(self, port: Port, pace: Pace, bus_id: int, new_id: int) -> None:
+    def burn_id(self, port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
         """Give a wCK another id, 0 to 30, and see that it answers to it; on an AI motor nothing is written."""
         from drivers.aimotor.eeprom import burn_id
 
         burn_id(port, pace, bus_id, new_id)
 
-    def burn_baud(self, port: Port, pace: Pace, bus_id: int, baud: int) -> None:
+    def burn_baud(self, port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
         """Set a wCK to another rate and see that it left the old one; on an AI motor nothing is written."""
         from drivers.aimotor.eeprom import burn_baud
 
         burn_baud(port, pace, bus_id, baud)
 
     def settings(
-        self, port: Port, pace: Pace, options: Mapping[str, float], bus_id: int, *, model: str, assumed: bool
+        self, port: Port, pace: WaitingClock, options: Mapping[str, float], bus_id: int, *, model: str, assumed: bool
     ) -> Settings:
         """Return the settings of a wCK, or with `assumed` those an AI motor probably has (`WithSettings`)."""
         from drivers.aimotor.settings import AiMotorSettings

@@ -15,8 +15,8 @@ from drivers.aimotor.answers import decode_set
 from drivers.aimotor.codec import REPLY_BYTES, encode_passive, encode_set, is_passive_reply
 from drivers.aimotor.eeprom import READ_PATIENCE_NS, SET_PATIENCE_NS, ask, check_wck, shows_to_be_wck
 from drivers.aimotor.table import AI_MOTOR_COMMANDS, SET_COMMANDS, Family, SetCommand, overload_a
-from drivers.bench.release import Pace
 from drivers.bench.settings import Setting, check_setting
+from drivers.clock import WaitingClock
 from drivers.errors import BusError, FrameError
 from drivers.port import Port
 
@@ -75,7 +75,7 @@ _AI_MOTOR: Final = (
 class AiMotorSettings:
     """The parameters of one wCK, or what are assumed to be those of an AI motor."""
 
-    def __init__(self, port: Port, pace: Pace, bus_id: int, *, wck: bool, assumed: bool) -> None:
+    def __init__(self, port: Port, pace: WaitingClock, bus_id: int, *, wck: bool, assumed: bool) -> None:
         """See that it is there, and what it should be. Raises `BusError` otherwise."""
         self._port, self._pace, self._bus_id = port, pace, bus_id
         self._family = Family.WCK if wck else Family.AI_MOTOR

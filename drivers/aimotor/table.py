@@ -74,13 +74,6 @@ def baud_code(baud: int) -> int:
     raise FrameError(f"{baud} bit/s has no code: expected one of {rates}")
 
 
-def baud_of(code: int) -> int:
-    """Return the rate in bit/s that a code stands for. Raises `FrameError` for a code the manual does not name."""
-    if code not in BAUD_CODES:
-        raise FrameError(f"baud code {code} is none: expected one of {', '.join(map(str, BAUD_CODES))}")
-    return BAUD_CODES[code]
-
-
 def overload_a(code: int) -> float:
     """Return the current in A at which an overload code (33 to 199) lets a wCK go passive.
 
@@ -95,18 +88,6 @@ def overload_a(code: int) -> float:
         return OVERLOAD_A[above]
     share = (code - below) / (above - below)
     return OVERLOAD_A[below] + share * (OVERLOAD_A[above] - OVERLOAD_A[below])
-
-
-def overload_code(limit_a: float) -> int:
-    """Return the code (33 to 199) whose current comes nearest to `limit_a` ampere without being more.
-
-    Raises `FrameError` below the least current there is a code for, 0.4 A.
-    """
-    codes = range(min(OVERLOAD_A), max(OVERLOAD_A) + 1)
-    fitting = [code for code in codes if overload_a(code) <= limit_a + 1e-9]
-    if not fitting:
-        raise FrameError(f"no overload code is as low as {limit_a:g} A: expected {OVERLOAD_A[codes[0]]:g} or more")
-    return fitting[-1]
 
 
 @dataclass(frozen=True, slots=True)

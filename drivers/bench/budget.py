@@ -11,7 +11,7 @@ written); FTDI application note AN232B-04 for the timer and the 62 bytes. What i
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
@@ -222,13 +222,6 @@ def predict(
     on_wire_ns, turn_ns = wire_ns(count, baud), cost.turns.of(servos) * turnaround_ns
     host_ns = 0 if adapter is None else _held_ns(adapter, cost, servos, baud, turn_ns)
     return Budget(form, servos, baud, count, on_wire_ns, turn_ns, host_ns)
-
-
-def wire_table(servos: int, bauds: Sequence[int]) -> Iterable[tuple[Form, int, tuple[float, ...]]]:
-    """Yield each form with the bytes of a cycle and its milliseconds on the wire at each rate."""
-    for form in FORMS:
-        budgets = [predict(form, servos, baud) for baud in bauds]
-        yield form, form.drive.bytes.of(servos), tuple(budget.wire_ns / 1e6 for budget in budgets)
 
 
 def advise(budget: Budget, bauds: Sequence[int], *, turnaround_ns: int, adapter: Adapter | None) -> list[str]:

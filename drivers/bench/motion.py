@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from drivers.bench.release import Pace, finish, read_all
+from drivers.bench.release import finish, read_all
 from drivers.bus import LIMP, READ_ONLY, Bus
+from drivers.clock import WaitingClock
 from drivers.errors import BusError
 from drivers.servo import ReplyStatus, ServoModel
 
@@ -64,7 +65,7 @@ class Look:
         return all(status == _OK for status in self.statuses)
 
 
-def exchange(bus: Bus, pace: Pace, goals: Sequence[int], begun_ns: int) -> Look:
+def exchange(bus: Bus, pace: WaitingClock, goals: Sequence[int], begun_ns: int) -> Look:
     """Exchange once with everybody. Raises `PortError`."""
     bus.start(pace.now_ns, list(goals))
     finish(bus, pace)
@@ -72,7 +73,7 @@ def exchange(bus: Bus, pace: Pace, goals: Sequence[int], begun_ns: int) -> Look:
     return Look(pace.now_ns - begun_ns, positions, loads, statuses, tuple(goals))
 
 
-def read_first(bus: Bus, pace: Pace, rounds: int = READINGS) -> None:
+def read_first(bus: Bus, pace: WaitingClock, rounds: int = READINGS) -> None:
     """Read until every servo's last reply was believed. Raises `BusError` naming those that were not; `PortError`."""
     for _ in range(rounds):
         read_all(bus, pace)
@@ -85,7 +86,7 @@ def read_first(bus: Bus, pace: Pace, rounds: int = READINGS) -> None:
         raise BusError(f"no believable reading from {', '.join(silent)}: nothing is driven blind; try `nuc bus ping`")
 
 
-def watch(bus: Bus, pace: Pace, period_ns: int, stop: Asked) -> Iterator[Look]:
+def watch(bus: Bus, pace: WaitingClock, period_ns: int, stop: Asked) -> Iterator[Look]:
     """Read everybody every `period_ns`, 0 for as fast as it goes, until asked to stop. Raises `PortError`."""
     begun_ns = due_ns = pace.now_ns
     while not stop():
@@ -104,7 +105,7 @@ class Move:
     def __init__(
         self,
         bus: Bus,
-        pace: Pace,
+        pace: WaitingClock,
         targets: Sequence[int],
         rates: Sequence[float],
         lags: Sequence[float],
@@ -166,7 +167,14 @@ class Push:
     """
 
     def __init__(
-        self, bus: Bus, pace: Pace, delta: int, duration_ns: int, most: float, scale: tuple[int, int], period_ns: int
+        self,
+        bus: Bus,
+        pace: WaitingClock,
+        delta: int,
+        duration_ns: int,
+        most: float,
+        scale: tuple[int, int],
+        period_ns: int,
     ) -> None:
         self._bus, self._pace, self._period_ns = bus, pace, period_ns
         self._delta, self._duration_ns, self._most, self._scale = delta, duration_ns, most, scale
@@ -207,7 +215,7 @@ def check_raw(model: ServoModel, raw: int) -> None:
         )
 
 
-def _keep_still(bus: Bus, pace: Pace, period_ns: int, stop: Asked) -> None:
+def _keep_still(bus: Bus, pace: WaitingClock, period_ns: int, stop: Asked) -> None:
     """Tell everybody for a few cycles to stay where they were read to be."""
     begun_ns = due_ns = pace.now_ns
     places = list(bus.position_raw)
@@ -228,7 +236,7 @@ def _interrupted(bus: Bus, stop: Asked) -> Ending | None:
     return Ending.REFUSED if bus.refusals else None
 
 
-def wait_for_next(pace: Pace, due_ns: int, period_ns: int, stop: Asked) -> int:
+def wait_for_next(pace: WaitingClock, due_ns: int, period_ns: int, stop: Asked) -> int:
     """Wait for the next cycle, due a period after the last; return when that was. One that is late begins at once."""
     due_ns = max(due_ns + period_ns, pace.now_ns)
     while pace.now_ns < due_ns and not stop():

@@ -1,15 +1,16 @@
 """What one does with a bus at the bench: who is there, how long an exchange takes, torque off until all confirm.
 
-Works on a real clock and on a virtual one: the caller passes in a `Pace`.
+Works on a real clock and on a virtual one: the caller passes in a clock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from drivers.bus import READ_ONLY, Bus
+from drivers.clock import WaitingClock
 from drivers.errors import PortError
 from drivers.port import NEVER
 from drivers.servo import ReplyStatus
@@ -28,44 +29,20 @@ _OK, _UNSURE = int(ReplyStatus.OK), int(ReplyStatus.UNSURE)
 _MISSED, _SILENT = int(ReplyStatus.MISSED), int(ReplyStatus.SILENT)
 
 
-class Pace(Protocol):
-    """A clock that can wait."""
-
-    @property
-    def now_ns(self) -> int:
-        """The time now."""
-        ...
-
-    def wait(self, until_ns: int, filenos: Sequence[int]) -> None:
-        """Come back at `until_ns`, or as soon as one of the descriptors is readable."""
-        ...
-
-
-class VirtualPace:
-    """A clock on which waiting takes no time."""
-
-    def __init__(self) -> None:
-        self.now_ns = 0
-
-    def wait(self, until_ns: int, filenos: Sequence[int]) -> None:
-        """Let it be `until_ns`."""
-        self.now_ns = max(self.now_ns, until_ns)
-
-
-def finish(bus: Bus, pace: Pace) -> None:
+def finish(bus: Bus, pace: WaitingClock) -> None:
     """Run the cycle that is under way to its end. Raises `PortError`."""
     while not bus.proceed(pace.now_ns):
         pace.wait(bus.wake_ns, bus.filenos())
 
 
-def discover(bus: Bus, pace: Pace, ids: Sequence[int] = ()) -> tuple[int, ...]:
+def discover(bus: Bus, pace: WaitingClock, ids: Sequence[int] = ()) -> tuple[int, ...]:
     """Return the ids that answer, of these or of all. Raises `PortError`."""
     bus.discover(pace.now_ns, ids)
     finish(bus, pace)
     return bus.found
 
 
-def read_all(bus: Bus, pace: Pace) -> None:
+def read_all(bus: Bus, pace: WaitingClock) -> None:
     """Read every servo once; nothing moves. Raises `PortError`."""
     bus.start(pace.now_ns, [READ_ONLY] * len(bus.servos))
     finish(bus, pace)
@@ -92,7 +69,7 @@ class RoundTrips:
         return bool(self.times_ns) or self.untimed > 0
 
 
-def measure(bus: Bus, pace: Pace, rounds: int) -> Iterator[tuple[RoundTrips, ...]]:
+def measure(bus: Bus, pace: WaitingClock, rounds: int) -> Iterator[tuple[RoundTrips, ...]]:
     """Read every servo `rounds` times; yield what is known after each round, in the order of the bus.
 
     A good exchange that follows a bad one is not timed, since the bus waited in between; nor is one that was made up
@@ -162,7 +139,7 @@ class Releasing:
         return bool(self.failure) or (self.confirmed_all and self.rounds >= enough and told)
 
 
-def release(lines: Sequence[Releasing], pace: Pace, until_ns: int) -> None:
+def release(lines: Sequence[Releasing], pace: WaitingClock, until_ns: int) -> None:
     """Take the torque off on all lines at once, again and again until every servo confirms, or `until_ns`."""
     for line in lines:
         _attempt(line, lambda line=line: _begin(line, pace.now_ns))
@@ -211,7 +188,7 @@ def _go_on(line: Releasing, now_ns: int) -> None:
         line.resume_ns = now_ns + _CHANGE_NS
 
 
-def answers(bus: Bus, pace: Pace, rounds: int = ROUNDS_TO_ANSWER) -> bool:
+def answers(bus: Bus, pace: WaitingClock, rounds: int = ROUNDS_TO_ANSWER) -> bool:
     """Say whether any servo of the bus can be read within so many cycles; nothing moves. Raises `PortError`."""
     for _ in range(rounds):
         read_all(bus, pace)

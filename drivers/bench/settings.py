@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from drivers.bench.release import Pace
+from drivers.clock import WaitingClock
 from drivers.errors import BusError
 from drivers.port import Port
 
@@ -88,7 +88,7 @@ class WithSettings(Protocol):
     """What a family has besides a `drivers.family.BusFamily`, so that its servos can be looked at and set."""
 
     def settings(
-        self, port: Port, pace: Pace, options: Mapping[str, float], bus_id: int, *, model: str, assumed: bool
+        self, port: Port, pace: WaitingClock, options: Mapping[str, float], bus_id: int, *, model: str, assumed: bool
     ) -> Settings:
         """Return the settings of the servo that answers to `bus_id`; `options` are those of the line's URL.
 

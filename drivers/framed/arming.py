@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from drivers.framed import requests
-from drivers.framed.asker import LONGEST_GROUP, Asker
+from drivers.framed.group_read import LONGEST_GROUP, GroupReader
 from drivers.framed.layout import GAIN, TORQUE, Kind, Layout
 from drivers.framed.registers import Register
+from drivers.framed.servos import BusServo
 from drivers.framed.setup import Setup
-from drivers.framed.slots import Slot
 from drivers.framed.talk import Answers, Exchange
 
 ON: Final = 1
@@ -23,7 +23,7 @@ ON: Final = 1
 _GAP: Final = 4
 """Bytes nobody asked for that are read along at most: an exchange of its own costs more than these."""
 
-_Told: TypeAlias = tuple[Register, list[tuple[Slot, int]]]
+_Told: TypeAlias = tuple[Register, list[tuple[BusServo, int]]]
 """A register, and what each of some servos should hold in it."""
 
 
@@ -52,39 +52,39 @@ class Arming:
         if self._watchdog is not None:
             self._watchdog_steps = min(max(round(watchdog_ns / layout.watchdog_step_ns), 1), self._watchdog.high)
 
-    def packets(self, slots: Sequence[Slot]) -> bytes:
+    def packets(self, servos: Sequence[BusServo]) -> bytes:
         """Return the requests that tell everything; a servo that started anew unseen has lost it."""
         packets = b""
-        for register, values in self._told(slots):
+        for register, values in self._told(servos):
             if register is self._watchdog:
-                packets += self.write_all(register, [(slot, 0) for slot, _ in values])
+                packets += self.write_all(register, [(servo, 0) for servo, _ in values])
             packets += self.write_all(register, values)
         return packets
 
-    def bounds(self, slots: Sequence[Slot]) -> bytes:
+    def bounds(self, servos: Sequence[BusServo]) -> bytes:
         """Return the requests that bound the torque."""
-        return b"".join(self.write_all(register, values) for register, values in self._bounds(slots))
+        return b"".join(self.write_all(register, values) for register, values in self._bounds(servos))
 
     def check(
-        self, asker: Asker, slots: Sequence[Slot], prefix: bytes = b""
+        self, reader: GroupReader, servos: Sequence[BusServo], prefix: bytes = b""
     ) -> Generator[Exchange, Answers, dict[int, list[Loss]]]:
         """Read back what was told, behind the requests in `prefix`; return what is otherwise, as `compare` does."""
-        return (yield from compare(asker, slots, _by_span(self._told(slots)), prefix))
+        return (yield from compare(reader, servos, _by_span(self._told(servos)), prefix))
 
-    def spans(self, slots: Sequence[Slot]) -> list[Span]:
+    def spans(self, servos: Sequence[BusServo]) -> list[Span]:
         """Return all that servos under torque hold only while they are powered; that of the torque comes first."""
         # The watch asks again and again for the same; to say it takes as long as several cycles.
-        which = self.level, [(slot.number, slot.setup, slot.kind) for slot in slots]
+        which = self.level, [(servo.number, servo.setup, servo.kind) for servo in servos]
         if which != self._which:
             torque = self._layout.register(TORQUE)
-            spans = _by_span([(torque, [(slot, ON) for slot in slots]), *self._kept(slots)])
+            spans = _by_span([(torque, [(servo, ON) for servo in servos]), *self._kept(servos)])
             self._spans = sorted(spans, key=lambda span: not span.first <= torque.address < span.end)
             self._which = which
         return self._spans
 
-    def write_all(self, register: Register, values: Sequence[tuple[Slot, int]]) -> bytes:
+    def write_all(self, register: Register, values: Sequence[tuple[BusServo, int]]) -> bytes:
         """Return the requests that set one register of several servos."""
-        return self.write_ids(register, [(slot.bus_id, value) for slot, value in values])
+        return self.write_ids(register, [(servo.bus_id, value) for servo, value in values])
 
     def write_ids(self, register: Register, values: Sequence[tuple[int, int]]) -> bytes:
         """Return the same for values by bus id."""
@@ -93,39 +93,39 @@ class Arming:
             packets += requests.sync_write(self._dialect, register, values[at : at + LONGEST_GROUP])
         return packets
 
-    def _told(self, slots: Sequence[Slot]) -> list[_Told]:
+    def _told(self, servos: Sequence[BusServo]) -> list[_Told]:
         """Return what each servo is told, by register, in the order in which it is."""
         told: list[_Told] = []
         gain = self._layout.register(GAIN)
         if gain.access == "ram" or self._layout.lock:
-            told.append((gain, [(slot, slot.setup.gain) for slot in slots if slot.kind.model.gains[1]]))
-        told += self._bounds(slots)
-        driven = [(slot, slot.kind.drive_goal) for slot in slots if slot.kind.drive_goal]
-        told += _by_register((slot.kind.table[name], slot, slot.setup.drive_most) for slot, name in driven)
+            told.append((gain, [(servo, servo.setup.gain) for servo in servos if servo.kind.model.gains[1]]))
+        told += self._bounds(servos)
+        driven = [(servo, servo.kind.drive_goal) for servo in servos if servo.kind.drive_goal]
+        told += _by_register((servo.kind.table[name], servo, servo.setup.drive_most) for servo, name in driven)
         if self._watchdog is not None:
-            told.append((self._watchdog, [(slot, self._watchdog_steps) for slot in slots]))
+            told.append((self._watchdog, [(servo, self._watchdog_steps) for servo in servos]))
         return [(register, values) for register, values in told if values]
 
-    def _kept(self, slots: Sequence[Slot]) -> list[_Told]:
+    def _kept(self, servos: Sequence[BusServo]) -> list[_Told]:
         """Return what servos were told before their torque, and at set-up, that they forget without their supply."""
-        kept = self._told(slots)
-        for slot in slots:
-            registers = ((slot.kind.table[name], value) for name, value in slot.kind.settings)
-            kept += [(register, [(slot, value)]) for register, value in registers if register.access == "ram"]
+        kept = self._told(servos)
+        for servo in servos:
+            registers = ((servo.kind.table[name], value) for name, value in servo.kind.settings)
+            kept += [(register, [(servo, value)]) for register, value in registers if register.access == "ram"]
         return kept
 
-    def _bounds(self, slots: Sequence[Slot]) -> list[_Told]:
-        return _by_register((slot.kind.table[slot.kind.cap[0]], slot, self._bound(slot)) for slot in slots)
+    def _bounds(self, servos: Sequence[BusServo]) -> list[_Told]:
+        return _by_register((servo.kind.table[servo.kind.cap[0]], servo, self._bound(servo)) for servo in servos)
 
-    def _bound(self, slot: Slot) -> int:
-        share = slot.kind.share(self.level, slot.address.torque_limit_n_m)
-        return min(max(round(share * slot.kind.cap[1]), 1), slot.setup.cap_most)
+    def _bound(self, servo: BusServo) -> int:
+        share = servo.kind.share(self.level, servo.address.torque_limit_n_m)
+        return min(max(round(share * servo.kind.cap[1]), 1), servo.setup.cap_most)
 
 
-def _by_register(values: Iterable[tuple[Register, Slot, int]]) -> list[_Told]:
-    told: dict[Register, list[tuple[Slot, int]]] = {}
-    for register, slot, value in values:
-        told.setdefault(register, []).append((slot, value))
+def _by_register(values: Iterable[tuple[Register, BusServo, int]]) -> list[_Told]:
+    told: dict[Register, list[tuple[BusServo, int]]] = {}
+    for register, servo, value in values:
+        told.setdefault(register, []).append((servo, value))
     return list(told.items())
 
 
@@ -152,26 +152,26 @@ def _by_span(told: Sequence[_Told]) -> list[Span]:
 
 
 def compare(
-    asker: Asker, slots: Sequence[Slot], spans: Sequence[Span], prefix: bytes = b""
+    reader: GroupReader, servos: Sequence[BusServo], spans: Sequence[Span], prefix: bytes = b""
 ) -> Generator[Exchange, Answers, dict[int, list[Loss]]]:
     """Read spans of memory, behind the requests in `prefix`.
 
-    Return what is otherwise than told, by the slots' numbers, of those that gave all of it.
+    Return what is otherwise than told, by the servos' numbers, of those that gave all of it.
     """
-    losses: dict[int, list[Loss]] = {slot.number: [] for slot in slots}
+    losses: dict[int, list[Loss]] = {servo.number: [] for servo in servos}
     for span in spans:
-        asked = [slot for slot in slots if slot.number in losses]
-        found = yield from asker.span(asked, span.first, span.end - span.first, prefix, fast=True)
+        asked = [servo for servo in servos if servo.number in losses]
+        found = yield from reader.span(asked, span.first, span.end - span.first, prefix, fast=True)
         prefix = b""
-        for slot in asked:
-            if slot.number not in found:
-                del losses[slot.number]
+        for servo in asked:
+            if servo.number not in found:
+                del losses[servo.number]
         for register, values in span.told:
             at = register.address - span.first
-            for slot, told in values:
-                if slot.number not in losses:
+            for servo, told in values:
+                if servo.number not in losses:
                     continue
-                value = register.decode(found[slot.number][at : at + register.size])
+                value = register.decode(found[servo.number][at : at + register.size])
                 if value != told:
-                    losses[slot.number].append(Loss(register.name, value, told))
+                    losses[servo.number].append(Loss(register.name, value, told))
     return losses

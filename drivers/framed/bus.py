@@ -32,11 +32,11 @@ from typing import Final
 from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import BusError, FrameError
 from drivers.framed import requests
-from drivers.framed.asker import LONGEST_GROUP
 from drivers.framed.cycle import Cycle
+from drivers.framed.group_read import LONGEST_GROUP
 from drivers.framed.layout import GOAL, Layout
 from drivers.framed.readings import Readings
-from drivers.framed.slots import Slot, make_slots
+from drivers.framed.servos import BusServo, make_servos
 from drivers.framed.talk import Talk
 from drivers.port import Port, wire_ns
 from drivers.servo import LEVEL_SHARE, ServoAddress
@@ -55,7 +55,7 @@ class FramedBus:
     """Servos with registers on one port (a `drivers.bus.Bus`); goals are raw positions of their models."""
 
     __slots__ = (
-        "_cycle", "_port", "_positions", "_readings", "_slots", "_talk", "_watched", "current_raw", "misses",
+        "_cycle", "_port", "_positions", "_readings", "_records", "_talk", "_watched", "current_raw", "misses",
         "position_raw", "servos", "stamp_ns", "status",
     )  # fmt: skip
 
@@ -79,14 +79,14 @@ class FramedBus:
         may be `late_ns` late where that is more again. A `watchdog_ns` of None is as long as the line needs, 0 is none.
         Raises `BusUrlError` for servos the family does not have.
         """
-        self._slots = make_slots(servos, layout)
-        self._positions = [slot.kind.model.positions for slot in self._slots]
+        self._records = make_servos(servos, layout)
+        self._positions = [servo.kind.model.positions for servo in self._records]
         self.servos = tuple(servos)
         readings = self._readings = Readings(len(self.servos), v_max_deg_s / layout.first.model.tick_deg)
         self.position_raw, self.current_raw = readings.position_raw, readings.current_raw
         self.status, self.stamp_ns, self.misses = readings.status, readings.stamp_ns, readings.misses
         if watchdog_ns is None:
-            ids = [slot.bus_id for slot in self._slots]
+            ids = [servo.bus_id for servo in self._records]
             watchdog_ns = max(DEFAULT_WATCHDOG_NS, _SLOW_CYCLES * _cycle_ns(layout, ids, baud, single=single))
         self._watched = bool(layout.watchdog and watchdog_ns)
         self._port = port
@@ -96,7 +96,7 @@ class FramedBus:
         )
         self._cycle = Cycle(
             layout,
-            self._slots,
+            self._records,
             readings,
             baud=baud,
             level=DEFAULT_LEVEL,
@@ -171,19 +171,19 @@ class FramedBus:
     def start(self, now_ns: int, goals: list[int]) -> None:
         """Begin one exchange with every servo: raw goals within the models' positions, or `READ_ONLY`, or `LIMP`."""
         self._check_idle()
-        if len(goals) != len(self._slots):
-            raise FrameError(f"goals {goals}: expected {len(self._slots)}")
+        if len(goals) != len(self._records):
+            raise FrameError(f"goals {goals}: expected {len(self._records)}")
         for servo, (low, high), goal in zip(self.servos, self._positions, goals, strict=True):
             if not low <= goal <= high and goal not in (READ_ONLY, LIMP):
                 who = f"servo {servo.name!r}"
                 raise FrameError(f"goal {goal} of {who}: expected {low} to {high}, or -1 to read, -2 for torque off")
-        limp: list[Slot] = []
-        for slot, goal in zip(self._slots, goals, strict=True):
+        limp: list[BusServo] = []
+        for record, goal in zip(self._records, goals, strict=True):
             if goal == LIMP:
-                slot.goal = READ_ONLY
-                limp.append(slot)
+                record.goal = READ_ONLY
+                limp.append(record)
             elif goal != READ_ONLY:
-                slot.goal = goal
+                record.goal = goal
         self._talk.begin(self._cycle.exchange(limp, now_ns), now_ns)
 
     def torque_off(self, now_ns: int) -> None:

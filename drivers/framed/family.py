@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from drivers.bench.release import Pace
 from drivers.bus import Bus
+from drivers.clock import WaitingClock
 from drivers.errors import BusUrlError
 from drivers.family import Emulator
 from drivers.framed.bus import DEFAULT_WATCHDOG_NS, FramedBus
@@ -146,20 +146,20 @@ class FramedFamily:
 
         return forms_of_layout(self.layout)
 
-    def burn_id(self, port: Port, pace: Pace, bus_id: int, new_id: int) -> None:
+    def burn_id(self, port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
         """Give a servo another id for good, and see that it answers to it."""
-        from drivers.framed.bench.eeprom import burn_id
+        from drivers.framed.bench.single import burn_id
 
         burn_id(port, pace, self.layout, bus_id, new_id)
 
-    def burn_baud(self, port: Port, pace: Pace, bus_id: int, baud: int) -> None:
+    def burn_baud(self, port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
         """Set a servo to another rate for good, and see that it left the present one."""
-        from drivers.framed.bench.eeprom import burn_baud
+        from drivers.framed.bench.single import burn_baud
 
         burn_baud(port, pace, self.layout, bus_id, baud)
 
     def settings(
-        self, port: Port, pace: Pace, options: Mapping[str, float], bus_id: int, *, model: str, assumed: bool
+        self, port: Port, pace: WaitingClock, options: Mapping[str, float], bus_id: int, *, model: str, assumed: bool
     ) -> Settings:
         """Return the settings of a servo (`drivers.bench.settings.WithSettings`)."""
         from drivers.framed.bench.settings import FramedSettings

@@ -11,10 +11,20 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from drivers.framed import requests
-from drivers.framed.bounds import positions_within, torque_limits, without_place, without_torque
-from drivers.framed.layout import GAIN, MODEL, TORQUE, Kind, Layout
+from drivers.framed.layout import (
+    GAIN,
+    MODEL,
+    TORQUE,
+    Kind,
+    Layout,
+    positions_within,
+    torque_limits,
+    without_place,
+    without_torque,
+)
 from drivers.framed.packet import Dialect, Packet
 from drivers.framed.registers import Register
+from drivers.framed.servo_state import Health, Readiness, ServoState
 from drivers.framed.talk import Exchange
 from drivers.servo import ServoAddress
 
@@ -66,12 +76,12 @@ Identifying: TypeAlias = Generator[Ask, Answer | None, Identity]
 Setting: TypeAlias = Generator[Ask, Answer | None, Setup]
 
 
-def identify(layout: Layout, address: ServoAddress, *, alert: bool, release: bool) -> Identifying:
-    """Find out who the servo is, and what ails it if its statuses say so (`alert`); nothing is changed.
+def identify(layout: Layout, address: ServoAddress, state: ServoState) -> Identifying:
+    """Find out who the servo is, and what ails it if its statuses say so; its torque is all that is changed.
 
-    With `release` its torque is taken off first.
+    That is taken off first where the `state` it was in says so.
     """
-    if release:
+    if state.readiness is Readiness.LOOSEN:
         yield Ask(layout.register(TORQUE), 0)
     number = yield from _read(layout.register(MODEL))
     kind = layout.kinds[address.model] if address.model else layout.kind_of(number)
@@ -90,7 +100,7 @@ def identify(layout: Layout, address: ServoAddress, *, alert: bool, release: boo
             f"change the configuration (`nuc bus adapt` writes one for other servos) or the servo",
             second=second,
         )
-    if alert:
+    if state.health is Health.AILING:
         bits = yield from _read(layout.register(layout.alert_register))
         # Where the register does not say what the statuses said a moment ago, all is well again.
         if bits:

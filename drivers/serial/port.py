@@ -1,8 +1,9 @@
 """A serial port of this machine: a tty, opened for one process (and its children) alone.
 
-One process may open it and others use the descriptor they inherit: a `SerialPort` is little more than the descriptor.
-Reads and writes never wait, except for the time bytes need to leave. What an adapter does to the timing is in
-`drivers.serial.latency`, who else holds a port in `drivers.serial.holders`.
+pyserial opens the device and sets it up; what became of that is read back. From then on its descriptor is all that is
+used: one process may open a port and others use the descriptor they inherit. Reads and writes never wait, except for
+the time bytes need to leave. What an adapter does to the timing is in `drivers.serial.latency`, who else holds a port
+in `drivers.serial.holders`.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ _COUNT: Final = struct.Struct("i")
 _GONE: Final = frozenset({errno.EIO, errno.ENODEV, errno.ENXIO, errno.EBADF})
 _MISSING: Final = frozenset({errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.EIO})
 _PTY_SLAVES: Final = range(136, 144)
-_IFLAG, _OFLAG, _CFLAG, _LFLAG, _ISPEED, _OSPEED, _CC = range(7)
-# struct termios2 of Linux: four flag words, line discipline, 19 control characters, two speeds.
+# struct termios2 of Linux, whose last numbers are the speeds in bit/s; and whether a tty is exclusive.
 _TERMIOS2: Final = struct.Struct("=4IB19s2I")
-_TCGETS2, _TCSETS2 = 0x802C542A, 0x402C542B
-_BOTHER, _CBAUD = 0o010000, 0o010017
-_INPUT_SPEED_SHIFT: Final = 16
+_TCGETS2, _TIOCGEXCL = 0x802C542A, 0x80045440
+
+_RATE_ERROR: Final = 0.03
+"""How far off the rate that was asked for an adapter may be: eight bits and a stop bit are still told apart. Assumed.
+"""
 
 
 class SerialPort:
@@ -172,15 +174,10 @@ def open_port(path: str, baud: int) -> SerialPort:
     first only: its other end keeps the device alive, and with it the kernel's lock of a process that was killed.
     Raises `PortGoneError` when there is no device, `PortBusyError` when another process holds it, else `PortError`.
     """
+    fd = _open(path, baud)
     try:
-        fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise _explain(path, error) from error
-    try:
-        if not os.isatty(fd):
-            raise PortError(f"{path} is no serial port: expected a tty such as /dev/ttyUSB0")
-        _lock(fd, path)
-        _make_raw(fd, path, baud)
+        _keep_others_out(fd, path)
+        _check_rate(fd, path, baud)
         return SerialPort(fd, baud, path=path)
     except OSError as error:
         os.close(fd)
@@ -216,39 +213,37 @@ def find_stable_name(path: str, by_id: Path = BY_ID) -> str:
     return next((str(link) for link in links if os.path.realpath(link) == device), path)
 
 
-def _lock(fd: int, path: str) -> None:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise PortBusyError(_busy(path)) from error
-    if os.major(os.fstat(fd).st_rdev) not in _PTY_SLAVES:
-        fcntl.ioctl(fd, termios.TIOCEXCL)
+def _open(path: str, baud: int) -> int:
+    """Return the descriptor of a tty that is locked, raw, and empty. Raises `PortError`."""
+    import serial
 
-
-def _make_raw(fd: int, path: str, baud: int) -> None:
-    """Set raw mode and rate before the first byte, then forget what came in before. Raises `PortError`, OSError."""
     try:
-        mode = termios.tcgetattr(fd)
-        mode[_IFLAG] = mode[_OFLAG] = mode[_LFLAG] = 0
-        mode[_CFLAG] = termios.CS8 | termios.CREAD | termios.CLOCAL
-        # With VMIN 1 an empty line (EAGAIN) and one that hung up (nothing read) can be told apart.
-        mode[_CC][termios.VMIN], mode[_CC][termios.VTIME] = 1, 0
-        constant = getattr(termios, f"B{baud}", None)
-        mode[_ISPEED] = mode[_OSPEED] = termios.B38400 if constant is None else constant
-        termios.tcsetattr(fd, termios.TCSANOW, mode)
-        if constant is None:
-            _set_any_rate(fd, baud)
-        termios.tcflush(fd, termios.TCIOFLUSH)
-    except termios.error as error:
+        # With a time between bytes, if it is none, VMIN is 1: an empty line (EAGAIN) and one that hung up (nothing
+        # read) can be told apart.
+        with serial.Serial(path, baud, exclusive=True, inter_byte_timeout=0) as opened:
+            opened.reset_output_buffer()
+            return os.dup(opened.fileno())
+    except serial.SerialException as error:
+        if error.errno is None:
+            raise PortError(f"{path} is no serial port: expected a tty such as /dev/ttyUSB0") from error
+        raise _explain(path, error) from error
+    except (termios.error, ValueError) as error:
         raise PortError(f"{path}: {baud} bit/s, raw, was refused ({error.args[-1]}); try another rate") from error
 
 
-def _set_any_rate(fd: int, baud: int) -> None:
-    """Set a rate that has no constant of its own (Linux: termios2 and BOTHER)."""
-    flags = list(_TERMIOS2.unpack(fcntl.ioctl(fd, _TCGETS2, bytes(_TERMIOS2.size))))
-    flags[_CFLAG] = flags[_CFLAG] & ~(_CBAUD | _CBAUD << _INPUT_SPEED_SHIFT) | _BOTHER | _BOTHER << _INPUT_SPEED_SHIFT
-    flags[-2:] = [baud, baud]
-    fcntl.ioctl(fd, _TCSETS2, _TERMIOS2.pack(*flags))
+def _keep_others_out(fd: int, path: str) -> None:
+    if os.major(os.fstat(fd).st_rdev) in _PTY_SLAVES:
+        return
+    fcntl.ioctl(fd, termios.TIOCEXCL)
+    if not _COUNT.unpack(fcntl.ioctl(fd, _TIOCGEXCL, bytes(_COUNT.size)))[0]:
+        raise PortError(f"{path}: the kernel does not keep other programs out; check the adapter's driver")
+
+
+def _check_rate(fd: int, path: str, baud: int) -> None:
+    """See that both directions are at `baud` bit/s. Raises `PortError`, OSError."""
+    speeds = _TERMIOS2.unpack(fcntl.ioctl(fd, _TCGETS2, bytes(_TERMIOS2.size)))[-2:]
+    if any(abs(speed - baud) > _RATE_ERROR * baud for speed in speeds):
+        raise PortError(f"{path}: {baud} bit/s was refused (it is at {speeds[-1]}); try another rate")
 
 
 def _name_of(fd: int) -> str:
@@ -265,11 +260,11 @@ def _busy(path: str) -> str:
 def _explain(path: str, error: OSError) -> PortError:
     if error.errno in _MISSING:
         return PortGoneError(f"{path}: no such device; plug the adapter in, or give the path of one that is there")
-    if error.errno == errno.EBUSY:
+    if error.errno in (errno.EBUSY, errno.EWOULDBLOCK):
         return PortBusyError(_busy(path))
     if error.errno in (errno.EACCES, errno.EPERM):
         return PortError(f"{path}: you may not open it; {_remedy(path)}")
-    return PortError(f"{path}: {error.strerror or error}; expected a serial port such as /dev/ttyUSB0")
+    return PortError(f"{path}: {os.strerror(error.errno or 0)}; expected a serial port such as /dev/ttyUSB0")
 
 
 def _remedy(path: str) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from drivers.bus import ServoBus
 from drivers.servo import ReplyStatus
 from nuc_engine.control.tasks.board import Board
-from nuc_engine.control.tasks.motor_action import ServoBus
 
 _OK = int(ReplyStatus.OK)
 
@@ -59,6 +59,11 @@ class BusTap:
     def stamp_ns(self) -> list[int]:
         """As the bus has it."""
         return self._bus.stamp_ns
+
+    @property
+    def misses(self) -> list[int]:
+        """As the bus has it."""
+        return self._bus.misses
 
     def replies(self, board: Board) -> Replies:
         """Return what the bus has given; lists may be its own, and are to be written down at once."""

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from drivers.bus import ServoBus
+from drivers.clock import Clock
 from drivers.port import NEVER
 from nuc_engine.control.bus_tap import BusTap, Replies
 from nuc_engine.control.controls import Controls
@@ -21,7 +23,7 @@ from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks import TASKS
 from nuc_engine.control.tasks.added import ExtendedTransition
 from nuc_engine.control.tasks.board import Board
-from nuc_engine.control.tasks.motor_action import MotorAction, ServoBus
+from nuc_engine.control.tasks.motor_action import MotorAction
 from nuc_engine.control.tasks.motor_conversion import MotorConversion
 from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
 from nuc_engine.control.tasks.script import Script
@@ -33,21 +35,6 @@ from nuc_engine.model.store import Store
 
 _MISS_LIMIT = FAULTS["motor_silent"].after
 _OVERRUN_AGAIN_NS = FAULTS["overrun"].again_ns
-
-
-class CountingBus(ServoBus, Protocol):
-    """A bus that counts what it missed."""
-
-    misses: list[int]
-
-
-class Clock(Protocol):
-    """A clock that shows the time."""
-
-    @property
-    def now_ns(self) -> int:
-        """The time now."""
-        ...
 
 
 class Recorder(Protocol):
@@ -123,7 +110,7 @@ class Dispatcher:
     def __init__(
         self,
         plan: Plan,
-        bus: CountingBus,
+        bus: ServoBus,
         recorder: Recorder,
         clock: Clock,
         *,

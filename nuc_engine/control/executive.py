@@ -7,31 +7,16 @@ the same inputs give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
+from drivers.bus import CycledBus
 from drivers.port import NEVER
 from nuc_engine.control.clock import VirtualClock
-from nuc_engine.control.dispatcher import CountingBus, Dispatcher, Entry, Recorder
+from nuc_engine.control.dispatcher import Dispatcher, Entry, Recorder
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store
 
 TORQUE_OFF_LIMIT_NS = 1_000_000_000
 """How long the end of a bout waits for the servos to confirm that their torque is off."""
-
-
-class VirtualBus(CountingBus, Protocol):
-    """A bus that can run ahead on the virtual clock."""
-
-    refusals: tuple[str, ...]
-    """Why servos can not be driven as they were given."""
-
-    def run_until(self, horizon_ns: int) -> int:
-        """Process the exchange up to the horizon; return when it was complete, or NEVER while it is not."""
-        ...
-
-    def torque_off(self, now_ns: int) -> None:
-        """Let every servo go limp."""
-        ...
 
 
 class Executive(Dispatcher):
@@ -40,7 +25,7 @@ class Executive(Dispatcher):
     def __init__(
         self,
         plan: Plan,
-        bus: VirtualBus,
+        bus: CycledBus,
         recorder: Recorder,
         *,
         store: Store | None = None,

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from drivers.bus import Bus
+from drivers.clock import WaitingClock
 from drivers.errors import PortError
 from drivers.port import NEVER
 from nuc_engine.control.faults import FAULTS, EngineFault
@@ -26,7 +27,7 @@ from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.monitor import Monitor
 from nuc_engine.daemon.orders import obey
 from nuc_engine.daemon.release import LAST_NS
-from nuc_engine.daemon.state import EngineState, LiveClock
+from nuc_engine.daemon.state import EngineState
 from nuc_engine.model.plan import Plan
 
 WATCH_NS = 4_000_000
@@ -53,7 +54,7 @@ class Engine(EngineState):
         bus: Bus,
         block: Block,
         options: ServeOptions,
-        clock: LiveClock,
+        clock: WaitingClock,
         *,
         wakened: int,
         wake: Callable[[], None],

@@ -16,13 +16,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
+from drivers.clock import WaitingClock
 from nuc_engine.control.faults import FAULTS, OFF, Effect, Process, hint_of
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
 from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.lines import open_lines
 from nuc_engine.daemon.offsocket import OffDesk
-from nuc_engine.daemon.release import LAST_NS, Clock, Line, Release
+from nuc_engine.daemon.release import LAST_NS, Line, Release
 from nuc_engine.daemon.requests import Asker, asked, confirm
 from nuc_engine.daemon.watch import PERIOD_NS, Finding, Watch
 from nuc_engine.daemon.wire import Kind, pack
@@ -95,7 +96,7 @@ class Guardian:
         self,
         words: memoryview,
         lines: Sequence[Line],
-        clock: Clock,
+        clock: WaitingClock,
         processes: Processes,
         tell: Callable[[str, str], None],
         *,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from drivers.bus import Bus, all_counts
+from drivers.clock import Clock
 from drivers.port import NEVER
-from nuc_engine.control.dispatcher import Clock, Dispatcher, Entry
+from nuc_engine.control.dispatcher import Dispatcher, Entry
 from nuc_engine.control.faults import FAULTS, Process
 from nuc_engine.control.tasks.board import Drive
 from nuc_engine.daemon.block import Block, Word

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from drivers.bus import Bus
+from drivers.clock import WaitingClock
 from drivers.errors import PortError
 from drivers.port import NEVER, Port, wire_ns
 from drivers.servo import ReplyStatus
@@ -37,19 +37,6 @@ LAST_NS = 5_000_000_000
 
 BEAT_NS = 4_000_000
 """How often the heart beats meanwhile."""
-
-
-class Clock(Protocol):
-    """The executive's clock, as the guardian uses it."""
-
-    @property
-    def now_ns(self) -> int:
-        """The time now."""
-        ...
-
-    def wait(self, deadline_ns: int, filenos: Sequence[int]) -> Sequence[int]:
-        """Wait for the deadline, or until a descriptor is readable; return those that are."""
-        ...
 
 
 @dataclass(slots=True)
@@ -76,7 +63,7 @@ class Line:
 class Release:
     """Takes the torque off on all lines; `words` are the block's, `beat` is called at every wake-up."""
 
-    def __init__(self, lines: Sequence[Line], words: memoryview, clock: Clock, beat: Callable[[], None]) -> None:
+    def __init__(self, lines: Sequence[Line], words: memoryview, clock: WaitingClock, beat: Callable[[], None]) -> None:
         self.lines = tuple(lines)
         self._words, self._clock, self._beat = words, clock, beat
 

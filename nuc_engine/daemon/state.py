@@ -10,9 +10,9 @@ import gc
 from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from drivers.bus import Bus
+from drivers.clock import WaitingClock
 from drivers.port import NEVER
 from drivers.servo import ReplyStatus
 from nuc_engine.control.faults import FAULTS, OFF, Effect, Process, hint_of
@@ -46,19 +46,6 @@ class Deferred:
     until_ns: int
 
 
-class LiveClock(Protocol):
-    """The clock of a process that waits."""
-
-    @property
-    def now_ns(self) -> int:
-        """The time now."""
-        ...
-
-    def wait(self, deadline_ns: int, filenos: Sequence[int]) -> Sequence[int]:
-        """Wait for the deadline, or until a descriptor is readable; return those that are."""
-        ...
-
-
 class EngineState:
     """One engine on its buses, as far as orders and events change it. Arguments are those of `Engine`."""
 
@@ -68,7 +55,7 @@ class EngineState:
         bus: Bus,
         block: Block,
         options: ServeOptions,
-        clock: LiveClock,
+        clock: WaitingClock,
         *,
         wake: Callable[[], None],
         orphaned: Callable[[], bool] = lambda: False,

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from drivers.clock import WaitingClock
 from nuc_engine.daemon.block import OWNER_GUARDIAN, Word
 from nuc_engine.daemon.children import SERVICE_PAUSE_NS, STARTS, Fork, Post, Programs
 from nuc_engine.daemon.heartbeats import Hearts
@@ -25,7 +26,6 @@ from nuc_engine.daemon.launch import STALL_LIMIT_MS, Launch
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.notify import Notifier
 from nuc_engine.daemon.ports import BusPort
-from nuc_engine.daemon.release import Clock
 from nuc_engine.daemon.report import Report
 from nuc_engine.daemon.requests import Asker, ask, still_open
 from nuc_engine.daemon.spawn import END_SIGNAL
@@ -58,7 +58,7 @@ class Supervisor:
         ports: Sequence[BusPort],
         programs: Programs,
         fork: Fork,
-        clock: Clock,
+        clock: WaitingClock,
         *,
         signals: int,
         notifier: Notifier,

@@ -43,14 +43,6 @@ _READ: Final = 1024
 _MOST_IN_ONE_GO: Final = 32
 
 
-class Clock(Protocol):
-    """Returns the time in ns (CLOCK_MONOTONIC)."""
-
-    def __call__(self) -> int:
-        """Return the time."""
-        ...
-
-
 class Wait(Protocol):
     """Waits."""
 
@@ -129,7 +121,7 @@ class EmulatorLoop:
         *,
         baud: int,
         start_ns: int,
-        now: Clock,
+        now: Callable[[], int],
         wait: Wait,
         ear: Ear | None = None,
         log: RawLog | None = None,

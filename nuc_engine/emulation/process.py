@@ -12,7 +12,7 @@ from typing import Any, Final
 from nuc_engine.emulation.commands import Commands
 from nuc_engine.emulation.control import ControlSocket
 from nuc_engine.emulation.leg import Leg
-from nuc_engine.emulation.loop import Clock, EmulatorLoop, Wait
+from nuc_engine.emulation.loop import EmulatorLoop, Wait
 from nuc_engine.emulation.rawlog import LogHeader, RawLog
 from nuc_engine.emulation.terminal import Terminal
 from nuc_engine.recording.logs import NUMBER, TextLog
@@ -48,7 +48,12 @@ class EmulatorProcess:
     """Everything `nuc emulate` runs. Use as a context: the terminal's name and the socket go when it ends."""
 
     def __init__(
-        self, leg: Leg, places: Places, now: Clock, wait: Wait, report: Callable[[Sight], None] | None = None
+        self,
+        leg: Leg,
+        places: Places,
+        now: Callable[[], int],
+        wait: Wait,
+        report: Callable[[Sight], None] | None = None,
     ) -> None:
         """Open everything and let plant time begin; nothing is served before `run`, which should follow at once.
 

@@ -8,7 +8,7 @@ from typing import Any
 from click.testing import Result
 
 from drivers.bench.plant import BenchPlant
-from drivers.bench.release import VirtualPace
+from drivers.clock import VirtualPace
 from drivers.errors import PortGoneError
 from drivers.factory import find_family
 from drivers.inprocess import InProcessPort

@@ -13,7 +13,7 @@ import pytest
 from click.testing import Result
 
 from drivers.aimotor import AiMotorEmulator
-from drivers.bench.release import VirtualPace
+from drivers.clock import VirtualPace
 from drivers.errors import PortBusyError, PortGoneError
 from drivers.inprocess import InProcessPort
 from drivers.serial.latency import Latency

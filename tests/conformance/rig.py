@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from drivers.bench.release import Pace, VirtualPace, finish
+from drivers.bench.release import finish
 from drivers.bus import LIMP, READ_ONLY, Bus
+from drivers.clock import VirtualPace, WaitingClock
 from drivers.factory import find_family
 from drivers.injection import LineFaults
 from drivers.inprocess import InProcessPort
@@ -34,7 +35,7 @@ class Rig(Protocol):
     """A bus with `COUNT` servos of one model on it; ids 0 to 3."""
 
     bus: Bus
-    pace: Pace
+    pace: WaitingClock
     model: ServoModel
     plugged: bool
 

@@ -6,7 +6,7 @@ from framed_servos import dynamixel, feetech
 
 from drivers.aimotor import FAMILY as AIMOTOR
 from drivers.aimotor.emulation.emulator import AiMotorEmulator
-from drivers.bench.release import VirtualPace
+from drivers.clock import VirtualPace
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.dynamixel.table import XM430_W350
 from drivers.feetech.family import FAMILY as FEETECH

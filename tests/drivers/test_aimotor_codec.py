@@ -29,7 +29,6 @@ GOLDEN = [
     (codec.encode_wheel(5, clockwise=True, speed=10), "FF C5 4A 0F"),
     (codec.encode_break(), "FF DF 20 7F"),
     (codec.encode_sync(0, [100, 120, 140, 160]), "FF 1F 04 64 78 8C A0 30"),
-    (codec.encode_sync_goals(0, {3: 160, 1: 120, 0: 100, 2: 140}), "FF 1F 04 64 78 8C A0 30"),
     (codec.set_frame(0, SET_COMMANDS[BAUD_SET], 0x0F, 0x0F), "FF E0 08 0F 0F 68"),
     (wck(0x09, 0x14, 0x1E), "FF E0 09 14 1E 63"),
     (wck(0x0A, 0, 0), "FF E0 0A 00 00 6A"),
@@ -257,7 +256,6 @@ def test_bytes_of_any_kind_raise_nothing_and_leave_the_next_frame_readable(piece
         lambda: codec.encode_sync(0, [0] * 32),
         lambda: codec.encode_sync(0, [255]),
         lambda: codec.encode_sync(5, [0]),
-        lambda: codec.encode_sync_goals(0, {31: 0} | dict.fromkeys(range(31), 0)),
         lambda: codec.encode_move_10bit(254, 0, 0),
         lambda: codec.encode_move_10bit(0, 255, 0),
         lambda: codec.encode_move_10bit(0, 0, 1024),
@@ -274,17 +272,6 @@ def test_bytes_of_any_kind_raise_nothing_and_leave_the_next_frame_readable(piece
 def test_values_the_wire_cannot_carry_are_refused(call):
     with pytest.raises(FrameError):
         call()
-
-
-@pytest.mark.parametrize("goals", [{}, {0: 1, 2: 3}, {1: 2}, {-1: 0, 0: 1}])
-def test_a_sync_send_leaves_no_id_out(goals):
-    with pytest.raises(FrameError, match="a goal for every id from 0"):
-        codec.encode_sync_goals(0, goals)
-
-
-def test_a_sync_send_counts_up_to_the_last_id_not_beyond():
-    frame = codec.encode_sync_goals(3, {0: 9, 1: 8, 2: 7})
-    assert (frame[2], len(frame)) == (3, 7)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from emulated import EXCHANGE_NS, MS, addresses, rig, wired
 
 from drivers.aimotor import FAMILY, AiMotorBus
 from drivers.bench.plant import BenchPlant
-from drivers.bench.release import Releasing, VirtualPace, discover, measure, read_all, release
+from drivers.bench.release import Releasing, discover, measure, read_all, release
 from drivers.bus import READ_ONLY
+from drivers.clock import VirtualPace
 from drivers.errors import PortGoneError
 from drivers.factory import find_family
 from drivers.serial.lineoptions import open_on_emulator

@@ -8,8 +8,9 @@ import pytest
 from drivers.aimotor import FAMILY, AiMotorBus, AiMotorEmulator
 from drivers.bench.motion import Ending, Move, Push, check_raw, read_first, wait_for_next, watch
 from drivers.bench.plant import BenchPlant
-from drivers.bench.release import VirtualPace, answers
+from drivers.bench.release import answers
 from drivers.bus import READ_ONLY
+from drivers.clock import VirtualPace
 from drivers.errors import BusError
 from drivers.injection import FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort

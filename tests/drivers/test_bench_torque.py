@@ -12,8 +12,8 @@ from drivers.aimotor import FAMILY, AiMotorBus
 from drivers.bench.fit import as_data, fit_rows, table_of
 from drivers.bench.motion import Ending, Push
 from drivers.bench.plant import BenchPlant
-from drivers.bench.release import VirtualPace
 from drivers.bench.torque import Hold, Row, at_voltage_limit, plan_deltas, torque_of_load, torque_of_weight
+from drivers.clock import VirtualPace
 from drivers.errors import BusError
 from drivers.inprocess import InProcessPort
 from drivers.servo import LEVEL_SHARE, ServoAddress

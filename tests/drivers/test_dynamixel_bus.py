@@ -364,7 +364,7 @@ def test_the_ear_hears_goals_and_torque():
 
 
 def test_an_id_and_a_rate_are_burnt_in():
-    from drivers.bench.release import VirtualPace
+    from drivers.clock import VirtualPace
 
     leg = Leg(ids=(1, 2))
     pace = VirtualPace()

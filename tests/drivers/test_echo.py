@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from drivers.aimotor.codec import encode_position, encode_read
 from drivers.aimotor.emulation.emulator import AiMotorEmulator
-from drivers.bench.release import VirtualPace, read_all
+from drivers.bench.release import read_all
+from drivers.clock import VirtualPace
 from drivers.errors import BusUrlError
 from drivers.factory import bus_on_port, open_bus, parse_line
 from drivers.inprocess import InProcessPort, PacedLine

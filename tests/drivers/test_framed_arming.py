@@ -8,8 +8,8 @@ import pytest
 from drivers.dynamixel.layout import LAYOUT as DYNAMIXEL
 from drivers.feetech.layout import LAYOUT as FEETECH
 from drivers.framed.arming import Arming
+from drivers.framed.servos import BusServo
 from drivers.framed.setup import Setup
-from drivers.framed.slots import Slot
 from drivers.servo import ServoAddress
 
 SETUP = Setup((0, 4095), 800, 1000, 885)
@@ -17,7 +17,7 @@ LAYOUTS = pytest.mark.parametrize("layout", [DYNAMIXEL, FEETECH], ids=["dxl", "s
 
 
 def slots_of(layout, *kinds):
-    return [Slot(k, k + 1, ServoAddress(k + 1, f"m{k}"), kind, setup=SETUP) for k, kind in enumerate(kinds)]
+    return [BusServo(k, k + 1, ServoAddress(k + 1, f"m{k}"), kind, setup=SETUP) for k, kind in enumerate(kinds)]
 
 
 def arming(layout, level=2):

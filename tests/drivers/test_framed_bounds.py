@@ -4,11 +4,11 @@ import pytest
 from framed_rig import OK, START, Leg, both
 from framed_servos import dynamixel, feetech
 
-from drivers.bench.release import VirtualPace
+from drivers.clock import VirtualPace
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.feetech.family import FAMILY as FEETECH
-from drivers.framed.bounds import torque_limits, without_torque
 from drivers.framed.cycle import WATCH_CYCLES
+from drivers.framed.layout import torque_limits, without_torque
 from drivers.servo import LEVEL_SHARE
 
 CURRENT_BASED = ("XM430-W350", "XL330-M288")

@@ -3,7 +3,7 @@
 import pytest
 from framed_servos import dynamixel, feetech
 
-from drivers.bench.release import VirtualPace
+from drivers.clock import VirtualPace
 from drivers.dynamixel.emulator import ACCESS, DynamixelServo
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.dynamixel.table import XM430_W350

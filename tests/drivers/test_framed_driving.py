@@ -5,7 +5,7 @@ from framed_rig import FAMILIES, FAR, IMPLAUSIBLE, OK, START, Leg, both
 
 from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import FrameError
-from drivers.framed.cycle import ARMINGS
+from drivers.framed.cycle import ATTEMPTS
 from drivers.framed.packet import READ, SYNC_WRITE, WRITE
 from drivers.servo import LEVEL_SHARE, ServoAddress
 
@@ -176,7 +176,7 @@ def test_a_servo_that_does_not_turn_its_torque_on_is_refused_in_the_end(family):
     on = dialect.instruction(0xFE, SYNC_WRITE, numbers + b"\x01\x01")
     off = dialect.instruction(0xFE, SYNC_WRITE, numbers + b"\x01\x00")
     leg.port.change = lambda data: data.replace(on, off)
-    for count in range(ARMINGS):
+    for count in range(ATTEMPTS):
         assert leg.bus.refusals == (), count
         leg.cycle(START)
     assert servo.memory["torque_enable"] == 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from drivers.bus import READ_ONLY
 from drivers.dynamixel.codec import FAST_SYNC_READ
-from drivers.framed.cycle import ARMINGS, WATCH_CYCLES
+from drivers.framed.cycle import ATTEMPTS, WATCH_CYCLES
 from drivers.framed.packet import SYNC_READ, SYNC_WRITE
 from drivers.injection import FaultLayer, LineFaults
 from drivers.servo import LEVEL_SHARE, ServoAddress
@@ -95,7 +95,7 @@ def test_a_servo_that_never_takes_it_is_refused_and_says_what(family, name):
     lost = garble(leg, register, times=1000, nonzero=name == leg.layout.watchdog)
     for _ in range(60):
         leg.cycle(START)
-    assert len(lost) == ARMINGS
+    assert len(lost) == ATTEMPTS
     assert leg.driven() == {}
     assert len(leg.bus.refusals) == 4
     assert all(f"its {name} stays" in why for why in leg.bus.refusals)
@@ -155,7 +155,7 @@ def test_bounds_that_are_lost_one_after_the_other_cost_nobody_his_torque(family)
     leg = Leg(family, addresses=stiff((1, 2, 3, 4)))
     leg.go(START)
     leg.plant.calls.clear()
-    for k in range(ARMINGS + 2):
+    for k in range(ATTEMPTS + 2):
         lost = garble(leg, leg.layout.first.table[leg.layout.first.cap[0]], times=2)
         leg.bus.set_level(4 - k % 2)
         for _ in range(4):

@@ -3,8 +3,8 @@
 import pytest
 from framed_rig import OK, START, Leg, both
 
-from drivers.bench.release import VirtualPace
 from drivers.bus import READ_ONLY
+from drivers.clock import VirtualPace
 from drivers.dynamixel.table import MODELS as DYNAMIXEL_MODELS
 from drivers.feetech.table import MODELS as FEETECH_MODELS
 from drivers.framed.bench.settings import FramedSettings

@@ -3,6 +3,7 @@
 import pytest
 from framed_rig import FAMILIES, START, Leg, both
 
+from drivers.framed.servo_state import Health, ServoState
 from drivers.framed.setup import Answer, Ask, NobodyAnswered, configure, identify
 from drivers.servo import ServoAddress
 
@@ -36,7 +37,7 @@ def registers(layout, **changed):
 @both
 def test_an_alert_that_is_over_when_it_is_asked_for_is_none(family):
     layout = FAMILIES[family][0]
-    found, asked = play(identify(layout, ServoAddress(1, "a"), alert=True, release=False), registers(layout))
+    found, asked = play(identify(layout, ServoAddress(1, "a"), ServoState(health=Health.AILING)), registers(layout))
     assert (found.refusal, found.alert) == ("", False)
     first = [name for name in ("model_number", layout.second_id, layout.alert_register) if name]
     assert [name for name, _ in asked[: len(first)]] == first
@@ -86,7 +87,7 @@ def test_writes_that_nobody_answers_and_that_do_not_take_are_no_refusal(family):
 def test_a_read_that_nobody_answers_ends_it(family):
     layout = FAMILIES[family][0]
     with pytest.raises(NobodyAnswered):
-        play(identify(layout, ServoAddress(1, "a"), alert=False, release=False), lambda ask: None)
+        play(identify(layout, ServoAddress(1, "a"), ServoState()), lambda ask: None)
 
 
 def test_a_lock_that_stays_open_is_a_refusal():

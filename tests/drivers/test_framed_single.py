@@ -6,7 +6,7 @@ import pytest
 from framed_rig import FAMILIES, both
 from framed_servos import MS, dynamixel, feetech
 
-from drivers.bench.release import VirtualPace
+from drivers.clock import VirtualPace
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.errors import BusError
 from drivers.feetech.family import FAMILY as FEETECH

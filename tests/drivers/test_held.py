@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.aimotor.codec import encode_read
-from drivers.bench.release import VirtualPace, measure, read_all
+from drivers.bench.release import measure, read_all
+from drivers.clock import VirtualPace
 from drivers.factory import open_bus
 from drivers.inprocess import PacedLine
 from drivers.port import NEVER, wire_ns

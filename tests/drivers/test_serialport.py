@@ -11,6 +11,7 @@ import sys
 import termios
 
 import pytest
+import serial
 
 from drivers.errors import PortBusyError, PortError, PortGoneError
 from drivers.port import NEVER
@@ -103,6 +104,33 @@ def test_rates_without_a_constant_are_set_too(pty, baud):
     assert found[3] == 0
     assert found[2] & termios.CSIZE == termios.CS8
     port.close()
+
+
+@pytest.fixture
+def answer(monkeypatch):
+    """Have ioctls answered otherwise: bytes by request."""
+    answers, real = {}, fcntl.ioctl
+    monkeypatch.setattr(fcntl, "ioctl", lambda fd, request, *more: answers.get(request) or real(fd, request, *more))
+    return answers
+
+
+def test_a_rate_that_the_adapter_did_not_take_is_refused(pty, answer):
+    def at(*speeds):
+        return struct.pack("=4IB19s2I", 0, 0, 0, 0, 0, b"", *speeds)
+
+    answer[0x802C542A] = at(115_200, 114_000)
+    open_port(pty[1], 115_200).close()
+    for speeds in ((115_200, 9_600), (9_600, 115_200), (115_200, 120_000)):
+        answer[0x802C542A] = at(*speeds)
+        with pytest.raises(PortError, match="115200 bit/s was refused"):
+            open_port(pty[1], 115_200)
+
+
+def test_a_device_that_lets_others_in_is_refused(pty, answer, monkeypatch):
+    monkeypatch.setattr(serialport, "_PTY_SLAVES", range(0))
+    answer[0x80045440] = bytes(4)
+    with pytest.raises(PortError, match="does not keep other programs out"):
+        open_port(pty[1], 57_600)
 
 
 def test_what_a_bus_may_ask_of_a_port(pty, port):
@@ -229,7 +257,6 @@ def test_a_port_that_another_process_holds_is_busy_and_it_is_named(pty):
 
 
 def test_pyserial_and_this_port_keep_each_other_out(pty):
-    serial = pytest.importorskip("serial")
     with subprocess.Popen(
         [sys.executable, "-c", PYSERIAL, pty[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as holder:

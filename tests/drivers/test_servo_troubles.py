@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from emulated import EXCHANGE_NS, MS, TURN_NS, rig, wired
+from fault_table import fault_table
 
 from drivers.aimotor import codec
-from drivers.aimotor.emulation.damage import LineRecord, fault_table
+from drivers.aimotor.emulation.injection import LineRecord
 from drivers.errors import BusError
 from drivers.injection import FaultLayer, LineFaults
 from drivers.port import NEVER

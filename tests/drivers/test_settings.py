@@ -6,8 +6,8 @@ import pytest
 from framed_servos import dynamixel, feetech
 from settings_bench import BOTH, Bench, settings_of
 
-from drivers.bench.release import VirtualPace
 from drivers.bench.settings import WithSettings
+from drivers.clock import VirtualPace
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.dynamixel.table import XM430_W350
 from drivers.errors import BusError

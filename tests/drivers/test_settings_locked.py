@@ -4,7 +4,7 @@ import pytest
 from framed_servos import feetech
 from settings_bench import settings_of
 
-from drivers.bench.release import VirtualPace
+from drivers.clock import VirtualPace
 from drivers.errors import BusError
 from drivers.feetech.family import FAMILY as FEETECH
 from drivers.framed.emulation.memory import Memory

@@ -7,7 +7,7 @@ from emulated import ScriptedPlant
 from drivers.aimotor import FAMILY, codec
 from drivers.aimotor.emulation.emulator import AiMotorEmulator
 from drivers.aimotor.table import ID_SET
-from drivers.bench.release import VirtualPace
+from drivers.clock import VirtualPace
 from drivers.errors import BusError, FrameError
 from drivers.injection import FaultLayer, LineFaults
 from drivers.inprocess import InProcessPort

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from drivers.aimotor.emulation.damage import LineRecord, fault_table
+from drivers.aimotor.emulation.injection import LineRecord
 from drivers.servo import ReplyStatus
+from tests.drivers.fault_table import fault_table
 from tests.realtime.daemon import MS, wait_for
 from tests.realtime.served import (
     assert_limp_from,

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from drivers.aimotor.codec import MAX_RAW, REPLY_BYTES, REQUEST_BYTES, Op, Request, RequestParser
-from drivers.aimotor.emulation.damage import LineRecord
+from drivers.aimotor.emulation.injection import LineRecord
 from drivers.aimotor.emulation.servos import ROUND_OFF, Crew
 from drivers.aimotor.table import BYTE_GAP_NS, DEFAULT_BAUD, DEFAULT_TURNAROUND_NS, TICK_A, TICK_DEG
 from drivers.errors import BusError

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from drivers.aimotor.addresses import check_models, check_servos
 from drivers.aimotor.emulation.emulator import AiMotorEmulator
 from drivers.aimotor.family import FAMILY, NAME, are_wcks, check_options
+from drivers.aimotor.models import check_models, check_servos
 from drivers.aimotor.table import LOW_RESOLUTION_TICK_DEG, TICK_DEG
 from drivers.bus import Bus
 from drivers.errors import BusUrlError

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from drivers.aimotor.codec import MAX_ID
+from drivers.aimotor.codec import HEADER, MAX_ID, REPLY_BYTES
 from drivers.errors import BusError
 
 
@@ -103,3 +105,48 @@ class Troubles:
             self._over_since.pop(servo, None)
             return False
         return now_ns - self._over_since.setdefault(servo, now_ns) >= patience_ns
+
+
+@dataclass(slots=True)
+class LineRecord:
+    """What an emulated line did to exchanges of one request each.
+
+    `visible`: no reply, or one that can be seen to be none (another length, a byte of 255). `late`: a good reply, by
+    how many nanoseconds it was held back. `position`: a reply that is wrong in its position only, by how many ticks.
+    `current`: wrong in its current. `command`: the servo obeyed something else than what was sent, and answered.
+    `beside`: bytes came beside a request that was whole, and nothing more.
+    """
+
+    exchanges: int = 0
+    visible: int = 0
+    current: int = 0
+    command: int = 0
+    beside: int = 0
+    late: Counter[int] = field(default_factory=Counter[int])
+    position: Counter[int] = field(default_factory=Counter[int])
+
+    @property
+    def touched(self) -> int:
+        """Exchanges that anything happened to."""
+        return self.visible + self.current + self.command + self.beside + self.late.total() + self.position.total()
+
+    def note(self, *, asked: bytes, heard: bytes, meant: bytes, sent: bytes, delay_ns: int) -> None:
+        """Note one exchange: its request, what was heard of it, the reply that was `meant`, what left of it, how late.
+
+        Nothing is meant by silence.
+        """
+        self.exchanges += 1
+        request_touched = heard != asked
+        clean = len(sent) == REPLY_BYTES and HEADER not in sent
+        if not clean and (request_touched or sent != meant):
+            self.visible += 1
+        elif clean and delay_ns:
+            self.late[delay_ns] += 1
+        elif clean and sent[1] != meant[1]:
+            self.position[abs(sent[1] - meant[1])] += 1
+        elif clean and asked not in heard:
+            self.command += 1
+        elif clean and request_touched and sent == meant:
+            self.beside += 1
+        elif clean and sent != meant:
+            self.current += 1

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from drivers.bench.release import Pace
 from drivers.bench.settings import Setting, check_setting
+from drivers.clock import WaitingClock
 from drivers.errors import BusError
 from drivers.framed.bench.single import Line, says
-from drivers.framed.bounds import without_place, without_torque
-from drivers.framed.layout import BAUD, ID, TORQUE, Kind, Layout
+from drivers.framed.layout import BAUD, ID, TORQUE, Kind, Layout, without_place, without_torque
 from drivers.framed.registers import Register
 from drivers.port import Port
 
@@ -44,7 +43,7 @@ _LOCK: Final = "it is opened and closed again whenever a setting is kept"
 class FramedSettings:
     """The registers of one servo that answers."""
 
-    def __init__(self, port: Port, pace: Pace, layout: Layout, bus_id: int, model: str = "") -> None:
+    def __init__(self, port: Port, pace: WaitingClock, layout: Layout, bus_id: int, model: str = "") -> None:
         """Ask it who it is. Raises `BusError` when nobody answers, or another model than expected."""
         self._line, self._layout, self._bus_id = Line(port, pace, layout), layout, bus_id
         kind = self._line.expect(bus_id)

@@ -13,7 +13,7 @@ from drivers.framed.emulation.emulator import DEFAULT_TURNAROUND_NS, FramedEmula
 from drivers.framed.emulation.servo import FramedServo
 from drivers.framed.family import FramedFamily
 from drivers.framed.layout import Layout
-from drivers.framed.slots import make_slots
+from drivers.framed.servos import make_servos
 from drivers.injection import FaultLayer
 from drivers.serial.lineoptions import all_options
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
@@ -52,7 +52,7 @@ class Emulation:
         """Power servos up in front of `plant`; one without a model is the layout's first. Raises `BusError`."""
         emulated = [
             self.servo(slot.number, slot.address, slot.kind.model, plant, baud=baud)
-            for slot in make_slots(servos, layout)
+            for slot in make_servos(servos, layout)
         ]
         return FramedEmulator(
             layout.dialect,

@@ -17,8 +17,8 @@ import click
 
 if TYPE_CHECKING:
     from drivers.bench.plant import BenchPlant
-    from drivers.bench.release import Pace
     from drivers.bus import Bus
+    from drivers.clock import WaitingClock
     from drivers.family import BusFamily, Emulator
     from drivers.port import Port
     from drivers.servo import ServoAddress, ServoModel
@@ -40,9 +40,9 @@ class RealPace:
         """The time now."""
         return time.monotonic_ns()
 
-    def wait(self, until_ns: int, filenos: Sequence[int]) -> None:
+    def wait(self, until_ns: int, filenos: Sequence[int]) -> Sequence[int]:
         """Wait in the kernel."""
-        select.select(filenos, (), (), max(0, until_ns - time.monotonic_ns()) * 1e-9)
+        return select.select(filenos, (), (), max(0, until_ns - time.monotonic_ns()) * 1e-9)[0]
 
 
 class BenchLine:
@@ -52,13 +52,13 @@ class BenchLine:
     """
 
     def __init__(self, url: str, servos: tuple[ServoAddress, ...], baud: int | None = None) -> None:
-        from drivers.bench.release import VirtualPace
+        from drivers.clock import VirtualPace
         from drivers.factory import find_family, is_emulated, parse_line
 
         self.url = url
         self.servos = servos
         self.emulated = is_emulated(url)
-        self.pace: Pace = VirtualPace() if self.emulated else RealPace()
+        self.pace: WaitingClock = VirtualPace() if self.emulated else RealPace()
         self.plant: BenchPlant | None = None
         self.remark = ""
         self.told: Mapping[int, str] = {}

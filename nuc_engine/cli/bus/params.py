@@ -13,8 +13,8 @@ from nuc_engine.cli.terminal.output import is_terminal, note
 from nuc_engine.cli.terminal.params import CONFIGURATION
 
 if TYPE_CHECKING:
-    from drivers.bench.release import Pace
     from drivers.bus import Bus
+    from drivers.clock import WaitingClock
     from drivers.servo import ServoAddress, ServoModel
     from nuc_engine.cli.bus.lines import BenchLine
 
@@ -178,7 +178,7 @@ def tick_deg_of(line: BenchLine, servo: ServoAddress) -> float | None:
     return ticks.pop() if len(ticks) == 1 else None
 
 
-def let_go(url: str, bus: Bus, pace: Pace) -> bool:
+def let_go(url: str, bus: Bus, pace: WaitingClock) -> bool:
     """Take the torque off until everybody has confirmed; say it where somebody has not. Never raises `PortError`."""
     from drivers.bench.release import Releasing, release
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from drivers.bus import LIMP, READ_ONLY
+from drivers.bus import LIMP, READ_ONLY, ServoBus
 from drivers.servo import ReplyStatus
 from nuc_engine.control.guard import Guard
 from nuc_engine.control.tasks.board import Board, Drive
@@ -31,38 +29,6 @@ LEAD_S, LEAST_LEAD_RAW, LEAD_TICK_DEG = 0.3, 20.0, 0.654
 
 LONGEST_STEP_NS = 100_000_000
 """For how much time at most a target is approached in one step: after a pause the goal does not jump."""
-
-
-class ServoBus(Protocol):
-    """The part of a bus that motor action needs; lists are in the order the servos were given."""
-
-    @property
-    def position_raw(self) -> list[int]:
-        """Last position that was believed."""
-        ...
-
-    @property
-    def current_raw(self) -> list[int]:
-        """Load of the same reply."""
-        ...
-
-    @property
-    def status(self) -> list[int]:
-        """`ReplyStatus` of the last exchange."""
-        ...
-
-    @property
-    def stamp_ns(self) -> list[int]:
-        """When the last believed reply was complete."""
-        ...
-
-    def start(self, now_ns: int, goals: list[int]) -> None:
-        """Begin one exchange with every servo; READ_ONLY reads the position only, LIMP takes the torque off."""
-        ...
-
-    def set_level(self, level: int) -> None:
-        """Set the torque level of the position sends that follow."""
-        ...
 
 
 class MotorAction:

@@ -9,7 +9,8 @@ from drivers.framed import requests
 from drivers.framed.layout import Layout
 from drivers.framed.packet import SYNC_READ, Packet
 from drivers.framed.registers import Register
-from drivers.framed.slots import Slot
+from drivers.framed.servo_state import Contact
+from drivers.framed.servos import BusServo
 from drivers.framed.talk import Answers, Asking, Exchange, Lateness
 
 LONGEST_GROUP: Final = 64
@@ -19,7 +20,7 @@ _FAST_FAILURES: Final = 3
 _OFTEN: Final = 32
 
 
-class Asker:
+class GroupReader:
     """Asks on behalf of one bus; `fast` says whether many may answer in one packet, until they are found not to."""
 
     __slots__ = ("_failures", "_fast", "_known", "_late", "_layout")
@@ -31,26 +32,26 @@ class Asker:
         # The last request of each sort, and of whom: by address, length and instruction.
         self._known: dict[tuple[int, int, int], tuple[tuple[int, ...], bytes]] = {}
 
-    def block(self, slots: Sequence[Slot], take: Callable[[int, Packet, int], None], prefix: bytes) -> Asking:
+    def block(self, servos: Sequence[BusServo], take: Callable[[int, Packet, int], None], prefix: bytes) -> Asking:
         """Ask for the layout's block, behind the requests in `prefix`; `take` gets each status as it comes."""
         address, length = self._layout.block
-        return self._ask(slots, address, length, take, prefix, fast=True)
+        return self._ask(servos, address, length, take, prefix, fast=True)
 
     def values(
-        self, slots: Sequence[Slot], register: Register, prefix: bytes = b"", *, again: bytes = b""
+        self, servos: Sequence[BusServo], register: Register, prefix: bytes = b"", *, again: bytes = b""
     ) -> Generator[Exchange, Answers, dict[int, int]]:
         """Ask for one register, behind the requests in `prefix`; `again` is said before those that are asked singly.
 
         Not before each of them where they are more than legs have: padding behind the silent ones would cost seconds.
 
-        Return its values by the slots' numbers, of those that gave one.
+        Return its values by the servos' numbers, of those that gave one.
         """
-        found = yield from self.span(slots, register.address, register.size, prefix, again=again)
+        found = yield from self.span(servos, register.address, register.size, prefix, again=again)
         return {number: register.decode(data) for number, data in found.items()}
 
     def span(
         self,
-        slots: Sequence[Slot],
+        servos: Sequence[BusServo],
         address: int,
         length: int,
         prefix: bytes = b"",
@@ -58,18 +59,18 @@ class Asker:
         again: bytes = b"",
         fast: bool = False,
     ) -> Generator[Exchange, Answers, dict[int, bytes]]:
-        """Ask for `length` bytes from `address` on, as `values` does; return them by the slots' numbers."""
-        answers = yield from self._ask(slots, address, length, None, prefix, again=again, fast=fast)
+        """Ask for `length` bytes from `address` on, as `values` does; return them by the servos' numbers."""
+        answers = yield from self._ask(servos, address, length, None, prefix, again=again, fast=fast)
         found: dict[int, bytes] = {}
-        for slot in slots:
-            packet = answers.get(slot.bus_id)
+        for servo in servos:
+            packet = answers.get(servo.bus_id)
             if packet is not None and len(packet.params) == length:
-                found[slot.number] = packet.params
+                found[servo.number] = packet.params
         return found
 
     def _ask(
         self,
-        slots: Sequence[Slot],
+        servos: Sequence[BusServo],
         address: int,
         length: int,
         take: Callable[[int, Packet, int], None] | None,
@@ -78,15 +79,15 @@ class Asker:
         again: bytes = b"",
         fast: bool = False,
     ) -> Asking:
-        gone = [slot for slot in slots if slot.gone]
-        here = [slot for slot in slots if not slot.gone] if gone else slots
+        gone = [servo for servo in servos if servo.state.contact is Contact.GONE]
+        here = [servo for servo in servos if servo not in gone] if gone else servos
         answers: dict[int, Packet] = {}
-        hidden: list[Slot] = []
+        hidden: list[BusServo] = []
         late = len(self._late.ids)
         for at in range(0, len(here), LONGEST_GROUP):
             group = here[at : at + LONGEST_GROUP]
             form = self._fast if fast else None
-            ids = tuple([slot.bus_id for slot in group])
+            ids = tuple([servo.bus_id for servo in group])
             request = self._request(address, length, ids, SYNC_READ if form is None else form.instruction)
             got = yield Exchange(request, ids, length, take, form, before=prefix, wary=take is None)
             prefix = b""
@@ -95,10 +96,10 @@ class Asker:
                 hidden += group if form is not None else _hidden(group, got)
         if prefix:
             yield Exchange(prefix)
-        for k, slot in enumerate(hidden + gone):
-            request = requests.read(self._layout.dialect, slot.bus_id, address, length)
+        for k, servo in enumerate(hidden + gone):
+            request = requests.read(self._layout.dialect, servo.bus_id, address, length)
             before = again if k < _OFTEN or k % _OFTEN == 0 else b""
-            answers |= yield Exchange(request, (slot.bus_id,), length, take, before=before, wary=take is None)
+            answers |= yield Exchange(request, (servo.bus_id,), length, take, before=before, wary=take is None)
         # An answer of all together that came late is one.
         if fast and self._fast is not None and len(self._late.ids) == late:
             self._judge_fast(hidden)
@@ -112,14 +113,14 @@ class Asker:
             self._known[key] = ids, request
         return request
 
-    def _judge_fast(self, hidden: Sequence[Slot]) -> None:
+    def _judge_fast(self, hidden: Sequence[BusServo]) -> None:
         """Count how often in a row servos that were there did not answer together; at the third time, ask otherwise."""
         self._failures = self._failures + 1 if hidden else 0
         if self._failures >= _FAST_FAILURES:
             self._fast = None
 
 
-def _hidden(group: Sequence[Slot], answers: Answers) -> Sequence[Slot]:
+def _hidden(group: Sequence[BusServo], answers: Answers) -> Sequence[BusServo]:
     """Return those behind the one whose silence ended the group's answers."""
-    heard = [k for k, slot in enumerate(group) if slot.bus_id in answers]
+    heard = [k for k, servo in enumerate(group) if servo.bus_id in answers]
     return group[heard[-1] + 2 :] if heard else group[1:]
