@@ -67,9 +67,8 @@ def _follows(mode: Mode, what: Input) -> str:
     if isinstance(follows, str):
         return f"*refused: {follows}*"
     after, action = follows
-    return (
-        "; ".join([*([after.name] if after is not mode else []), *([action.value] if action.value else [])]) or "stays"
-    )
+    changes = [after.name] if after is not mode else []
+    return "; ".join([*changes, *filter(None, [action.value])]) or "stays"
 
 
 def _once(fault: Fault) -> str:
