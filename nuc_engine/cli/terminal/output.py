@@ -9,9 +9,9 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import click
 
@@ -113,6 +113,33 @@ def is_terminal(*, err: bool = False) -> bool:
     """Say whether somebody looks at stdout (or stderr) directly."""
     stream = sys.stderr if err else sys.stdout
     return stream.isatty()
+
+
+class Column(NamedTuple):
+    """A column of a table: its title, `<` or `>` with a width (that of what is in it without), how numbers are set."""
+
+    title: str
+    place: str = ">"
+    form: str = ""
+
+    def cell(self, value: object) -> str:
+        """Return what stands for a value, `-` for none."""
+        return "-" if value is None else str(value) if isinstance(value, str) else format(value, self.form)
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return a table as lines, the heading first."""
+    texts = [[column.cell(value) for column, value in zip(columns, row, strict=True)] for row in rows]
+    titles = [column.title for column in columns]
+    places = [
+        column.place if column.place[1:] else f"{column.place}{max(map(len, cells))}"
+        for column, *cells in zip(columns, titles, *texts, strict=True)
+    ]
+
+    def line(cells: Sequence[str]) -> str:
+        return "  ".join(f"{cell:{place}}" for cell, place in zip(cells, places, strict=True))
+
+    return [heading(line(titles)), *map(line, texts)]
 
 
 def heading(text: str) -> str:

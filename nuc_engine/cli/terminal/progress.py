@@ -56,3 +56,23 @@ class Progress:
     def _speed(self, now_s: float) -> str:
         passed_s = max(now_s - self._start_s, 1e-9)
         return f"{self._reached_s / passed_s:.0f} x real time"
+
+
+class Counter:
+    """How far it is, on a terminal's stderr; the line is taken away in the end."""
+
+    def __init__(self) -> None:
+        self._drawn_s = 0.0
+        self._shown = False
+
+    def show(self, text: str, *, always: bool = False) -> None:
+        """Renew the line, at most ten times a second."""
+        if is_terminal(err=True) and (always or wallclock.seconds() - self._drawn_s >= _REDRAW_S):
+            self._drawn_s = wallclock.seconds()
+            self._shown = True
+            click.echo(f"\r{text}\x1b[K", err=True, nl=False)
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            click.echo("\r\x1b[K", err=True, nl=False)
