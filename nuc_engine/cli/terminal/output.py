@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 import re
 import shutil
 import sys
@@ -113,6 +114,12 @@ def is_terminal(*, err: bool = False) -> bool:
     """Say whether somebody looks at stdout (or stderr) directly."""
     stream = sys.stderr if err else sys.stdout
     return stream.isatty()
+
+
+def takes_keys() -> bool:
+    """Say whether there is a terminal to draw a screen on and to read keys from, as POSIX has it."""
+    terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    return sys.platform != "win32" and terminal
 
 
 class Column(NamedTuple):
