@@ -14,8 +14,7 @@ output        text, JSON and colour on their way out
 params        arguments and options that several commands share
 patient       options that are wrong are all said at once
 person        the name a daemon is told, and its logs keep
-progress      how far a bout has come, on stderr
+progress      how far it is, on stderr
 seen          what was seen in a bout, and its pictures, as the commands report them
-spans         options about time that the commands of analysis share
 wallclock     wall-clock time for people who wait
 """

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -75,15 +74,6 @@ def _place(row: str, column: int) -> int:
         column -= style.start() - at
         at = style.end()
     return at + column
-
-
-def fitted(title: str, rest: str) -> str:
-    """Return a line that is written over and over: of a title that is too long for the terminal, its end.
-
-    A line that the terminal parts can not be written over: each time, it would leave a row of itself.
-    """
-    room = shutil.get_terminal_size().columns - 1 - len(rest)
-    return (title if len(title) <= room else f"...{title[max(0, len(title) - max(room, 3) + 3) :]}") + rest
 
 
 def note(text: str) -> None:
