@@ -51,8 +51,8 @@ def test_another_ending_is_an_error_with_the_list(
 def test_every_option_that_names_a_file_to_be_written_knows_its_endings() -> None:
     checked: set[tuple[str, str]] = set()
     unchecked: set[tuple[str, str]] = set()
-    for name in COMMANDS:
-        for option in options_of(import_module(f"nuc_engine.cli.{name}").command):
+    for name, (module, _) in COMMANDS.items():
+        for option in options_of(import_module(f"nuc_engine.cli.{module}").command):
             if (option.metavar or "").startswith("FILE"):
                 (checked if isinstance(option.type, OutFile) else unchecked).add((name, option.name or ""))
     assert unchecked == ANY_NAME

@@ -93,7 +93,7 @@ def test_a_terminal_is_told_how_far_it_has_come_where_it_takes_long(
 ) -> None:
     seconds = itertools.count(0.0, 3.0)
     monkeypatch.setattr("nuc_engine.cli.terminal.wallclock.seconds", lambda: next(seconds))
-    for module in ("verify", "progress"):
+    for module in ("look.verify", "terminal.progress"):
         monkeypatch.setattr(f"nuc_engine.cli.{module}.is_terminal", lambda *, err: terminal)
     assert ("0.5 of 0.5 s" in nuc("verify", str(bout)).stderr) == terminal
 

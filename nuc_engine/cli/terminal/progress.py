@@ -1,6 +1,6 @@
 """How far it is, on stderr: a line that is written over on a terminal, else a line now and then.
 
-By hand: the library that would draw it takes as long to load as a short command takes (docs/decisions).
+By hand: the library that would draw it takes longer to load than a short command runs.
 """
 
 from __future__ import annotations
