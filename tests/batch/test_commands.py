@@ -13,7 +13,7 @@ from pyarrow import parquet
 from nuc_engine.batch.journal import RUN, Journal
 from nuc_engine.batch.plan import SweepRequest, make_plan
 from nuc_engine.cli.app import app
-from nuc_engine.cli.many.progress import ManyProgress
+from nuc_engine.cli.terminal.progress import ManyProgress
 
 Nuc = Callable[..., Result]
 

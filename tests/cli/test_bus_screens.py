@@ -64,7 +64,7 @@ def test_a_pseudo_terminal_has_no_rate_to_be_set(nuc: Nuc, monkeypatch: pytest.M
 
     master, slave = os.openpty()
     try:
-        monkeypatch.setattr("nuc_engine.cli.bus.set_baud.present", lambda *_: True)
+        monkeypatch.setattr("nuc_engine.cli.bus.bench.Bench.present", lambda *_: True)
         url = f"dynamixel://{os.ttyname(slave)}"
         result = nuc("bus", "set-baud", url, "--id", "1", "--to", "1000000", "--yes")
     finally:

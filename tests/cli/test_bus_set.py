@@ -83,7 +83,7 @@ def test_a_word_has_to_be_typed_for_what_is_kept(table: Callable[..., Table], mo
     words = ["bus", "set", STS, "1", "position_offset", "-85"]
     result = CliRunner().invoke(app, words)
     assert (result.exit_code, "say --yes" in result.stderr) == (2, True)
-    monkeypatch.setattr("nuc_engine.cli.bus.eeprom.nobody_types", lambda: False)
+    monkeypatch.setattr("nuc_engine.cli.bus.bench.nobody_types", lambda: False)
     for typed, status in (("85\n", 1), ("\n", 1), ("-85\n", 0)):
         assert memory_of(bench)["position_offset"] == 0
         result = CliRunner().invoke(app, words, input=typed)

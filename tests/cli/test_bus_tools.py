@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from nuc_engine.cli.app import app
-from nuc_engine.cli.bus import lines as buslines
+from nuc_engine.cli.bus import bench as benches
+from nuc_engine.cli.bus.lines import family_of
 from tests.cli.bench_table import FRAMED, URL, WCK, Table, data
 from tests.cli.conftest import Nuc
 
@@ -184,7 +185,7 @@ def test_set_id_is_refused_on_ai_motors_and_without_anybody_to_confirm(nuc: Nuc,
 
 def test_the_word_has_to_be_typed(table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch) -> None:
     table(1, model="wCK-1111")
-    monkeypatch.setattr("nuc_engine.cli.bus.eeprom.nobody_types", lambda: False)
+    monkeypatch.setattr("nuc_engine.cli.bus.bench.nobody_types", lambda: False)
     for typed, status in (("1\n", 1), ("\n", 1), ("12\n", 0)):
         result = CliRunner().invoke(app, ["bus", "set-id", WCK, "--id", "1", "--to", "12"], input=typed)
         assert result.exit_code == status, result.output
@@ -300,7 +301,7 @@ def test_what_can_not_be_driven_any_more_is_told_with_the_reason(
 ) -> None:
     bench = table(3)
     buses: list[Any] = []
-    make, advance = buslines.BenchLine.bus, bench.plant.advance
+    make, advance = benches.Bench.bus, bench.plant.advance
 
     def remember(*given: Any) -> Any:
         buses.append(make(*given))
@@ -311,7 +312,7 @@ def test_what_can_not_be_driven_any_more_is_told_with_the_reason(
         if abs(bench.plant.motion(0).speed_deg_s) > 1.0:
             buses[-1].refusals = ("id 3 is another one, expected a 1001",)
 
-    monkeypatch.setattr(buslines.BenchLine, "bus", remember)
+    monkeypatch.setattr(benches.Bench, "bus", remember)
     monkeypatch.setattr(bench.plant, "advance", run)
     result = nuc("bus", words[0], URL, "--model", "1001", *words[1:])
     assert result.exit_code == 1
@@ -405,7 +406,7 @@ def test_the_group_names_them_all(nuc: Nuc) -> None:
 
     text = nuc("bus", "--help").stdout
     assert all(name in text for name in COMMANDS)
-    assert buslines.family_of("emulated:") == "aimotor"
+    assert family_of("emulated:") == "aimotor"
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from textual.pilot import Pilot
 
 from drivers.servo import PlantFault
 from nuc_engine.bout.run import open_leg
-from nuc_engine.cli.terminal.braille import Canvas, Frame
-from nuc_engine.cli.terminal.legview import LegView, fits, plain_line
+from nuc_engine.cli.terminal.legscreen import LegScreen
+from nuc_engine.cli.terminal.legview import Canvas, Frame, LegView, fits, plain_line
 from nuc_engine.cli.terminal.live import LiveLeg, StepCounter
 from tests.cli.conftest import CONFIGS, Nuc
+from tests.cli.screens import play, shown
 
 
 class Wall:
@@ -106,7 +109,7 @@ def test_a_fault_ends_it_with_its_reason(nuc: Nuc, wall: Wall, monkeypatch: pyte
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(79, 24), (63, 16), (120, 50)])
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (64, 16), (120, 50)])
 def test_the_picture_fits_its_terminal_and_shows_every_joint(leg: LiveLeg, columns: int, rows: int) -> None:
     lines = LegView("a leg", lambda text, _color: text).lines(leg.view(), columns, rows, 1.0)
     assert len(lines) == rows
@@ -117,6 +120,35 @@ def test_the_picture_fits_its_terminal_and_shows_every_joint(leg: LiveLeg, colum
         assert joint.state is None or joint.state in text
     assert re.search(r"\d+ steps?", lines[-3])
     assert sum(any("\u2800" < c <= "\u28ff" for c in line) for line in lines) > 5
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_the_screen_steps_the_leg_until_the_time_has_come_or_it_can_not(
+    monkeypatch: pytest.MonkeyPatch, breaks: bool
+) -> None:
+    leg = LiveLeg(str(CONFIGS / "lin_roach"), None, 0)
+    app = LegScreen(leg, "a leg", 0.2)
+    frames: list[list[str]] = []
+    view = LiveLeg.view
+
+    def seen(self: LiveLeg) -> Any:
+        frames.append(shown(app))
+        if breaks:
+            raise PlantFault("the physics diverged")
+        return view(self)
+
+    monkeypatch.setattr(LiveLeg, "view", seen)
+
+    async def drive(pilot: Pilot[Any]) -> None:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+
+    play(app, drive)
+    assert leg.time_s == pytest.approx(0.2 if not breaks else 1 / 15)
+    assert isinstance(app.wrong, PlantFault) is breaks
+    if not breaks:
+        assert "a leg" in frames[-1][0]
+        assert any("Femur-Tibia" in line for line in frames[-1])
 
 
 def test_a_terminal_that_shrinks_is_borne(leg: LiveLeg) -> None:

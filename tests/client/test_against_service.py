@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 
 from nuc_engine.cli.ctl import command
 from nuc_engine.cli.ctl.link import Target, act, daemon
-from nuc_engine.cli.ctl.sessions import Tune
-from nuc_engine.cli.ctl.tuneview import tune_lines
+from nuc_engine.cli.ctl.tuneview import plain_text
+from nuc_engine.cli.ctl.tuning import Tune
 from nuc_engine.cli.ctl.watching import Watch
-from nuc_engine.cli.ctl.watchview import watch_lines
+from nuc_engine.cli.ctl.watchview import head_lines, joint_cells
 from nuc_engine.client import Client, Refused
 from nuc_engine.client.off import take_torque_off
 from nuc_engine.client.sccils import failed
@@ -279,21 +279,20 @@ def test_two_commands_at_once_are_two_clients(pumped: Pumped, clock: Clock) -> N
 
 def test_the_screens_show_what_the_service_says(leg: Client, pumped: Pumped) -> None:
     tune = Tune(leg, Target(given_name="alice"), "Coxa-Trochanter")
-    for key in ("down", "right"):
-        tune.key(key)
-    assert "in effect since cycle" in tune.screen.message
-    assert tune.screen.shown[LEV] == 0.1
+    tune.step(next(row for row in tune.rows if row.knob is not None and row.knob.label == LEV), 1)
+    assert "in effect since cycle" in tune.message
+    assert tune.values[LEV] == 0.1
     tune.refresh()
-    text = "\n".join(tune_lines(tune.screen, 100, 30))
+    text = plain_text(tune)
     assert "CTr_angle 12.00 deg" in text
     assert "1.50 <" in text
-    tune.key("u")
+    tune.undo()
     tune.refresh()
-    assert tune.screen.shown[LEV] == 0
+    assert tune.values[LEV] == 0
     watch = Watch(leg)
     watch.refresh()
     assert watch.view.offline == ""
-    assert "12.0" in next(line for line in watch_lines(watch.view, 79, 24) if line.startswith("Coxa-T"))
+    assert "12.0" in next(cells for cells, _ in joint_cells(watch.view) if cells[0] == "Coxa-Trochanter")
 
 
 def test_before_a_configuration_and_after_one_is_sent(tmp_path: Path, clock: Clock) -> None:
@@ -301,12 +300,12 @@ def test_before_a_configuration_and_after_one_is_sent(tmp_path: Path, clock: Clo
         watch = Watch(leg)
         watch.refresh()
         assert watch.view.offline == ""
-        assert "UNCONFIGURED" in watch_lines(watch.view, 79, 24)[0]
+        assert "UNCONFIGURED" in head_lines(watch.view)[0]
         folder = CONFIGS / "lin_roach"
         documents = {name: (folder / name).read_text() for name in ("joints.xml", "parameters.xml", "sensors.xml")}
         assert leg.configure("mine", documents)["name"] == "mine"
         assert leg.status().configuration == "mine"
-        assert Tune(leg, Target(given_name="alice"), "3").screen.sheet.joint == "Coxa-Trochanter"
+        assert Tune(leg, Target(given_name="alice"), "3").sheet.joint == "Coxa-Trochanter"
 
 
 def test_a_stream_comes(leg: Client) -> None:

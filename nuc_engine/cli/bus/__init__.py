@@ -1,16 +1,16 @@
 """`nuc bus`: servo buses at the bench. Every command has a module of its own, loaded when it is asked for.
 
 adapt           a copy of a configuration for servos of another model
+bench           one bus: opened, its servos and their models known, let go of and closed; how a command declares it
 bout            whose bout it is that a bus's budget is held against
 budget          how fast a bus's loop can be, and what would make it faster
 characterise    measure which torque a servo gives for a servo delta, and write it as a table
-eeprom          what `nuc bus set-id` and `set-baud` share
 force           a servo with a constant servo delta, as muscles drive it
 latency         how late replies come, and the bound on it that a line should be given
-lines           the buses that `nuc bus` works on
+lines           what words name: families, emulated servos, the servos of a configuration
 monitor         positions, loads and misses as they come
 move            servos slowly to a place
-params          what the commands of `nuc bus` share
+params          types of what commands are told: ids, places of a shaft
 ping            how long an exchange takes
 release         torque off, until every servo has confirmed
 scan            which servos are there

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import click
 
 from nuc_engine.cli.bus.params import Ids
 from nuc_engine.cli.terminal.errors import Refused
-from nuc_engine.cli.terminal.output import heading, note, say, say_json
+from nuc_engine.cli.terminal.output import Column, note, say, say_json, table
 from nuc_engine.cli.terminal.params import Command, as_json, configuration
 
 if TYPE_CHECKING:
@@ -20,6 +20,18 @@ if TYPE_CHECKING:
 _RATES: Mapping[str, int] = MappingProxyType({"XL330-M288": 1_000_000, "XL430-W250": 1_000_000, "XM430-W350": 115_200})
 """Rates at which the emulated cockroach leg steps best, where not at the factory's (docs/servos.md)."""
 
+
+_COLUMNS = (
+    Column("joint", "<"),
+    Column("id", ">3"),
+    Column("raw at 0 deg", ">12", ".1f"),
+    Column("per deg", ">8", "+.3f"),
+    Column("times", ">5", ".2f"),
+    Column("N m per unit", ">12", ".5f"),
+    Column("ticks", ">6", ".2f"),
+    Column("P gain", ">6"),
+    Column("at most", ">10"),
+)
 
 _SAME_FAMILY = (
     "AI motors and wCKs are one family, and a joint has one motor of each: copy the configuration's folder, and change"
@@ -107,22 +119,22 @@ def _row(made: AdaptedMotor) -> dict[str, Any]:
 
 def _print(folder: Path, adapted: Adapted) -> None:
     say(f"{folder}: {adapted.model} ({adapted.family})")
-    width = max(len(made.joint) for made in adapted.motors)
-    columns = ("id", "raw at 0 deg", "per deg", "times", "N m per unit", "ticks", "P gain", "at most")
-    say(heading(f"{'joint':<{width}}  " + _line(columns)))
-    for made in adapted.motors:
-        motor = made.motor
-        numbers = (
-            str(motor.serial_id),
-            f"{motor.angle_cal1:.1f}",
-            f"{motor.angle_cal2:+.3f}",
-            f"{made.strength:.2f}",
-            f"{motor.delta_torque_n_m:.5f}",
-            f"{made.delta_ticks:.2f}",
-            str(made.gain),
-            f"{motor.torque_limit_n_m:.3g} N m",
+    rows = [
+        (
+            made.joint,
+            made.motor.serial_id,
+            made.motor.angle_cal1,
+            made.motor.angle_cal2,
+            made.strength,
+            made.motor.delta_torque_n_m,
+            made.delta_ticks,
+            made.gain,
+            f"{made.motor.torque_limit_n_m:.3g} N m",
         )
-        say(f"{made.joint:<{width}}  " + _line(numbers))
+        for made in adapted.motors
+    ]
+    for line in table(_COLUMNS, rows):
+        say(line)
     name = folder.name if folder.parent == Path("configs") else folder
     say(f"nuc run {name} --bus '{_bus(adapted)}'")
 
@@ -131,8 +143,3 @@ def _bus(adapted: Adapted) -> str:
     """Return an emulated bus of the family, at a rate at which a leg steps."""
     rate = _RATES.get(adapted.model)
     return f"emulated:{adapted.family}" + (f"?baud={rate}" if rate else "")
-
-
-def _line(words: Sequence[str]) -> str:
-    widths = (3, 12, 8, 5, 12, 6, 6, 10)
-    return "  ".join(f"{word:>{width}}" for word, width in zip(words, widths, strict=True))

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nuc_engine.cli.bus.bench import FIRST_CYCLES, Bench
 from nuc_engine.cli.bus.bout import check_bout, motors_of
-from nuc_engine.cli.bus.lines import Stop, family_of, open_line, split_name
-from nuc_engine.cli.bus.params import FIRST_CYCLES, NS, Counter
+from nuc_engine.cli.bus.lines import NS, family_of, split_name
 from nuc_engine.cli.terminal.errors import BAD, Refused
-from nuc_engine.cli.terminal.output import count, heading, say, say_json
+from nuc_engine.cli.terminal.output import Column, count, say, say_json, table
 from nuc_engine.cli.terminal.params import CONFIGURATION, Command, as_json
+from nuc_engine.cli.terminal.progress import Counter
 
 if TYPE_CHECKING:
     from drivers.bench.budget import Adapter, Budget
@@ -182,18 +183,17 @@ def _measure(line: Line, url: str, config: str, motors: int, seconds: float, ada
     """Read everybody for a while. Without a configuration, the first servos that answer."""
     from drivers.bench.budget import form_for, predict
     from drivers.bench.motion import watch
-    from drivers.bench.release import discover
 
     number = config.isdecimal()
     ids = tuple(range(motors)) if number and url.startswith("emulated:") else None
-    bench = open_line(url, ids=ids, config=None if number else config)
+    bench = Bench(url, ids, None if number else config)
     try:
-        servos = bench.servos or bench.named(discover(bench.bus(()), bench.pace))[:motors]
+        servos = bench.named or bench.whoever_is_there()[:motors]
         if not servos:
             raise Refused(f"{line.url}: nobody answered; `nuc bus scan {line.url}` tells who is there")
         times: list[int] = []
         missed, cycles, counter, before_ns = 0, 0, Counter(), 0
-        with Stop() as stop:
+        with bench.stop as stop:
             for look in watch(bench.bus(servos), bench.pace, 0, stop):
                 cycles += 1
                 if look.good and cycles > FIRST_CYCLES:
@@ -261,14 +261,15 @@ def _print(
         ("adapter", budget.host_ns, adapter.title),
         ("cycle", budget.cycle_ns, f"{budget.rate_hz:.1f} Hz; the wire alone would allow {budget.limit_hz:.1f} Hz"),
     )
-    say(heading(f"{'part':<8}  {'ms':>8}  {'share':>6}"))
-    for name, part_ns, words in parts:
-        say(f"{name:<8}  {part_ns / _MS:>8.3f}  {part_ns / budget.cycle_ns:>6.0%}  {words}")
+    columns = (Column("part", "<8"), Column("ms", ">8", ".3f"), Column("share", ">6", ".0%"))
+    rows: list[tuple[object, ...]] = [(name, part_ns / _MS, part_ns / budget.cycle_ns) for name, part_ns, _ in parts]
+    words = ["", *(words for _, _, words in parts)]
     if pause_ns:
         loop_ns = budget.cycle_ns + pause_ns
-        why = "by the configuration: motor_control_delay_ns, or its motors' cycleMin"
-        say(f"{'pause':<8}  {pause_ns / _MS:>8.3f}  {'':>6}  {why}")
-        say(f"{'loop':<8}  {loop_ns / _MS:>8.3f}  {'':>6}  {NS / loop_ns:.1f} Hz")
+        rows += [("pause", pause_ns / _MS, ""), ("loop", loop_ns / _MS, "")]
+        words += ["by the configuration: motor_control_delay_ns, or its motors' cycleMin", f"{NS / loop_ns:.1f} Hz"]
+    for text, more in zip(table(columns, rows), words, strict=True):
+        say(f"{text}  {more}" if more else text)
     say()
     _print_forms(line, budget, adapter)
     say()
@@ -293,20 +294,20 @@ def _print_forms(line: Line, budget: Budget, adapter: Adapter) -> None:
 
     forms = forms_of(line.family.name)
     names = [f"{form.option}=1 " if form.option else f"{form.name} " for form in forms]
-    widths = [max(len(name), 9) for name in names]
-
-    def row(begin: str, cells: Sequence[str]) -> str:
-        return f"{begin:>8}" + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-
-    say(heading(row("bit/s", names)) + "  Hz; * this bus")
+    columns = [Column("bit/s", ">8"), *(Column(name, f">{max(len(name), 9)}") for name in names)]
+    rows: list[list[str]] = []
     for baud in line.family.bauds:
         found = [
             predict(form, budget.servos, baud, turnaround_ns=line.turnaround_ns, adapter=adapter) for form in forms
         ]
         here = [baud == budget.baud and form == budget.form for form in forms]
         cells = [f"{one.rate_hz:.1f}{'*' if this else ' '}" for one, this in zip(found, here, strict=True)]
-        say(row(str(baud), cells).rstrip())
-    say(row("bytes", [f"{form.drive.bytes.of(budget.servos)} " for form in forms]).rstrip())
+        rows.append([str(baud), *cells])
+    rows.append(["bytes", *(f"{form.drive.bytes.of(budget.servos)} " for form in forms)])
+    head, *body = table(columns, rows)
+    say(f"{head}  Hz; * this bus")
+    for text in body:
+        say(text.rstrip())
 
 
 def _words(found: Reached) -> str:

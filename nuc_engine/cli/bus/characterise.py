@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.bus.force import DEFAULT_LEVEL, only_servo, tick_torque
-from nuc_engine.cli.bus.lines import BenchLine, Stop, family_of, open_line, plan_for
-from nuc_engine.cli.bus.params import NS, Counter, config_option, let_go, model_option, url_argument
+from nuc_engine.cli.bus.bench import UNCONFIRMED, Bench, Stop, on_bench
+from nuc_engine.cli.bus.force import tick_torque
+from nuc_engine.cli.bus.lines import NS, family_of, plan_for
 from nuc_engine.cli.terminal import wallclock
 from nuc_engine.cli.terminal.errors import BAD, Refused
-from nuc_engine.cli.terminal.output import heading, note, plain, say, say_json
-from nuc_engine.cli.terminal.params import Command, OutFile, as_json
+from nuc_engine.cli.terminal.output import Column, note, plain, say, say_json, table
+from nuc_engine.cli.terminal.params import OutFile
+from nuc_engine.cli.terminal.progress import Counter
 from nuc_engine.machine.needs import need
 
 if TYPE_CHECKING:
@@ -33,9 +34,12 @@ _BEYOND = 1.4
 """The largest delta, where none is given, as a share of that at which the level's torque should be reached."""
 
 
-@click.command(
-    "characterise",
-    cls=Command,
+@on_bench(
+    "id",
+    "config",
+    "model",
+    "level",
+    name="characterise",
     examples=(
         (
             "nuc bus characterise aimotor:///dev/ttyUSB0 --id 2 --model 701 --out ai701.json",
@@ -57,11 +61,7 @@ _BEYOND = 1.4
         "The torque is off between deltas and at the end. Exit status 1 when too little could be measured.",
     ),
 )
-@url_argument
-@click.option("--id", "bus_id", metavar="ID", type=click.IntRange(0), help="The servo.")
-@config_option
 @click.option("--joint", metavar="JOINT", help="The servo of this joint of --config.")
-@model_option
 @click.option("--largest", metavar="TICKS", type=click.IntRange(1), help="Largest delta.  [default: beyond saturation]")
 @click.option(
     "--steps", metavar="N", type=click.IntRange(3, 50), default=10, show_default=True, help="Deltas, each way."
@@ -73,13 +73,6 @@ _BEYOND = 1.4
     "--rest", metavar="S", type=click.FloatRange(0, 60), default=0.5, show_default=True, help="Limp in between."
 )
 @click.option(
-    "--level",
-    type=click.IntRange(0, 4),
-    default=DEFAULT_LEVEL,
-    show_default=True,
-    help="Torque: 0 strongest, 4 weakest.",
-)
-@click.option(
     "--most", metavar="DEG", type=click.FloatRange(1, 360), default=60.0, show_default=True, help="How far it may turn."
 )
 @click.option("--free", is_flag=True, help="After the stop is taken away, also with the shaft free: what speed costs.")
@@ -89,13 +82,10 @@ _BEYOND = 1.4
 @click.option("--out", metavar="FILE", type=OutFile(["json"]), help="Write the table here.")
 @click.option("--figure", metavar="FILE", type=OutFile(["png"]), help="Draw it, as PNG.")
 @click.option("--yes", is_flag=True, help="Do not wait for somebody to hold the horn, or to let it go.")
-@as_json
 def command(
-    url: str,
+    bench: Bench,
     bus_id: int | None,
-    config: str | None,
     joint: str | None,
-    model: str | None,
     largest: int | None,
     steps: int,
     hold: float,
@@ -107,7 +97,6 @@ def command(
     out: Path | None,
     figure: Path | None,
     yes: bool,
-    as_json: bool,
 ) -> int:
     """Measure the torque of one servo against its servo delta: goal minus measured position, held for a while.
 
@@ -118,43 +107,43 @@ def command(
     from drivers.bench.fit import fit_rows
     from drivers.bench.torque import at_voltage_limit, plan_deltas
 
-    bus_id = _id_of(url, bus_id, config, joint)
+    bus_id = _id_of(bench, bus_id, joint)
+    bench.ids = (bus_id,)
     _check_places(out, figure)
-    line = open_line(url, ids=(bus_id,), config=config, model=model)
-    try:
-        servo, known = only_servo(line, bus_id, model)
-        if not known.load_n_m and lever_cm is None:
-            raise click.UsageError(f"{known.name} tells no load: measure with a lever on scales, --lever-cm")
-        deltas = plan_deltas(largest or _largest(known, servo, level), steps)
-        bench = _Bench(line, servo, known, level=level, hold_s=hold, rest_s=rest, most_deg=most)
-        ask = not (yes or line.emulated)
-        rows: list[Row] = []
-        with Stop() as stop:
-            try:
-                bench.held(rows, deltas, stop, lever_cm, ask=ask)
-                if free and not stop():
-                    bench.free(rows, deltas, stop, ask=ask)
-            except (KeyboardInterrupt, click.Abort):
-                # Ctrl-C where somebody was asked for something.
-                stop.asked = True
-            finally:
-                bench.let_go()
-    finally:
-        line.close()
-    for text in bench.remarks:
-        note(f"{url}: {text}")
+    servo, known = bench.only_servo(bus_id)
+    if not known.load_n_m and lever_cm is None:
+        raise click.UsageError(f"{known.name} tells no load: measure with a lever on scales, --lever-cm")
+    deltas = plan_deltas(largest or _largest(known, servo, level), steps)
+    bus = bench.bus((servo,))
+    bus.set_level(level)
+    measuring = _Measuring(bench, bus, known, hold_s=hold, rest_s=rest, most_deg=most)
+    ask = not (yes or bench.emulated)
+    rows: list[Row] = []
+    with bench.driving(bus) as stop:
+        try:
+            measuring.held(rows, deltas, stop, lever_cm, ask=ask)
+            if free and not stop():
+                measuring.free(rows, deltas, stop, ask=ask)
+        except (KeyboardInterrupt, click.Abort):
+            # Ctrl-C where somebody was asked for something.
+            stop.asked = True
+    for text in measuring.remarks:
+        note(f"{bench.url}: {text}")
+    errors = [] if bench.released else [UNCONFIRMED]
     if stop():
-        return _report_stopped(url, known, rows, bench, asked=len(deltas) * (1 + free), as_json=as_json)
+        asked = len(deltas) * (1 + free)
+        # No fit, and no table anybody could drive a leg with.
+        errors.insert(0, f"stopped after {len(rows)} of {asked} deltas: nothing is fitted, no file is written")
+        return bench.report({"rows": _told(rows)}, _row_lines(known, rows) if rows else (), errors)
     fitted = [row for row in rows if not at_voltage_limit(known, row)]
     fit = fit_rows(fitted, resolution_n_m=known.load_n_m if lever_cm is None else 0.0)
-    table = _table(known, servo, rows, fit, level=level, lever_cm=lever_cm)
-    errors = [] if bench.released else ["the torque is not confirmed to be off"]
-    if not as_json:
+    found = _table(known, servo, rows, fit, level=level, lever_cm=lever_cm)
+    if not bench.as_json:
         # Before anything is written: what was measured is not lost with a disk that is full.
-        _print(known, servo, rows, fit)
-    errors += _write(out, figure, table, (known, rows, fit, tick_torque(known, servo)))
-    if as_json:
-        say_json({"ok": not errors, "url": url, "id": bus_id, **table, "errors": errors})
+        say("\n".join(_lines(known, servo, rows, fit)))
+    errors += _write(out, figure, found, (known, rows, fit, tick_torque(known, servo)))
+    if bench.as_json:
+        say_json({"ok": not errors, "url": bench.url, "id": bus_id, **found, "errors": errors})
     return BAD if errors else 0
 
 
@@ -180,34 +169,23 @@ def _write(
     return errors
 
 
-class _Bench:
+class _Measuring:
     """One servo whose torque is measured, delta by delta."""
 
     def __init__(
-        self,
-        line: BenchLine,
-        servo: ServoAddress,
-        model: ServoModel,
-        *,
-        level: int,
-        hold_s: float,
-        rest_s: float,
-        most_deg: float,
+        self, bench: Bench, bus: Bus, model: ServoModel, *, hold_s: float, rest_s: float, most_deg: float
     ) -> None:
-        self._line, self._model = line, model
+        self._bench, self._bus, self._model = bench, bus, model
         self._hold_ns, self._rest_ns = round(hold_s * NS), round(rest_s * NS)
         self._most = most_deg / model.tick_deg
-        self._bus: Bus = line.bus((servo,))
-        self._bus.set_level(level)
         self.remarks: list[str] = []
-        self.released = False
 
     def held(self, rows: list[Row], deltas: Sequence[int], stop: Stop, lever_cm: float | None, *, ask: bool) -> None:
         """Measure with the horn held; rows are added as they come."""
         if ask:
             _wait_for(stop, "hold the horn against a stop in both directions, or the lever against the scales")
-        if self._line.plant is not None:
-            self._line.plant.hold(0)
+        if self._bench.plant is not None:
+            self._bench.plant.hold(0)
         found = self._rows(deltas, stop)
         rows.extend(row if lever_cm is None else _with_scales(row, lever_cm, stop) for row in found)
 
@@ -220,22 +198,20 @@ class _Bench:
             return
         if ask:
             _wait_for(stop, "take the stop away: the shaft will turn, by --most at most each time")
-        if self._line.plant is not None:
-            self._line.plant.hold(0, held=False)
+        if self._bench.plant is not None:
+            self._bench.plant.hold(0, held=False)
         rows.extend(row for row in self._rows(deltas, stop) if not row.stood)
-
-    def let_go(self) -> None:
-        """Take the torque off for good."""
-        self.released = let_go(self._line.url, self._bus, self._line.pace)
 
     def _rows(self, deltas: Sequence[int], stop: Stop) -> Iterator[Row]:
         from drivers.bench.motion import Push
         from drivers.bench.torque import Hold
         from drivers.errors import BusError, PortError
 
-        plant, counter = self._line.plant, Counter()
+        plant, counter = self._bench.plant, Counter()
         for k, ticks in enumerate(deltas):
-            push = Push(self._bus, self._line.pace, ticks, self._hold_ns, self._most, self._model.positions, _PERIOD_NS)
+            push = Push(
+                self._bus, self._bench.pace, ticks, self._hold_ns, self._most, self._model.positions, _PERIOD_NS
+            )
             hold = Hold(push, ticks, self._model, None if plant is None else lambda: plant.motion(0).torque_n_m)
             for look in hold.run(stop):
                 counter.show(f"{k + 1} of {len(deltas)}: {ticks:+d} ticks, load {look.loads[0]} ")
@@ -258,7 +234,7 @@ class _Bench:
         from drivers.bench.motion import exchange, wait_for_next
         from drivers.bus import LIMP
 
-        pace = self._line.pace
+        pace = self._bench.pace
         begun_ns = due_ns = pace.now_ns
         while True:
             exchange(self._bus, pace, [LIMP], begun_ns)
@@ -267,19 +243,19 @@ class _Bench:
                 return
 
 
-def _id_of(url: str, bus_id: int | None, config: str | None, joint: str | None) -> int:
+def _id_of(bench: Bench, bus_id: int | None, joint: str | None) -> int:
     if joint is None:
         if bus_id is None:
             raise click.UsageError("which servo? say --id, or --config and --joint")
         return bus_id
-    if config is None or bus_id is not None:
+    if bench.config is None or bus_id is not None:
         raise click.UsageError("--joint goes with --config, and without --id")
-    plan = plan_for(config, family_of(url))
+    plan = plan_for(bench.config, family_of(bench.url))
     for motor in plan.motors:
         if plan.joints[motor.joint].name == joint:
             return motor.bus_id
     names = ", ".join(plan.joints[motor.joint].name for motor in plan.motors)
-    raise click.UsageError(f"--joint {joint}: {config} has motors at {names}")
+    raise click.UsageError(f"--joint {joint}: {bench.config} has motors at {names}")
 
 
 def _largest(model: ServoModel, servo: ServoAddress, level: int) -> int:
@@ -332,22 +308,8 @@ def _check_places(out: Path | None, figure: Path | None) -> None:
         need(matplotlib="--figure")
 
 
-def _report_stopped(
-    url: str, model: ServoModel, rows: Sequence[Row], bench: _Bench, *, asked: int, as_json: bool
-) -> int:
-    """Say what was measured before somebody stopped it: no fit, and no table anybody could drive a leg with."""
-    errors = [f"stopped after {len(rows)} of {asked} deltas: nothing is fitted, no file is written"]
-    if not bench.released:
-        errors.append("the torque is not confirmed to be off")
-    if as_json:
-        told = [{**plain(row), "ending": row.ending.name.lower()} for row in rows]
-        say_json({"ok": False, "url": url, "rows": told, "errors": errors})
-        return BAD
-    if rows:
-        _print_rows(model, rows)
-    for error in errors:
-        note(f"{url}: {error}")
-    return BAD
+def _told(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    return [{**plain(row), "ending": row.ending.name.lower()} for row in rows]
 
 
 def _table(
@@ -368,33 +330,47 @@ def _table(
         "method": "load reading" if lever_cm is None else f"scales under a lever of {lever_cm:g} cm",
         "date": wallclock.stamp(),
         "fit": as_data(fit),
-        "rows": [{**plain(row), "ending": row.ending.name.lower()} for row in rows],
+        "rows": _told(rows),
     }
 
 
-def _print_rows(model: ServoModel, rows: Sequence[Row]) -> None:
-    truth = any(row.true_n_m is not None for row in rows)
-    say(
-        heading(
-            f"{'ticks':>6}  {'N m':>8}  {'+-':>7}  {'deg/s':>7}  {'shaft':<6}" + (f"  {'really':>8}" if truth else "")
+def _row_lines(model: ServoModel, rows: Sequence[Row]) -> list[str]:
+    columns = [
+        Column("ticks", ">6", "+d"),
+        Column("N m", ">8", ".4f"),
+        Column("+-", ">7", ".4f"),
+        Column("deg/s", ">7", ".1f"),
+        Column("shaft", "<6"),
+        Column("really", ">8", ".4f"),
+    ]
+    cells = [
+        (
+            row.ticks,
+            row.torque_n_m,
+            row.spread_n_m,
+            row.speed_ticks_s * model.tick_deg,
+            "stood" if row.stood else "turned",
+            row.true_n_m,
         )
-    )
-    for row in rows:
-        really = f"  {row.true_n_m:>8.4f}" if row.true_n_m is not None else ""
-        shaft = "stood" if row.stood else "turned"
-        speed = row.speed_ticks_s * model.tick_deg
-        say(f"{row.ticks:>+6}  {row.torque_n_m:>8.4f}  {row.spread_n_m:>7.4f}  {speed:>7.1f}  {shaft:<6}{really}")
+        for row in rows
+    ]
+    # What it really was only an emulated servo knows.
+    known = len(columns) if any(row.true_n_m is not None for row in rows) else -1
+    return table(columns[:known], [row[:known] for row in cells])
 
 
-def _print(model: ServoModel, servo: ServoAddress, rows: Sequence[Row], fit: Fit) -> None:
-    _print_rows(model, rows)
+def _lines(model: ServoModel, servo: ServoAddress, rows: Sequence[Row], fit: Fit) -> list[str]:
     slope = fit.per_tick_n_m
     by_table = tick_torque(model, servo)
     interval = f"{slope.low:.6f} to {slope.high:.6f}"
-    say(f"torque per tick: {slope.value:.6f} N m ({interval}); by the model's table {by_table:.6f}")
-    say(f"dead band: {fit.dead_ticks:.1f} ticks ({fit.dead_ticks * model.tick_deg:.2f} degrees)")
     reached = "not reached" if fit.saturation_n_m is None else f"{fit.saturation_n_m:.3f} N m"
-    say(f"saturation: {reached}; rows lie {fit.residual_n_m:.4f} N m from this")
+    lines = [
+        *_row_lines(model, rows),
+        f"torque per tick: {slope.value:.6f} N m ({interval}); by the model's table {by_table:.6f}",
+        f"dead band: {fit.dead_ticks:.1f} ticks ({fit.dead_ticks * model.tick_deg:.2f} degrees)",
+        f"saturation: {reached}; rows lie {fit.residual_n_m:.4f} N m from this",
+    ]
     if fit.damping_n_m_s is not None:
         per_deg = fit.damping_n_m_s.value / model.tick_deg
-        say(f"lost to speed: {per_deg * 100:.4f} N m at 100 deg/s, the delay of the bus included")
+        lines.append(f"lost to speed: {per_deg * 100:.4f} N m at 100 deg/s, the delay of the bus included")
+    return lines

@@ -6,35 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.bus.lines import Stop, open_line
-from nuc_engine.cli.bus.params import (
-    NS,
-    Counter,
-    config_option,
-    id_option,
-    let_go,
-    model_of,
-    model_option,
-    url_argument,
-    with_models,
-)
-from nuc_engine.cli.terminal.errors import BAD
-from nuc_engine.cli.terminal.output import note, say, say_json
-from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.bus.bench import UNCONFIRMED, Bench, on_bench
+from nuc_engine.cli.bus.lines import NS
+from nuc_engine.cli.terminal.progress import Counter
 
 if TYPE_CHECKING:
     from drivers.bench.motion import Look, Push
     from drivers.servo import ServoAddress, ServoModel
-    from nuc_engine.cli.bus.lines import BenchLine
+    from nuc_engine.cli.bus.bench import Stop
 
 _PERIOD_NS = 10_000_000
-DEFAULT_LEVEL = 3
-"""The level the roach was driven with; level 0 was found drastic."""
 
 
-@click.command(
-    "force",
-    cls=Command,
+@on_bench(
+    "id!",
+    "config",
+    "model",
+    "level",
+    name="force",
     examples=(
         ("nuc bus force aimotor:///dev/ttyUSB0 --id 2 --ticks 5", "five ticks of delta for two seconds"),
         ("nuc bus force dynamixel:///dev/ttyUSB0 --id 1 --torque -0.2 --for 5", "as much delta as 0.2 N m take"),
@@ -46,10 +35,6 @@ DEFAULT_LEVEL = 3
         "Exit status 1 when the shaft went further than --most (it is limp at once then), or the servo fell silent.",
     ),
 )
-@url_argument
-@id_option
-@config_option
-@model_option
 @click.option("--ticks", metavar="N", type=int, help="Servo delta in raw positions; its sign is the direction.")
 @click.option("--torque", metavar="NM", type=float, help="Torque in N m, by the model's table.")
 @click.option(
@@ -64,60 +49,29 @@ DEFAULT_LEVEL = 3
     show_default=True,
     help="How far it may turn.",
 )
-@click.option(
-    "--level",
-    type=click.IntRange(0, 4),
-    default=DEFAULT_LEVEL,
-    show_default=True,
-    help="Torque: 0 strongest, 4 weakest.",
-)
-@as_json
 def command(
-    url: str,
-    bus_id: int,
-    config: str | None,
-    model: str | None,
-    ticks: int | None,
-    torque: float | None,
-    seconds: float,
-    most: float,
-    level: int,
-    as_json: bool,
+    bench: Bench, bus_id: int, ticks: int | None, torque: float | None, seconds: float, most: float, level: int
 ) -> int:
     """Hold a constant servo delta: the goal is always so far from where the shaft is, so that it presses, or turns.
 
     This is how muscles drive a joint. Hold the horn, or let it press against something; Ctrl-C takes the torque off.
     """
-    from drivers.bench.motion import Push
+    from drivers.bench.motion import Ending, Push
 
     if (ticks is None) == (torque is None):
         raise click.UsageError("say either --ticks or --torque")
-    line = open_line(url, ids=(bus_id,), config=config, model=model)
-    try:
-        servo, known = only_servo(line, bus_id, model)
-        delta = ticks if ticks is not None else _delta_of(known, servo, torque or 0.0)
-        bus = line.bus((servo,))
-        bus.set_level(level)
-        push = Push(bus, line.pace, delta, round(seconds * NS), most / known.tick_deg, known.positions, _PERIOD_NS)
-        with Stop() as stop:
-            try:
-                last = _follow(push, stop)
-            finally:
-                released = let_go(url, bus, line.pace)
-    finally:
-        line.close()
-    errors = list(bus.refusals) if not _went_well(push) else []
-    limit = limit_n_m(known, servo, level)
-    return _report(url, push, last, servo, known, delta, limit, errors, released=released, as_json=as_json)
-
-
-def only_servo(line: BenchLine, bus_id: int, model: str | None) -> tuple[ServoAddress, ServoModel]:
-    """Return one servo and what is known of its model. Raises UsageError."""
-    servos = line.servos or line.named([bus_id])
-    if not servos:
-        raise click.UsageError(f"{line.family.name} servos have no id {bus_id}")
-    (servo,) = with_models(line, servos, model)
-    return servo, model_of(line, servo)
+    servo, known = bench.only_servo(bus_id)
+    delta = ticks if ticks is not None else _delta_of(known, servo, torque or 0.0)
+    bus = bench.bus((servo,))
+    bus.set_level(level)
+    push = Push(bus, bench.pace, delta, round(seconds * NS), most / known.tick_deg, known.positions, _PERIOD_NS)
+    with bench.driving(bus) as stop:
+        last = _follow(push, stop)
+    errors = [] if push.ending is Ending.DONE else [push.ending.value, *bus.refusals]
+    if not bench.released:
+        errors.append(UNCONFIRMED)
+    row = _row(push, last, servo, known, delta, limit_n_m(known, servo, level))
+    return bench.report({"ending": push.ending.name.lower(), "servo": row}, _lines(row), errors)
 
 
 def tick_torque(model: ServoModel, servo: ServoAddress) -> float:
@@ -151,53 +105,31 @@ def _follow(push: Push, stop: Stop) -> Look | None:
     return last
 
 
-def _went_well(push: Push) -> bool:
-    from drivers.bench.motion import Ending
-
-    return push.ending is Ending.DONE
-
-
-def _report(
-    url: str,
-    push: Push,
-    last: Look | None,
-    servo: ServoAddress,
-    model: ServoModel,
-    delta: int,
-    limit_n_m: float,
-    errors: list[str],
-    *,
-    released: bool,
-    as_json: bool,
-) -> int:
-    if not _went_well(push):
-        errors.insert(0, push.ending.value)
-    if not released:
-        errors.append("the torque is not confirmed to be off")
+def _row(
+    push: Push, last: Look | None, servo: ServoAddress, model: ServoModel, delta: int, limit_n_m: float
+) -> dict[str, Any]:
     turned = 0 if last is None else last.positions[0] - push.begun_raw
     asked_n_m = delta * tick_torque(model, servo)
-    given_n_m = min(max(asked_n_m, -limit_n_m), limit_n_m)
-    row: dict[str, Any] = {
+    return {
         "id": servo.bus_id,
         "delta_ticks": delta,
         "delta_n_m": asked_n_m,
         "limit_n_m": limit_n_m,
-        "torque_n_m": given_n_m,
+        "torque_n_m": min(max(asked_n_m, -limit_n_m), limit_n_m),
         "load_raw": None if last is None else last.loads[0],
         "load_unit": model.load_unit,
         "load_n_m": None if last is None else last.loads[0] * model.load_n_m,
         "turned_deg": turned * model.tick_deg,
         "seconds": 0.0 if last is None else last.time_ns / NS,
     }
-    if as_json:
-        say_json({"ok": not errors, "url": url, "ending": push.ending.name.lower(), "servo": row, "errors": errors})
-        return BAD if errors else 0
+
+
+def _lines(row: dict[str, Any]) -> list[str]:
+    given_n_m, asked_n_m = row["torque_n_m"], row["delta_n_m"]
     bounded = f" (the level's limit, of {asked_n_m:+.3f})" if given_n_m != asked_n_m else ""
     torque = f"{given_n_m:+.3f} N m by the table{bounded}"
-    say(f"id {servo.bus_id}: {delta:+d} ticks, {torque}, for {row['seconds']:.2f} s")
-    if last is not None:
-        load = f"load {row['load_raw']} ({model.load_unit}), about {row['load_n_m']:.3f} N m"
-        say(f"{load}; turned {row['turned_deg']:+.1f} degrees")
-    for error in errors:
-        note(f"{url}: {error}")
-    return BAD if errors else 0
+    lines = [f"id {row['id']}: {row['delta_ticks']:+d} ticks, {torque}, for {row['seconds']:.2f} s"]
+    if row["load_raw"] is not None:
+        load = f"load {row['load_raw']} ({row['load_unit']}), about {row['load_n_m']:.3f} N m"
+        lines.append(f"{load}; turned {row['turned_deg']:+.1f} degrees")
+    return lines

@@ -1,31 +1,27 @@
-"""The buses that `nuc bus` works on: a serial port in real time, or emulated servos on the virtual clock."""
+"""What the words of `nuc bus` name: families, emulated servos, and the servos of a configuration."""
 
 from __future__ import annotations
 
 import re
 import select
-import signal
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from drivers.bench.plant import BenchPlant
-    from drivers.bus import Bus
-    from drivers.clock import WaitingClock
     from drivers.family import BusFamily, Emulator
-    from drivers.port import Port
     from drivers.servo import ServoAddress, ServoModel
     from drivers.url import LineSpec
     from nuc_engine.model.plan import Plan
     from sccils_schemas.documents import Motor
     from sccils_schemas.model import Model
+
+NS = 1_000_000_000
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)=(?P<url>[a-z][a-z0-9]*:.*)")
 _EMULATED_MODEL = "1001"
@@ -45,71 +41,8 @@ class RealPace:
         return select.select(filenos, (), (), max(0, until_ns - time.monotonic_ns()) * 1e-9)[0]
 
 
-class BenchLine:
-    """One bus at the bench: real or emulated, at one rate. `servos` are those that were named, perhaps none.
-
-    `plant` is what emulated servos turn, None for real ones; `told` which models servos said they are, by id.
-    """
-
-    def __init__(self, url: str, servos: tuple[ServoAddress, ...], baud: int | None = None) -> None:
-        from drivers.clock import VirtualPace
-        from drivers.factory import find_family, is_emulated, parse_line
-
-        self.url = url
-        self.servos = servos
-        self.emulated = is_emulated(url)
-        self.pace: WaitingClock = VirtualPace() if self.emulated else RealPace()
-        self.plant: BenchPlant | None = None
-        self.remark = ""
-        self.told: Mapping[int, str] = {}
-        if self.emulated:
-            self.spec, self.family, self.plant, self._emulator = _emulated(url, servos)
-        else:
-            self.spec, self._emulator = parse_line(url), None
-            self.family = find_family(self.spec.family)
-        self._port: Port = self._open(self.spec.baud if baud is None else baud)
-
-    def bus(self, servos: Sequence[ServoAddress]) -> Bus:
-        """Return a bus of these servos; of any one servo where there are none yet."""
-        return self.family.bus_on_port(self.spec, self._port, servos or (self.family.any_servo(),))
-
-    def reopen(self, baud: int) -> None:
-        """Speak at another rate from now on. Raises `PortError`."""
-        self._port.close()
-        self._port = self._open(baud)
-
-    @property
-    def port(self) -> Port:
-        """The open port."""
-        return self._port
-
-    @property
-    def models(self) -> Mapping[str, ServoModel]:
-        """What is known of the family's models, in the raw positions that this line speaks of."""
-        return _spoken(self.family, self.spec.options)
-
-    def named(self, ids: Sequence[int]) -> tuple[ServoAddress, ...]:
-        """Return addresses of the family for ids that were found."""
-        return tuple(servo for servo in self.family.every_servo() if servo.bus_id in ids)
-
-    def close(self) -> None:
-        """Give the port back."""
-        self._port.close()
-
-    def _open(self, baud: int) -> Port:
-        from drivers.factory import open_port
-        from drivers.serial.lineoptions import emulated_port, host_port
-
-        self.spec = replace(self.spec, baud=baud)
-        if self._emulator is not None:
-            self._emulator.baud = baud
-            return emulated_port(self._emulator, self.spec.options)
-        port = open_port(self.spec.path, baud)
-        self.remark = port.latency.remark
-        return host_port(port, self.spec.options)
-
-
-def _emulated(url: str, servos: tuple[ServoAddress, ...]) -> tuple[LineSpec, BusFamily, BenchPlant, Emulator]:
+def emulate(url: str, servos: tuple[ServoAddress, ...]) -> tuple[LineSpec, BenchPlant, Emulator]:
+    """Return line, plant and emulator of emulated servos. Raises UsageError where none is named."""
     from drivers.bench.plant import BenchPlant
     from drivers.factory import DEFAULT_FAMILY, find_family
     from drivers.serial.lineoptions import given_options
@@ -120,14 +53,14 @@ def _emulated(url: str, servos: tuple[ServoAddress, ...]) -> tuple[LineSpec, Bus
     name = split_url(url)[1] or DEFAULT_FAMILY
     family = find_family(name)
     given = given_options(family, url)
-    models = _spoken(family, given)
+    models = spoken(family, given)
     plant = BenchPlant([_emulated_model(family.name, models, servo) for servo in servos])
     emulator = family.emulator(url, servos, plant, 0)
     for_line = {key: value for key, value in given.items() if key in family.line_options and key != "baud"}
-    return LineSpec(name, "", emulator.baud, for_line), family, plant, emulator
+    return LineSpec(name, "", emulator.baud, for_line), plant, emulator
 
 
-def _spoken(family: BusFamily, options: Mapping[str, float]) -> dict[str, ServoModel]:
+def spoken(family: BusFamily, options: Mapping[str, float]) -> dict[str, ServoModel]:
     """Return a family's models that a line with these options speaks to, in the positions it speaks of."""
     from drivers.factory import DEFAULT_FAMILY
 
@@ -149,37 +82,6 @@ def _emulated_model(family: str, models: Mapping[str, ServoModel], servo: ServoA
     if servo.model and servo.model not in models:
         raise click.UsageError(f"{family} has no model {servo.model!r} on such a line: expected {', '.join(models)}")
     return models.get(servo.model or _EMULATED_MODEL) or next(iter(models.values()))
-
-
-def bench_lines(
-    url: str, *, ids: tuple[int, ...] | None, config: str | None, all_rates: bool = False, model: str | None = None
-) -> Iterator[BenchLine]:
-    """Yield the bus at the rate of its URL, or one after the other at every rate of its family.
-
-    In front of the URL may stand the name that motors of the configuration call the bus by: NAME=URL.
-    """
-    from drivers.factory import find_family, is_emulated, parse_line
-    from drivers.servo import ServoAddress
-
-    name, url = split_name(url)
-    servos = tuple(ServoAddress(bus_id, f"id {bus_id}", model or "") for bus_id in ids or ())
-    if config is not None:
-        known = planned_servos(config, family_of(url), name)
-        servos = tuple(servo for servo in known if ids is None or servo.bus_id in ids)
-        if ids is not None and (unknown := set(ids) - {servo.bus_id for servo in servos}):
-            raise click.UsageError(f"{config} has no servo of id {', '.join(map(str, sorted(unknown)))}")
-    if not all_rates or is_emulated(url):
-        yield BenchLine(url, servos)
-        return
-    for baud in find_family(parse_line(url).family).bauds:
-        yield BenchLine(url, servos, baud)
-
-
-def open_line(
-    url: str, *, ids: tuple[int, ...] | None, config: str | None = None, model: str | None = None
-) -> BenchLine:
-    """Return the bus at the rate of its URL."""
-    return next(bench_lines(url, ids=ids, config=config, model=model))
 
 
 def split_name(text: str) -> tuple[str, str]:
@@ -266,42 +168,3 @@ def _address(motor: Motor) -> ServoAddress:
 
     stiffness, limit = motor.stiffness_n_m_deg or 0.0, motor.torque_limit_n_m or 0.0
     return ServoAddress(motor.serial_id, motor.name, motor.model, stiffness, limit)
-
-
-class Stop:
-    """Whether somebody wants it to end: Ctrl-C, a terminal that is closed, a request to terminate.
-
-    A context in which these only set a flag, so that whatever is under way ends between two exchanges and the torque
-    can be taken off.
-    """
-
-    _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK if sys.platform == "win32" else signal.SIGHUP)
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._prompting = False
-
-    def __call__(self) -> bool:
-        """Say whether it was asked for."""
-        return self.asked
-
-    def __enter__(self) -> Stop:
-        self._before = [signal.signal(number, self._note) for number in self._SIGNALS]
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in zip(self._SIGNALS, self._before, strict=True):
-            signal.signal(number, handler)
-
-    def prompt(self, text: str, **how: Any) -> Any:
-        """Ask somebody something; Ctrl-C ends that at once."""
-        self._prompting = True
-        try:
-            return click.prompt(text, err=True, **how)
-        finally:
-            self._prompting = False
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
-        if self._prompting:
-            raise KeyboardInterrupt

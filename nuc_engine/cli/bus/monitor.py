@@ -9,25 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.bus.lines import Stop, open_line
-from nuc_engine.cli.bus.params import (
-    NS,
-    config_option,
-    ids_option,
-    model_option,
-    tick_deg_of,
-    url_argument,
-    whoever_is_there,
-    with_models,
-)
+from nuc_engine.cli.bus.bench import Bench, on_bench
+from nuc_engine.cli.bus.lines import NS
 from nuc_engine.cli.terminal.errors import BAD
-from nuc_engine.cli.terminal.output import count, heading, is_terminal, note
-from nuc_engine.cli.terminal.params import Command
+from nuc_engine.cli.terminal.output import Column, count, is_terminal, note, table
 
 if TYPE_CHECKING:
     from drivers.bench.motion import Look
     from drivers.servo import ServoAddress
-    from nuc_engine.cli.bus.lines import BenchLine
 
 STATUSES = ("none", "ok", "missed", "implausible", "unsure", "silent")
 """By `drivers.servo.ReplyStatus`."""
@@ -35,13 +24,26 @@ STATUSES = ("none", "ok", "missed", "implausible", "unsure", "silent")
 _OK = 1
 _REDRAW_S = 0.1
 _PRINT_S = 1.0
+_COLUMNS = (
+    Column("id", ">3"),
+    Column("name", "<"),
+    Column("raw", ">5"),
+    Column("degrees", ">7", ".1f"),
+    Column("deg/s", ">6", ".0f"),
+    Column("load", ">6"),
+    Column("status", "<11"),
+    Column("missed", ">6"),
+)
 _EMULATED_S = 1.0
 """Nobody turns emulated servos, so that they are not watched for longer than this unless asked for."""
 
 
-@click.command(
-    "monitor",
-    cls=Command,
+@on_bench(
+    "ids",
+    "config",
+    "model",
+    name="monitor",
+    json="Print a JSON object per reading instead of tables.",
     examples=(
         ("nuc bus monitor aimotor:///dev/ttyUSB0", "everybody who is there, until Ctrl-C"),
         ("nuc bus monitor dynamixel:///dev/ttyUSB0 --ids 1,2 --rate 50 --json", "a JSON object per reading"),
@@ -54,64 +56,45 @@ _EMULATED_S = 1.0
         "Exit status 1 when a servo was never read.",
     ),
 )
-@url_argument
-@ids_option
-@config_option
-@model_option
 @click.option("--rate", metavar="HZ", type=click.FloatRange(0.01, 1000), help="Readings per second.  [default: all]")
 @click.option("-n", "readings", metavar="N", type=click.IntRange(1), help="End after so many readings.")
 @click.option("--for", "seconds", metavar="S", type=click.FloatRange(0, min_open=True), help="End after so long.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per reading instead of tables.")
-def command(
-    url: str,
-    ids: tuple[int, ...] | None,
-    config: str | None,
-    model: str | None,
-    rate: float | None,
-    readings: int | None,
-    seconds: float | None,
-    as_json: bool,
-) -> int:
+def command(bench: Bench, rate: float | None, readings: int | None, seconds: float | None) -> int:
     """Show where servos are and what they bear, live. Nothing is driven, and no torque is switched on or off."""
     from drivers.bench.motion import watch
 
-    line = open_line(url, ids=ids, config=config, model=model)
-    if line.emulated and readings is None and seconds is None:
+    if bench.emulated and readings is None and seconds is None:
         seconds = _EMULATED_S
-    try:
-        servos = with_models(line, whoever_is_there(line), model)
-        bus = line.bus(servos)
-        view, last = _View(line, servos), None
-        with Stop() as stop:
-            for look in watch(bus, line.pace, round(NS / rate) if rate else 0, stop):
-                view.take(look)
-                last = look
-                if as_json:
-                    _print_line(view, look)
-                else:
-                    view.draw(look, last=False)
-                if view.readings == readings or (seconds is not None and look.time_ns >= seconds * NS):
-                    break
-    finally:
-        line.close()
-    if last is not None and not as_json:
+    servos = bench.servos()
+    bus = bench.bus(servos)
+    view, last = _View(bench, servos), None
+    with bench.stop as stop:
+        for look in watch(bus, bench.pace, round(NS / rate) if rate else 0, stop):
+            view.take(look)
+            last = look
+            if bench.as_json:
+                _print_line(view, look)
+            else:
+                view.draw(look, last=False)
+            if view.readings == readings or (seconds is not None and look.time_ns >= seconds * NS):
+                break
+    if last is not None and not bench.as_json:
         view.draw(last, last=True)
     for text in bus.refusals:
-        note(f"{url}: {text}")
+        note(f"{bench.url}: {text}")
     for servo, read in zip(servos, view.read, strict=True):
         if not read:
-            note(f"{url}: id {servo.bus_id} was never read")
+            note(f"{bench.url}: id {servo.bus_id} was never read")
     return 0 if all(view.read) else BAD
 
 
 class _View:
     """What has been seen of the servos, and its table."""
 
-    def __init__(self, line: BenchLine, servos: Sequence[ServoAddress]) -> None:
+    def __init__(self, bench: Bench, servos: Sequence[ServoAddress]) -> None:
         self._servos = servos
-        self._models = [line.models.get(servo.model) for servo in servos]
-        self._ticks = [tick_deg_of(line, servo) for servo in servos]
-        self._width = max(len("name"), *(len(servo.name) for servo in servos))
+        self._models = [bench.models.get(servo.model) for servo in servos]
+        self._ticks = [bench.tick_deg_of(servo) for servo in servos]
         self._drawn: Look | None = None
         self._drawn_s = -_PRINT_S
         self._first_ns = 0
@@ -157,18 +140,20 @@ class _View:
         self._drawn, self._drawn_s = look, now_s
 
     def _table(self, look: Look) -> list[str]:
-        numbers = f"{'raw':>5}  {'degrees':>7}  {'deg/s':>6}  {'load':>6}"
-        lines = [heading(f"{'id':>3}  {'name':<{self._width}}  {numbers}  {'status':<11}  missed")]
-        for k, row in enumerate(self.rows(look)):
-            cells = (
-                _cell(row["position_raw"], 5),
-                _cell(row["position_deg"], 7, 1),
-                _cell(self._speed(look, k), 6),
-                _cell(row["load_raw"], 6),
+        rows = [
+            (
+                row["id"],
+                self._servos[k].name,
+                row["position_raw"],
+                row["position_deg"],
+                self._speed(look, k),
+                row["load_raw"],
+                row["status"],
+                self.readings - self.read[k],
             )
-            name = f"{self._servos[k].name:<{self._width}}"
-            missed = self.readings - self.read[k]
-            lines.append(f"{row['id']:>3}  {name}  {'  '.join(cells)}  {row['status']:<11}  {missed:>6}")
+            for k, row in enumerate(self.rows(look))
+        ]
+        lines = table(_COLUMNS, rows)
         # What comes before the first one, getting to know the servos, is none of theirs.
         since_ns = look.time_ns - self._first_ns
         rate = f", {(self.readings - 1) / since_ns * NS:.0f} readings/s" if since_ns else ""
@@ -195,7 +180,3 @@ class _View:
 def _print_line(view: _View, look: Look) -> None:
     click.echo(json.dumps({"elapsed_s": look.time_ns / NS, "servos": view.rows(look)}))
     sys.stdout.flush()
-
-
-def _cell(value: float | None, width: int, digits: int = 0) -> str:
-    return f"{'-':>{width}}" if value is None else f"{value:>{width}.{digits}f}"

@@ -7,30 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.bus.lines import Stop, open_line
-from nuc_engine.cli.bus.params import (
-    NS,
-    PLACE,
-    Counter,
-    Place,
-    config_option,
-    let_go,
-    model_of,
-    model_option,
-    required_ids_option,
-    tick_deg_of,
-    url_argument,
-    with_models,
-)
-from nuc_engine.cli.terminal.errors import BAD
-from nuc_engine.cli.terminal.output import heading, note, say, say_json
-from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.bus.bench import UNCONFIRMED, Bench, on_bench
+from nuc_engine.cli.bus.lines import NS
+from nuc_engine.cli.bus.params import PLACE, Place
+from nuc_engine.cli.terminal.output import Column, table
+from nuc_engine.cli.terminal.progress import Counter
 
 if TYPE_CHECKING:
-    from drivers.bench.motion import Ending, Look
+    from drivers.bench.motion import Look
     from drivers.bus import Bus
     from drivers.servo import ServoAddress, ServoModel
-    from nuc_engine.cli.bus.lines import BenchLine
+    from nuc_engine.cli.bus.bench import Stop
 
 _TOLERANCE_DEG = 4.0
 """How near to its goal a shaft counts as there: some servos do nothing within a few degrees."""
@@ -39,9 +26,11 @@ _PERIOD_NS = 10_000_000
 WEAKEST = 4
 
 
-@click.command(
-    "move",
-    cls=Command,
+@on_bench(
+    "ids!",
+    "config",
+    "model",
+    name="move",
     examples=(
         ("nuc bus move aimotor:///dev/ttyUSB0 --ids 2 --to 128", "to a raw position, at 20 degrees per second"),
         ("nuc bus move dynamixel:///dev/ttyUSB0 --ids 1-3 --by 10deg --level 3", "three servos by ten degrees"),
@@ -53,10 +42,6 @@ WEAKEST = 4
         "Exit status 1 when a servo did not get there, was in the way of something, or fell silent.",
     ),
 )
-@url_argument
-@required_ids_option
-@config_option
-@model_option
 @click.option("--to", "to", type=PLACE, help="Where to: raw, or degrees of the servo's own scale (90deg).")
 @click.option("--by", "by", type=PLACE, help="How far from where it is.")
 @click.option(
@@ -76,94 +61,64 @@ WEAKEST = 4
 @click.option(
     "--hold", metavar="S", type=click.FloatRange(0, 3600), default=0.5, show_default=True, help="Stay there so long."
 )
-@as_json
-def command(
-    url: str,
-    ids: tuple[int, ...],
-    config: str | None,
-    model: str | None,
-    to: Place | None,
-    by: Place | None,
-    rate: float,
-    level: int,
-    lag: float,
-    hold: float,
-    as_json: bool,
-) -> int:
+def command(bench: Bench, to: Place | None, by: Place | None, rate: float, level: int, lag: float, hold: float) -> int:
     """Turn servos slowly to a place, with as little torque as they have. Ctrl-C stops them and takes the torque off.
 
     The goal creeps away from where the shaft is measured to be, and nothing is driven that can not be read. Mind what
     is bolted to the horn: it drops when the torque goes off.
     """
-    from drivers.bench.motion import Ending, Move, read_first
+    from drivers.bench.motion import Ending, Move, check_raw, read_first
 
-    if (to is None) == (by is None):
+    place = to or by
+    if place is None or (to and by):
         raise click.UsageError("say either --to or --by")
-    line = open_line(url, ids=ids, config=config, model=model)
-    try:
-        servos = _chosen(line, ids, model)
-        bus = line.bus(servos)
-        bus.set_level(level)
-        read_first(bus, line.pace)
-        begun = list(bus.position_raw)
-        targets = [_target(line, servo, begun[k], to, by) for k, servo in enumerate(servos)]
-        ticks = [_tick_deg(line, servo) for servo in servos]
-        move = Move(
-            bus,
-            line.pace,
-            targets,
-            rates=[rate / tick for tick in ticks],
-            lags=[lag / tick for tick in ticks],
-            tolerances=[max(1.0, _TOLERANCE_DEG / tick) for tick in ticks],
-            period_ns=_PERIOD_NS,
-        )
-        with Stop() as stop:
-            try:
-                _follow(move, stop, servos)
-                if move.ending is Ending.DONE and hold:
-                    _stay(bus, line, targets, hold, stop)
-            finally:
-                ended = list(bus.position_raw)
-                released = let_go(url, bus, line.pace)
-    finally:
-        line.close()
+    servos = _chosen(bench)
+    bus = bench.bus(servos)
+    bus.set_level(level)
+    read_first(bus, bench.pace)
+    begun = list(bus.position_raw)
+    ticks = [bench.tick_deg_of(servo) or bench.model_of(servo).tick_deg for servo in servos]
+    goals = [round(place.number / tick if place.in_degrees else place.number) for tick in ticks]
+    targets = goals if to else [begin + way for begin, way in zip(begun, goals, strict=True)]
+    for servo, target in zip(servos, targets, strict=True):
+        check_raw(_any_model(bench, servo), target)
+    move = Move(
+        bus,
+        bench.pace,
+        targets,
+        rates=[rate / tick for tick in ticks],
+        lags=[lag / tick for tick in ticks],
+        tolerances=[max(1.0, _TOLERANCE_DEG / tick) for tick in ticks],
+        period_ns=_PERIOD_NS,
+    )
+    with bench.driving(bus) as stop:
+        _follow(move, stop, servos)
+        if move.ending is Ending.DONE and hold:
+            _stay(bus, bench, targets, hold, stop)
+        ended = list(bus.position_raw)
+    errors = [] if move.ending is Ending.DONE else [move.ending.value, *bus.refusals]
+    if not bench.released:
+        errors.append(UNCONFIRMED)
     rows = [
         {"id": servo.bus_id, "from_raw": begun[k], "goal_raw": targets[k], "raw": ended[k], "tick_deg": ticks[k]}
         for k, servo in enumerate(servos)
     ]
-    return _report(url, rows, move.ending, bus, released=released, as_json=as_json)
+    return bench.report({"ending": move.ending.name.lower(), "servos": rows}, _lines(rows), errors)
 
 
-def _chosen(line: BenchLine, ids: Sequence[int], model: str | None) -> tuple[ServoAddress, ...]:
-    servos = line.servos or line.named(ids)
+def _chosen(bench: Bench) -> tuple[ServoAddress, ...]:
+    ids = bench.ids or ()
+    servos = bench.named or bench.addresses(ids)
     if unknown := set(ids) - {servo.bus_id for servo in servos}:
-        raise click.UsageError(f"{line.family.name} servos have no id {', '.join(map(str, sorted(unknown)))}")
-    return with_models(line, servos, model)
+        raise click.UsageError(f"{bench.family.name} servos have no id {', '.join(map(str, sorted(unknown)))}")
+    return bench.with_models(servos)
 
 
-def _tick_deg(line: BenchLine, servo: ServoAddress) -> float:
-    tick = tick_deg_of(line, servo)
-    return model_of(line, servo).tick_deg if tick is None else tick
-
-
-def _target(line: BenchLine, servo: ServoAddress, begun: int, to: Place | None, by: Place | None) -> int:
-    """Return the raw goal of a servo. Raises `BusError` outside of its scale."""
-    from drivers.bench.motion import check_raw
-
-    place = to or by
-    if place is None:
-        raise click.UsageError("say either --to or --by")
-    raw = round(place.number / _tick_deg(line, servo)) if place.in_degrees else round(place.number)
-    target = raw if to is not None else begun + raw
-    check_raw(_any_model(line, servo), target)
-    return target
-
-
-def _any_model(line: BenchLine, servo: ServoAddress) -> ServoModel:
+def _any_model(bench: Bench, servo: ServoAddress) -> ServoModel:
     """Return a model with the servo's scale: its own, or one of a family whose models share theirs."""
-    if servo.model not in line.models and tick_deg_of(line, servo) is not None:
-        return next(iter(line.models.values()))
-    return model_of(line, servo)
+    if servo.model not in bench.models and bench.tick_deg_of(servo) is not None:
+        return next(iter(bench.models.values()))
+    return bench.model_of(servo)
 
 
 def _follow(move: Any, stop: Stop, servos: Sequence[ServoAddress]) -> None:
@@ -181,32 +136,33 @@ def _words(look: Look, servos: Sequence[ServoAddress]) -> str:
     return "  ".join(parts)
 
 
-def _stay(bus: Bus, line: BenchLine, targets: Sequence[int], hold_s: float, stop: Stop) -> None:
+def _stay(bus: Bus, bench: Bench, targets: Sequence[int], hold_s: float, stop: Stop) -> None:
     """Go on sending the goals for a while: there are servos that stop when nothing is said."""
     from drivers.bench.motion import exchange, wait_for_next
 
-    begun_ns = due_ns = line.pace.now_ns
-    while line.pace.now_ns - begun_ns < hold_s * NS and not stop() and max(bus.misses) == 0:
-        exchange(bus, line.pace, targets, begun_ns)
-        due_ns = wait_for_next(line.pace, due_ns, _PERIOD_NS, stop)
+    begun_ns = due_ns = bench.pace.now_ns
+    while bench.pace.now_ns - begun_ns < hold_s * NS and not stop() and max(bus.misses) == 0:
+        exchange(bus, bench.pace, targets, begun_ns)
+        due_ns = wait_for_next(bench.pace, due_ns, _PERIOD_NS, stop)
 
 
-def _report(
-    url: str, rows: Sequence[dict[str, Any]], ending: Ending, bus: Bus, *, released: bool, as_json: bool
-) -> int:
-    from drivers.bench.motion import Ending
-
-    errors = [] if ending is Ending.DONE else [ending.value, *bus.refusals]
-    if not released:
-        errors.append("the torque is not confirmed to be off")
-    if as_json:
-        say_json({"ok": not errors, "url": url, "ending": ending.name.lower(), "servos": rows, "errors": errors})
-        return BAD if errors else 0
-    say(heading(f"{'id':>3}  {'from':>6}  {'goal':>6}  {'is at':>6}  {'degrees':>8}  {'off by':>8}"))
-    for row in rows:
-        degrees, off = row["raw"] * row["tick_deg"], (row["raw"] - row["goal_raw"]) * row["tick_deg"]
-        raw = f"{row['from_raw']:>6}  {row['goal_raw']:>6}  {row['raw']:>6}"
-        say(f"{row['id']:>3}  {raw}  {degrees:>8.1f}  {off:>+8.1f}")
-    for error in errors:
-        note(f"{url}: {error}")
-    return BAD if errors else 0
+def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    columns = (
+        Column("id", ">3"),
+        Column("from", ">6"),
+        Column("goal", ">6"),
+        Column("is at", ">6"),
+        Column("degrees", ">8", ".1f"),
+        Column("off by", ">8", "+.1f"),
+    )
+    return table(
+        columns,
+        [
+            (
+                *(row[key] for key in ("id", "from_raw", "goal_raw", "raw")),
+                row["raw"] * row["tick_deg"],
+                (row["raw"] - row["goal_raw"]) * row["tick_deg"],
+            )
+            for row in rows
+        ],
+    )

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from nuc_engine.cli.bus.lines import BenchLine, bench_lines
-from nuc_engine.cli.bus.params import (
-    NOBODY,
-    Counter,
-    config_option,
-    ids_option,
-    model_option,
-    name_models,
-    tick_deg_of,
-    url_argument,
-)
-from nuc_engine.cli.terminal.errors import BAD
-from nuc_engine.cli.terminal.output import heading, note, say, say_json
-from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.bus.bench import NOBODY, Bench, on_bench
+from nuc_engine.cli.terminal.output import Column, table
+from nuc_engine.cli.terminal.progress import Counter
 
 _READINGS = 20
 """Cycles within which servos have to report where they stand: some are looked at first, and a reply may be lost."""
 
 
-@click.command(
-    "scan",
-    cls=Command,
+@on_bench(
+    "ids",
+    "config",
+    "model",
+    name="scan",
     examples=(
         ("nuc bus scan aimotor:///dev/ttyUSB0", "ids, positions and loads at the factory's rate"),
         ("nuc bus scan dynamixel:///dev/ttyUSB0 --all-rates", "servos whose rate was changed; their models too"),
@@ -40,59 +32,38 @@ _READINGS = 20
         "How far it is goes to stderr.",
     ),
 )
-@url_argument
 @click.option("--all-rates", is_flag=True, help="Try every rate the family has, not only that of the URL.")
-@ids_option
-@config_option
-@model_option
-@as_json
-def command(
-    url: str, all_rates: bool, ids: tuple[int, ...] | None, config: str | None, model: str | None, as_json: bool
-) -> int:
+def command(bench: Bench, all_rates: bool) -> int:
     """Ask every id whether it is there; nothing moves. --ids, --config and --model are for emulated servos."""
     found: list[dict[str, Any]] = []
-    remark = ""
     counter = Counter()
-    for line in bench_lines(url, all_rates=all_rates, ids=ids, config=config, model=model):
-        counter.show(f"asking at {line.spec.baud} bit/s ...", always=True)
-        try:
-            found += _found_on(line)
-            remark = line.remark
-        finally:
-            line.close()
+    for baud in bench.rates(every=all_rates):
+        counter.show(f"asking at {baud} bit/s ...", always=True)
+        found += _found_on(bench)
     counter.clear()
-    if as_json:
-        errors = [] if found else [NOBODY]
-        say_json({"ok": bool(found), "url": url, "latency": remark, "found": found, "errors": errors})
-    else:
-        _print(found)
-    if not found:
-        note(f"{url}: {NOBODY}")
-    return 0 if found else BAD
+    return bench.report({"latency": bench.remark, "found": found}, _lines(found), [] if found else [NOBODY])
 
 
-def _found_on(line: BenchLine) -> list[dict[str, Any]]:
-    from dataclasses import replace
-
+def _found_on(bench: Bench) -> list[dict[str, Any]]:
     from drivers.bench.release import discover, read_all
     from drivers.servo import ReplyStatus
 
-    asking = line.bus(line.servos)
-    servos = line.named(discover(asking, line.pace))
+    asking = bench.bus(bench.named)
+    servos = bench.addresses(discover(asking, bench.pace))
     if not servos:
         return []
-    names = name_models(line, getattr(asking, "found_models", {}))
-    bus = line.bus(servos)
+    names = bench.name_models(getattr(asking, "found_models", {}))
+    bus = bench.bus(servos)
     for _ in range(_READINGS):
-        read_all(bus, line.pace)
+        read_all(bus, bench.pace)
         if all(status == int(ReplyStatus.OK) for status in bus.status):
             break
     rows: list[dict[str, Any]] = []
     for servo, position, load in zip(bus.servos, bus.position_raw, bus.current_raw, strict=True):
         model = names.get(servo.bus_id, "")
-        tick_deg = tick_deg_of(line, replace(servo, model=model))
+        tick_deg = bench.tick_deg_of(replace(servo, model=model))
         row: dict[str, Any] = {
-            "baud": line.spec.baud,
+            "baud": bench.spec.baud,
             "id": servo.bus_id,
             "position_raw": position,
             "current_raw": load,
@@ -105,15 +76,22 @@ def _found_on(line: BenchLine) -> list[dict[str, Any]]:
     return rows
 
 
-def _print(found: Sequence[Mapping[str, Any]]) -> None:
+def _lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
     if not found:
-        return
-    width = max(len(row.get("model", "")) for row in found)
-    model = f"  {'model':<{width}}" if width else ""
-    say(heading(f"{'bit/s':>7}  {'id':>3}{model}  {'position':>8}  {'degrees':>7}  {'load':>7}"))
+        return []
+    modelled = any("model" in row for row in found)
+    columns = (
+        Column("bit/s", ">7"),
+        Column("id", ">3"),
+        *([Column("model", "<")] if modelled else []),
+        Column("position", ">8"),
+        Column("degrees", ">7", ".1f"),
+        Column("load", ">7"),
+    )
+    rows: list[tuple[object, ...]] = []
     for row in found:
-        position = row["position_raw"] if row["position_raw"] >= 0 else "-"
-        load = row["current_raw"] if row["position_raw"] >= 0 else "-"
-        degrees = f"{row['position_deg']:7.1f}" if "position_deg" in row else "-"
-        model = f"  {row.get('model', '-'):<{width}}" if width else ""
-        say(f"{row['baud']:>7}  {row['id']:>3}{model}  {position:>8}  {degrees:>7}  {load:>7}")
+        known = row["position_raw"] >= 0
+        model = (row.get("model"),) if modelled else ()
+        place = (row["position_raw"], row.get("position_deg"), row["current_raw"]) if known else (None, None, None)
+        rows.append((row["baud"], row["id"], *model, *place))
+    return table(columns, rows)

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.bus.eeprom import SHARED, Stopping, ask_for, report
-from nuc_engine.cli.bus.lines import BenchLine, open_line
-from nuc_engine.cli.bus.params import model_option, url_argument
-from nuc_engine.cli.terminal.errors import BAD, Refused
-from nuc_engine.cli.terminal.output import heading, is_terminal, note, say
-from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.bus.bench import SHARED, Bench, on_bench
+from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.output import Column, is_terminal, note, table
 
 if TYPE_CHECKING:
     from drivers.bench.settings import Setting, Settings
+    from drivers.port import Port
 
 _ID, _BAUD = "id", "baud_rate"
 _UNIT_AT = 59
@@ -29,6 +27,15 @@ _LOST = 3
 """So many registers without an answer, and no more are asked for."""
 
 _STOPPED = "stopped when asked to"
+_COLUMNS = (
+    Column("register", "<22"),
+    Column("at", ">4"),
+    Column("bytes", ">5"),
+    Column("area", "<6"),
+    Column("", "<3"),
+    Column("value", ">7"),
+    Column("unit", "<4"),
+)
 
 
 class _Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
@@ -45,9 +52,10 @@ class _Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
             raise click.UsageError(words, ctx) from None
 
 
-@click.command(
-    "set",
-    cls=Command,
+@on_bench(
+    "model",
+    "yes",
+    name="set",
     # A value may be negative, and is no option then.
     context_settings={"ignore_unknown_options": True},
     examples=(
@@ -65,24 +73,11 @@ class _Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         " such register, it can not be set to that, or nobody was there to confirm it.",
     ),
 )
-@url_argument
 @click.argument("bus_id", metavar="ID", type=click.IntRange(0))
 @click.argument("register", metavar="[REGISTER", required=False)
 @click.argument("value", metavar="[VALUE]]", type=_Number(), required=False)
-@model_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--assumed", is_flag=True, help="AI motors: use commands that nobody has confirmed for them.")
-@as_json
-def command(
-    url: str,
-    bus_id: int,
-    register: str | None,
-    value: int | None,
-    model: str | None,
-    yes: bool,
-    assumed: bool,
-    as_json: bool,
-) -> int:
+def command(bench: Bench, bus_id: int, register: str | None, value: int | None, yes: bool, assumed: bool) -> int:
     """Look at what a servo is set to, or set it. Without VALUE nothing is changed; without REGISTER all are listed.
 
     Nothing is driven: the torque is taken off before anything is written, so that what it holds up falls; goals are not
@@ -91,59 +86,36 @@ def command(
 
     Stopped (Ctrl-C) before it has begun to write it writes nothing; then it ends what it began.
     """
-    with Stopping() as stopping:
-        done = _do(url, bus_id, register, value, model, stopping, yes=yes, assumed=assumed)
-        done["ok"] = not done["errors"]
-        if not done["ok"] and (said := done.pop("said", "")) and not as_json:
-            say(said)
-        report(done, as_json=as_json)
-    return 0 if done["ok"] else BAD
-
-
-def _do(
-    url: str,
-    bus_id: int,
-    register: str | None,
-    value: int | None,
-    model: str | None,
-    stopping: Stopping,
-    *,
-    yes: bool,
-    assumed: bool,
-) -> dict[str, Any]:
-    """Look or set; return what to report."""
     from drivers.errors import BusError
 
-    line = open_line(url, ids=(bus_id,), model=model)
-    done: dict[str, Any] = {"ok": False, "url": url, "id": bus_id, "errors": []}
+    done: dict[str, Any] = {"id": bus_id, "errors": []}
+    port = bench.port
     try:
-        servo = _servo(line, bus_id, model, assumed=assumed)
+        servo = _servo(bench, port, bus_id, assumed=assumed)
         if register is None:
-            done |= _all(line, bus_id, servo)
+            done |= _all(bench, bus_id, servo)
         elif value is None:
-            done |= _one(line, bus_id, servo, _setting(servo, url, bus_id, register))
+            done |= _one(bench, bus_id, servo, _setting(servo, bench.url, bus_id, register))
         else:
-            done |= _write(line, bus_id, servo, _setting(servo, url, bus_id, register), value, stopping, yes=yes)
+            done |= _write(bench, bus_id, servo, _setting(servo, bench.url, bus_id, register), value, yes=yes)
     except BusError as error:
         done["errors"] = [str(error)]
-    finally:
-        line.close()
-    return done
+    said = done.get("said")
+    if done["errors"]:
+        done.pop("said", None)
+    return bench.report(done, [said] if said else (), done["errors"])
 
 
-def _servo(line: BenchLine, bus_id: int, model: str | None, *, assumed: bool) -> Settings:
+def _servo(bench: Bench, port: Port, bus_id: int, *, assumed: bool) -> Settings:
     """Return the servo. Raises UsageError for an id or a model that the family does not have; `BusError`."""
     from drivers.bench.settings import WithSettings
 
-    if model is not None and model not in line.models:
-        raise click.UsageError(f"--model {model}: {line.family.name} has {', '.join(line.models)}")
-    if not line.named([bus_id]):
-        ids = [servo.bus_id for servo in line.family.every_servo()]
-        raise click.UsageError(f"{line.family.name} servos have ids {min(ids)} to {max(ids)}, not {bus_id}")
-    family = line.family
-    if not isinstance(family, WithSettings):
-        raise Refused(f"{line.url}: nothing is known of what {family.name} servos can be set to")
-    return family.settings(line.port, line.pace, line.spec.options, bus_id, model=model or "", assumed=assumed)
+    bench.check_model()
+    bench.address(bus_id)
+    if not isinstance(bench.family, WithSettings):
+        raise Refused(f"{bench.url}: nothing is known of what {bench.family.name} servos can be set to")
+    model = bench.model or ""
+    return bench.family.settings(port, bench.pace, bench.spec.options, bus_id, model=model, assumed=assumed)
 
 
 def _setting(servo: Settings, url: str, bus_id: int, name: str) -> Setting:
@@ -158,9 +130,7 @@ def _setting(servo: Settings, url: str, bus_id: int, name: str) -> Setting:
     raise click.UsageError(f"{servo.model} has no register {name!r}: {hint}")
 
 
-def _write(
-    line: BenchLine, bus_id: int, servo: Settings, setting: Setting, value: int, stopping: Stopping, *, yes: bool
-) -> dict[str, Any]:
+def _write(bench: Bench, bus_id: int, servo: Settings, setting: Setting, value: int, *, yes: bool) -> dict[str, Any]:
     """Set it; return what it was and is, what to say, and why it was not done. Raises UsageError for a wrong value."""
     from drivers.errors import BusError
 
@@ -175,23 +145,23 @@ def _write(
         raise click.UsageError(str(error)) from error
     if servo.already(name, value, before):
         return done | {"said": f"id {bus_id}: {name} is {value} already: nothing was written"}
-    if (what := _warning(line, bus_id, servo, setting, value, before)) and not ask_for(str(value), what, yes=yes):
+    if (what := _warning(bus_id, servo, setting, value, before)) and not bench.confirmed(value, what, yes=yes):
         return done | {"errors": ["not confirmed"]}
-    stop = stopping.from_now_on()
+    stop = bench.stop.noting()
     if not servo.write(name, value, stop):
         return done | {"errors": [f"{_STOPPED}: its torque is off, {name} of id {bus_id} stays {before}"]}
     lasts = "kept without power" if setting.kept else "until its power goes"
     said = f"id {bus_id}: {name} is {value} now (was {before}), {lasts}"
     if before != value and setting.low <= before <= setting.high:
-        said += f"; back again: {_this(line.url, bus_id)} {name} {before}"
+        said += f"; back again: {_this(bench.url, bus_id)} {name} {before}"
     if remark := servo.remark(name):
-        note(f"{line.url}: {remark}")
+        note(f"{bench.url}: {remark}")
     return done | ({"errors": [f"{_STOPPED}, too late: {said}"]} if stop() else {"said": said})
 
 
-def _warning(line: BenchLine, bus_id: int, servo: Settings, setting: Setting, value: int, before: int) -> str:
+def _warning(bus_id: int, servo: Settings, setting: Setting, value: int, before: int) -> str:
     """Return what somebody has to confirm, "" for nothing."""
-    what = f"{line.url}: {setting.name} of the servo of id {bus_id} will be {value} (is {before})"
+    what = f"{setting.name} of the servo of id {bus_id} will be {value} (is {before})"
     if setting.kept:
         what += f" for good; {SHARED}"
     torque = servo.torque
@@ -239,7 +209,7 @@ def _access(setting: Setting) -> str:
     return ("rw*" if setting.instead else "rw") if setting.writable else "r"
 
 
-def _one(line: BenchLine, bus_id: int, servo: Settings, setting: Setting) -> dict[str, Any]:
+def _one(bench: Bench, bus_id: int, servo: Settings, setting: Setting) -> dict[str, Any]:
     """Return one register, and what to say of it."""
     value = servo.read(setting.name)
     done = {"model": servo.model, **_row(servo, setting, value)}
@@ -252,11 +222,11 @@ def _one(line: BenchLine, bus_id: int, servo: Settings, setting: Setting) -> dic
         f"at {setting.where}, {bytes_}, {_area(setting)}, {bounds}",
         *filter(None, (setting.instead, servo.remark(setting.name))),
     ]
-    _object(line.url, bus_id, [done])
+    _object(bench.url, bus_id, [done])
     return done | {"said": "\n".join(lines)}
 
 
-def _all(line: BenchLine, bus_id: int, servo: Settings) -> dict[str, Any]:
+def _all(bench: Bench, bus_id: int, servo: Settings) -> dict[str, Any]:
     """Return all registers, a table of them, and which could not be read; nobody goes on asking one who is silent."""
     from drivers.errors import BusError
 
@@ -273,13 +243,15 @@ def _all(line: BenchLine, bus_id: int, servo: Settings) -> dict[str, Any]:
     done = {"model": servo.model, "registers": rows, "errors": errors}
     if not errors and all(row["value"] is None for row in rows):
         return done | {"errors": [f"id {bus_id} answers, but to none of the commands that read its parameters"]}
-    head = heading(f"{'register':<22}  {'at':>4}  {'bytes':>5}  {'area':<6}  {'':<3}  {'value':>7}  unit")
-    lines = [f"id {bus_id}: {servo.model}", head]
-    for row in rows:
-        value = "-" if row["value"] is None else row["value"]
-        place = f"{row['register']:<22}  {row['at']:>4}  {row['bytes']:>5}  {row['area']:<6}  {row['access']:<3}"
-        lines.append(f"{place}  {value:>7}  {_wrapped(row['unit'])}".rstrip())
-    _object(line.url, bus_id, rows)
+    lines = table(
+        _COLUMNS,
+        [
+            (*(row[key] for key in ("register", "at", "bytes", "area", "access", "value")), _wrapped(row["unit"]))
+            for row in rows
+        ],
+    )
+    lines = [f"id {bus_id}: {servo.model}", *map(str.rstrip, lines)]
+    _object(bench.url, bus_id, rows)
     return done | {"said": "\n".join(lines)}
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from nuc_engine.cli.bus.eeprom import Stopping, ask_for, check_established, present, report
-from nuc_engine.cli.bus.lines import BenchLine, open_line
-from nuc_engine.cli.bus.params import id_option, model_option, url_argument
-from nuc_engine.cli.terminal.errors import BAD
-from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.bus.bench import Bench, on_bench
 
 
-@click.command(
-    "set-baud",
-    cls=Command,
+@on_bench(
+    "id!",
+    "model",
+    "yes",
+    name="set-baud",
     examples=(
         ("nuc bus set-baud dynamixel:///dev/ttyUSB0 --id 1 --to 1000000", "from the factory's 57,600 bit/s"),
         ("nuc bus set-baud 'feetech:///dev/ttyACM0?baud=1000000' --id 3 --to 500000 --yes", "without being asked"),
@@ -26,37 +23,23 @@ from nuc_engine.cli.terminal.params import Command, as_json
         " confirm it.",
     ),
 )
-@url_argument
-@id_option
 @click.option("--to", "rate", metavar="BAUD", type=click.IntRange(1), required=True, help="Its new rate, bit/s.")
-@model_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@as_json
-def command(url: str, bus_id: int, rate: int, model: str | None, yes: bool, as_json: bool) -> int:
+def command(bench: Bench, bus_id: int, rate: int, yes: bool) -> int:
     """Burn another rate into one servo. It keeps it without power; at the old one it is not heard any more.
 
     Looks first that the servo answers at the rate of the URL, and afterwards, with the port opened anew, that it does
     at the other one. All servos of a line need the same rate: set them one after the other, then put it into the URL.
     """
-    with Stopping() as stopping:
-        line = open_line(url, ids=(bus_id,), model=model)
-        try:
-            done: dict[str, Any] = {"ok": False, "url": url, "id": bus_id, "baud": rate, "errors": []}
-            old = line.spec.baud
-            if rate not in line.family.bauds:
-                rates = ", ".join(map(str, line.family.bauds))
-                raise click.UsageError(f"--to {rate}: {line.family.name} servos can be set to {rates}")
-            if rate == old:
-                raise click.UsageError(f"--to {rate}: is the rate of the URL, at which it is spoken to")
-            check_established(line)
-            done["errors"] = _burn(line, bus_id, rate, stopping, yes=yes)
-        finally:
-            line.close()
-        done["ok"] = not done["errors"]
-        if done["ok"]:
-            done["said"] = _said(url, bus_id, rate, old)
-        report(done, as_json=as_json)
-    return 0 if done["ok"] else BAD
+    old = bench.spec.baud
+    if rate not in bench.family.bauds:
+        rates = ", ".join(map(str, bench.family.bauds))
+        raise click.UsageError(f"--to {rate}: {bench.family.name} servos can be set to {rates}")
+    if rate == old:
+        raise click.UsageError(f"--to {rate}: is the rate of the URL, at which it is spoken to")
+    bench.check_established()
+    errors = _burn(bench, bus_id, rate, yes=yes)
+    said = {} if errors else {"said": _said(bench.url, bus_id, rate, old)}
+    return bench.report({"id": bus_id, "baud": rate, "errors": errors, **said}, said.values(), errors)
 
 
 def url_with_baud(url: str, baud: int) -> str:
@@ -73,27 +56,27 @@ def _said(url: str, bus_id: int, rate: int, old: int) -> str:
     )
 
 
-def _burn(line: BenchLine, bus_id: int, rate: int, stopping: Stopping, *, yes: bool) -> list[str]:
+def _burn(bench: Bench, bus_id: int, rate: int, *, yes: bool) -> list[str]:
     """Do it; return why it was not done."""
-    old = line.spec.baud
-    if not present(line, bus_id):
+    old = bench.spec.baud
+    if not bench.present(bus_id):
         return [f"id {bus_id} does not answer at {old} bit/s: nothing was changed; try `nuc bus scan --all-rates`"]
-    if Path(line.spec.path).resolve().is_relative_to("/dev/pts"):
+    if Path(bench.spec.path).resolve().is_relative_to("/dev/pts"):
         return [
-            f"{line.spec.path} is a pseudo-terminal, whose other end keeps its rate: nothing was changed;"
+            f"{bench.spec.path} is a pseudo-terminal, whose other end keeps its rate: nothing was changed;"
             f" emulated servos get theirs from `nuc emulate ... --baud {rate}`"
         ]
-    what = f"{line.url}: the servo of id {bus_id} will be at {rate} bit/s for good, and no longer answer at {old}"
-    if not ask_for(str(rate), what, yes=yes):
+    what = f"the servo of id {bus_id} will be at {rate} bit/s for good, and no longer answer at {old}"
+    if not bench.confirmed(rate, what, yes=yes):
         return ["not confirmed"]
-    stop = stopping.from_now_on()
-    line.family.burn_baud(line.port, line.pace, bus_id, rate)
-    line.reopen(rate)
-    there = present(line, bus_id)
+    stop = bench.stop.noting()
+    bench.family.burn_baud(bench.port, bench.pace, bus_id, rate)
+    bench.open(rate)
+    there = bench.present(bus_id)
     if there:
-        return [f"stopped when asked to, too late: {_said(line.url, bus_id, rate, old)}"] if stop() else []
-    line.reopen(old)
-    if present(line, bus_id):
+        return [f"stopped when asked to, too late: {_said(bench.url, bus_id, rate, old)}"] if stop() else []
+    bench.open(old)
+    if bench.present(bus_id):
         return [f"id {bus_id} is still at {old} bit/s: it did not take the new rate"]
     where = f"neither at {rate} nor at {old} bit/s"
     return [f"id {bus_id} answers {where}; power it off and on, then `nuc bus scan --all-rates`"]

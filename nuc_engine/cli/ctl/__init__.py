@@ -9,12 +9,13 @@ names        the daemon is asked, for a tenth of a second
 people       subcommands about who is there and who has control
 rules        an entry rule taken apart
 see          state, statistics, events, streams, and the two screens
-sessions     what keeps the screen `tune` and the daemon in step
 sheet        one joint on one sheet
-tuneview     the screen of `nuc ctl tune` as lines of text
-tuning       the screen of `nuc ctl tune` without a terminal
+tunescreen   the screen of `nuc ctl tune`
+tuneview     the sheet of `nuc ctl tune` as lines of text
+tuning       one joint being tuned: what is known of it, and what is asked of the daemon
 watching     what keeps the table of `watch` and the daemon in step, and how events are told in a line
-watchview    the live table of `nuc ctl watch` as lines of text
+watchscreen  the screen of `nuc ctl watch`
+watchview    what `nuc ctl watch` shows, as text
 """
 
 from __future__ import annotations

@@ -16,15 +16,13 @@ from nuc_engine.cli.ctl.names import HDSO, JOINT
 from nuc_engine.cli.terminal import wallclock
 from nuc_engine.cli.terminal.errors import Refused
 from nuc_engine.cli.terminal.ink import TASK_HEAD, alarms, counted, headline, shown, table, task_rows
-from nuc_engine.cli.terminal.output import counts_text, note, plain, say
+from nuc_engine.cli.terminal.output import counts_text, note, plain, say, takes_keys
 from nuc_engine.cli.terminal.params import as_json
 
 if TYPE_CHECKING:
-    from nuc_engine.cli.ctl.sessions import Tune
     from nuc_engine.cli.ctl.watching import Watch
     from nuc_engine.messages.results import Sample, Status
 
-_FRAME_S = 0.1
 _FOLLOW_S = 0.3
 _SCREEN_TIMEOUT_S = 1.0
 """A screen would rather say that nothing answers than stand still for longer."""
@@ -165,24 +163,21 @@ def _status_lines(status: Status) -> list[str]:
 )
 @click.option("--plain", is_flag=True, help="Lines instead of a table.")
 @click.option("--count", metavar="N", type=click.IntRange(1), help="End after N lines (with --plain).")
-@click.pass_context
-def watch(ctx: click.Context, target: Target, plain: bool, count: int | None) -> int:
+def watch(target: Target, plain: bool, count: int | None) -> int:
     """Watch the leg: mode, joints, rules, tasks, losses, faults, events."""
-    from nuc_engine.cli.ctl import watchview
     from nuc_engine.cli.ctl.watching import Watch
-    from nuc_engine.cli.terminal import screen
     from nuc_engine.client import ClientError
 
     try:
         with connect(target, timeout_s=_SCREEN_TIMEOUT_S) as client:
             session = Watch(client)
-            if plain or not screen.usable():
+            if plain or not takes_keys():
                 with _until_interrupted():
                     _tell(session, count)
                 return 1 if session.view.offline else 0
-            ink = screen.ink(ctx.find_root().color)
-            with screen.terminal() as term, _until_interrupted():
-                _watch(session, term, lambda columns, rows: watchview.watch_lines(session.view, columns, rows, ink))
+            from nuc_engine.cli.ctl.watchscreen import WatchScreen
+
+            WatchScreen(session).run_whole()
     except ClientError as error:
         raise Refused(f"nuc ctl watch: {error}") from error
     return 0
@@ -198,52 +193,29 @@ def watch(ctx: click.Context, target: Target, plain: bool, count: int | None) ->
 )
 @click.argument("joint", type=JOINT)
 @click.option("--plain", is_flag=True, help="Print the sheet once, without the screen.")
-@click.pass_context
-def tune(ctx: click.Context, target: Target, joint: str, plain: bool) -> int:
+def tune(target: Target, joint: str, plain: bool) -> int:
     """Tune a joint: choose a value with up and down, step it by its quantum with left and right.
 
     Each step is sent at once, checked, and acknowledged with the cycle and time since when it is in effect.
     """
-    from nuc_engine.cli.ctl.sessions import Tune
-    from nuc_engine.cli.ctl.tuneview import tune_lines
-    from nuc_engine.cli.terminal import screen
+    from nuc_engine.cli.ctl.tuneview import plain_text
+    from nuc_engine.cli.ctl.tuning import Tune
     from nuc_engine.client import ClientError
 
     try:
         with connect(target, timeout_s=_SCREEN_TIMEOUT_S) as client:
             session = Tune(client, target, joint)
-            if plain or not screen.usable():
-                rows = len(session.screen.rows) + 40
-                lines = tune_lines(session.screen, 100, rows)
-                say("\n".join(line.rstrip() for line in lines[:-3]).rstrip())
+            if plain or not takes_keys():
+                say(plain_text(session))
                 return 0
-            ink = screen.ink(ctx.find_root().color)
-            with screen.terminal() as term, _until_interrupted():
-                _tune(session, term, lambda columns, rows: tune_lines(session.screen, columns, rows, ink))
+            from nuc_engine.cli.ctl.tunescreen import TuneScreen
+
+            TuneScreen(session).run_whole()
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from error
     except ClientError as error:
         raise Refused(f"nuc ctl tune: {error}") from error
     return 0
-
-
-def _watch(session: Watch, term: Any, lines: Any) -> None:
-    while True:
-        session.refresh()
-        term.draw(lines(*term.size))
-        if any(key in ("q", "escape") for key in term.keys(2 * _FRAME_S)):
-            return
-
-
-def _tune(session: Tune, term: Any, lines: Any) -> None:
-    due_s = wallclock.seconds()
-    while not session.screen.over:
-        term.draw(lines(*term.size))
-        for key in term.keys(max(0.0, due_s - wallclock.seconds())):
-            session.key(key)
-        if wallclock.seconds() >= due_s and not session.screen.over:
-            session.refresh()
-            due_s = wallclock.seconds() + _FRAME_S
 
 
 def _tell(session: Watch, count: int | None) -> None:

@@ -1,56 +1,60 @@
-"""The screen of `nuc ctl tune` as lines of text."""
+"""The sheet of `nuc ctl tune` as lines of text: on the screen, and where there is none."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from nuc_engine.cli.ctl.rules import rule_truth, term_truth
 from nuc_engine.cli.ctl.sheet import Knob, Row
-from nuc_engine.cli.ctl.tuning import Screen
-from nuc_engine.cli.terminal.ink import PLAIN, Ink, cut, headline, number, shown, truth, wrap
+from nuc_engine.cli.ctl.tuning import Tune
+from nuc_engine.cli.terminal.ink import cut, headline, number, shown, truth, wrap
 
-KEYS = "up/down choose  left/right step  <> ten steps  e type  u undo  r record  s save  ? help  q quit"
-_SHORT_KEYS = "arrows  <> x10  e type  u undo  r rec  s save  ? help  q quit"
-_HELP = (
-    "up, down, page up, page down   choose a line; tab: the next action",
-    "left, right   or  -  +         step the value by its quantum",
-    "shift-left, shift-right  or < > ten quanta",
-    "e or enter    type a value; on a rule: rewrite it, with names, < > & | ( )",
-    "u  U          undo the last edit (of anybody), do it again",
-    "r             begin to record edits as a timed script; r again: end and save it",
-    "s  S          save the values in force as a configuration, as a script",
-    "m             mark this moment in the logs",
-    "t             take control, if nobody has it",
-    "!             torque off at once, latched",
-    "q             quit; what was set stays set",
-    "",
-    "A value marked * is sent and not yet in effect. Any key goes back.",
-)
-_LEFT = 8
+LEFT = 8
 _OPERAND, _VALUE, _STEP = 9, 10, 14
 _WIDE = 100
+_PLAIN_COLUMNS = 100
 
 
-def tune_lines(screen: Screen, columns: int, rows: int, ink: Ink = PLAIN) -> list[str]:
-    """Return `rows` lines of at most `columns` characters (without what `ink` adds)."""
-    head = _head(screen, columns, ink)
-    foot = _foot(screen, columns, ink)
-    room = max(1, rows - len(head) - len(foot))
-    if screen.help:
-        body = [cut(line, columns) for line in _HELP]
-    else:
-        body, chosen = _body(screen, columns, ink)
-        # Half a screen around what is chosen; the last lines at the bottom.
-        start = max(0, min(chosen - room // 2, len(body) - room))
-        body = body[start:]
-    body = [*body[:room], *[""] * (room - len(body))]
-    return [*head, *body, *foot][:rows]
+class RowText(NamedTuple):
+    """A row of the sheet: whether it is true now (None: not known, or no rule), its mark, and its lines."""
+
+    truth: bool | None
+    mark: str
+    lines: list[str]
+
+    def text(self, *, chosen: bool) -> str:
+        """Return all of it."""
+        left = f"{'>' if chosen else ' '} {self.mark:<5} "
+        return "\n".join((left if k == 0 else " " * LEFT) + line for k, line in enumerate(self.lines))
 
 
-def _head(screen: Screen, columns: int, ink: Ink) -> list[str]:
-    sheet, values, status = screen.sheet, screen.shown, screen.status
-    state = sheet.configuration if status is None else headline(status)
-    right = f"REC {screen.recording}" if screen.recording else ""
-    title = cut(f"{sheet.joint}   {state}", columns - len(right) - 1)
-    lines = [ink.title(f"{title:<{columns - len(right)}}") + ink.alarm(right)]
+def plain_text(tune: Tune) -> str:
+    """Return the sheet as it is printed once."""
+    lines = [*head_lines(tune, _PLAIN_COLUMNS), ""]
+    rows = tune.rows
+    for k, row in enumerate(rows):
+        lines += [*(gap_before(rows, k) or ()), row_text(tune, row, _PLAIN_COLUMNS).text(chosen=k == 0)]
+    if not rows:
+        lines.append(NO_ROWS)
+    return "\n".join(line.rstrip() for line in "\n".join(lines).splitlines()).rstrip()
+
+
+NO_ROWS = "this joint has no rules, and nothing to turn"
+
+
+def gap_before(rows: tuple[Row, ...], k: int) -> list[str]:
+    """Return the lines that stand before a row and are none."""
+    if rows[k].kind == "muscle" and rows[k - 1].kind != "muscle":
+        return ["", "functions of the muscles"]
+    return [""] if rows[k].kind == "rule" and k else []
+
+
+def head_lines(tune: Tune, columns: int) -> list[str]:
+    """Return what stands above the sheet: the daemon's state, the joint's sensors, and its muscles."""
+    sheet, values = tune.sheet, tune.values
+    right = f"REC {tune.recording}" if tune.recording else ""
+    title = cut(f"{sheet.joint}   {headline(tune.status)}", columns - len(right) - 1)
+    lines = [f"{title:<{columns - len(right)}}{right}"]
     action = values.get(f"joint.{sheet.joint}.action") if sheet.states else None
     parts = [f"action {action or '-'}"]
     mode = values.get(f"joint.{sheet.joint}.mode")
@@ -65,77 +69,38 @@ def _head(screen: Screen, columns: int, ink: Ink) -> list[str]:
         for name, _ in sheet.muscles
     ]
     lines.append(cut("activation (force): " + ", ".join(muscles), columns) if muscles else "")
-    return [*lines, ""]
+    return lines
 
 
-def _foot(screen: Screen, columns: int, ink: Ink) -> list[str]:
-    keys = ink.faint(cut(KEYS if len(KEYS) <= columns else _SHORT_KEYS, columns))
-    if screen.prompt is not None:
-        text = screen.prompt.asks + screen.prompt.text
-        # The end of what is being typed has to be seen, not its beginning.
-        return [
-            "",
-            text[-(columns - 1) :] + ink.chosen(" "),
-            ink.faint(cut("enter: send   esc: leave as it was", columns)),
-        ]
-    message = cut(screen.offline or screen.message or _about(screen), columns)
-    return ["", ink.alarm(message) if screen.offline else message, keys]
-
-
-def _about(screen: Screen) -> str:
+def about(tune: Tune, row: Row | None) -> str:
     """Return what is known about the chosen value."""
-    row = screen.row
     if row is None or row.knob is None:
         return "" if row is None else row.rule
     knob = row.knob
-    hdso = screen.sheet.hdsos[knob.hdso]
+    hdso = tune.sheet.hdsos[knob.hdso]
     step = f"step {shown(float(knob.quantum))}{' (none given)' if knob.guessed else ''}{_unit(knob.unit)}"
     return f"{hdso['id']} {knob.label}, {step}: {hdso['fullname'] or hdso['description']}"
 
 
-def _body(screen: Screen, columns: int, ink: Ink) -> tuple[list[str], int]:
-    lines: list[str] = []
-    at = 0
-    rows = screen.rows
-    for k, row in enumerate(rows):
-        chosen = k == min(screen.selected, len(rows) - 1)
-        if row.kind == "rule" and lines:
-            lines.append("")
-        if row.kind == "muscle" and rows[k - 1].kind != "muscle":
-            lines += ["", ink.faint("functions of the muscles")]
-        if chosen:
-            at = len(lines)
-        lines += _row_lines(screen, row, columns, ink, chosen=chosen)
-    return lines or ["this joint has no rules, and nothing to turn"], at
-
-
-def _row_lines(screen: Screen, row: Row, columns: int, ink: Ink, *, chosen: bool) -> list[str]:
-    """Return the line of a row; of a rule that is longer than the screen is wide, as many as it takes."""
-    truth_now = _truth(screen, row)
-    mark = truth(truth_now) if row.kind in ("rule", "term") else ""
-    left = f"{'>' if chosen else ' '} "
-    room = columns - _LEFT
+def row_text(tune: Tune, row: Row, columns: int) -> RowText:
+    """Return a row; of a rule that is longer than the screen is wide, as many lines as it takes."""
+    truth_now = _truth(tune, row)
+    room = columns - LEFT
     if row.kind == "rule":
-        now = "*" if screen.shown.get(f"joint.{screen.sheet.joint}.action") == row.state else " "
-        texts = wrap(f"{now}{row.label}   {screen.shown.get(row.rule) or 'no rule'}", room, "     ")
+        now = "*" if tune.values.get(f"joint.{tune.sheet.joint}.action") == row.state else " "
+        lines = wrap(f"{now}{row.label}   {tune.values.get(row.rule) or 'no rule'}", room, "     ")
     else:
-        texts = [cut(_value_text(screen, row, room), room)]
-    style = ink.true if truth_now else ink.false if truth_now is False else str
-    found: list[str] = []
-    for text in texts:
-        body = ink.chosen(f"{text:<{room}}") if chosen else ink.title(text) if row.kind == "rule" else text
-        found.append(f"{left}{style(f'{mark:<5}')} {body}")
-        left, mark = "  ", ""
-    return found
+        lines = [cut(_value_text(tune, row, room), room)]
+    return RowText(truth_now, truth(truth_now) if row.kind in ("rule", "term") else "", lines)
 
 
-def _value_text(screen: Screen, row: Row, columns: int) -> str:
+def _value_text(tune: Tune, row: Row, columns: int) -> str:
     knob, term = row.knob, row.term
-    number_now = "" if knob is None else _knob_value(screen, knob)
+    number_now = "" if knob is None else _knob_value(tune, knob)
     step = "" if knob is None else f"step {shown(float(knob.quantum))}{'?' if knob.guessed else ''}{_unit(knob.unit)}"
     if term is None:
         return _columns(f"  {row.label}", "", number_now, "" if knob is None else knob.label, step, columns)
-    values = screen.shown
+    values = tune.values
     if not term.op:
         return _columns(f"  {term.left}", number(values.get(term.left)), "", "", "", columns)
     turned_left = knob is not None and knob.hdso == term.left
@@ -158,21 +123,20 @@ def _columns(label: str, operand: str, value: str, name: str, step: str, columns
     return f"{cut(text, columns - _STEP - 1):<{columns - _STEP - 1}} {cut(step, _STEP)}"
 
 
-def _knob_value(screen: Screen, knob: Knob) -> str:
-    value = knob.value(screen.shown)
-    sent = "*" if knob.label in screen.awaiting else ""
+def _knob_value(tune: Tune, knob: Knob) -> str:
+    value = knob.value(tune.values)
     low, high = knob.suggested
     odd = value is not None and ((low is not None and value < low) or (high is not None and value > high))
-    return f"{sent}{shown(value)}{'!' if odd else ''}"
+    return f"{shown(value)}{'!' if odd else ''}"
 
 
-def _truth(screen: Screen, row: Row) -> bool | None:
-    values, datatypes = screen.shown, screen.sheet.datatypes
+def _truth(tune: Tune, row: Row) -> bool | None:
+    values, datatypes = tune.values, tune.sheet.datatypes
     if row.term is not None:
         return term_truth(row.term, values, datatypes)
     if row.kind != "rule":
         return None
-    # The daemon's word counts; it does not know of what is only sent.
+    # The daemon's word counts.
     told = values.get(f"rule.{row.rule}")
     return told if isinstance(told, bool) else rule_truth(str(values.get(row.rule) or ""), values, datatypes)
 

@@ -1,306 +1,196 @@
-"""The screen of `nuc ctl tune` without a terminal: what is known and chosen, and what a key does to it.
-
-`press` takes a key and returns the screen after it and the requests to send; what comes of them goes back in through
-`acknowledged` or `not_done`. Nothing here asks the daemon or reads a clock.
-"""
+"""One joint being tuned: what is known of it, and what is asked of the daemon. Screens show it, keys call it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from nuc_engine.cli.ctl.sheet import Knob, Row, Sheet, changed
+from nuc_engine.cli.ctl.link import Target, act
+from nuc_engine.cli.ctl.sheet import Knob, Row, changed, make_sheet
+from nuc_engine.cli.ctl.watching import STATUS_EVERY
 from nuc_engine.cli.terminal.ink import edit_text, shown
+from nuc_engine.client import Client, ClientError, NotAnswered
 from nuc_engine.messages import calls
 from nuc_engine.messages.calls import Call
-from nuc_engine.messages.results import Acknowledgement, Reading, Status
-
-BIG = 10
-"""Quanta of a big step."""
-
-Calls = tuple[Call[Any], ...]
+from nuc_engine.messages.results import Acknowledgement, Status
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A line that is being typed: what it is for (as in `_ENTERED`), what stands before it, the text so far."""
+class Tune:
+    """A joint's sheet and its values, as far as known; `message` is what came of the last request, `offline` why none.
 
-    purpose: str
-    asks: str
-    text: str = ""
+    Raises ClientError and KeyError (no such joint) when it is made, never afterwards.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Screen:
-    """All of it. `awaiting` are values that were sent and are not yet acknowledged, by HDSO or element."""
-
-    sheet: Sheet
-    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    status: Status | None = None
-    selected: int = 0
-    prompt: Prompt | None = None
-    message: str = ""
-    awaiting: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    recording: str = ""
-    offline: str = ""
-    help: bool = False
-    over: bool = False
+    def __init__(self, client: Client, target: Target, joint: str) -> None:
+        self._client, self._target, self._joint = client, target, joint
+        self.status: Status = client.status()
+        self.sheet = make_sheet(client.model(), joint)
+        self.values: Mapping[str, Any] = {}
+        self.recording = self.message = self.offline = ""
+        self._configuration = self.status.configuration
+        self._refreshes = 0
+        self._told(self.status)
+        self._read()
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The lines, for the rules in force."""
-        return self.sheet.rows(self.shown)
+        """The lines of the sheet, for the rules in force."""
+        return self.sheet.rows(self.values)
 
-    @property
-    def row(self) -> Row | None:
-        """The line that is chosen."""
-        rows = self.rows
-        return rows[min(self.selected, len(rows) - 1)] if rows else None
+    def refresh(self) -> None:
+        """Look at the leg again."""
+        self._refreshes += 1
+        try:
+            if self.offline or self._refreshes % STATUS_EVERY == 0:
+                self._look()
+            self._read()
+        except ClientError as error:
+            self.offline = str(error)
+        except KeyError as error:
+            self.offline = str(error.args[0])
+        else:
+            self.offline = ""
 
-    @property
-    def shown(self) -> Mapping[str, Any]:
-        """Values as they are, or as they were sent where the answer is still out."""
-        return changed(self.values, self.awaiting)
-
-
-def read(screen: Screen, reading: Reading) -> Screen:
-    """Take values of a cycle."""
-    status = screen.status
-    if status is not None:
-        status = replace(status, engine_time_s=reading.time_s, cycle=reading.cycle)
-    return replace(screen, values={**screen.values, **reading.values}, status=status, offline="")
-
-
-def told(screen: Screen, status: Status) -> Screen:
-    """Take the daemon's state."""
-    recording = status.data.get("recording")
-    known = {"recording": str(recording or "")} if "recording" in status.data else {}
-    return replace(screen, status=status, offline="", **known)
-
-
-def lost(screen: Screen, why: str) -> Screen:
-    """Take notice that the daemon does not answer."""
-    return replace(screen, offline=why, awaiting={})
-
-
-def acknowledged(screen: Screen, call: Call[Any], result: object) -> Screen:
-    """Take the answer to a request."""
-    if call.method == "record_start":
-        name = str(call.params["name"])
-        return replace(screen, recording=name, message=f"recording edits as {name}")
-    if call.method == "record_stop":
-        return replace(screen, recording="", message=f"recorded: {_paths(result)}")
-    if not isinstance(result, Acknowledgement):
-        return replace(screen, message=f"{_DONE.get(call.method, call.method)}{_paths(result, ': ')}")
-    sent = {str(change[0]): change[1] for change in call.params.get("changes", ())}
-    awaiting = {name: value for name, value in screen.awaiting.items() if sent.get(name, _OTHER) != value}
-    message = edit_text(_what(call, sent, result), result)
-    if result.refused or result.pending:
-        return replace(screen, awaiting=awaiting, message=message)
-    values = changed(screen.values, sent)
-    return replace(screen, awaiting=awaiting, values=values, message=message)
-
-
-def not_done(screen: Screen, call: Call[Any], why: str) -> Screen:
-    """Take notice that a request was refused or not answered."""
-    sent = {str(change[0]) for change in call.params.get("changes", ())}
-    awaiting = {name: value for name, value in screen.awaiting.items() if name not in sent}
-    return replace(screen, awaiting=awaiting, message=why)
-
-
-def press(screen: Screen, key: str) -> tuple[Screen, Calls]:
-    """Return the screen after a key, and what to ask the daemon. Unknown keys do nothing."""
-    if screen.prompt is not None:
-        return _type(screen, screen.prompt, key)
-    if screen.help:
-        return replace(screen, help=False), ()
-    action = _KEYS.get(key)
-    return (screen, ()) if action is None else action(screen)
-
-
-def _move(by: int) -> Callable[[Screen], tuple[Screen, Calls]]:
-    def move(screen: Screen) -> tuple[Screen, Calls]:
-        last = max(0, len(screen.rows) - 1)
-        return replace(screen, selected=max(0, min(last, screen.selected + by)), message=""), ()
-
-    return move
-
-
-def _next_state(screen: Screen) -> tuple[Screen, Calls]:
-    rows = screen.rows
-    heads = [k for k, row in enumerate(rows) if row.kind == "rule"] or [0]
-    after = next((k for k in heads if k > screen.selected), heads[0])
-    return replace(screen, selected=after, message=""), ()
-
-
-def _step(steps: int) -> Callable[[Screen], tuple[Screen, Calls]]:
-    def step(screen: Screen) -> tuple[Screen, Calls]:
-        row = screen.row
+    def step(self, row: Row | None, steps: int) -> None:
+        """Turn a value by so many of its quanta."""
         if row is None or row.knob is None:
-            return replace(screen, message=_nothing_to_turn(row)), ()
-        value = row.knob.value(screen.shown)
-        if value is None:
-            return replace(screen, message=f"{row.knob.label} has no value yet: type one with e"), ()
-        after = row.knob.stepped(value, steps)
-        if after == value:
-            return replace(screen, message=f"{row.knob.label} is at the end of its valid range"), ()
-        return _write(screen, row.knob, after)
+            self.message = nothing_to_turn(row)
+            return
+        knob = row.knob
+        value = knob.value(self.values)
+        after = None if value is None else knob.stepped(value, steps)
+        if after is None:
+            self.message = f"{knob.label} has no value yet: type one with e"
+        elif after == value:
+            self.message = f"{knob.label} is at the end of its valid range"
+        else:
+            self._send({knob.label: after})
 
-    return step
+    def enter(self, row: Row, text: str) -> None:
+        """Set a value, or rewrite a rule, to what was typed."""
+        if row.knob is None:
+            self._send({row.rule: text})
+        elif isinstance(value := self._typed(row.knob, text), str):
+            self.message = value
+        else:
+            self._send({row.knob.label: value})
+
+    def undo(self) -> None:
+        """Take the last edit back, of anybody."""
+        self._ask(calls.undo(), "undone")
+
+    def redo(self) -> None:
+        """Do again what was undone."""
+        self._ask(calls.redo(), "done again")
+
+    def record(self, name: str) -> None:
+        """Begin to record edits as a script; without a name, end it."""
+        if self._ask(calls.record_start(name) if name else calls.record_stop(), "recorded"):
+            self.recording = name
+            self.message = f"recording edits as {name}" if name else self.message
+
+    def save(self, name: str) -> None:
+        """Save the values in force as a configuration."""
+        self._ask(calls.save(name, "configuration"), "saved")
+
+    def save_script(self, name: str) -> None:
+        """Save the values in force as a script."""
+        self._ask(calls.save(name, "script"), "saved")
+
+    def mark(self, text: str) -> None:
+        """Mark this moment in the logs."""
+        self._ask(calls.mark(text), "marked")
+
+    def take_control(self) -> None:
+        """Take control, if nobody has it."""
+        self._ask(calls.take_control(force=False), "control is yours")
+
+    def off(self) -> None:
+        """Take the torque off, latched."""
+        self._ask(calls.off("from nuc ctl tune"), "torque is off and latched; nuc ctl arm takes it back")
+
+    def _typed(self, knob: Knob, text: str) -> int | float | str:
+        """Return the value that was typed, or what is wrong with it."""
+        whole = knob.datatype not in ("float", "double")
+        try:
+            value = int(text) if whole else float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            return f"{text!r} is no {'whole number' if whole else 'number'}"
+        kept = knob.kept(value)
+        if kept != value:
+            return f"{text} is outside the valid range, which ends at {kept}"
+        if knob.count > 1 and knob.value(self.values) is None:
+            return f"{knob.hdso} has no value yet: give all of it with nuc ctl set"
+        return value
+
+    def _send(self, changes: Mapping[str, Any]) -> None:
+        if self.offline:
+            self.message = "not sent: the daemon does not answer"
+            return
+        what = ", ".join(f"{name} = {shown(value)}" for name, value in changes.items())
+        result = self._ask(calls.set_values(changes), what)
+        if isinstance(result, Acknowledgement) and not (result.refused or result.pending):
+            self.values = changed(self.values, changes)
+
+    def _ask(self, call: Call[Any], done: str) -> object:
+        """Send a request, and keep what came of it; None where it was refused or not answered."""
+        try:
+            result = act(self._client, self._target, call)
+        except ClientError as error:
+            self.message = str(error)
+            if isinstance(error, NotAnswered):
+                self.offline = self.message
+            return None
+        if isinstance(result, Acknowledgement):
+            applied = "" if call.method == "set" else "".join(f" {_applied(item)}" for item in result.applied)
+            self.message = edit_text(done + applied, result)
+        else:
+            paths = _paths(result)
+            self.message = f"{done}: {paths}" if paths else done
+        return result or True
+
+    def _look(self) -> None:
+        """Ask how the daemon is; one that was away, or has another configuration now, has another model to show."""
+        status = self._client.status()
+        if self.offline or status.configuration != self._configuration:
+            self.sheet = make_sheet(self._client.model(), self._joint)
+            self._configuration = status.configuration
+            self.values = {}
+        self._told(status)
+
+    def _told(self, status: Status) -> None:
+        self.status = status
+        if "recording" in status.data:
+            self.recording = str(status.data["recording"] or "")
+
+    def _read(self) -> None:
+        # Which operands there are is known only once the rules have been read.
+        asked: set[str] = set()
+        while missing := [name for name in self.sheet.names(self.values) if name not in asked]:
+            names = missing if asked else self.sheet.names(self.values)
+            reading = self._client.get(names)
+            asked |= set(names)
+            self.values = {**self.values, **reading.values}
+            self.status = replace(self.status, engine_time_s=reading.time_s, cycle=reading.cycle)
 
 
-def _write(screen: Screen, knob: Knob, value: int | float) -> tuple[Screen, Calls]:
-    return _send(screen, {knob.label: value})
-
-
-def _send(screen: Screen, changes: Mapping[str, Any]) -> tuple[Screen, Calls]:
-    if screen.offline:
-        return replace(screen, message="not sent: the daemon does not answer"), ()
-    return replace(screen, awaiting={**screen.awaiting, **changes}, message=""), (calls.set_values(changes),)
-
-
-def _ask(call: Callable[[], Call[Any]]) -> Callable[[Screen], tuple[Screen, Calls]]:
-    def ask(screen: Screen) -> tuple[Screen, Calls]:
-        return replace(screen, message=""), (call(),)
-
-    return ask
-
-
-def _edit(screen: Screen) -> tuple[Screen, Calls]:
-    row = screen.row
-    if row is not None and row.kind == "rule":
-        return replace(screen, prompt=Prompt("rule", f"{row.rule} = ", str(screen.shown.get(row.rule) or ""))), ()
-    if row is None or row.knob is None:
-        return replace(screen, message=_nothing_to_turn(row)), ()
-    return replace(screen, prompt=Prompt("value", f"{row.knob.label} = "), message=""), ()
-
-
-def _record(screen: Screen) -> tuple[Screen, Calls]:
-    if screen.recording:
-        return screen, (calls.record_stop(),)
-    return replace(screen, prompt=Prompt("record", "record edits as script: ")), ()
-
-
-def _prompt(purpose: str, asks: str) -> Callable[[Screen], tuple[Screen, Calls]]:
-    return lambda screen: (replace(screen, prompt=Prompt(purpose, asks), message=""), ())
-
-
-def _type(screen: Screen, prompt: Prompt, key: str) -> tuple[Screen, Calls]:
-    if key == "escape":
-        return replace(screen, prompt=None, message="left as it was"), ()
-    if key == "enter":
-        done = replace(screen, prompt=None)
-        text = prompt.text.strip()
-        return _ENTERED[prompt.purpose](done, text) if text else (done, ())
-    if key == "backspace":
-        return replace(screen, prompt=replace(prompt, text=prompt.text[:-1])), ()
-    if key == "clear":
-        return replace(screen, prompt=replace(prompt, text="")), ()
-    if len(key) == 1 and key.isprintable():
-        return replace(screen, prompt=replace(prompt, text=prompt.text + key)), ()
-    return screen, ()
-
-
-def _enter_value(screen: Screen, text: str) -> tuple[Screen, Calls]:
-    row = screen.row
-    if row is None or row.knob is None:
-        return screen, ()
-    whole = row.knob.datatype not in ("float", "double")
-    try:
-        value = int(text) if whole else float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        return replace(screen, message=f"{text!r} is no {'whole number' if whole else 'number'}"), ()
-    kept = row.knob.kept(value)
-    if kept != value:
-        return replace(screen, message=f"{text} is outside the valid range, which ends at {kept}"), ()
-    if row.knob.count > 1 and row.knob.value(screen.shown) is None:
-        return replace(screen, message=f"{row.knob.hdso} has no value yet: give all of it with nuc ctl set"), ()
-    return _write(screen, row.knob, value)
-
-
-def _enter_rule(screen: Screen, text: str) -> tuple[Screen, Calls]:
-    row = screen.row
-    return (screen, ()) if row is None else _send(screen, {row.rule: text})
-
-
-def _nothing_to_turn(row: Row | None) -> str:
+def nothing_to_turn(row: Row | None) -> str:
+    """Return why a line has nothing to turn."""
     if row is None:
         return "this joint has no rules"
     return "e rewrites the rule; its thresholds are below" if row.kind == "rule" else "a constant or sensor: not tuned"
-
-
-def _what(call: Call[Any], sent: Mapping[str, Any], result: Acknowledgement) -> str:
-    if sent:
-        return ", ".join(f"{name} = {shown(value)}" for name, value in sent.items())
-    done = ", ".join(map(_applied, result.applied))
-    return _DONE.get(call.method, call.method) + (f" {done}" if done else "")
 
 
 def _applied(item: Any) -> str:
     return f"{item['name']} = {shown(item.get('value'))}" if isinstance(item, Mapping) and "name" in item else str(item)
 
 
-def _paths(result: object, before: str = "") -> str:
+def _paths(result: object) -> str:
     if not isinstance(result, Mapping):
         return ""
     found = [result[name] for name in ("path", "paths", "folder") if name in result]
-    flat = [str(item) for value in found for item in (value if isinstance(value, list | tuple) else [value])]
-    return before + ", ".join(flat) if flat else ""
-
-
-_OTHER = object()
-_DONE: Mapping[str, str] = MappingProxyType(
-    {
-        "undo": "undone",
-        "redo": "done again",
-        "save": "saved",
-        "mark": "marked",
-        "off": "torque is off and latched; nuc ctl arm takes it back",
-        "take_control": "control is yours",
-        "joint_mode": "joint mode",
-    }
-)
-_ENTERED: Mapping[str, Callable[[Screen, str], tuple[Screen, Calls]]] = MappingProxyType(
-    {
-        "value": _enter_value,
-        "rule": _enter_rule,
-        "record": lambda screen, text: (screen, (calls.record_start(text),)),
-        "save": lambda screen, text: (screen, (calls.save(text, "configuration"),)),
-        "script": lambda screen, text: (screen, (calls.save(text, "script"),)),
-        "mark": lambda screen, text: (screen, (calls.mark(text),)),
-    }
-)
-_KEYS: Mapping[str, Callable[[Screen], tuple[Screen, Calls]]] = MappingProxyType(
-    {
-        "up": _move(-1),
-        "down": _move(+1),
-        "page-up": _move(-8),
-        "page-down": _move(+8),
-        "tab": _next_state,
-        "left": _step(-1),
-        "right": _step(+1),
-        "-": _step(-1),
-        "+": _step(+1),
-        "shift-left": _step(-BIG),
-        "shift-right": _step(+BIG),
-        "<": _step(-BIG),
-        ">": _step(+BIG),
-        "e": _edit,
-        "enter": _edit,
-        "u": _ask(calls.undo),
-        "U": _ask(calls.redo),
-        "r": _record,
-        "s": _prompt("save", "save as configuration: "),
-        "S": _prompt("script", "save as script: "),
-        "m": _prompt("mark", "mark this moment: "),
-        "t": _ask(lambda: calls.take_control(force=False)),
-        "!": _ask(lambda: calls.off("from nuc ctl tune")),
-        "?": lambda screen: (replace(screen, help=True), ()),
-        "q": lambda screen: (replace(screen, over=True), ()),
-    }
-)
+    return ", ".join(str(item) for value in found for item in (value if isinstance(value, list | tuple) else [value]))

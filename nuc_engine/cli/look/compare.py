@@ -10,8 +10,7 @@ import click
 
 from nuc_engine.cli.terminal.errors import BAD, Refused
 from nuc_engine.cli.terminal.output import count, heading, note, say, say_json
-from nuc_engine.cli.terminal.params import Command, OutFile, as_json
-from nuc_engine.cli.terminal.spans import Span, settling
+from nuc_engine.cli.terminal.params import Command, OutFile, Span, as_json, settling
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.formats import FIGURES
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nuc_engine.cli.terminal.output import say, say_json
-from nuc_engine.cli.terminal.params import Command, OutFolder, as_json
-from nuc_engine.cli.terminal.spans import Span
+from nuc_engine.cli.terminal.params import Command, OutFolder, Span, as_json
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.formats import FIGURES
 

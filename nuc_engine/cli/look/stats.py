@@ -9,8 +9,7 @@ import click
 
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import heading, note, say, say_json, say_wrapped
-from nuc_engine.cli.terminal.params import Command, as_json
-from nuc_engine.cli.terminal.spans import Span, settling
+from nuc_engine.cli.terminal.params import Command, Span, as_json, settling
 
 if TYPE_CHECKING:
     from nuc_engine.analysis.bout import Bout

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from nuc_engine.cli.many.progress import ManyProgress
 from nuc_engine.cli.terminal import wallclock
 from nuc_engine.cli.terminal.errors import BAD, Refused
 from nuc_engine.cli.terminal.leaving import when_ended
 from nuc_engine.cli.terminal.output import note, say, say_json
 from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.terminal.progress import ManyProgress
 from nuc_engine.machine.needs import missing, need, need_linux
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.many.progress import ManyProgress
 from nuc_engine.cli.terminal.errors import Refused
 from nuc_engine.cli.terminal.output import faint, heading, note, say, say_json, say_wrapped
 from nuc_engine.cli.terminal.params import CONFIGURATION, SCRIPT, Command, OutFile, as_json
+from nuc_engine.cli.terminal.progress import ManyProgress
 from nuc_engine.machine.needs import need
 
 if TYPE_CHECKING:

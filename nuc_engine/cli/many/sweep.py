@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nuc_engine.cli.many.progress import ManyProgress
 from nuc_engine.cli.terminal.errors import Refused
 from nuc_engine.cli.terminal.output import count, note, say, say_json
 from nuc_engine.cli.terminal.params import CONFIGURATION, Command, OutFile, Pair, as_json, script
+from nuc_engine.cli.terminal.progress import ManyProgress
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.formats import TABLES, ending
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nuc_engine.cli.many.progress import ManyProgress
 from nuc_engine.cli.terminal.errors import BAD, Refused
 from nuc_engine.cli.terminal.output import note, say, say_json, say_wrapped
 from nuc_engine.cli.terminal.params import Command, OutFile, Pair, as_json, configuration, script
+from nuc_engine.cli.terminal.progress import ManyProgress
 from nuc_engine.machine.needs import need
 
 if TYPE_CHECKING:

@@ -1,11 +1,12 @@
 """What commands share: arguments, output, endings, errors, screens.
 
 beside        somebody at a terminal beside a leg
-braille       drawing with Braille characters
 completion    what a shell needs to complete commands, options, configurations and scripts
 errors        errors a person can do something about, as lines and an exit status
-ink           how screens set what stands out
+fullscreen    screens that take the whole terminal, on textual
+ink           words and numbers that several screens and commands print alike
 leaving       how a command ends that somebody ends from outside
+legscreen     the screen of `nuc demo`
 legview       a leg drawn with characters
 listed        groups of commands that are known by a table
 live          a leg that runs without leaving files
@@ -13,9 +14,7 @@ output        text, JSON and colour on their way out
 params        arguments and options that several commands share
 patient       options that are wrong are all said at once
 person        the name a daemon is told, and its logs keep
-progress      how far a bout has come, on stderr
-screen        the whole of it, keys as they are pressed, lines where they belong
+progress      how far it is, on stderr
 seen          what was seen in a bout, and its pictures, as the commands report them
-spans         options about time that the commands of analysis share
 wallclock     wall-clock time for people who wait
 """

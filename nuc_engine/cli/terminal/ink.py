@@ -1,31 +1,13 @@
-"""How screens set what stands out; and words that several screens and commands print alike."""
+"""Words and numbers that several screens and commands print alike."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from nuc_engine.messages.results import Acknowledgement, Status
 from nuc_engine.model.decimals import number_text
-
-Style = Callable[[str], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Ink:
-    """Styles for a text that has its final width already."""
-
-    title: Style
-    chosen: Style
-    true: Style
-    false: Style
-    faint: Style
-    alarm: Style
-
-
-PLAIN = Ink(str, str, str, str, str, str)
 
 
 def cut(text: str, columns: int) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.bout.run import PLANT_SPEC_FILE, open_leg, prepare_bout, schedule_events
+from nuc_engine.cli.terminal import wallclock
 from nuc_engine.control.bus_tap import Replies
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.tasks.board import Board
@@ -25,6 +26,9 @@ from sccils_schemas.model import Model
 
 NS = 1_000_000_000
 TRACE_S = 3.0
+_LATE_S = 0.5
+"""Beyond this a picture gives up catching up, rather than racing after the clock."""
+
 HISTORY_NS = 125_000_000
 """How often the states are noted for the strips."""
 
@@ -189,6 +193,18 @@ class LiveLeg:
         for joint, history in zip(self.plan.joints, self._histories, strict=True):
             history.append(self._color(joint))
         self._contacts.append(bool(self._records) and self._records[-1][4] > DEFAULT_CRITERIA.contact_n)
+
+
+def paced(leg: LiveLeg, interval_s: float, end_s: float) -> Iterator[float]:
+    """Advance the leg by pieces, and yield how long to wait until the clock on the wall has come as far."""
+    shift_s = wallclock.seconds() - leg.time_s
+    while leg.time_s < end_s:
+        target_s = min(leg.time_s + interval_s, end_s)
+        leg.advance(target_s)
+        yield shift_s + target_s - wallclock.seconds()
+        now_s = wallclock.seconds()
+        if now_s - shift_s - target_s > _LATE_S:
+            shift_s = now_s - target_s
 
 
 class _Witness:

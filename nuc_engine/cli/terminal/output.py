@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 import re
-import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import click
 
@@ -76,15 +76,6 @@ def _place(row: str, column: int) -> int:
     return at + column
 
 
-def fitted(title: str, rest: str) -> str:
-    """Return a line that is written over and over: of a title that is too long for the terminal, its end.
-
-    A line that the terminal parts can not be written over: each time, it would leave a row of itself.
-    """
-    room = shutil.get_terminal_size().columns - 1 - len(rest)
-    return (title if len(title) <= room else f"...{title[max(0, len(title) - max(room, 3) + 3) :]}") + rest
-
-
 def note(text: str) -> None:
     """Write a line that is no result (a warning, where something went) to stderr."""
     click.echo(text, err=True)
@@ -113,6 +104,39 @@ def is_terminal(*, err: bool = False) -> bool:
     """Say whether somebody looks at stdout (or stderr) directly."""
     stream = sys.stderr if err else sys.stdout
     return stream.isatty()
+
+
+def takes_keys() -> bool:
+    """Say whether there is a terminal to draw a screen on and to read keys from, as POSIX has it."""
+    terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    return sys.platform != "win32" and terminal
+
+
+class Column(NamedTuple):
+    """A column of a table: its title, `<` or `>` with a width (that of what is in it without), how numbers are set."""
+
+    title: str
+    place: str = ">"
+    form: str = ""
+
+    def cell(self, value: object) -> str:
+        """Return what stands for a value, `-` for none."""
+        return "-" if value is None else str(value) if isinstance(value, str) else format(value, self.form)
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return a table as lines, the heading first."""
+    texts = [[column.cell(value) for column, value in zip(columns, row, strict=True)] for row in rows]
+    titles = [column.title for column in columns]
+    places = [
+        column.place if column.place[1:] else f"{column.place}{max(map(len, cells))}"
+        for column, *cells in zip(columns, titles, *texts, strict=True)
+    ]
+
+    def line(cells: Sequence[str]) -> str:
+        return "  ".join(f"{cell:{place}}" for cell, place in zip(cells, places, strict=True))
+
+    return [heading(line(titles)), *map(line, texts)]
 
 
 def heading(text: str) -> str:
