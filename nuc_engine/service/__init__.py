@@ -27,7 +27,6 @@
     methods_values      get, set, scripts and what waits for its time
     mirror              named values of the last cycle
     pack                messagePack of answers and telemetry
-    params              what a method's parameters must be
     ration              how much of what clients are answered may be logged
     reads               requests for data that wait for their time, each for the first snapshot found to be of
     recent              what happened lately, numbered, for clients that ask and for the telemetry's event topic

@@ -14,9 +14,9 @@ from typing import Any
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import Ring, RingError
 from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, Kind, pack, unpack
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.changes import Control, Write
 from nuc_engine.service.errands import Answer, Errands
-from nuc_engine.service.errors import Refused
 
 AT_ONCE = -1
 """Engine time of a change that is to take effect as soon as it arrives."""

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Generic, TypeVar
 
-from nuc_engine.service.errors import Refused
+from nuc_engine.messages.errors import Refused
 
 T = TypeVar("T")
 

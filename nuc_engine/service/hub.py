@@ -14,6 +14,7 @@ from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.wire import Command
 from nuc_engine.datalogger.interface import DataLogger
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.motors import families_of
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.store import Store
@@ -24,7 +25,6 @@ from nuc_engine.service.control import Control
 from nuc_engine.service.core_link import CoreLink
 from nuc_engine.service.edits import ControlBook, EditBook
 from nuc_engine.service.errands import Errands
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.mirror import Mirror, Moment
 from nuc_engine.service.ration import BURST, OF_ALL, Ration, cost_of
@@ -306,10 +306,10 @@ class Hub:
 
     # --- words ---
 
-    def unconfirmed(self) -> list[str]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return the motors that have not confirmed that their torque is off."""
         bits = self.block.words[Word.UNCONFIRMED]
-        return [] if self.plan is None else [m.name for m in self.plan.motors if bits >> m.index & 1]
+        return () if self.plan is None else tuple(m.name for m in self.plan.motors if bits >> m.index & 1)
 
     def latch_reason(self) -> str:
         """Return why the torque is latched off, or nothing."""

@@ -15,7 +15,8 @@ from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.datalogger.logger import Logger
 from nuc_engine.machine.locations import NotFound, find_configuration
-from nuc_engine.service.errors import Refused, ServiceError
+from nuc_engine.messages.errors import Refused
+from nuc_engine.service.errors import ServiceError
 from nuc_engine.service.service import LONGEST_MS, Service
 
 _SWITCH_S = 0.0002

@@ -6,8 +6,8 @@ from collections import Counter, deque
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.errands import Answer
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.mirror import Moment
 
 MOST_PENDING = 64

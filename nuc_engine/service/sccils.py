@@ -14,15 +14,16 @@ from dataclasses import dataclass, field
 from nuc_engine.daemon.modes import Input
 from nuc_engine.daemon.wire import Command as Order
 from nuc_engine.datalogger.logger import LogRefused
+from nuc_engine.messages.errors import Refused
+from nuc_engine.messages.requests import OffRequest
 from nuc_engine.service import methods_bout, methods_log, methods_values, scripts
 from nuc_engine.service.asking import asked, by_time, document, look, parted
 from nuc_engine.service.clients import Client
 from nuc_engine.service.configuration import MODEL_FILES
 from nuc_engine.service.core_link import AT_ONCE, Edit
 from nuc_engine.service.errands import Answer
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.method import Method, authorise
+from nuc_engine.service.method import authorise
 from nuc_engine.service.mirror import Moment
 from nuc_engine.service.sccils_documents import available, data_port, read_message, response, script
 from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript
@@ -228,7 +229,7 @@ class Session:
         return None if time_s is None else f"{time_s:.6f}"
 
     def _authorise(self, name: str) -> None:
-        authorise(self._hub, self._client, Method(name, methods_bout.status, "operate", True))
+        authorise(self._hub, self._client, name)
 
     # --- configurations ---
 
@@ -356,7 +357,7 @@ class Session:
             _, ack = hub.core.send(Order.ARM)
             await ack
         elif command.extended_command == "off":
-            await methods_bout.off(hub, self._client, {"why": printable(command.text or "asked for")})
+            await methods_bout.off(hub, self._client, OffRequest(printable(command.text or "asked for")))
         else:
             known = ", ".join(_EXTENDED)
             raise Refused("refused", f"there is no command {command.extended_command!r}", f"there are: {known}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
 from nuc_engine.model.plan import Plan
 from nuc_engine.service.core_link import AT_ONCE, SLICE, Admitted, Change, Edit, Parts, admit
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
 from sccils_schemas.by_hand import PlantEntry
 from sccils_schemas.checks.scripts import writes_of

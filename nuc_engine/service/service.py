@@ -14,6 +14,7 @@ from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.datalogger.interface import DataLogger
 from nuc_engine.machine.rundir import COMMAND, TELEMETRY
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.access import Access, read_datagram_address
 from nuc_engine.service.authors import Authors
 from nuc_engine.service.channel import Message, Ready, Sockets
@@ -21,12 +22,11 @@ from nuc_engine.service.clients import ANONYMOUS, Client, Clients
 from nuc_engine.service.control import Control
 from nuc_engine.service.core_link import MOST_READ, CoreLink
 from nuc_engine.service.errands import Errands
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.hub import Hub, wake
 from nuc_engine.service.methods import serve
 from nuc_engine.service.mirror import Moment
-from nuc_engine.service.pack import pack_map
+from nuc_engine.service.pack import pack_answer
 from nuc_engine.service.recent import Recent
 from nuc_engine.service.sccils import Session
 from nuc_engine.service.sccils_documents import response
@@ -254,7 +254,7 @@ class Service:
             self.sockets.send(client.key, client.address, response("fail", text=str(error)))
             return
         said: dict[str, Any] = {"kind": error.kind, "text": error.text, "hint": error.hint}
-        self.sockets.send(client.key, client.address, pack_map({"id": None, "ok": False, "error": said}))
+        self.sockets.send(client.key, client.address, pack_answer({"id": None, "ok": False, "error": said}))
 
     def _connections(self) -> dict[str, int]:
         sockets, datagrams = self.sockets, self._datagrams

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.errands import Answer
-from nuc_engine.service.errors import Refused
 
 T = TypeVar("T")
 

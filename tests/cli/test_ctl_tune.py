@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import convert, to_builtins
 
 from nuc_engine.cli.ctl import tuning
 from nuc_engine.cli.ctl.link import Target
@@ -15,8 +16,9 @@ from nuc_engine.cli.ctl.sheet import make_sheet
 from nuc_engine.cli.ctl.tuneview import tune_lines
 from nuc_engine.cli.ctl.tuning import Screen, press
 from nuc_engine.client import NotAnswered, Refused
-from nuc_engine.messages.calls import Call
-from nuc_engine.messages.results import Acknowledgement, Reading
+from nuc_engine.client.methods import Methods
+from nuc_engine.messages.answers import Acknowledgement, Reading, RecordedAnswer, RecordingAnswer
+from nuc_engine.messages.requests import Request, SetRequest
 from tests.client.fake_daemon import FakeDaemon, Leg
 from tests.client.fake_daemon import Refusal as DaemonRefuses
 
@@ -38,16 +40,16 @@ def screen(model: dict[str, Any]) -> Screen:
     return tuning.read(Screen(make_sheet(model, "Coxa-Trochanter")), Reading(values, 100, None))
 
 
-def keys(screen: Screen, *pressed: str) -> tuple[Screen, list[Call[Any]]]:
-    sent: list[Call[Any]] = []
+def keys(screen: Screen, *pressed: str) -> tuple[Screen, list[Request[Any]]]:
+    sent: list[Request[Any]] = []
     for key in pressed:
         screen, calls = press(screen, key)
         sent += calls
     return screen, sent
 
 
-def written(calls: list[Call[Any]]) -> list[Any]:
-    return [call.params["changes"] for call in calls]
+def written(calls: list[Request[Any]]) -> list[Any]:
+    return [[[*change] for change in call.changes] for call in calls]
 
 
 def at(screen: Screen, label: str) -> Screen:
@@ -96,7 +98,7 @@ def test_one_element_is_written_and_its_neighbour_is_left_to_others(screen: Scre
     # Somebody else has written the other one meanwhile.
     seen = tuning.read(after, Reading({name: [3.0, -1.5]}, 102, None))
     assert seen.shown[name] == [3.0, -1.49]
-    done = tuning.acknowledged(seen, call, Acknowledgement(103, 1.0))
+    done = tuning.acknowledged(seen, call, Acknowledgement(103, 1.0, (), ()))
     assert (done.shown[name], dict(done.awaiting)) == ([3.0, -1.49], {})
 
 
@@ -135,7 +137,7 @@ def test_a_rule_is_rewritten_from_what_it_says(screen: Screen) -> None:
 def test_an_acknowledgement_says_since_when(screen: Screen) -> None:
     sent_screen, (call,) = keys(at(screen, LEV), "right")
     assert "*0.1" in "\n".join(tune_lines(sent_screen, 80, 24))
-    after = tuning.acknowledged(sent_screen, call, Acknowledgement(2411, 12.055))
+    after = tuning.acknowledged(sent_screen, call, Acknowledgement(2411, 12.055, (), ()))
     assert after.message == f"{LEV} = 0.1: in effect since cycle 2411, 12.055 s"
     assert after.awaiting == {}
     assert after.values[LEV] == 0.1
@@ -143,16 +145,16 @@ def test_an_acknowledgement_says_since_when(screen: Screen) -> None:
 
 def test_a_late_acknowledgement_does_not_hide_a_newer_step(screen: Screen) -> None:
     two, (first, second) = keys(at(screen, LEV), "right", "right")
-    after = tuning.acknowledged(two, first, Acknowledgement(1, None))
+    after = tuning.acknowledged(two, first, Acknowledgement(1, None, (), ()))
     assert after.shown[LEV] == 0.2
-    assert tuning.acknowledged(after, second, Acknowledgement(2, None)).awaiting == {}
+    assert tuning.acknowledged(after, second, Acknowledgement(2, None, (), ())).awaiting == {}
 
 
 @pytest.mark.parametrize("how", ["refused", "error"])
 def test_what_is_refused_is_shown_as_it_was(screen: Screen, how: str) -> None:
     sent_screen, (call,) = keys(at(screen, LEV), "right")
     if how == "refused":
-        after = tuning.acknowledged(sent_screen, call, Acknowledgement(1, None, refused=("LEV: no",)))
+        after = tuning.acknowledged(sent_screen, call, Acknowledgement(1, None, (), ({"name": "LEV", "reason": "no"},)))
     else:
         after = tuning.not_done(sent_screen, call, "LEV: no")
     assert after.shown[LEV] == 0.0
@@ -172,7 +174,7 @@ def test_nothing_is_sent_while_the_daemon_is_away(screen: Screen) -> None:
     [
         (["u"], "undo", {}),
         (["U"], "redo", {}),
-        (["s", *"calm", "enter"], "save", {"name": "calm", "kind": "configuration"}),
+        (["s", *"calm", "enter"], "save", {"name": "calm"}),
         (["S", *"calm", "enter"], "save", {"name": "calm", "kind": "script"}),
         (["r", *"one", "enter"], "record_start", {"name": "one"}),
         (["m", *"slip", "enter"], "mark", {"text": "slip"}),
@@ -184,16 +186,16 @@ def test_other_keys_ask_for_what_they_say(
     screen: Screen, pressed: list[str], method: str, params: dict[str, Any]
 ) -> None:
     _, (call,) = keys(screen, *pressed)
-    assert (call.method, dict(call.params)) == (method, params)
+    assert (call.method, to_builtins(call)) == (method, params)
 
 
 def test_r_ends_a_recording_that_is_on(screen: Screen) -> None:
     begun, (start,) = keys(screen, "r", "o", "enter")
-    on = tuning.acknowledged(begun, start, {"name": "o"})
+    on = tuning.acknowledged(begun, start, RecordingAnswer("o"))
     assert "REC o" in tune_lines(on, 80, 24)[0]
     _, (stop,) = keys(on, "r")
     assert stop.method == "record_stop"
-    off = tuning.acknowledged(on, stop, {"path": "scripts/o.xml"})
+    off = tuning.acknowledged(on, stop, RecordedAnswer("scripts/o.xml", 3, 0))
     assert off.recording == ""
     assert "scripts/o.xml" in off.message
 
@@ -219,7 +221,9 @@ def test_no_keys_in_any_order_break_it(pressed: list[str], columns: int, rows: i
     for key in pressed:
         screen, calls = press(screen, key)
         for call in calls:
-            screen = tuning.acknowledged(screen, call, Acknowledgement(1, 0.5) if "changes" in call.params else {})
+            screen = tuning.acknowledged(
+                screen, call, Acknowledgement(1, 0.5, (), ()) if isinstance(call, SetRequest) else None
+            )
         lines = tune_lines(screen, columns, rows)
         assert len(lines) == rows
         assert max(map(len, lines)) <= columns
@@ -306,19 +310,17 @@ class Paper:
     def __init__(self, daemon: FakeDaemon) -> None:
         self.daemon, self.away = daemon, False
 
-    def do(self, call: Call[Any]) -> Any:
+    def do(self, call: Request[Any]) -> Any:
         if self.away:
             raise NotAnswered("nobody there")
         try:
             handler = self.daemon.answers.get(call.method, getattr(self.daemon, f"do_{call.method}"))
-            return call.read(handler(**call.params))
+            return convert(handler(**to_builtins(call)), call.answer)
         except DaemonRefuses as error:
             raise Refused(error.kind, str(error), error.hint) from error
 
     def __getattr__(self, name: str) -> Any:
-        from nuc_engine.messages import calls
-
-        return lambda *args, **kwargs: self.do(getattr(calls, name)(*args, **kwargs))
+        return lambda *args, **kwargs: self.do(getattr(Methods, name).build(*args, **kwargs))
 
 
 def test_it_goes_away_comes_back_and_may_have_changed() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,7 +83,9 @@ def test_a_fault_is_told_before_anything_else(daemon: FakeDaemon) -> None:
 
 def test_losses_and_deaths_are_alarms_only_when_there_are_any(daemon: FakeDaemon, view: View) -> None:
     assert not any("lost" in line or "died" in line for line in watch_lines(view, 79, 24))
-    status = replace(view.status, losses={"motor": 12}, deaths={"core": 1, "service": 0}, unconfirmed=("FT_motor",))
+    status = msgspec.structs.replace(
+        view.status, losses={"motor": 12}, deaths={"core": 1, "service": 0}, unconfirmed=("FT_motor",)
+    )
     text = "\n".join(watch_lines(replace(view, status=status), 79, 24))
     assert "records lost: motor 12" in text
     assert "died: core 1\n" in text
@@ -124,7 +127,7 @@ def test_before_a_configuration_it_says_so_and_waits(daemon: FakeDaemon) -> None
 def test_events_are_asked_for_from_the_last_on(daemon: FakeDaemon) -> None:
     asked: list[Any] = []
     events = daemon.do_events
-    daemon.answers["events"] = lambda since=None: asked.append(since) or events(since)
+    daemon.answers["events"] = lambda since=0: asked.append(since) or events(since)
     watch = Watch(Paper(daemon))
     for _ in range(11):
         watch.refresh()
@@ -172,7 +175,7 @@ def test_what_happens_again_and_again_leaves_room_for_the_rest(daemon: FakeDaemo
 
 def test_a_task_that_never_ran_is_in_the_table(view: View) -> None:
     never = {"runs": 0, "overruns": 0, "skipped": 0, "period_ns": None, "since_start": None, "last_second": None}
-    status = replace(view.status, tasks={**TASKS, "script": never})
+    status = msgspec.structs.replace(view.status, tasks={**TASKS, "script": never})
     line = next(line for line in watch_lines(replace(view, status=status), 79, 30) if line.startswith("script"))
     assert line.split() == ["script", *"------", "0", "0"]
 

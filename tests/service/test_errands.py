@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.errands import Answer, Errands
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.workshop import MAX_BYTES, Workshop
 
 LATE = Refused("timeout", "late")

@@ -22,7 +22,7 @@ from nuc_engine.cli.terminal.params import as_json
 if TYPE_CHECKING:
     from nuc_engine.cli.ctl.sessions import Tune
     from nuc_engine.cli.ctl.watching import Watch
-    from nuc_engine.messages.results import Sample, Status
+    from nuc_engine.messages.answers import Sample, Status
 
 _FRAME_S = 0.1
 _FOLLOW_S = 0.3
@@ -137,7 +137,6 @@ def _sample_line(sample: Sample, *, as_json: bool) -> str:
 
 
 def _status_lines(status: Status) -> list[str]:
-    data = status.data
     lines = [headline(status), f"control: {status.control or 'nobody'}"]
     lines += alarms(status)
     if wrong := counts_text(counted(status.bus_counts)):
@@ -148,8 +147,8 @@ def _status_lines(status: Status) -> list[str]:
     lines += [f"privilege missing: {text}" for text in status.privileges_missing]
     if status.clients:
         lines.append(f"clients: {', '.join(str(client.get('name')) for client in status.clients)}")
-    if data.get("recording"):
-        lines.append(f"recording edits as {data['recording']}")
+    if status.recording:
+        lines.append(f"recording edits as {status.recording}")
     rows = task_rows(dict(status.tasks))
     return [*lines, "", *table([TASK_HEAD, *rows])] if rows else lines
 

@@ -38,7 +38,7 @@ class Tune:
         self.screen, calls = tuning.press(self.screen, key)
         for call in calls:
             try:
-                result = act(self._client, self._target, call)
+                result = act(self._client, self._target, self._client.do, call)
             except NotAnswered as error:
                 self.screen = tuning.lost(tuning.not_done(self.screen, call, str(error)), str(error))
             except ClientError as error:

@@ -12,16 +12,18 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
 from nuc_engine.cli.ctl.sheet import Knob, Row, Sheet, changed
 from nuc_engine.cli.terminal.ink import edit_text, shown
-from nuc_engine.messages import calls
-from nuc_engine.messages.calls import Call
-from nuc_engine.messages.results import Acknowledgement, Reading, Status
+from nuc_engine.messages import requests
+from nuc_engine.messages.answers import Acknowledgement, Reading, Status
+from nuc_engine.messages.requests import Request
 
 BIG = 10
 """Quanta of a big step."""
 
-Calls = tuple[Call[Any], ...]
+Calls = tuple[Request[Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +72,13 @@ def read(screen: Screen, reading: Reading) -> Screen:
     """Take values of a cycle."""
     status = screen.status
     if status is not None:
-        status = replace(status, engine_time_s=reading.time_s, cycle=reading.cycle)
+        status = msgspec.structs.replace(status, engine_time_s=reading.time_s, cycle=reading.cycle)
     return replace(screen, values={**screen.values, **reading.values}, status=status, offline="")
 
 
 def told(screen: Screen, status: Status) -> Screen:
     """Take the daemon's state."""
-    recording = status.data.get("recording")
-    known = {"recording": str(recording or "")} if "recording" in status.data else {}
-    return replace(screen, status=status, offline="", **known)
+    return replace(screen, status=status, offline="", recording=status.recording)
 
 
 def lost(screen: Screen, why: str) -> Screen:
@@ -86,16 +86,15 @@ def lost(screen: Screen, why: str) -> Screen:
     return replace(screen, offline=why, awaiting={})
 
 
-def acknowledged(screen: Screen, call: Call[Any], result: object) -> Screen:
+def acknowledged(screen: Screen, call: Request[Any], result: object) -> Screen:
     """Take the answer to a request."""
-    if call.method == "record_start":
-        name = str(call.params["name"])
-        return replace(screen, recording=name, message=f"recording edits as {name}")
-    if call.method == "record_stop":
-        return replace(screen, recording="", message=f"recorded: {_paths(result)}")
+    if isinstance(call, requests.RecordStartRequest):
+        return replace(screen, recording=call.name, message=f"recording edits as {call.name}")
+    if isinstance(call, requests.RecordStopRequest):
+        return replace(screen, recording="", message=f"recorded: {_path(result)}")
     if not isinstance(result, Acknowledgement):
-        return replace(screen, message=f"{_DONE.get(call.method, call.method)}{_paths(result, ': ')}")
-    sent = {str(change[0]): change[1] for change in call.params.get("changes", ())}
+        return replace(screen, message=f"{_DONE.get(call.method, call.method)}{_path(result, ': ')}")
+    sent = _sent(call)
     awaiting = {name: value for name, value in screen.awaiting.items() if sent.get(name, _OTHER) != value}
     message = edit_text(_what(call, sent, result), result)
     if result.refused or result.pending:
@@ -104,9 +103,9 @@ def acknowledged(screen: Screen, call: Call[Any], result: object) -> Screen:
     return replace(screen, awaiting=awaiting, values=values, message=message)
 
 
-def not_done(screen: Screen, call: Call[Any], why: str) -> Screen:
+def not_done(screen: Screen, call: Request[Any], why: str) -> Screen:
     """Take notice that a request was refused or not answered."""
-    sent = {str(change[0]) for change in call.params.get("changes", ())}
+    sent = _sent(call)
     awaiting = {name: value for name, value in screen.awaiting.items() if name not in sent}
     return replace(screen, awaiting=awaiting, message=why)
 
@@ -159,10 +158,10 @@ def _write(screen: Screen, knob: Knob, value: int | float) -> tuple[Screen, Call
 def _send(screen: Screen, changes: Mapping[str, Any]) -> tuple[Screen, Calls]:
     if screen.offline:
         return replace(screen, message="not sent: the daemon does not answer"), ()
-    return replace(screen, awaiting={**screen.awaiting, **changes}, message=""), (calls.set_values(changes),)
+    return replace(screen, awaiting={**screen.awaiting, **changes}, message=""), (requests.set_values(changes),)
 
 
-def _ask(call: Callable[[], Call[Any]]) -> Callable[[Screen], tuple[Screen, Calls]]:
+def _ask(call: Callable[[], Request[Any]]) -> Callable[[Screen], tuple[Screen, Calls]]:
     def ask(screen: Screen) -> tuple[Screen, Calls]:
         return replace(screen, message=""), (call(),)
 
@@ -180,7 +179,7 @@ def _edit(screen: Screen) -> tuple[Screen, Calls]:
 
 def _record(screen: Screen) -> tuple[Screen, Calls]:
     if screen.recording:
-        return screen, (calls.record_stop(),)
+        return screen, (requests.RecordStopRequest(),)
     return replace(screen, prompt=Prompt("record", "record edits as script: ")), ()
 
 
@@ -234,7 +233,7 @@ def _nothing_to_turn(row: Row | None) -> str:
     return "e rewrites the rule; its thresholds are below" if row.kind == "rule" else "a constant or sensor: not tuned"
 
 
-def _what(call: Call[Any], sent: Mapping[str, Any], result: Acknowledgement) -> str:
+def _what(call: Request[Any], sent: Mapping[str, Any], result: Acknowledgement) -> str:
     if sent:
         return ", ".join(f"{name} = {shown(value)}" for name, value in sent.items())
     done = ", ".join(map(_applied, result.applied))
@@ -245,12 +244,13 @@ def _applied(item: Any) -> str:
     return f"{item['name']} = {shown(item.get('value'))}" if isinstance(item, Mapping) and "name" in item else str(item)
 
 
-def _paths(result: object, before: str = "") -> str:
-    if not isinstance(result, Mapping):
-        return ""
-    found = [result[name] for name in ("path", "paths", "folder") if name in result]
-    flat = [str(item) for value in found for item in (value if isinstance(value, list | tuple) else [value])]
-    return before + ", ".join(flat) if flat else ""
+def _sent(call: Request[Any]) -> dict[str, Any]:
+    return {str(name): value for name, value in call.changes} if isinstance(call, requests.SetRequest) else {}
+
+
+def _path(result: object, before: str = "") -> str:
+    path = getattr(result, "path", "")
+    return before + path if path else ""
 
 
 _OTHER = object()
@@ -269,10 +269,10 @@ _ENTERED: Mapping[str, Callable[[Screen, str], tuple[Screen, Calls]]] = MappingP
     {
         "value": _enter_value,
         "rule": _enter_rule,
-        "record": lambda screen, text: (screen, (calls.record_start(text),)),
-        "save": lambda screen, text: (screen, (calls.save(text, "configuration"),)),
-        "script": lambda screen, text: (screen, (calls.save(text, "script"),)),
-        "mark": lambda screen, text: (screen, (calls.mark(text),)),
+        "record": lambda screen, text: (screen, (requests.RecordStartRequest(text),)),
+        "save": lambda screen, text: (screen, (requests.SaveRequest(text, "configuration"),)),
+        "script": lambda screen, text: (screen, (requests.SaveRequest(text, "script"),)),
+        "mark": lambda screen, text: (screen, (requests.MarkRequest(text),)),
     }
 )
 _KEYS: Mapping[str, Callable[[Screen], tuple[Screen, Calls]]] = MappingProxyType(
@@ -292,14 +292,14 @@ _KEYS: Mapping[str, Callable[[Screen], tuple[Screen, Calls]]] = MappingProxyType
         ">": _step(+BIG),
         "e": _edit,
         "enter": _edit,
-        "u": _ask(calls.undo),
-        "U": _ask(calls.redo),
+        "u": _ask(requests.UndoRequest),
+        "U": _ask(requests.RedoRequest),
         "r": _record,
         "s": _prompt("save", "save as configuration: "),
         "S": _prompt("script", "save as script: "),
         "m": _prompt("mark", "mark this moment: "),
-        "t": _ask(lambda: calls.take_control(force=False)),
-        "!": _ask(lambda: calls.off("from nuc ctl tune")),
+        "t": _ask(lambda: requests.TakeControlRequest(force=False)),
+        "!": _ask(lambda: requests.OffRequest("from nuc ctl tune")),
         "?": lambda screen: (replace(screen, help=True), ()),
         "q": lambda screen: (replace(screen, over=True), ()),
     }

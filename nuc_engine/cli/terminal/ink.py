@@ -5,10 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nuc_engine.messages.results import Acknowledgement, Status
 from nuc_engine.model.decimals import number_text
+
+if TYPE_CHECKING:
+    from nuc_engine.messages.answers import Acknowledgement, Status
 
 Style = Callable[[str], str]
 
