@@ -26,8 +26,10 @@ def check_request(kind: type[R], given: Mapping[Any, Any]) -> R:
         request = msgspec.convert({name: value for name, value in given.items() if value is not None}, kind)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise _refused(kind, given) or Refused("bad_request", f"{kind.method}: {error}") from error
-    values = {name: getattr(request, name) for name in kind.__struct_fields__}
-    return kind(**{name: value if name in kind.as_sent else _printable(value) for name, value in values.items()})
+    for name in kind.__struct_fields__:
+        if name not in kind.as_sent:
+            setattr(request, name, _printable(getattr(request, name)))
+    return request
 
 
 def _refused(kind: type[Request[Any]], given: Mapping[Any, Any]) -> Refused | None:
