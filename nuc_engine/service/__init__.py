@@ -11,7 +11,6 @@
     core_link           the service's end of the rings
     edits               edits that took effect
     elements            names of single elements
-    errands             coroutines that wait for the core, a client or a moment, all on the one thread
     errors              errors of the service
     folders             where names in requests lead
     hub                 what every method works with
@@ -39,7 +38,7 @@
     streams             whose streams are whose
     telemetry           named values on a publishing socket, and the newest of them as datagrams
     values_in           the values in force, to look at without hurry
-    workshop            work that may take long, beside the loop
+    waiting             what requests wait for
 
 It may die and come back at any moment: what must survive stands in the block, in the rings or in a file.
 """

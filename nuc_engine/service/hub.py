@@ -24,7 +24,6 @@ from nuc_engine.service.configuration import Configuration, check_names, make_co
 from nuc_engine.service.control import Control
 from nuc_engine.service.core_link import CoreLink
 from nuc_engine.service.edits import ControlBook, EditBook
-from nuc_engine.service.errands import Errands
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.mirror import Mirror, Moment
 from nuc_engine.service.ration import BURST, OF_ALL, Ration, cost_of
@@ -33,7 +32,7 @@ from nuc_engine.service.recent import Recent
 from nuc_engine.service.save import out_of_reach
 from nuc_engine.service.streams import Streams
 from nuc_engine.service.telemetry import Recipes
-from nuc_engine.service.workshop import Workshop
+from nuc_engine.service.waiting import Waiting, Workshop
 from sccils_schemas.names import did_you_mean
 
 CORE_START_S = 10.0
@@ -47,7 +46,7 @@ class Hub:
     block: Block
     options: ServeOptions
     buses: Mapping[str, str]
-    errands: Errands
+    waiting: Waiting
     core: CoreLink
     clients: Clients
     control: Control
@@ -82,7 +81,7 @@ class Hub:
     @property
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC now."""
-        return self.errands.now_ns()
+        return self.waiting.now_ns()
 
     @property
     def mode(self) -> Mode:
@@ -242,7 +241,7 @@ class Hub:
     async def core_of_newest_plan(self) -> None:
         """Wait until a core of the plan written last runs its tasks. Raises Refused."""
         late = Refused("timeout", f"no core was ready within {CORE_START_S:g} s", "see `status` and `events`")
-        await self.errands.until(lambda: self.core.ready, CORE_START_S, late)
+        await self.waiting.until(lambda: self.core.ready, CORE_START_S, late)
         self.follow()
 
     def resume(self) -> None:

@@ -10,13 +10,13 @@ from nuc_engine.messages.errors import Refused
 from nuc_engine.messages.limits import Role
 from nuc_engine.messages.requests import Request
 from nuc_engine.service.clients import Client
-from nuc_engine.service.errands import Errand
 from nuc_engine.service.hub import Hub
+from nuc_engine.service.waiting import Job
 
 GAINED = "you have control now"
 """What an answer notes when control came with its request."""
 
-Handler = Callable[[Hub, Client, Any], Errand[Any]]
+Handler = Callable[[Hub, Client, Any], Job[Any]]
 Handlers = Mapping[type[Request[Any]], Handler]
 
 

@@ -155,7 +155,7 @@ def serve(hub: Hub, client: Client, payload: bytes, reply: Reply, only: Refused 
     except Refused as error:
         reply(_failure(request.id, error))
         return
-    hub.errands.start(HANDLERS[kind](hub, client, asked), done)
+    hub.waiting.start(HANDLERS[kind](hub, client, asked), done)
 
 
 def _answer(hub: Hub, request: Request, result: Any, error: Exception | None, note: list[str]) -> bytes:

@@ -248,7 +248,7 @@ async def _new_folder(hub: Hub, before: object, delay_s: float) -> str:
         return hub.logger.status().get("folder") not in (None, before)
 
     try:
-        await hub.errands.until(found, _FOLDER_S, Refused("timeout", "no folder yet"))
+        await hub.waiting.until(found, _FOLDER_S, Refused("timeout", "no folder yet"))
     except Refused:
         return ""
     return str(hub.logger.status()["folder"])
@@ -286,7 +286,7 @@ async def end_bout(hub: Hub, policy: str) -> StoppedAnswer:
     _, ack = hub.core.send(Command.STOP, policy)
     await ack
     late = Refused("timeout", f"the bout has not ended after {_STOP_S:g} s", "take the torque off if it must")
-    await hub.errands.until(lambda: hub.mode is not Mode.RUNNING, _STOP_S, late)
+    await hub.waiting.until(lambda: hub.mode is not Mode.RUNNING, _STOP_S, late)
     return StoppedAnswer(bout, hub.mode.name, policy or hub.options.on_stop)
 
 
@@ -304,14 +304,14 @@ async def off(hub: Hub, client: Client, asked: requests.OffRequest) -> OffAnswer
     try:
         # The core tells who and why; where it does not see to it at once, the guardian sees the word.
         _, ack = hub.core.send(Command.OFF, why)
-        await hub.errands.until(lambda: ack.done, _OFF_AT_ONCE_S, Refused("timeout", "the core is busy"))
+        await hub.waiting.until(ack.done, _OFF_AT_ONCE_S, Refused("timeout", "the core is busy"))
         ack.result()
     except Refused:
         ask(words, Asker.SERVICE)
         hub.recent.add(OFF, why)
     late = Refused("timeout", f"not every servo has confirmed within {_OFF_S:g} s that its torque is off")
     try:
-        await hub.errands.until(lambda: not words[Word.TORQUE], _OFF_S, late)
+        await hub.waiting.until(lambda: not words[Word.TORQUE], _OFF_S, late)
     except Refused:
         ask(words, Asker.SERVICE)
     return OffAnswer(hub.mode.name, bool(words[Word.TORQUE]), hub.unconfirmed())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -20,11 +21,11 @@ from nuc_engine.service.asking import Seen, by_time, look, named, parted
 from nuc_engine.service.clients import Client
 from nuc_engine.service.core_link import AT_ONCE, SLICE, Done, Edit, Outcome, Parts
 from nuc_engine.service.elements import read_element, split_element
-from nuc_engine.service.errands import Answer
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import GAINED, Handlers, Noted, authorise
 from nuc_engine.service.mirror import Moment
 from nuc_engine.service.scripts import elapsed_ns, read_script, submit
+from nuc_engine.service.waiting import Awaited
 from sccils_schemas.documents import HDSO_ALL, HDSO_NONE
 from sccils_schemas.problems import SccilsError
 
@@ -156,9 +157,9 @@ async def outcome(hub: Hub, edits: Sequence[Edit]) -> Acknowledgement:
             waiting.append(edit.request)
             tell_when_done(hub, edit)
             if len(waiting) % SLICE == 0:
-                await hub.errands.sleep(0)
+                await asyncio.sleep(0)
             continue
-        done = await hub.errands.within(edit.done, _EFFECT_S, late)
+        done = await hub.waiting.within(edit.done, _EFFECT_S, late)
         request, cycle, time_s = done.request, done.cycle, hub.engine_time_s(done.time_ns)
         told.add(hub.need_plan(), done)
     return Acknowledgement(
@@ -213,7 +214,7 @@ def tell_when_done(hub: Hub, edit: Edit) -> None:
     edit.done.tell(tell)
 
 
-def tell_when_read(hub: Hub, client: Client, moment: Answer[Moment], wanted: Mapping[int, int]) -> None:
+def tell_when_read(hub: Hub, client: Client, moment: Awaited[Moment], wanted: Mapping[int, int]) -> None:
     """Let it be told of what a request for a time to come finds then, or that it finds nothing."""
 
     async def read() -> Seen:
@@ -229,7 +230,7 @@ def tell_when_read(hub: Hub, client: Client, moment: Answer[Moment], wanted: Map
         more = {"author": client.author, "cycle": seen.cycle, "time_s": seen.time_ns / _NS, "answers": answers}
         hub.recent.add("read", ", ".join(answer["name"] for answer in answers), **more)
 
-    hub.errands.start(read(), tell)
+    hub.waiting.start(read(), tell)
 
 
 async def script(hub: Hub, client: Client, asked: requests.ScriptRequest) -> Acknowledgement | Noted:

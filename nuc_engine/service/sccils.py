@@ -7,6 +7,7 @@ answered with the list of configurations. See docs/channel.md.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,11 +22,11 @@ from nuc_engine.service.asking import asked, by_time, document, look, parted
 from nuc_engine.service.clients import Client
 from nuc_engine.service.configuration import MODEL_FILES
 from nuc_engine.service.core_link import AT_ONCE, Edit
-from nuc_engine.service.errands import Answer
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import authorise
 from nuc_engine.service.mirror import Moment
 from nuc_engine.service.sccils_documents import available, data_port, read_message, response, script
+from nuc_engine.service.waiting import Awaited
 from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript
 from sccils_schemas.names import printable
 
@@ -77,7 +78,7 @@ class Session:
         self._reading = False
         self._queue: deque[tuple[Entry | None, bytes, Slot, str]] = deque()
         self._working = False
-        self._acknowledgement: Answer[bool] | None = None
+        self._acknowledgement: Awaited[bool] | None = None
         self._streams: list[str] = []
 
     @property
@@ -100,7 +101,7 @@ class Session:
         self._unread_bytes += len(payload)
         if not self._reading:
             self._reading = True
-            self._hub.errands.start(self._read(), lambda _, error: self._read_on(error))
+            self._hub.waiting.start(self._read(), lambda _, error: self._read_on(error))
 
     async def _read(self) -> None:
         """Read documents in their order, beside the loop; but a command alone waits for nobody else's documents."""
@@ -160,7 +161,7 @@ class Session:
         self._queue.append((entry, payload, slot, reason))
         if not self._working:
             self._working = True
-            self._hub.errands.start(self._work(), lambda _, __: None)
+            self._hub.waiting.start(self._work(), lambda _, __: None)
 
     def _acknowledged(self, good: bool) -> None:
         waiting, self._acknowledgement = self._acknowledgement, None
@@ -179,7 +180,7 @@ class Session:
                 self._fail(entry, slot, error)
             done += 1
             if done % SLICE == 0:
-                await self._hub.errands.sleep(0)
+                await asyncio.sleep(0)
         self._working = False
 
     async def _do(self, entry: Entry | None, payload: bytes, slot: Slot, reason: str) -> None:
@@ -253,10 +254,10 @@ class Session:
         self._finish(slot, response("success"))
 
     async def _acknowledge(self, what: str) -> None:
-        answer: Answer[bool] = Answer()
+        answer: Awaited[bool] = Awaited()
         self._acknowledgement = answer
         late = Refused("timeout", f"{what} was not acknowledged within {ACK_S:g} s")
-        if not await self._hub.errands.within(answer, ACK_S, late):
+        if not await self._hub.waiting.within(answer, ACK_S, late):
             raise Refused("refused", f"the client did not accept {what}")
 
     # --- scripts ---
@@ -276,12 +277,16 @@ class Session:
             await edit.ack
         # What waits for its time must not keep other requests of this client waiting.
         waits = [(hub.reads.wait(self._client.key, due, count), those) for due, (count, those) in wanted.items()]
-        hub.errands.start(
+        hub.waiting.start(
             self._await_script(edits, at_once, waits, slot), lambda _, error: self._script_done(slot, error)
         )
 
     async def _await_script(
-        self, edits: list[Edit], at_once: dict[int, int], waits: list[tuple[Answer[Moment], dict[int, int]]], slot: Slot
+        self,
+        edits: list[Edit],
+        at_once: dict[int, int],
+        waits: list[tuple[Awaited[Moment], dict[int, int]]],
+        slot: Slot,
     ) -> None:
         hub, refused = self._hub, list[str]()
         ahead, before = 0, not hub.bout

@@ -68,7 +68,8 @@ class Pumped:
 
     def _turn(self) -> None:
         self.bench.now += 200_000
-        self.bench.service.step(1)
+        self.bench.loop.call_soon(self.bench.service.step)
+        self.bench.loop.turn(0.001)
         self.bench.core.step()
         if self.bench.core.plan is not None:
             self.bench.core.cycle()
