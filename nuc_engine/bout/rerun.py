@@ -29,7 +29,7 @@ from nuc_engine.recording.scriptlog import hdso_mod
 
 if TYPE_CHECKING:
     from nuc_engine.client import Client
-    from nuc_engine.messages.results import Status
+    from nuc_engine.messages.answers import Status
 
 _NS = 1_000_000_000
 _LOOK_S = 0.5

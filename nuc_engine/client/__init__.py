@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from nuc_engine.client.blocking import Client, Subscription
     from nuc_engine.client.cycles import Cycles
     from nuc_engine.client.sockets import Keys, load_keys
+    from nuc_engine.messages.answers import Acknowledgement, Greeting, Reading, Sample, Status
     from nuc_engine.messages.errors import BadAnswer, ClientError, KeysError, NotAnswered, Refused
-    from nuc_engine.messages.results import Acknowledgement, Greeting, Reading, Sample, Status
 
 __all__ = [
     "Acknowledgement",
@@ -57,7 +57,7 @@ _HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "client.blocking": ("Client", "Subscription"),
         "client.cycles": ("Cycles",),
         "messages.errors": ("BadAnswer", "ClientError", "KeysError", "NotAnswered", "Refused"),
-        "messages.results": ("Acknowledgement", "Greeting", "Reading", "Sample", "Status"),
+        "messages.answers": ("Acknowledgement", "Greeting", "Reading", "Sample", "Status"),
         "client.sockets": ("Keys", "load_keys"),
     }
 )

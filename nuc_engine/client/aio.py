@@ -22,8 +22,9 @@ from nuc_engine.client.sockets import (
     open_telemetry,
     telemetry_address,
 )
-from nuc_engine.messages.calls import Call, Ref, recipe
-from nuc_engine.messages.results import Greeting, Recipe, Sample
+from nuc_engine.messages.answers import Greeting, Recipe, Sample
+from nuc_engine.messages.limits import Ref, Role
+from nuc_engine.messages.requests import Request, SubscribeRequest
 
 T = TypeVar("T")
 
@@ -41,7 +42,7 @@ class AsyncClient(Methods):
         address: str = "",
         *,
         name: str,
-        role: str | None = None,
+        role: Role | None = None,
         keys: Keys | None = None,
         timeout_s: float = 2.0,
         telemetry: str = "",
@@ -67,10 +68,10 @@ class AsyncClient(Methods):
         """What the daemon said at the beginning of this connection; None before the first request."""
         return self._talk.greeting
 
-    async def do(self, call: Call[T], /) -> T:
+    async def do(self, request: Request[T], /) -> T:
         """Send a request and return its result. Raises NotAnswered, Refused or BadAnswer."""
         async with self._turn:
-            return await self._drive(self._talk.ask(call))
+            return await self._drive(self._talk.ask(request))
 
     async def sccils(
         self, text: str, wait_s: float = 10.0, *, seen: Callable[[str], object] | None = None
@@ -84,7 +85,7 @@ class AsyncClient(Methods):
 
     async def subscribe(self, names: Sequence[Ref], rate_hz: float = 10.0) -> AsyncSubscription:
         """Ask for a stream of these values and open it."""
-        return self._stream(await self.do(recipe(names, rate_hz)))
+        return self._stream(await self.do(SubscribeRequest(names, rate_hz)))
 
     def listen(self, topic: str = "nuc.event") -> AsyncSubscription:
         """Open a stream that is there anyhow: `nuc.event`, or `nuc`, the telemetry everybody gets."""

@@ -20,9 +20,10 @@ from nuc_engine.client.sockets import (
     open_telemetry,
     telemetry_address,
 )
-from nuc_engine.messages.calls import Call, Ref, recipe
+from nuc_engine.messages.answers import Greeting, Recipe, Sample
 from nuc_engine.messages.errors import NotAnswered
-from nuc_engine.messages.results import Greeting, Recipe, Sample
+from nuc_engine.messages.limits import Ref, Role
+from nuc_engine.messages.requests import Request, SubscribeRequest
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ class Client(Methods):
         address: str = "",
         *,
         name: str,
-        role: str | None = None,
+        role: Role | None = None,
         keys: Keys | None = None,
         timeout_s: float = 2.0,
         telemetry: str = "",
@@ -81,9 +82,9 @@ class Client(Methods):
         """Say hello, on a connection that is new, and return what was answered. Raises NotAnswered."""
         return self._drive(self._talk.greet(within_s))
 
-    def do(self, call: Call[T], /) -> T:
+    def do(self, request: Request[T], /) -> T:
         """Send a request and return its result. Raises NotAnswered, Refused or BadAnswer."""
-        return self._drive(self._talk.ask(call))
+        return self._drive(self._talk.ask(request))
 
     def sccils(self, text: str, wait_s: float = 10.0, *, seen: Callable[[str], object] | None = None) -> list[str]:
         """Send a SCCILS document and return the documents that come back, once all of it is answered.
@@ -95,7 +96,7 @@ class Client(Methods):
 
     def subscribe(self, names: Sequence[Ref], rate_hz: float = 10.0) -> Subscription:
         """Ask for a stream of these values and open it."""
-        return self._stream(self.do(recipe(names, rate_hz)))
+        return self._stream(self.do(SubscribeRequest(names, rate_hz)))
 
     def listen(self, topic: str = "nuc.event") -> Subscription:
         """Open a stream that is there anyhow: `nuc.event`, or `nuc`, the telemetry everybody gets."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar, cast
 
-import msgpack
+import msgspec
 
-from nuc_engine.messages import calls
-from nuc_engine.messages.calls import Call
+from nuc_engine.messages.answers import Greeting, Sample
 from nuc_engine.messages.errors import BadAnswer, NotAnswered, Refused, nobody
-from nuc_engine.messages.results import Greeting, Sample
+from nuc_engine.messages.limits import Role
+from nuc_engine.messages.requests import HelloRequest, LeaveRequest, Request
 
 T = TypeVar("T")
 
@@ -66,20 +66,22 @@ Steps = Generator[Effect, Happened | None, T]
 class Conversation:
     """What one client has said so far: numbers of its requests, and whether it has said hello on this connection."""
 
-    def __init__(self, address: str, name: str, role: str | None, timeout_s: float, now_s: Callable[[], float]) -> None:
+    def __init__(
+        self, address: str, name: str, role: Role | None, timeout_s: float, now_s: Callable[[], float]
+    ) -> None:
         self.address = address
         self.greeting: Greeting | None = None
         self.remarks: list[str] = []
-        self._hello = calls.hello(name, role)
+        self._hello = HelloRequest(name, role)
         self._timeout_s = timeout_s
         self._now_s = now_s
         self._number = 0
         self._greeted = False
 
-    def ask(self, call: Call[T]) -> Steps[T]:
+    def ask(self, request: Request[T]) -> Steps[T]:
         """Ask one thing. Raises NotAnswered, Refused or BadAnswer."""
         yield from self._ready()
-        return (yield from self._one(call))
+        return (yield from self._one(request))
 
     def greet(self, within_s: float) -> Steps[Greeting]:
         """Say hello, unless this connection has heard it."""
@@ -94,7 +96,7 @@ class Conversation:
             return None
         self._greeted = False
         self._number += 1
-        return _pack({"id": self._number, "method": "leave", "params": {}})
+        return _pack(self._number, LeaveRequest())
 
     def sccils(self, document: bytes, wait_s: float, seen: Callable[[str], object] | None) -> Steps[list[str]]:
         """Send a SCCILS document; collect the documents that come back until all of it is answered.
@@ -137,20 +139,20 @@ class Conversation:
             self.greeting = yield from self._one(self._hello, within_s)
             self._greeted = True
 
-    def _one(self, call: Call[T], within_s: float | None = None) -> Steps[T]:
+    def _one(self, request: Request[T], within_s: float | None = None) -> Steps[T]:
         self._number += 1
-        number = self._number
-        payload = _pack({"id": number, "method": call.method, "params": dict(call.params)})
+        number, method = self._number, request.method
+        payload = _pack(number, request)
         if len(payload) > MAX_PAYLOAD:
-            raise Refused("too_large", f"{call.method}: {len(payload)} bytes; the daemon reads {MAX_PAYLOAD} at most")
+            raise Refused("too_large", f"{method}: {len(payload)} bytes; the daemon reads {MAX_PAYLOAD} at most")
         yield Send(payload)
-        end_s = self._now_s() + (max(self._timeout_s, call.at_least_s) if within_s is None else within_s)
+        end_s = self._now_s() + (max(self._timeout_s, request.at_least_s) if within_s is None else within_s)
         while True:
-            answer = _answer((yield from self._message(end_s, call.method)), number)
+            answer = _answer((yield from self._message(end_s, method)), number)
             if answer is not None:
                 # For instance that control came with the request.
                 self.remarks += [str(answer["note"])] if answer.get("note") else []
-                return call.read(_result(call.method, answer))
+                return _result(request, answer)
 
     def _room(self, end_s: float) -> Steps[None]:
         while True:
@@ -210,18 +212,23 @@ def decode_sample(frames: Sequence[bytes]) -> Sample | None:
     return Sample(topic.decode(errors="replace"), cast(Mapping[str, Any], values), unix_time_s)
 
 
-def _pack(message: Mapping[str, Any]) -> bytes:
+def _pack(number: int, request: Request[Any]) -> bytes:
     try:
-        packed = msgpack.packb(message)
+        return msgspec.msgpack.encode({"id": number, "method": request.method, "params": request}, enc_hook=_plain)
     except (TypeError, ValueError, OverflowError) as error:
-        raise Refused("bad_params", f"{message['method']}: a value can not be sent: {error}") from error
-    return cast(bytes, packed)
+        raise Refused("bad_params", f"{request.method}: a value can not be sent: {error}") from error
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(cast(Mapping[Any, Any], value))
+    raise TypeError(f"a {type(value).__name__}")
 
 
 def _unpack(payload: bytes) -> object:
     try:
-        return msgpack.unpackb(payload, strict_map_key=False)
-    except (ValueError, TypeError, RecursionError, msgpack.UnpackException):
+        return msgspec.msgpack.decode(payload)
+    except (msgspec.DecodeError, ValueError, TypeError, RecursionError):
         return None
 
 
@@ -234,10 +241,13 @@ def _answer(payload: bytes, number: int) -> Mapping[str, Any] | None:
     return answer if answer.get("id") == number else None
 
 
-def _result(method: str, answer: Mapping[str, Any]) -> object:
-    ok = answer.get("ok")
+def _result(request: Request[T], answer: Mapping[str, Any]) -> T:
+    ok, method = answer.get("ok"), request.method
     if ok is True:
-        return answer.get("result")
+        try:
+            return msgspec.convert(answer.get("result"), request.answer)
+        except msgspec.ValidationError as error:
+            raise BadAnswer(f"{method}: the answer is not as expected: {error}") from error
     if ok is not False:
         raise BadAnswer(f"{method}: the answer says neither ok nor error: {answer!r:.200}")
     error = answer.get("error")

@@ -1,7 +1,6 @@
-"""The methods of both clients, from one description.
+"""The methods of both clients: a request's arguments are its method's.
 
-Each entry of `Methods` turns a function of `calls` into a method with the same arguments: on a blocking client it
-returns the result, on an asyncio client a coroutine of it. Type checkers see both.
+On a blocking client it returns the answer, on an asyncio client a coroutine of it. Type checkers see both.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from nuc_engine.messages import calls
-from nuc_engine.messages.calls import Call
+from nuc_engine.messages import requests
+from nuc_engine.messages.requests import Request
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,7 +21,7 @@ class Blocking(Protocol):
 
     blocking: bool
 
-    def do(self, call: Call[T], /) -> T:
+    def do(self, request: Request[T], /) -> T:
         """Send a request and return its result."""
         ...
 
@@ -32,16 +31,16 @@ class Awaiting(Protocol):
 
     awaiting: bool
 
-    async def do(self, call: Call[T], /) -> T:
+    async def do(self, request: Request[T], /) -> T:
         """Send a request and return its result."""
         ...
 
 
 class Method(Generic[P, T]):
-    """One function of `calls` as a method of a client."""
+    """A request, or a function that makes one, as a method of a client."""
 
-    def __init__(self, build: Callable[P, Call[T]]) -> None:
-        self._build = build
+    def __init__(self, build: Callable[P, Request[T]]) -> None:
+        self.build = build
         self.__doc__ = build.__doc__
 
     @overload
@@ -54,7 +53,7 @@ class Method(Generic[P, T]):
         """Return the method of one client."""
         if client is None:
             return self
-        build, do = self._build, client.do
+        build, do = self.build, client.do
 
         @wraps(build)
         def method(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -64,43 +63,43 @@ class Method(Generic[P, T]):
 
 
 class Methods:
-    """What both clients can be asked; arguments and meaning stand in `nuc_engine.messages.calls`."""
+    """What both clients can be asked; arguments and meaning stand in `nuc_engine.messages.requests`."""
 
-    status = Method(calls.status)
-    tasks = Method(calls.tasks)
-    configurations = Method(calls.configurations)
-    configure = Method(calls.configure)
-    documents = Method(calls.documents)
-    model = Method(calls.model)
-    run = Method(calls.run)
-    stop = Method(calls.stop)
-    arm = Method(calls.arm)
-    off = Method(calls.off)
-    log = Method(calls.log)
-    stoplog = Method(calls.stoplog)
-    get = Method(calls.get)
-    set = Method(calls.set_values)
-    script = Method(calls.script)
-    pending = Method(calls.pending)
-    forget = Method(calls.forget)
-    undo = Method(calls.undo)
-    redo = Method(calls.redo)
-    joint_mode = Method(calls.joint_mode)
-    tweak = Method(calls.tweak)
-    pose = Method(calls.pose)
-    pose_named = Method(calls.pose_named)
-    pose_save = Method(calls.pose_save)
-    park = Method(calls.park)
-    poses = Method(calls.poses)
-    save = Method(calls.save)
-    record_start = Method(calls.record_start)
-    record_stop = Method(calls.record_stop)
-    mark = Method(calls.mark)
-    notes = Method(calls.notes)
-    labels = Method(calls.labels)
-    events = Method(calls.events)
-    unsubscribe = Method(calls.unsubscribe)
-    take_control = Method(calls.take_control)
-    hand_over = Method(calls.hand_over)
-    release_control = Method(calls.release_control)
-    shutdown = Method(calls.shutdown)
+    status = Method(requests.StatusRequest)
+    tasks = Method(requests.TasksRequest)
+    configurations = Method(requests.ConfigurationsRequest)
+    configure = Method(requests.ConfigureRequest)
+    documents = Method(requests.DocumentsRequest)
+    model = Method(requests.ModelRequest)
+    run = Method(requests.RunRequest)
+    stop = Method(requests.StopRequest)
+    arm = Method(requests.ArmRequest)
+    off = Method(requests.OffRequest)
+    log = Method(requests.LogRequest)
+    stoplog = Method(requests.StoplogRequest)
+    get = Method(requests.GetRequest)
+    set = Method(requests.set_values)
+    script = Method(requests.ScriptRequest)
+    pending = Method(requests.PendingRequest)
+    forget = Method(requests.ForgetRequest)
+    undo = Method(requests.UndoRequest)
+    redo = Method(requests.RedoRequest)
+    joint_mode = Method(requests.JointModeRequest)
+    tweak = Method(requests.TweakRequest)
+    pose = Method(requests.PoseRequest)
+    pose_named = Method(requests.pose_named)
+    pose_save = Method(requests.PoseSaveRequest)
+    park = Method(requests.ParkRequest)
+    poses = Method(requests.PosesRequest)
+    save = Method(requests.SaveRequest)
+    record_start = Method(requests.RecordStartRequest)
+    record_stop = Method(requests.RecordStopRequest)
+    mark = Method(requests.MarkRequest)
+    notes = Method(requests.NotesRequest)
+    labels = Method(requests.LabelsRequest)
+    events = Method(requests.EventsRequest)
+    unsubscribe = Method(requests.UnsubscribeRequest)
+    take_control = Method(requests.TakeControlRequest)
+    hand_over = Method(requests.HandOverRequest)
+    release_control = Method(requests.ReleaseControlRequest)
+    shutdown = Method(requests.ShutdownRequest)

@@ -1,7 +1,8 @@
 """Torque off, and nothing else: for whoever types it, and must not wait for what all other requests need.
 
-The same request as `nuc_engine.messages.calls.off`, with ZeroMQ and MessagePack alone. Nothing is waited for before it
-is sent but the connection itself: the daemon takes messages in their order, so that the name is known when `off` comes.
+The same as `nuc_engine.messages.requests.OffRequest`, with ZeroMQ and MessagePack alone. Nothing is waited for before
+it is sent but the connection itself: the daemon takes messages in their order, so that the name is known when `off`
+comes.
 """
 
 from __future__ import annotations

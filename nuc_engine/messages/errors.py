@@ -21,7 +21,11 @@ class NotAnswered(ClientError):
 
 
 class Refused(ClientError):
-    """The daemon answered that it will not: `kind` for programs, `text` for people, and a `hint` where there is one."""
+    """The daemon will not: `kind` for programs, `text` for people, and a `hint` where there is one.
+
+    Kinds: bad_request, unknown_method, not_found, not_allowed (role), no_control, refused (by the mode, the model or
+    the core), too_fast, core_gone, timeout, forgotten, failed.
+    """
 
     def __init__(self, kind: str, text: str, hint: str = "") -> None:
         super().__init__(f"{text} ({hint})" if hint else text)

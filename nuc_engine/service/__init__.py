@@ -11,7 +11,6 @@
     core_link           the service's end of the rings
     edits               edits that took effect
     elements            names of single elements
-    errands             coroutines that wait for the core, a client or a moment, all on the one thread
     errors              errors of the service
     folders             where names in requests lead
     hub                 what every method works with
@@ -27,7 +26,6 @@
     methods_values      get, set, scripts and what waits for its time
     mirror              named values of the last cycle
     pack                messagePack of answers and telemetry
-    params              what a method's parameters must be
     ration              how much of what clients are answered may be logged
     reads               requests for data that wait for their time, each for the first snapshot found to be of
     recent              what happened lately, numbered, for clients that ask and for the telemetry's event topic
@@ -40,7 +38,7 @@
     streams             whose streams are whose
     telemetry           named values on a publishing socket, and the newest of them as datagrams
     values_in           the values in force, to look at without hurry
-    workshop            work that may take long, beside the loop
+    waiting             what requests wait for
 
 It may die and come back at any moment: what must survive stands in the block, in the rings or in a file.
 """

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.values import Values, plain_number, plain_value
 from nuc_engine.service.clients import Client
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.mirror import Moment
 from nuc_engine.service.save import mod_of, seconds

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from nuc_engine.daemon.ring import Ring
 from nuc_engine.datalogger.interface import DataLogger
 from nuc_engine.datalogger.logger import LogRefused
-from nuc_engine.service.errors import Refused
+from nuc_engine.messages.errors import Refused
 
 MOST_RUNS = 64
 """Runs of edits that may be told apart while one of the first still waits for its time."""

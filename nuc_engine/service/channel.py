@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -82,6 +82,8 @@ class Sockets:
         self._topics: set[bytes] = set()
         self.connections = Connections()
         self.failed_handshakes = self.dropped = 0
+        self.more: Callable[[], object] = bool
+        """Called where there is something to read that no descriptor tells of."""
         try:
             self._zap = self._socket(zmq.REP)
             self._zap.bind(_ZAP)
@@ -98,13 +100,13 @@ class Sockets:
         except BaseException:
             self.close()
             raise
-        self.poller = zmq.Poller()
-        for socket in (self._zap, *self._routers, self._publisher, *self._monitors):
-            self.poller.register(socket, zmq.POLLIN)
+        self._read = (self._zap, *self._routers, self._publisher, *self._monitors)
+        self.descriptors: tuple[int, ...] = tuple(socket.get(zmq.FD) for socket in self._read)
+        """Each becomes readable when something happens to a socket: then `ready` says whether there is something."""
 
-    def poll(self, timeout_ms: int) -> Ready:
-        """Wait for anything to come, at most so long; return what may be read."""
-        return frozenset(socket for socket, _ in self.poller.poll(timeout_ms))
+    def ready(self) -> Ready:
+        """Return what may be read."""
+        return frozenset(socket for socket in self._read if socket.get(zmq.EVENTS) & zmq.POLLIN)
 
     # --- commands ---
 
@@ -145,10 +147,14 @@ class Sockets:
 
     def send(self, key: bytes, address: Sequence[bytes], payload: bytes) -> None:
         """Send a payload to a client; it is dropped when the client is gone or takes nothing."""
+        router = self._routers[key[0]]
         try:
-            self._routers[key[0]].send_multipart([*address, payload], zmq.NOBLOCK)
+            router.send_multipart([*address, payload], zmq.NOBLOCK)
         except zmq.ZMQError:
             self.dropped += 1
+        if router.get(zmq.EVENTS) & zmq.POLLIN:
+            # Its descriptor has told of it already, and does not again.
+            self.more()
 
     # --- telemetry ---
 

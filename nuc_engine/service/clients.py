@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from nuc_engine.service.errors import Refused
+from nuc_engine.messages.errors import Refused
+from nuc_engine.messages.limits import ROLES
 from nuc_engine.service.ration import Ration
-
-ROLES = ("watch", "operate", "admin")
-"""From least to most; each may do what those before it may."""
 
 MAX_CLIENTS = 256
 IDLE_NS = 600_000_000_000

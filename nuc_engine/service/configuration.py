@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from drivers.errors import BusUrlError
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model import extensions
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan, companion_files
 from nuc_engine.model.rulecheck import find_dead_rules
 from nuc_engine.plants.gravity import read_plant, with_gravity
 from nuc_engine.plants.spec import PlantSpecError, spec_file
-from nuc_engine.service.errors import Refused
 from sccils_schemas.documents import HdsoList, JointList
 from sccils_schemas.model import MODEL_FILES, Model, check_model
 from sccils_schemas.parser import read_document

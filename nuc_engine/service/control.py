@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nuc_engine.service.errors import Refused
+from nuc_engine.messages.errors import Refused
 
 _NS = 1_000_000_000
 

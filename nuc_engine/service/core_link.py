@@ -6,6 +6,7 @@ any moment: whoever waits is then told so, and a new core begins with a clean sl
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,9 +15,9 @@ from typing import Any
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import Ring, RingError
 from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, Kind, pack, unpack
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.changes import Control, Write
-from nuc_engine.service.errands import Answer, Errands
-from nuc_engine.service.errors import Refused
+from nuc_engine.service.waiting import Awaited, Waiting
 
 AT_ONCE = -1
 """Engine time of a change that is to take effect as soon as it arrives."""
@@ -81,8 +82,8 @@ class Edit:
     due_ns: int
     names: tuple[str, ...]
     elements: deque[int | None] = field(default_factory=deque[int | None])
-    ack: Answer[Ack] = field(default_factory=Answer[Ack])
-    done: Answer[Done] = field(default_factory=Answer[Done])
+    ack: Awaited[Ack] = field(default_factory=Awaited[Ack])
+    done: Awaited[Done] = field(default_factory=Awaited[Done])
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
 
 
@@ -124,15 +125,15 @@ Listener = Callable[[int, list[Any]], None]
 class CoreLink:
     """Sends commands and reads records. `wake` wakes the core up; `life` tells this service from earlier ones."""
 
-    def __init__(self, block: Block, wake: Callable[[], None], errands: Errands, life: int) -> None:
-        self._block, self._wake, self._errands = block, wake, errands
+    def __init__(self, block: Block, wake: Callable[[], None], waiting: Waiting, life: int) -> None:
+        self._block, self._wake, self._waiting = block, wake, waiting
         self._ring = block.rings["records"]
         self._others = [block.rings["guardian"], block.rings["supervisor"]]
         self._cursor = self._ring.written
         self._cursors = [ring.written for ring in self._others]
         self._number = life << _LIFE_BITS
         self._generation = block.words[Word.CORE_GENERATION]
-        self._acks: dict[int, Answer[Ack]] = {}
+        self._acks: dict[int, Awaited[Ack]] = {}
         self.edits: dict[int, Edit] = {}
         self._timed: set[int] = set()
         self._unsent: set[int] = set()
@@ -161,7 +162,7 @@ class CoreLink:
         """Whether there are records that were not read yet."""
         return self._ring.written > self._cursor
 
-    def send(self, command: Command, *fields: Any) -> tuple[int, Answer[Ack]]:
+    def send(self, command: Command, *fields: Any) -> tuple[int, Awaited[Ack]]:
         """Send a command; return its number, and its acknowledgement once there is one. Raises Refused."""
         self._number += 1
         return self._send(self._number, command, *fields)
@@ -172,15 +173,15 @@ class CoreLink:
         if not self.ready:
             raise Refused("core_gone", "the core is being restarted", "try again in a second")
 
-    def _send(self, request: int, command: Command, *fields: Any) -> tuple[int, Answer[Ack]]:
+    def _send(self, request: int, command: Command, *fields: Any) -> tuple[int, Awaited[Ack]]:
         self._check_ready()
         if not self._block.rings["commands"].put(command, pack(request, *fields)):
             raise Refused("core_gone", "the core takes no commands: too many wait, or this one is too long")
-        answer: Answer[Ack] = Answer()
+        answer: Awaited[Ack] = Awaited()
         self._acks[request] = answer
         self._wake()
         late = Refused("timeout", "the core did not acknowledge in time", "see `status` for what it does")
-        return request, self._errands.within(answer, ACK_TIMEOUT_S, late)
+        return request, self._waiting.within(answer, ACK_TIMEOUT_S, late)
 
     def _oldest(self) -> int:
         """Return the number of the first edit that is not done yet, or of the next one."""
@@ -243,7 +244,7 @@ class CoreLink:
         self._timed.discard(request)
         return self.edits.pop(request, None)
 
-    def forget(self, request: int) -> Answer[Ack]:
+    def forget(self, request: int) -> Awaited[Ack]:
         """Withdraw a timed change, or all (-1), that are not yet due."""
         gone = [self.edits[number] for number in (self._timed if request == -1 else self._timed & {request})]
         _, ack = self.send(Command.FORGET, request)
@@ -316,10 +317,10 @@ class CoreLink:
         async def tell() -> None:
             for k, edit in enumerate(left):
                 if k and k % SLICE == 0:
-                    await self._errands.sleep(0)
+                    await asyncio.sleep(0)
                 edit.done.refuse(error)
 
-        self._errands.start(tell(), lambda _, __: None)
+        self._waiting.start(tell(), lambda _, __: None)
 
     def _tell(self, kind: int, fields: list[Any]) -> None:
         for listener in tuple(self.listeners):
@@ -351,7 +352,7 @@ class CoreLink:
             self._done_with(edit.request)
             edit.done.refuse(error)
 
-    def _forgotten(self, ack: Answer[Ack], gone: Sequence[Edit]) -> None:
+    def _forgotten(self, ack: Awaited[Ack], gone: Sequence[Edit]) -> None:
         try:
             ack.result()
         except Refused:

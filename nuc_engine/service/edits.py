@@ -12,9 +12,9 @@ from typing import Any
 
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Kind
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.values import Values
-from nuc_engine.service.errors import Refused
 
 UNDO_DEPTH = 1000
 

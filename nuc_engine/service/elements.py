@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.plan import HdsoPlan
 from nuc_engine.model.store import no_element
-from nuc_engine.service.errors import Refused
 from sccils_schemas.names import shorten
 
 _NAMED = re.compile(r"([^\[]+)\[(.*)\]", re.DOTALL)

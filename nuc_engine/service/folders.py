@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from nuc_engine.machine.locations import NotFound, find_configuration, find_script, list_configurations
-from nuc_engine.service.errors import Refused
+from nuc_engine.messages.errors import Refused
 from sccils_schemas.names import did_you_mean, shorten
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

@@ -14,6 +14,7 @@ from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.wire import Command
 from nuc_engine.datalogger.interface import DataLogger
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.motors import families_of
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.store import Store
@@ -23,8 +24,6 @@ from nuc_engine.service.configuration import Configuration, check_names, make_co
 from nuc_engine.service.control import Control
 from nuc_engine.service.core_link import CoreLink
 from nuc_engine.service.edits import ControlBook, EditBook
-from nuc_engine.service.errands import Errands
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.mirror import Mirror, Moment
 from nuc_engine.service.ration import BURST, OF_ALL, Ration, cost_of
@@ -33,7 +32,7 @@ from nuc_engine.service.recent import Recent
 from nuc_engine.service.save import out_of_reach
 from nuc_engine.service.streams import Streams
 from nuc_engine.service.telemetry import Recipes
-from nuc_engine.service.workshop import Workshop
+from nuc_engine.service.waiting import Waiting, Workshop
 from sccils_schemas.names import did_you_mean
 
 CORE_START_S = 10.0
@@ -47,7 +46,7 @@ class Hub:
     block: Block
     options: ServeOptions
     buses: Mapping[str, str]
-    errands: Errands
+    waiting: Waiting
     core: CoreLink
     clients: Clients
     control: Control
@@ -82,7 +81,7 @@ class Hub:
     @property
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC now."""
-        return self.errands.now_ns()
+        return self.waiting.now_ns()
 
     @property
     def mode(self) -> Mode:
@@ -242,7 +241,7 @@ class Hub:
     async def core_of_newest_plan(self) -> None:
         """Wait until a core of the plan written last runs its tasks. Raises Refused."""
         late = Refused("timeout", f"no core was ready within {CORE_START_S:g} s", "see `status` and `events`")
-        await self.errands.until(lambda: self.core.ready, CORE_START_S, late)
+        await self.waiting.until(lambda: self.core.ready, CORE_START_S, late)
         self.follow()
 
     def resume(self) -> None:
@@ -306,10 +305,10 @@ class Hub:
 
     # --- words ---
 
-    def unconfirmed(self) -> list[str]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return the motors that have not confirmed that their torque is off."""
         bits = self.block.words[Word.UNCONFIRMED]
-        return [] if self.plan is None else [m.name for m in self.plan.motors if bits >> m.index & 1]
+        return () if self.plan is None else tuple(m.name for m in self.plan.motors if bits >> m.index & 1)
 
     def latch_reason(self) -> str:
         """Return why the torque is latched off, or nothing."""

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-import signal
 import sys
 import threading
 import time  # noqa: TID251  the composition root hands the clocks out
 from datetime import datetime
-from types import FrameType
 
 from nuc_engine.daemon.block import BlockError, Word
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.datalogger.logger import Logger
 from nuc_engine.machine.locations import NotFound, find_configuration
-from nuc_engine.service.errors import Refused, ServiceError
-from nuc_engine.service.service import LONGEST_MS, Service
+from nuc_engine.messages.errors import Refused
+from nuc_engine.service.errors import ServiceError
+from nuc_engine.service.service import Service
 
 _SWITCH_S = 0.0002
 _ORPHAN_NS = 1_000_000_000
+_LOOK_S = 0.05
 
 EXIT_OK, EXIT_REFUSED, EXIT_LOGGER, EXIT_MEMORY = 0, 1, 71, 72
 
@@ -31,6 +32,8 @@ def run(launch: Launch) -> int:
     not help.
     """
     words = launch.block.words
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
     # The logger's thread shares the interpreter with the one that answers: let it not keep it for 5 ms at a time.
     sys.setswitchinterval(_SWITCH_S)
     dump = threading.Event()
@@ -44,7 +47,7 @@ def run(launch: Launch) -> int:
     )
     try:
         service = Service(
-            launch, logger, now_ns=time.monotonic_ns, unix_time_s=time.time, dump_wanted=lambda: _taken(dump)
+            launch, logger, loop, now_ns=time.monotonic_ns, unix_time_s=time.time, dump_wanted=lambda: _taken(dump)
         )
     except ServiceError as error:
         return _refuse(launch, str(error))
@@ -58,33 +61,34 @@ def run(launch: Launch) -> int:
     logger.start()
     words[Word.SERVICE_READY] = 1
     try:
-        return _serve(service, logger)
+        return loop.run_until_complete(_serve(service, logger))
     except MemoryError:
         # What no commit covers, the next one reads again.
         os.write(2, b"nuc serve: the service has used all memory it may have\n")
         return EXIT_MEMORY
 
 
-def _serve(service: Service, logger: Logger) -> int:
-    ending = threading.Event()
-
-    def end(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        ending.set()
-
-    signal.signal(END_SIGNAL, end)
+async def _serve(service: Service, logger: Logger) -> int:
+    loop, ending = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(END_SIGNAL, ending.set)
+    loop.set_exception_handler(lambda _, told: service.fail(told.get("exception") or RuntimeError(told["message"])))
+    service.begin()
     status = EXIT_OK
-    while not ending.is_set():
-        service.step(LONGEST_MS)
+    end = asyncio.create_task(ending.wait())
+    while not end.done():
+        await asyncio.wait((end, service.over), timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+        if service.over.done():
+            service.over.result()
         if not logger.alive:
             # Without its logger a service is half of one: a new one begins where this one's last commit was.
             status = EXIT_LOGGER
+            end.cancel()
             break
     words = service.hub.block.words
     until_ns = time.monotonic_ns() + _ORPHAN_NS
     while words[Word.CORE_PID] and os.getppid() != words[Word.SUPERVISOR_PID] and time.monotonic_ns() < until_ns:
         # The main process is dead, the guardian sees to the core: what that still wrote, and its end, are for the log.
-        service.step(LONGEST_MS)
+        await asyncio.sleep(_LOOK_S)
     logger.stop()
     service.close()
     return status

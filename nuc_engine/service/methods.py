@@ -15,6 +15,10 @@ from typing import Any, cast
 import msgpack
 
 from nuc_engine.datalogger.logger import LogRefused
+from nuc_engine.messages.checked import check_request
+from nuc_engine.messages.errors import Refused
+from nuc_engine.messages.limits import MAX_ITEMS, MAX_NUMBERS
+from nuc_engine.messages.requests import REQUESTS
 from nuc_engine.service import (
     methods_bout,
     methods_edits,
@@ -25,11 +29,9 @@ from nuc_engine.service import (
     methods_values,
 )
 from nuc_engine.service.clients import Client
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.method import GAINED, Method, authorise
-from nuc_engine.service.pack import pack_map
-from nuc_engine.service.params import MAX_ITEMS, MAX_NUMBERS, check_params, is_whole
+from nuc_engine.service.method import GAINED, Handlers, Noted, authorise
+from nuc_engine.service.pack import pack_answer
 from sccils_schemas.names import did_you_mean, printable_lines, shorten
 
 _GROUPS = (
@@ -42,8 +44,8 @@ _GROUPS = (
     methods_notes,
 )
 
-METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for group in _GROUPS for method in group.METHODS})
-"""Every method by name."""
+HANDLERS: Handlers = MappingProxyType({kind: run for group in _GROUPS for kind, run in group.HANDLERS.items()})
+"""What does each request."""
 
 MAX_ID = 256
 OFF = "off"
@@ -59,6 +61,11 @@ class Request:
     id: int | str
     method: str
     params: Mapping[Any, Any]
+
+
+def is_whole(value: Any) -> bool:
+    """Say whether this is a whole number; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 class _Room:
@@ -138,17 +145,17 @@ def serve(hub: Hub, client: Client, payload: bytes, reply: Reply, only: Refused 
     try:
         if only is not None and request.method != OFF:
             raise only
-        method = METHODS.get(request.method)
-        if method is None:
-            hint = did_you_mean(request.method, METHODS) or "see docs/channel.md for all methods"
+        kind = REQUESTS.get(request.method)
+        if kind is None:
+            hint = did_you_mean(request.method, REQUESTS) or "see docs/channel.md for all methods"
             raise Refused("unknown_method", f"there is no method {shorten(request.method)!r}", hint)
-        params = check_params(method.name, method.params, request.params)
-        if authorise(hub, client, method):
+        asked = check_request(kind, request.params)
+        if authorise(hub, client, kind.method, kind.needs, control=kind.control):
             note.append(GAINED)
     except Refused as error:
         reply(_failure(request.id, error))
         return
-    hub.errands.start(method.run(hub, client, params), done)
+    hub.waiting.start(HANDLERS[kind](hub, client, asked), done)
 
 
 def _answer(hub: Hub, request: Request, result: Any, error: Exception | None, note: list[str]) -> bytes:
@@ -159,14 +166,11 @@ def _answer(hub: Hub, request: Request, result: Any, error: Exception | None, no
     if error is not None:
         hub.recent.add("service_error", f"{request.method}: {type(error).__name__}: {error}")
         return _failure(request.id, Refused("failed", f"{request.method}: {type(error).__name__}: {error}"))
-    if isinstance(result, dict) and "note" in result:
-        note = [cast(dict[str, Any], result).pop("note")]
-    answer: dict[str, Any] = {"id": request.id, "ok": True, "result": result}
-    if note:
-        answer["note"] = note[0]
-    return pack_map(answer)
+    if isinstance(result, Noted):
+        result, note = result.answer, [result.note]
+    return pack_answer({"id": request.id, "ok": True, "result": result} | ({"note": note[0]} if note else {}))
 
 
 def _failure(number: int | str | None, error: Refused) -> bytes:
     said = {"kind": error.kind, "text": printable_lines(error.text), "hint": printable_lines(error.hint)}
-    return pack_map({"id": number, "ok": False, "error": said})
+    return pack_answer({"id": number, "ok": False, "error": said})

@@ -5,33 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from nuc_engine.messages import requests
+from nuc_engine.messages.answers import Acknowledgement, RecordedAnswer, RecordingAnswer, SavedAnswer
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.changes import Control, Write
 from nuc_engine.service.clients import Client
 from nuc_engine.service.core_link import AT_ONCE, Parts
 from nuc_engine.service.edits import Edited
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import check_name
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.method import Method
+from nuc_engine.service.method import Handlers
 from nuc_engine.service.methods_values import outcome
-from nuc_engine.service.params import Param, flag, one_of, text
 from nuc_engine.service.save import configuration_files, recorded_script, store_script
 from nuc_engine.service.scripts import read_script
 from nuc_engine.service.values_in import values_in_force
 from sccils_schemas.problems import SccilsError
 
 
-async def undo(hub: Hub, client: Client, _params: dict[str, Any]) -> Any:
+async def undo(hub: Hub, client: Client, _asked: requests.UndoRequest) -> Acknowledgement:
     """Take back the last edit, whoever made it."""
     return await _send_back(hub, client, hub.need_book().undo(), undo=True)
 
 
-async def redo(hub: Hub, client: Client, _params: dict[str, Any]) -> Any:
+async def redo(hub: Hub, client: Client, _asked: requests.RedoRequest) -> Acknowledgement:
     """Repeat the edit that was undone last."""
     return await _send_back(hub, client, hub.need_book().redo(), undo=False)
 
 
-async def _send_back(hub: Hub, client: Client, edited: Edited, *, undo: bool) -> dict[str, Any]:
+async def _send_back(hub: Hub, client: Client, edited: Edited, *, undo: bool) -> Acknowledgement:
     plan = hub.need_plan()
     writes = tuple(Write(part.index, part.after) for part in edited if part.what == "write")
     controls = tuple(_control(part.what, part.index, part.after) for part in edited if part.what != "write")
@@ -46,16 +47,16 @@ def _control(what: str, joint: int, value: Any) -> Control:
     return Control(value[0], joint, value[1]) if what == "drive" else Control(what, joint, value)
 
 
-async def save(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def save(hub: Hub, client: Client, asked: requests.SaveRequest) -> SavedAnswer:
     """Write the values in force as a configuration or as an hdsoscript."""
     configuration = hub.need_configuration()
-    name, overwrite, description = check_name(params["name"]), params["overwrite"], params["description"]
+    name, overwrite, description = check_name(asked.name), asked.overwrite, asked.description
     held = values_in_force(hub.need_mirror())
 
     def work() -> Path:
         # Whatever is written has been read again before: what can not be loaded is of no use to anybody.
         try:
-            if params["kind"] == "script":
+            if asked.kind == "script":
                 data = store_script(configuration, held, name, description)
                 read_script(data, configuration.model)
                 return hub.folders.new_script(name, data, overwrite=overwrite)
@@ -68,18 +69,18 @@ async def save(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
 
     path = await hub.workshop.do(work)
     hub.recent.add("saved", str(path), author=client.author)
-    return {"path": str(path), "kind": params["kind"]}
+    return SavedAnswer(str(path), asked.kind)
 
 
-async def record_start(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def record_start(hub: Hub, client: Client, asked: requests.RecordStartRequest) -> RecordingAnswer:
     """Begin to record edits."""
-    name = check_name(params["name"])
+    name = check_name(asked.name)
     hub.need_book().record(name)
     hub.recent.add("record_start", name, author=client.author)
-    return {"name": name}
+    return RecordingAnswer(name)
 
 
-async def record_stop(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def record_stop(hub: Hub, client: Client, asked: requests.RecordStopRequest) -> RecordedAnswer:
     """End the recording and write it as a timed hdsoscript."""
     book = hub.need_book()
     if book.recording is None:
@@ -89,29 +90,18 @@ async def record_stop(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
         data = recorded_script(book.plan, recorded, name)
     except SccilsError as error:
         raise Refused("failed", f"the recording can not be written: {error}") from error
-    path = await hub.workshop.do(lambda: hub.folders.new_script(name, data, overwrite=params["overwrite"]))
+    path = await hub.workshop.do(lambda: hub.folders.new_script(name, data, overwrite=asked.overwrite))
     # Only now: where the file could not be written the recording is still there.
     book.end_recording()
     hub.recent.add("record_stop", str(path), author=client.author)
-    return {"path": str(path), "writes": len(recorded), "left_out": left_out}
+    return RecordedAnswer(str(path), len(recorded), left_out)
 
 
-METHODS = (
-    Method("undo", undo, "operate", True),
-    Method("redo", redo, "operate", True),
-    Method(
-        "save",
-        save,
-        "operate",
-        True,
-        {
-            "name": Param(text),
-            "kind": Param(one_of("configuration", "script"), "configuration"),
-            "description": Param(text, None),
-            "overwrite": Param(flag, False),
-        },
-    ),
-    Method("record_start", record_start, "operate", True, {"name": Param(text)}),
-    Method("record_stop", record_stop, "operate", True, {"overwrite": Param(flag, False)}),
-)
-"""The methods of this part."""
+HANDLERS: Handlers = {
+    requests.UndoRequest: undo,
+    requests.RedoRequest: redo,
+    requests.SaveRequest: save,
+    requests.RecordStartRequest: record_start,
+    requests.RecordStopRequest: record_stop,
+}
+"""What does the requests of this part."""

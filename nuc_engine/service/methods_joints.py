@@ -4,54 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from nuc_engine.control.controls import refusal
 from nuc_engine.daemon.modes import Input
 from nuc_engine.daemon.wire import Command
+from nuc_engine.messages import requests
+from nuc_engine.messages.answers import Acknowledgement, ParkAnswer, PoseAnswer
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.changes import Control
 from nuc_engine.service.clients import Client
 from nuc_engine.service.core_link import AT_ONCE, Parts
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import check_name
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.method import Method
+from nuc_engine.service.method import Handlers
 from nuc_engine.service.methods_values import outcome
-from nuc_engine.service.params import Param, number, numbers, ref, text
 
-_FASTEST_DEG_S = 10_000.0
+_PARK_DEG_S = 20.0
 
 
-async def joint_mode(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def joint_mode(hub: Hub, client: Client, asked: requests.JointModeRequest) -> Acknowledgement:
     """Choose what drives a joint."""
-    return await _control(hub, client, [Control("mode", hub.need_joint(params["joint"]), params["mode"])])
+    return await _control(hub, client, [Control("mode", hub.need_joint(asked.joint), asked.mode)])
 
 
-async def tweak(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def tweak(hub: Hub, client: Client, asked: requests.TweakRequest) -> Acknowledgement:
     """Add a torque to a joint."""
-    return await _control(hub, client, [Control("tweak", hub.need_joint(params["joint"]), float(params["ticks"]))])
+    return await _control(hub, client, [Control("tweak", hub.need_joint(asked.joint), asked.ticks)])
 
 
-async def pose(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def pose(hub: Hub, client: Client, asked: requests.PoseRequest) -> Acknowledgement:
     """Move joints to angles, slowly."""
     hub.allows(Input.POSE)
-    angles = await _angles(hub, params["angles"], params["name"])
+    angles = await _angles(hub, asked.angles, asked.name)
     joints = {hub.need_joint(name): angle for name, angle in angles.items()}
-    rate = params["rate_deg_s"]
-    controls = [Control("rate", joint, float(rate)) for joint in joints] if rate is not None else []
+    rate = asked.rate_deg_s
+    controls = [Control("rate", joint, rate) for joint in joints] if rate is not None else []
     controls += [Control("target", joint, float(angle)) for joint, angle in joints.items()]
     return await _control(hub, client, controls)
 
 
-async def park(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
+async def park(hub: Hub, _client: Client, asked: requests.ParkRequest) -> ParkAnswer:
     """Choose the pose that a stop with the policy `park` moves to."""
-    angles = await _angles(hub, params["angles"], params["name"])
-    joints = {hub.need_joint(name): float(angle) for name, angle in angles.items()}
-    chosen = (joints, float(params["rate_deg_s"]))
+    angles = await _angles(hub, asked.angles, asked.name)
+    rate_deg_s = _PARK_DEG_S if asked.rate_deg_s is None else asked.rate_deg_s
+    chosen = ({hub.need_joint(name): float(angle) for name, angle in angles.items()}, rate_deg_s)
     _, ack = hub.core.send(Command.PARK, *chosen)
     await ack
     hub.park = chosen
-    return {"angles": dict(angles), "rate_deg_s": params["rate_deg_s"]}
+    return ParkAnswer(dict(angles), rate_deg_s)
 
 
 async def _angles(hub: Hub, angles: Mapping[str, float] | None, name: str | None) -> Mapping[str, float]:
@@ -65,9 +65,9 @@ async def _angles(hub: Hub, angles: Mapping[str, float] | None, name: str | None
     return known[str(name)]
 
 
-async def pose_save(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
+async def pose_save(hub: Hub, _client: Client, asked: requests.PoseSaveRequest) -> PoseAnswer:
     """Save the pose the leg is in."""
-    name = check_name(params["name"])
+    name = check_name(asked.name)
     mirror, moment = hub.need_mirror(), hub.moment()
     angles: dict[str, float] = {}
     for motor in mirror.plan.motors:
@@ -83,15 +83,15 @@ async def pose_save(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
         return hub.folders.write_poses(poses)
 
     path = await hub.workshop.do(work)
-    return {"name": name, "angles": angles, "path": str(path)}
+    return PoseAnswer(name, angles, str(path))
 
 
-async def poses(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
+async def poses(hub: Hub, _client: Client, _asked: requests.PosesRequest) -> Mapping[str, Mapping[str, float]]:
     """Give the poses saved for the configuration in force."""
     return (await hub.workshop.do(hub.folders.read_poses)).get(hub.need_plan().name, {})
 
 
-async def _control(hub: Hub, client: Client, controls: Sequence[Control]) -> dict[str, Any]:
+async def _control(hub: Hub, client: Client, controls: Sequence[Control]) -> Acknowledgement:
     plan = hub.need_plan()
     if reasons := [reason for control in controls if (reason := refusal(control, plan))]:
         raise Refused("refused", "; ".join(reasons))
@@ -101,28 +101,12 @@ async def _control(hub: Hub, client: Client, controls: Sequence[Control]) -> dic
     return await outcome(hub, [edit])
 
 
-_RATE = number(0.1, _FASTEST_DEG_S)
-_MOST_TICKS = 65_535
-"""No servo has more; how many one has is known with its model."""
-
-METHODS = (
-    Method("joint_mode", joint_mode, "operate", True, {"joint": Param(ref), "mode": Param(text)}),
-    Method("tweak", tweak, "operate", True, {"joint": Param(ref), "ticks": Param(number(-_MOST_TICKS, _MOST_TICKS))}),
-    Method(
-        "pose",
-        pose,
-        "operate",
-        True,
-        {"angles": Param(numbers, None), "name": Param(text, None), "rate_deg_s": Param(_RATE, None)},
-    ),
-    Method(
-        "park",
-        park,
-        "operate",
-        True,
-        {"angles": Param(numbers, None), "name": Param(text, None), "rate_deg_s": Param(_RATE, 20.0)},
-    ),
-    Method("pose_save", pose_save, "operate", True, {"name": Param(text)}),
-    Method("poses", poses),
-)
-"""The methods of this part."""
+HANDLERS: Handlers = {
+    requests.JointModeRequest: joint_mode,
+    requests.TweakRequest: tweak,
+    requests.PoseRequest: pose,
+    requests.ParkRequest: park,
+    requests.PoseSaveRequest: pose_save,
+    requests.PosesRequest: poses,
+}
+"""What does the requests of this part."""

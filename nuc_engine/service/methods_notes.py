@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from nuc_engine.messages import requests
+from nuc_engine.messages.answers import LabelsAnswer, MarkAnswer, NotesAnswer
 from nuc_engine.service.clients import Client
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.method import Method
-from nuc_engine.service.params import Param, text, texts
+from nuc_engine.service.method import Handlers
 
 
-async def mark(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def mark(hub: Hub, client: Client, asked: requests.MarkRequest) -> MarkAnswer:
     """Mark this moment."""
-    hub.logger.tell_mark(params["text"], client.author)
+    hub.logger.tell_mark(asked.text, client.author)
     time_s = hub.engine_time_s(hub.now_ns)
-    hub.recent.add("mark", params["text"], author=client.author, time_s=time_s)
-    return {"time_s": time_s}
+    hub.recent.add("mark", asked.text, author=client.author, time_s=time_s)
+    return MarkAnswer(time_s)
 
 
-async def notes(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def notes(hub: Hub, client: Client, asked: requests.NotesRequest) -> NotesAnswer:
     """Add a note."""
-    hub.logger.tell_note(params["text"], client.author)
-    return {"text": params["text"]}
+    hub.logger.tell_note(asked.text, client.author)
+    return NotesAnswer(asked.text)
 
 
-async def labels(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def labels(hub: Hub, client: Client, asked: requests.LabelsRequest) -> LabelsAnswer:
     """Label this bout and those that follow."""
-    for key, value in params["labels"].items():
+    for key, value in asked.labels.items():
         hub.logger.tell_label(key, value, client.author)
-    return {"labels": params["labels"]}
+    return LabelsAnswer(dict(asked.labels))
 
 
-METHODS = (
-    Method("mark", mark, "operate", params={"text": Param(text)}),
-    Method("notes", notes, "operate", params={"text": Param(text)}),
-    Method("labels", labels, "operate", True, {"labels": Param(texts)}),
-)
-"""The methods of this part."""
+HANDLERS: Handlers = {
+    requests.MarkRequest: mark,
+    requests.NotesRequest: notes,
+    requests.LabelsRequest: labels,
+}
+"""What does the requests of this part."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from nuc_engine.control.controls import JOINT_MODES
+from nuc_engine.messages import requests
+from nuc_engine.messages.answers import Acknowledgement, ForgottenAnswer, NotWritten, Pending, Reading, Written
+from nuc_engine.messages.errors import Refused
+from nuc_engine.messages.limits import MAX_NUMBERS
 from nuc_engine.model.changes import Write
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.planning import stored_values
@@ -16,13 +21,11 @@ from nuc_engine.service.asking import Seen, by_time, look, named, parted
 from nuc_engine.service.clients import Client
 from nuc_engine.service.core_link import AT_ONCE, SLICE, Done, Edit, Outcome, Parts
 from nuc_engine.service.elements import read_element, split_element
-from nuc_engine.service.errands import Answer
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.method import GAINED, Method, authorise
+from nuc_engine.service.method import GAINED, Handlers, Noted, authorise
 from nuc_engine.service.mirror import Moment
-from nuc_engine.service.params import Param, changes, long_text, number, one_of, ref, refs
 from nuc_engine.service.scripts import elapsed_ns, read_script, submit
+from nuc_engine.service.waiting import Awaited
 from sccils_schemas.documents import HDSO_ALL, HDSO_NONE
 from sccils_schemas.problems import SccilsError
 
@@ -30,18 +33,17 @@ MOST_TOLD = 32
 """HDSOs, and elements of each, that an event tells of a request that had waited."""
 
 _NS = 1_000_000_000
-_LONGEST_S = 1e8
 _EFFECT_S = 3.0
 
 
-async def get(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def get(hub: Hub, client: Client, asked: requests.GetRequest) -> Reading:
     """Give values by name, all of one cycle."""
     mirror, moment = hub.need_mirror(), hub.moment()
     values: dict[str, Any] = {}
     held: dict[int, Values | None] = {}
     said: dict[str, Any] = {}
     unknown: list[str] = []
-    for name in _named(mirror.plan, params["names"]):
+    for name in _named(mirror.plan, asked.names):
         field = mirror.field(name)
         if field is None:
             unknown.append(str(name))
@@ -53,12 +55,9 @@ async def get(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
                 held[hdso.index] = moment.values(hdso.index)
     hub.note_answer(client, moment, held, said)
     snapshot = moment.snapshot
-    return {
-        "values": values,
-        "unknown": unknown,
-        "cycle": 0 if snapshot is None else snapshot.cycle,
-        "time_s": None if snapshot is None else hub.engine_time_s(snapshot.time_ns),
-    }
+    if snapshot is None:
+        return Reading(values, 0, None, tuple(unknown))
+    return Reading(values, snapshot.cycle, hub.engine_time_s(snapshot.time_ns), tuple(unknown))
 
 
 def _named(plan: Plan, names: Sequence[int | str]) -> Iterator[int | str]:
@@ -70,13 +69,15 @@ def _named(plan: Plan, names: Sequence[int | str]) -> Iterator[int | str]:
             yield name
 
 
-async def set_values(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def set_values(hub: Hub, client: Client, asked: requests.SetRequest) -> Acknowledgement:
     """Write values, together."""
+    if sum(len(value) for _, value in asked.changes if isinstance(value, list)) > MAX_NUMBERS:
+        raise Refused("bad_request", f"changes of set are too many; expected at most {MAX_NUMBERS} numbers in all")
     ids = {hdso.name: hdso.id_num for hdso in hub.need_plan().hdsos}
-    writes = tuple(read_change(hub, item[0], item[1], ids) for item in params["changes"])
+    writes = tuple(read_change(hub, ref, value, ids) for ref, value in asked.changes)
     if hazards := hub.need_mirror().hazards.of(writes, hub.need_book().known):
         raise Refused("refused", "; ".join(hazards))
-    due_ns = AT_ONCE if params["time_s"] is None else round(params["time_s"] * _NS)
+    due_ns = AT_ONCE if asked.time_s is None else round(asked.time_s * _NS)
     names = [_name(hub.need_plan().hdsos[write.hdso], write.element) for write in writes]
     edit = hub.core.edit(client.author, due_ns, names, Parts(writes))
     await edit.ack
@@ -123,10 +124,32 @@ def _driven_by(hub: Hub, hdso: HdsoPlan) -> bool:
     return False
 
 
-async def outcome(hub: Hub, edits: Sequence[Edit]) -> dict[str, Any]:
+@dataclass(slots=True)
+class Told:
+    """What became of the parts of edits."""
+
+    applied: list[Written] = field(default_factory=list[Written])
+    refused: list[NotWritten] = field(default_factory=list[NotWritten])
+    replaced: list[Written] = field(default_factory=list[Written])
+
+    def add(self, plan: Plan, done: Done) -> None:
+        """Add what became of one edit."""
+        for part in done.outcomes:
+            if part.what == "write":
+                hdso = plan.hdsos[part.index]
+                name, value = _name(hdso, part.element), _plain(plan, hdso, part)
+            else:
+                name, value = f"{part.what} of {plan.joints[part.index].name}", part.values[0]
+            if part.refused:
+                self.refused.append({"name": name, "reason": part.refused})
+            else:
+                (self.replaced if part.replaced else self.applied).append({"name": name, "value": value})
+
+
+async def outcome(hub: Hub, edits: Sequence[Edit]) -> Acknowledgement:
     """Wait for edits that are to take effect at once, and say what became of all of them."""
     late = Refused("timeout", "the change was taken but has not taken effect yet", "see `pending`")
-    answer: dict[str, Any] = {"cycle": 0, "time_s": None, "applied": [], "refused": []}
+    told, request, cycle, time_s = Told(), 0, 0, None
     waiting: list[int] = []
     elapsed = elapsed_ns(hub)
     for edit in edits:
@@ -134,30 +157,21 @@ async def outcome(hub: Hub, edits: Sequence[Edit]) -> dict[str, Any]:
             waiting.append(edit.request)
             tell_when_done(hub, edit)
             if len(waiting) % SLICE == 0:
-                await hub.errands.sleep(0)
+                await asyncio.sleep(0)
             continue
-        done = await hub.errands.within(edit.done, _EFFECT_S, late)
-        answer["request"], answer["cycle"] = done.request, done.cycle
-        answer["time_s"] = hub.engine_time_s(done.time_ns)
-        _add(answer, hub.need_plan(), done)
-    if waiting:
-        answer["pending"], answer["requests"] = waiting[-1], waiting
-    return answer
-
-
-def _add(answer: dict[str, Any], plan: Plan, done: Done) -> None:
-    for part in done.outcomes:
-        if part.what == "write":
-            hdso = plan.hdsos[part.index]
-            name, value = _name(hdso, part.element), _plain(plan, hdso, part)
-        else:
-            name, value = f"{part.what} of {plan.joints[part.index].name}", part.values[0]
-        if part.refused:
-            answer["refused"].append({"name": name, "reason": part.refused})
-        elif part.replaced:
-            answer.setdefault("replaced", []).append({"name": name, "value": value})
-        else:
-            answer["applied"].append({"name": name, "value": value})
+        done = await hub.waiting.within(edit.done, _EFFECT_S, late)
+        request, cycle, time_s = done.request, done.cycle, hub.engine_time_s(done.time_ns)
+        told.add(hub.need_plan(), done)
+    return Acknowledgement(
+        cycle=cycle,
+        time_s=time_s,
+        applied=tuple(told.applied),
+        not_written=tuple(told.refused),
+        pending=waiting[-1] if waiting else 0,
+        requests=tuple(waiting),
+        replaced=tuple(told.replaced),
+        request=request,
+    )
 
 
 def _name(hdso: HdsoPlan, element: int | None) -> str:
@@ -188,9 +202,11 @@ def tell_when_done(hub: Hub, edit: Edit) -> None:
         except Refused as error:
             hub.recent.add("not_done", error.text, request=edit.request, author=edit.author)
             return
-        answer: dict[str, Any] = {"applied": [], "refused": []}
-        _add(answer, hub.need_plan(), done)
-        answer = {key: [_shortened(item) for item in told[:MOST_TOLD]] for key, told in answer.items()}
+        found = Told()
+        found.add(hub.need_plan(), done)
+        parts: dict[str, Sequence[Any]] = {"applied": found.applied, "refused": found.refused}
+        parts |= {"replaced": found.replaced} if found.replaced else {}
+        answer = {key: [_shortened(item) for item in told[:MOST_TOLD]] for key, told in parts.items()}
         time_s = hub.engine_time_s(done.time_ns)
         more = {"request": edit.request, "author": edit.author, "cycle": done.cycle, "time_s": time_s}
         hub.recent.add("done", ", ".join(edit.names), **more, **answer)
@@ -198,7 +214,7 @@ def tell_when_done(hub: Hub, edit: Edit) -> None:
     edit.done.tell(tell)
 
 
-def tell_when_read(hub: Hub, client: Client, moment: Answer[Moment], wanted: Mapping[int, int]) -> None:
+def tell_when_read(hub: Hub, client: Client, moment: Awaited[Moment], wanted: Mapping[int, int]) -> None:
     """Let it be told of what a request for a time to come finds then, or that it finds nothing."""
 
     async def read() -> Seen:
@@ -214,21 +230,21 @@ def tell_when_read(hub: Hub, client: Client, moment: Answer[Moment], wanted: Map
         more = {"author": client.author, "cycle": seen.cycle, "time_s": seen.time_ns / _NS, "answers": answers}
         hub.recent.add("read", ", ".join(answer["name"] for answer in answers), **more)
 
-    hub.errands.start(read(), tell)
+    hub.waiting.start(read(), tell)
 
 
-async def script(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
+async def script(hub: Hub, client: Client, asked: requests.ScriptRequest) -> Acknowledgement | Noted:
     """Carry out an hdsoscript; its times count from the start of the bout, or from now."""
-    data = params["text"].encode("utf-8", "replace")
+    data = asked.text.encode("utf-8", "replace")
     model = hub.need_configuration().model
     document = await hub.workshop.do(lambda: read_script(data, model), len(data))
-    from_now = params["offset"] == "now"
+    from_now = asked.offset == "now"
     changes, specs = await parted(hub, document)
     wanted = by_time(hub, specs, max(0, elapsed_ns(hub)) if from_now else 0)
     _, at_once = wanted.pop(0, (0, {}))
     hub.reads.check(client.key, sum(count for count, _ in wanted.values()))
     # To ask for data needs nobody's leave.
-    note = {"note": GAINED} if changes.entries and authorise(hub, client, CHANGING) else {}
+    gained = bool(changes.entries) and authorise(hub, client, "script")
     edits = await submit(hub, client.author, changes, data, from_now=from_now) if changes.entries else []
     for edit in edits:
         await edit.ack
@@ -236,11 +252,11 @@ async def script(hub: Hub, client: Client, params: dict[str, Any]) -> Any:
         tell_when_read(hub, client, hub.reads.wait(client.key, due_ns, count), those)
     answer = await outcome(hub, edits)
     if at_once:
-        answer["answers"] = named(hub.need_plan(), await look(hub, client, hub.moment(), at_once))
-    return answer | note
+        answer.answers = tuple(named(hub.need_plan(), await look(hub, client, hub.moment(), at_once)))
+    return Noted(answer, GAINED) if gained else answer
 
 
-async def pending(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
+async def pending(hub: Hub, _client: Client, _asked: requests.PendingRequest) -> list[Pending]:
     """Say what waits for its time."""
     waiting = [edit for edit in hub.core.edits.values() if edit.due_ns != AT_ONCE]
     return [
@@ -249,35 +265,20 @@ async def pending(hub: Hub, _client: Client, _params: dict[str, Any]) -> Any:
     ]
 
 
-async def forget(hub: Hub, _client: Client, params: dict[str, Any]) -> Any:
+async def forget(hub: Hub, _client: Client, asked: requests.ForgetRequest) -> ForgottenAnswer:
     """Withdraw what waits for its time."""
-    request = params["request"]
-    if request != "all" and not isinstance(request, int):
-        raise Refused("bad_request", f"request is {request!r}", "expected a request's number or 'all'")
+    request = asked.request
     if request != "all" and request not in hub.core.edits:
         raise Refused("not_found", f"no change of request {request} waits", "see `pending`")
-    ack = await hub.core.forget(-1 if request == "all" else int(request))
-    return {"forgotten": ack.detail}
+    ack = await hub.core.forget(-1 if request == "all" else request)
+    return ForgottenAnswer(ack.detail)
 
 
-CHANGING = Method("script", script, "operate", True)
-"""What a script that changes something needs."""
-
-METHODS = (
-    Method("get", get, params={"names": Param(refs)}),
-    Method(
-        "set",
-        set_values,
-        "operate",
-        True,
-        {"changes": Param(changes, raw=True), "time_s": Param(number(0, _LONGEST_S), None)},
-    ),
-    Method(
-        "script",
-        script,
-        params={"text": Param(long_text, raw=True), "offset": Param(one_of("start", "now"), "start")},
-    ),
-    Method("pending", pending),
-    Method("forget", forget, "operate", True, {"request": Param(ref)}),
-)
-"""The methods of this part."""
+HANDLERS: Handlers = {
+    requests.GetRequest: get,
+    requests.SetRequest: set_values,
+    requests.ScriptRequest: script,
+    requests.PendingRequest: pending,
+    requests.ForgetRequest: forget,
+}
+"""What does the requests of this part."""

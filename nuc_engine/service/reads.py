@@ -6,9 +6,9 @@ from collections import Counter, deque
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-from nuc_engine.service.errands import Answer
-from nuc_engine.service.errors import Refused
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.mirror import Moment
+from nuc_engine.service.waiting import Awaited
 
 MOST_PENDING = 64
 """Requests of one client that may wait for their time."""
@@ -19,7 +19,7 @@ AT_ONCE = 64
 WATCHING_NS = 2_000_000
 """How often a snapshot is looked for that is due."""
 
-_Waiting = tuple[int, int, bytes, Answer[Moment]]
+_Waiting = tuple[int, int, bytes, Awaited[Moment]]
 
 
 class Reads:
@@ -27,7 +27,7 @@ class Reads:
 
     def __init__(self) -> None:
         self._waiting: list[_Waiting] = []
-        self._ready: deque[tuple[Answer[Moment], Moment]] = deque()
+        self._ready: deque[tuple[Awaited[Moment], Moment]] = deque()
         self._pending: Counter[bytes] = Counter()
         self._number = self._bout = 0
 
@@ -41,12 +41,12 @@ class Reads:
             what = f"{self._pending[key]} requests for data wait for their time, and {more} more would"
             raise Refused("refused", f"{what}; at most {MOST_PENDING}", "ask again once some were answered")
 
-    def wait(self, key: bytes, due_ns: int, count: int = 1) -> Answer[Moment]:
+    def wait(self, key: bytes, due_ns: int, count: int = 1) -> Awaited[Moment]:
         """Return the moment to read at, for so many requests of one time. Raises Refused."""
         self.check(key, count)
         self._number += 1
         self._pending[key] += count
-        answer: Answer[Moment] = Answer()
+        answer: Awaited[Moment] = Awaited()
         heappush(self._waiting, (due_ns, self._number, key, answer))
         answer.tell(lambda: self._forget(key, count))
         return answer

@@ -7,6 +7,7 @@ answered with the list of configurations. See docs/channel.md.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,17 +15,18 @@ from dataclasses import dataclass, field
 from nuc_engine.daemon.modes import Input
 from nuc_engine.daemon.wire import Command as Order
 from nuc_engine.datalogger.logger import LogRefused
+from nuc_engine.messages.errors import Refused
+from nuc_engine.messages.requests import OffRequest
 from nuc_engine.service import methods_bout, methods_log, methods_values, scripts
 from nuc_engine.service.asking import asked, by_time, document, look, parted
 from nuc_engine.service.clients import Client
 from nuc_engine.service.configuration import MODEL_FILES
 from nuc_engine.service.core_link import AT_ONCE, Edit
-from nuc_engine.service.errands import Answer
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
-from nuc_engine.service.method import Method, authorise
+from nuc_engine.service.method import authorise
 from nuc_engine.service.mirror import Moment
 from nuc_engine.service.sccils_documents import available, data_port, read_message, response, script
+from nuc_engine.service.waiting import Awaited
 from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript
 from sccils_schemas.names import printable
 
@@ -76,7 +78,7 @@ class Session:
         self._reading = False
         self._queue: deque[tuple[Entry | None, bytes, Slot, str]] = deque()
         self._working = False
-        self._acknowledgement: Answer[bool] | None = None
+        self._acknowledgement: Awaited[bool] | None = None
         self._streams: list[str] = []
 
     @property
@@ -99,7 +101,7 @@ class Session:
         self._unread_bytes += len(payload)
         if not self._reading:
             self._reading = True
-            self._hub.errands.start(self._read(), lambda _, error: self._read_on(error))
+            self._hub.waiting.start(self._read(), lambda _, error: self._read_on(error))
 
     async def _read(self) -> None:
         """Read documents in their order, beside the loop; but a command alone waits for nobody else's documents."""
@@ -159,7 +161,7 @@ class Session:
         self._queue.append((entry, payload, slot, reason))
         if not self._working:
             self._working = True
-            self._hub.errands.start(self._work(), lambda _, __: None)
+            self._hub.waiting.start(self._work(), lambda _, __: None)
 
     def _acknowledged(self, good: bool) -> None:
         waiting, self._acknowledgement = self._acknowledgement, None
@@ -178,7 +180,7 @@ class Session:
                 self._fail(entry, slot, error)
             done += 1
             if done % SLICE == 0:
-                await self._hub.errands.sleep(0)
+                await asyncio.sleep(0)
         self._working = False
 
     async def _do(self, entry: Entry | None, payload: bytes, slot: Slot, reason: str) -> None:
@@ -228,7 +230,7 @@ class Session:
         return None if time_s is None else f"{time_s:.6f}"
 
     def _authorise(self, name: str) -> None:
-        authorise(self._hub, self._client, Method(name, methods_bout.status, "operate", True))
+        authorise(self._hub, self._client, name)
 
     # --- configurations ---
 
@@ -252,10 +254,10 @@ class Session:
         self._finish(slot, response("success"))
 
     async def _acknowledge(self, what: str) -> None:
-        answer: Answer[bool] = Answer()
+        answer: Awaited[bool] = Awaited()
         self._acknowledgement = answer
         late = Refused("timeout", f"{what} was not acknowledged within {ACK_S:g} s")
-        if not await self._hub.errands.within(answer, ACK_S, late):
+        if not await self._hub.waiting.within(answer, ACK_S, late):
             raise Refused("refused", f"the client did not accept {what}")
 
     # --- scripts ---
@@ -275,12 +277,16 @@ class Session:
             await edit.ack
         # What waits for its time must not keep other requests of this client waiting.
         waits = [(hub.reads.wait(self._client.key, due, count), those) for due, (count, those) in wanted.items()]
-        hub.errands.start(
+        hub.waiting.start(
             self._await_script(edits, at_once, waits, slot), lambda _, error: self._script_done(slot, error)
         )
 
     async def _await_script(
-        self, edits: list[Edit], at_once: dict[int, int], waits: list[tuple[Answer[Moment], dict[int, int]]], slot: Slot
+        self,
+        edits: list[Edit],
+        at_once: dict[int, int],
+        waits: list[tuple[Awaited[Moment], dict[int, int]]],
+        slot: Slot,
     ) -> None:
         hub, refused = self._hub, list[str]()
         ahead, before = 0, not hub.bout
@@ -356,7 +362,7 @@ class Session:
             _, ack = hub.core.send(Order.ARM)
             await ack
         elif command.extended_command == "off":
-            await methods_bout.off(hub, self._client, {"why": printable(command.text or "asked for")})
+            await methods_bout.off(hub, self._client, OffRequest(printable(command.text or "asked for")))
         else:
             known = ", ".join(_EXTENDED)
             raise Refused("refused", f"there is no command {command.extended_command!r}", f"there are: {known}")

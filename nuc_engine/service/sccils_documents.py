@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from nuc_engine.machine.locations import list_configurations
-from nuc_engine.service.errors import Refused
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.scripts import reasons
 from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript
 from sccils_schemas.model import Model, check_commandscript, check_script

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
 from nuc_engine.model.plan import Plan
 from nuc_engine.service.core_link import AT_ONCE, SLICE, Admitted, Change, Edit, Parts, admit
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.hub import Hub
 from sccils_schemas.by_hand import PlantEntry
 from sccils_schemas.checks.scripts import writes_of
@@ -89,7 +90,7 @@ async def submit(hub: Hub, author: str, document: HdsoScript, data: bytes, *, fr
         hub.authors.tell(lambda: hub.logger.tell_script(printable(document.name or "script"), data, (first, last)))
         for request, one in enumerate(admitted, first):
             if len(edits) % SLICE == SLICE - 1:
-                await hub.errands.sleep(0)
+                await asyncio.sleep(0)
                 _check_plan(hub, plan)
             edits.append(hub.core.send_edit(author, request, one))
     except Refused:

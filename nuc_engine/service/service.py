@@ -1,7 +1,12 @@
-"""The loop of the service: sockets, the core's records, errands and telemetry, one step at a time on one thread."""
+"""The service on its asyncio loop: sockets, the core's records, requests and telemetry, on one thread.
+
+Whatever becomes readable leads to a turn, in which everything is looked at that may have come; requests that wait go on
+between turns.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 from collections.abc import Callable
@@ -14,30 +19,28 @@ from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.wire import Command, Kind
 from nuc_engine.datalogger.interface import DataLogger
 from nuc_engine.machine.rundir import COMMAND, TELEMETRY
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.access import Access, read_datagram_address
 from nuc_engine.service.authors import Authors
 from nuc_engine.service.channel import Message, Ready, Sockets
 from nuc_engine.service.clients import ANONYMOUS, Client, Clients
 from nuc_engine.service.control import Control
 from nuc_engine.service.core_link import MOST_READ, CoreLink
-from nuc_engine.service.errands import Errands
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.hub import Hub, wake
 from nuc_engine.service.methods import serve
 from nuc_engine.service.mirror import Moment
-from nuc_engine.service.pack import pack_map
+from nuc_engine.service.pack import pack_answer
 from nuc_engine.service.recent import Recent
 from nuc_engine.service.sccils import Session
 from nuc_engine.service.sccils_documents import response
 from nuc_engine.service.streams import Streams
 from nuc_engine.service.telemetry import Datagrams, Recipes
-from nuc_engine.service.workshop import Workshop
+from nuc_engine.service.waiting import Waiting, Workshop
 
 LONGEST_MS = 50
 """Longest wait for anything: the service's heart beats at least this often."""
 
-WATCHING_MS = 2
 _STAY_MS = 1
 _SHORT = 1024
 _MESSAGES_NS = 20_000_000
@@ -48,13 +51,14 @@ class Service:
     """Answers clients, sends telemetry, follows the core. Raises ServiceError when it can not be opened.
 
     `now_ns` is CLOCK_MONOTONIC, `unix_time_s` seconds since 1970. `dump_wanted` says that the data logger wants a STORE
-    record; it is asked in every step.
+    record; it is asked in every turn. `over` is known once something has gone wrong that a new process may not have.
     """
 
     def __init__(
         self,
         launch: Launch,
         logger: DataLogger,
+        loop: asyncio.AbstractEventLoop,
         *,
         now_ns: Callable[[], int],
         unix_time_s: Callable[[], float],
@@ -69,18 +73,21 @@ class Service:
         udp = read_datagram_address(options.udp) if options.udp else None
         self._access = Access(options.keys)
         self.sockets = Sockets((command, *options.commands), tuple({telemetry: 0, options.telemetry: 0}), self._access)
-        self.sockets.poller.register(launch.to_service, 1)
+        self.sockets.more = lambda: loop.call_soon(self._turn)
+        self._loop = loop
+        self._timer: asyncio.Handle | None = None
+        self.over: asyncio.Future[None] = loop.create_future()
         self._core_wakes = select.poll()
         self._core_wakes.register(launch.to_service, select.POLLIN)
         self._datagrams = None if udp is None else Datagrams(*udp)
-        errands = Errands(now_ns)
-        core = CoreLink(launch.block, wake(launch.to_core), errands, self._words[Word.SERVICE_DEATHS])
+        waiting = Waiting(loop, now_ns)
+        core = CoreLink(launch.block, wake(launch.to_core), waiting, self._words[Word.SERVICE_DEATHS])
         recipes = Recipes(self.sockets, unix_time_s, options.telemetry_rate_hz, self._datagrams)
         self.hub = hub = Hub(
             block=launch.block,
             options=options,
             buses={line.name: line.url for line in launch.buses},
-            errands=errands,
+            waiting=waiting,
             core=core,
             clients=Clients(),
             control=Control(options.control_timeout_s),
@@ -90,7 +97,7 @@ class Service:
             recent=Recent(unix_time_s, self._words[Word.BOUT_START] if self._words[Word.BOUT] else None),
             recipes=recipes,
             streams=Streams(recipes),
-            workshop=Workshop(wake(launch.to_service)),
+            workshop=Workshop(loop),
             wake_supervisor=wake(launch.to_supervisor),
             connections=self._connections,
         )
@@ -102,11 +109,36 @@ class Service:
         self._guest = Client(b"", [], ANONYMOUS, "watch", False)
         hub.resume()
 
-    def step(self, timeout_ms: int = 0) -> None:
-        """Do everything that there is to do, waiting for it at most this long."""
-        ready = self.sockets.poll(min(timeout_ms, self._patience_ms()))
+    def begin(self) -> None:
+        """Begin to take turns."""
+        for descriptor in (*self.sockets.descriptors, self._to_service):
+            self._loop.add_reader(descriptor, self._turn)
+        self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            self.step()
+        except Exception as error:
+            self.fail(error)
+            return
+        # A descriptor of ZeroMQ tells of a change, not that there is something to read.
+        if self.sockets.ready():
+            self._timer = self._loop.call_soon(self._turn)
+        else:
+            self._timer = self._loop.call_later(self._patience_ms() / 1000, self._turn)
+
+    def fail(self, error: BaseException) -> None:
+        """Let the service end because of this."""
+        if not self.over.done():
+            self.over.set_exception(error)
+
+    def step(self) -> None:
+        """Do everything that there is to do now."""
+        ready = self.sockets.ready()
         self._words[Word.SERVICE_BEAT] = self._now_ns()
-        if self._to_service in ready:
+        with suppress(BlockingIOError):
             os.eventfd_read(self._to_service)
         hub = self.hub
         hub.core.pump(MOST_READ)
@@ -114,14 +146,13 @@ class Service:
         if hub.core.overtaken != self._overtaken:
             self._overtaken = hub.core.overtaken
             hub.overtaken()
-        hub.workshop.collect()
         self._see_to_keys()
         self._take_messages(ready)
         if hub.core.answers_soon:
             self._wait_for_core()
         now_ns = self._now_ns()
         hub.reads.step(hub.bout, now_ns - self._words[Word.BOUT_START], self._look)
-        hub.errands.step()
+        hub.waiting.look()
         self.sockets.step(ready)
         now_ns = self._now_ns()
         if hub.mirror is not None and hub.recipes.next_ns() <= now_ns:
@@ -143,6 +174,10 @@ class Service:
 
     def close(self) -> None:
         """Close the sockets."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for descriptor in (*self.sockets.descriptors, self._to_service):
+            self._loop.remove_reader(descriptor)
         self.hub.workshop.close()
         self.sockets.close()
         if self._datagrams is not None:
@@ -151,13 +186,12 @@ class Service:
     def _patience_ms(self) -> int:
         hub, now_ns = self.hub, self._now_ns()
         start_ns = self._words[Word.BOUT_START] if hub.bout else None
-        due = [hub.errands.next_ns(), hub.reads.next_ns(start_ns, now_ns)]
+        due = [hub.reads.next_ns(start_ns, now_ns)]
         due += [hub.recipes.next_ns()] if hub.mirror is not None else []
         soonest = min((moment for moment in due if moment is not None), default=now_ns + LONGEST_MS * 1_000_000)
         if hub.core.behind:
             return 0
-        longest = WATCHING_MS if hub.errands.watching else LONGEST_MS
-        return max(0, min(longest, -((now_ns - soonest) // 1_000_000)))
+        return max(0, min(LONGEST_MS, -((now_ns - soonest) // 1_000_000)))
 
     def _look(self) -> tuple[Moment, int] | None:
         if self.hub.mirror is None:
@@ -254,7 +288,7 @@ class Service:
             self.sockets.send(client.key, client.address, response("fail", text=str(error)))
             return
         said: dict[str, Any] = {"kind": error.kind, "text": error.text, "hint": error.hint}
-        self.sockets.send(client.key, client.address, pack_map({"id": None, "ok": False, "error": said}))
+        self.sockets.send(client.key, client.address, pack_answer({"id": None, "ok": False, "error": said}))
 
     def _connections(self) -> dict[str, int]:
         sockets, datagrams = self.sockets, self._datagrams

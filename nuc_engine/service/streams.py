@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.clients import Client
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.mirror import Mirror
 from nuc_engine.service.telemetry import MAX_VALUES_HZ, Recipe, Recipes
 

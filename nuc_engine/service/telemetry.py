@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from nuc_engine.service.errors import Refused
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.mirror import Field, Mirror, Moment
 from nuc_engine.service.pack import pack_map
 from nuc_engine.service.recent import Happening
@@ -20,7 +20,6 @@ from nuc_engine.service.recent import Happening
 TOPIC, EVENTS = "nuc", "nuc.event"
 MAX_RECIPES = 64
 MAX_NAMES = 512
-MAX_RATE_HZ = 500.0
 MAX_VALUES_HZ = 100_000.0
 UNHEARD_NS = 300_000_000_000
 """A recipe that nobody has listened to for this long is forgotten."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.store import Store, StoreError
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.mirror import Mirror
 
 

@@ -7,12 +7,14 @@ import io
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from msgspec import convert, to_builtins
 from rich.console import Console
 from textual.app import App
 from textual.pilot import Pilot
 
 from nuc_engine.client import NotAnswered, Refused
-from nuc_engine.messages.calls import Call
+from nuc_engine.client.methods import Methods
+from nuc_engine.messages.requests import Request
 from tests.client.fake_daemon import FakeDaemon
 from tests.client.fake_daemon import Refusal as DaemonRefuses
 
@@ -45,17 +47,16 @@ class Paper:
         daemon.greeted.append("alice")
         self.sent: list[tuple[str, dict[str, Any]]] = []
 
-    def do(self, call: Call[Any]) -> Any:
+    def do(self, call: Request[Any]) -> Any:
         if self.away:
             raise NotAnswered("nobody there")
-        self.sent.append((call.method, dict(call.params)))
+        params: dict[str, Any] = to_builtins(call)
+        self.sent.append((call.method, params))
         try:
             handler: Any = self.daemon.answers.get(call.method, getattr(self.daemon, f"do_{call.method}"))
-            return call.read(handler(**call.params))
+            return convert(handler(**params), call.answer)
         except DaemonRefuses as error:
             raise Refused(error.kind, str(error), error.hint) from error
 
     def __getattr__(self, name: str) -> Any:
-        from nuc_engine.messages import calls
-
-        return lambda *args, **kwargs: self.do(getattr(calls, name)(*args, **kwargs))
+        return lambda *args, **kwargs: self.do(getattr(Methods, name).build(*args, **kwargs))

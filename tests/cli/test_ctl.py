@@ -106,7 +106,7 @@ def test_a_bout_is_run_labelled_and_stopped(ctl: Ctl, daemon: FakeDaemon) -> Non
     assert ctl("stop", "--policy", "hold").exit_code == 0
     assert daemon.sent == [
         ("run", {"delay_s": 0.0, "stop_s": 60.0, "labels": {"surface": "carpet"}, "notes": "new"}),
-        ("run", {"delay_s": 0.0, "stop_s": -1.0}),
+        ("run", {"delay_s": 0.0}),
         ("mark", {"text": "foot slipped"}),
         ("labels", {"labels": {"operator": "alice", "leg": "middle"}}),
         ("stop", {"policy": "hold"}),
@@ -127,7 +127,7 @@ def test_get_prints_values_and_says_what_is_unknown(ctl: Ctl) -> None:
 def test_set_says_since_when_it_is_in_effect(ctl: Ctl, daemon: FakeDaemon) -> None:
     result = ctl("set", "CTr_lev_TC1_load=-0.2", "102=1")
     assert "CTr_lev_TC1_load = -0.2, 102 = 1: in effect since cycle 101, 0.505 s" in result.stdout
-    assert daemon.sent == [("set", {"changes": [["CTr_lev_TC1_load", -0.2], ["102", 1]], "time_s": None})]
+    assert daemon.sent == [("set", {"changes": [["CTr_lev_TC1_load", -0.2], ["102", 1]]})]
     assert "request 7" in ctl("set", "--at", "20", "CTr_lev_TC1_load=-0.2").stdout
 
 
@@ -227,7 +227,7 @@ def test_what_was_found_is_saved_and_recorded(ctl: Ctl, daemon: FakeDaemon) -> N
 
 def test_off_that_is_not_confirmed_is_no_success(ctl: Ctl, daemon: FakeDaemon) -> None:
     assert ctl("off").exit_code == 0
-    daemon.answers["off"] = lambda why: {"mode": "FAULT", "torque": True, "unconfirmed": ["Femur-Tibia_motor"]}
+    daemon.answers["off"] = lambda why="": {"mode": "FAULT", "torque": True, "unconfirmed": ["Femur-Tibia_motor"]}
     result = ctl("off", "cable caught")
     assert result.exit_code == 1
     assert "Femur-Tibia_motor" in result.stderr

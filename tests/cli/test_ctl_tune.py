@@ -154,7 +154,7 @@ def test_a_value_stops_at_its_valid_range(tune: Tune, client: Paper, daemon: Fak
 def test_one_element_is_written_and_its_neighbour_is_left_to_others(tune: Tune, client: Paper) -> None:
     client.daemon.answers["set"] = lambda **_: {"cycle": 7, "time_s": 0.1, "applied": [], "refused": []}
     tune.step(row(tune, f"{FL}[1]"), 1)
-    assert asked(client)[-1][1]["changes"] == [[f"{FL}[1]", -1.49]]
+    assert asked(client)[-1][1]["changes"] == [(f"{FL}[1]", -1.49)]
     assert tune.values[FL] == [2.0, -1.49]
 
 
@@ -193,7 +193,12 @@ def test_a_rule_is_rewritten_from_what_it_says(tune: Tune, daemon: FakeDaemon) -
 
 
 def test_what_is_refused_is_said_and_shown_as_it_was(tune: Tune, daemon: FakeDaemon) -> None:
-    daemon.answers["set"] = lambda **_: {"cycle": 7, "time_s": 0.1, "applied": [], "refused": ["LEV: no"]}
+    daemon.answers["set"] = lambda **_: {
+        "cycle": 7,
+        "time_s": 0.1,
+        "applied": [],
+        "refused": [{"name": "LEV", "reason": "no"}],
+    }
     lines = screen_of(tune, "down", "right")
     assert "refused: LEV: no" in lines[-2]
     assert tune.values[LEV] == 0.0
@@ -204,7 +209,7 @@ def test_what_is_refused_is_said_and_shown_as_it_was(tune: Tune, daemon: FakeDae
     [
         (["u"], "undo", {}),
         (["U"], "redo", {}),
-        (["s", *"calm", "enter"], "save", {"name": "calm", "kind": "configuration"}),
+        (["s", *"calm", "enter"], "save", {"name": "calm"}),
         (["S", *"calm", "enter"], "save", {"name": "calm", "kind": "script"}),
         (["m", *"slip", "enter"], "mark", {"text": "slip"}),
         (["!"], "off", {"why": "from nuc ctl tune"}),

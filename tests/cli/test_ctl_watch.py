@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
 
@@ -101,7 +102,9 @@ def test_a_fault_is_told_before_anything_else(daemon: FakeDaemon) -> None:
 def test_losses_and_deaths_are_alarms_only_when_there_are_any(view: View) -> None:
     assert not any("lost" in line or "died" in line for line in screen_of(Still(view)))
     assert view.status is not None
-    status = replace(view.status, losses={"motor": 12}, deaths={"core": 1, "service": 0}, unconfirmed=("FT_motor",))
+    status = msgspec.structs.replace(
+        view.status, losses={"motor": 12}, deaths={"core": 1, "service": 0}, unconfirmed=("FT_motor",)
+    )
     lines = screen_of(Still(replace(view, status=status)))
     assert {"records lost: motor 12", "processes that died: core 1"} <= set(lines)
     assert "torque not confirmed off: FT_motor" in lines
@@ -139,7 +142,7 @@ def test_before_a_configuration_it_says_so_and_waits(daemon: FakeDaemon) -> None
 def test_events_are_asked_for_from_the_last_on(daemon: FakeDaemon) -> None:
     asked: list[Any] = []
     events = daemon.do_events
-    daemon.answers["events"] = lambda since=None: asked.append(since) or events(since)
+    daemon.answers["events"] = lambda since=0: asked.append(since) or events(since)
     watch = Watch(Paper(daemon))
     for _ in range(11):
         watch.refresh()
@@ -188,7 +191,7 @@ def test_what_happens_again_and_again_leaves_room_for_the_rest(daemon: FakeDaemo
 def test_a_task_that_never_ran_is_in_the_table(view: View) -> None:
     never = {"runs": 0, "overruns": 0, "skipped": 0, "period_ns": None, "since_start": None, "last_second": None}
     assert view.status is not None
-    status = replace(view.status, tasks={**TASKS, "script": never})
+    status = msgspec.structs.replace(view.status, tasks={**TASKS, "script": never})
     line = next(line for line in screen_of(Still(replace(view, status=status))) if line.startswith("script"))
     assert line.split() == ["script", *"------", "0", "0"]
 

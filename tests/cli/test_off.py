@@ -54,7 +54,7 @@ OF_ALL = {
 SLOW = {"asyncio", "importlib.metadata", "logging", "ssl", "tomllib", "xml"}
 """Parts of Python that cost a good part of a second on a small machine."""
 
-CHANNEL = {"click", "msgpack", "zmq"}
+CHANNEL = {"click", "msgspec", "zmq"}
 LANGUAGE = {*CHANNEL, "sccils_schemas"}
 
 LINES = {
@@ -125,7 +125,9 @@ def loaded(place: Path, *words: str) -> tuple[set[str], str]:
 
 def foreign(modules: set[str]) -> set[str]:
     tops = {name.partition(".")[0] for name in modules} - {"__main__", "nuc_engine"}
-    return {name for name in tops - sys.stdlib_module_names if "cython" not in name and not name.startswith("_")}
+    # msgspec loads typing_extensions where that is installed.
+    tops -= sys.stdlib_module_names | {"typing_extensions"}
+    return {name for name in tops if "cython" not in name and not name.startswith("_")}
 
 
 def ours(modules: set[str]) -> set[str]:

@@ -202,7 +202,7 @@ class FakeDaemon:
         if self.mode == "RUNNING":
             raise Refusal("mode", "a bout is running: stop it first")
         self.mode = "CONFIGURED"
-        return {"warnings": ["joints.xml:3: a remark"]}
+        return {"name": name, "warnings": ["joints.xml:3: a remark"]}
 
     def do_documents(self) -> Any:
         return {"joints.xml": "<jointlist/>"}
@@ -221,17 +221,17 @@ class FakeDaemon:
 
     def do_stop(self, policy: str = "") -> Any:
         self.mode = "STOPPED" if self.mode == "RUNNING" else self.mode
-        return {}
+        return {"bout": self.bout, "mode": self.mode, "policy": policy}
 
     def do_arm(self) -> Any:
         self.mode, self.off = ("STOPPED" if self.mode == "FAULT" else self.mode), False
-        return {}
+        return {"mode": self.mode, "latched": False}
 
-    def do_off(self, why: str) -> Any:
+    def do_off(self, why: str = "asked for") -> Any:
         self.mode, self.off = "FAULT" if self.mode == "FAULT" else "STOPPED", True
         return {"mode": self.mode, "torque": False, "unconfirmed": []}
 
-    def do_log(self, start_s: float, stop_s: float) -> Any:
+    def do_log(self, start_s: float = 0.0, stop_s: float = -1.0) -> Any:
         return {"state": "logging", "folder": "data/log_1"}
 
     def do_stoplog(self, stop_s: float | None = None) -> Any:
@@ -249,10 +249,10 @@ class FakeDaemon:
                 unknown.append(str(name))
         return {"values": values, "unknown": unknown, "cycle": self.cycle, "time_s": self.cycle * 0.005}
 
-    def do_set(self, changes: list[Any], time_s: float | None) -> Any:
+    def do_set(self, changes: list[Any], time_s: float | None = None) -> Any:
         names = [self.leg.name(ref) for ref, _ in changes]
         if time_s is not None:
-            return {"pending": 7}
+            return WAITS | {"pending": 7, "requests": [7]}
         for name, (_, value) in zip(names, changes, strict=True):
             valid = self.leg.hdsos[name]["ranges"].get("valid")
             if valid and isinstance(value, int | float) and valid["upper"] is not None and value > valid["upper"]:
@@ -262,8 +262,8 @@ class FakeDaemon:
             self.leg.values[name] = value
         return self._done([{"name": n, "value": self.leg.values[n]} for n in names], [])
 
-    def do_script(self, text: str, offset: str) -> Any:
-        return {"pending": 8}
+    def do_script(self, text: str, offset: str = "start") -> Any:
+        return WAITS | {"pending": 8, "requests": [8]}
 
     def do_pending(self) -> Any:
         return [{"request": 7, "time_s": 12.5, "author": "alice", "names": ["CTr_lev_TC1_load"]}]
@@ -306,29 +306,30 @@ class FakeDaemon:
     def do_park(self, angles: Any = None, name: str = "", rate_deg_s: float = 20.0) -> Any:
         return {"angles": angles or self.poses[name], "rate_deg_s": rate_deg_s}
 
-    def do_save(self, name: str, kind: str, description: str = "", overwrite: bool = False) -> Any:
+    def do_save(self, name: str, kind: str = "configuration", description: str = "", overwrite: bool = False) -> Any:
         return {"path": f"configs/{name}" if kind == "configuration" else f"scripts/{name}.xml", "kind": kind}
 
     def do_record_start(self, name: str) -> Any:
         self.recording = name
-        return {}
+        return {"name": name}
 
     def do_record_stop(self, overwrite: bool = False) -> Any:
         name, self.recording = self.recording, ""
         if not name:
             raise Refusal("state", "nothing is being recorded", "nuc ctl record start NAME")
-        return {"path": f"scripts/{name}.xml"}
+        return {"path": f"scripts/{name}.xml", "writes": 3, "left_out": 0}
 
     def do_mark(self, text: str) -> Any:
-        return {}
+        return {"time_s": 1.0}
 
-    do_notes = do_mark
+    def do_notes(self, text: str) -> Any:
+        return {"text": text}
 
     def do_labels(self, labels: dict[str, str]) -> Any:
         self.labels.update(labels)
         return {"labels": labels}
 
-    def do_subscribe(self, names: list[Any], rate_hz: float) -> Any:
+    def do_subscribe(self, names: list[Any], rate_hz: float = 30.0) -> Any:
         fields = {}
         for name in names:
             found = self.leg.hdsos.get(str(name))
@@ -336,7 +337,7 @@ class FakeDaemon:
         return {"topic": "recipe.1", "fields": fields, "address": self.telemetry}
 
     def do_unsubscribe(self, topic: str) -> Any:
-        return {}
+        return {"topic": topic}
 
     def do_events(self, since: Any = None) -> Any:
         text = "two rules of Coxa-Trochanter were true"
@@ -361,12 +362,14 @@ class FakeDaemon:
         return {}
 
     def do_shutdown(self) -> Any:
-        return {}
+        return {"mode": self.mode}
 
     def _done(self, applied: list[Any], refused: list[Any]) -> Any:
         self.cycle += 1
         return {"cycle": self.cycle, "time_s": self.cycle * 0.005, "applied": applied, "refused": refused}
 
+
+WAITS: dict[str, Any] = {"cycle": 0, "time_s": None, "applied": [], "refused": []}
 
 TASKS = {
     name: {

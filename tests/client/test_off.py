@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import to_builtins
 
 from nuc_engine.client import BadAnswer, ClientError, NotAnswered, Refused
 from nuc_engine.client.off import take_torque_off
-from nuc_engine.messages import calls
+from nuc_engine.messages.requests import OffRequest
 from tests.client.fake_daemon import FakeDaemon, Refusal, Serving, serving
 
 pytestmark = pytest.mark.timeout(60)  # seconds: nothing is judged by it
@@ -20,8 +21,8 @@ def test_it_is_what_everybody_asks_for_with_a_name_before_and_a_goodbye_behind(
     answer = take_torque_off(address, name="alice", why="cable caught", timeout_s=PATIENCE_S)
     assert (answer["torque"], answer["unconfirmed"]) == (False, [])
     daemon.wait_for("leave")
-    call = calls.off("cable caught")
-    assert daemon.requests == [("hello", {"name": "alice"}), (call.method, call.params), ("leave", {})]
+    asked = OffRequest("cable caught")
+    assert daemon.requests == [("hello", {"name": "alice"}), (asked.method, to_builtins(asked)), ("leave", {})]
 
 
 def test_without_a_daemon_it_says_that_nothing_was_asked_for(address: str) -> None:

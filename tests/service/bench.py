@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
+import selectors
 from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -25,6 +27,37 @@ from tests.service.fake_core import FakeCore
 
 HERE = f"(user {os.getuid()}, process {os.getpid()})"
 """What is behind the name of every client of a test: who opened its connection, as the kernel says."""
+
+
+class PaperLoop(asyncio.SelectorEventLoop):
+    """An asyncio loop on a clock of paper: whatever is due on that is done, and nothing is waited for."""
+
+    def __init__(self, now_ns: Callable[[], int]) -> None:
+        self._selecting = _Selector()
+        super().__init__(self._selecting)
+        self._now_ns = now_ns
+        self._wrong: list[Any] = []
+        self.set_exception_handler(lambda _, told: self._wrong.append(told))
+
+    def time(self) -> float:
+        return self._now_ns() / 1e9
+
+    def turn(self, wait_s: float = 0.0) -> None:
+        """Go round once; `wait_s` is how long something may take to come that other threads see to."""
+        self._selecting.wait_s = wait_s
+        self.call_soon(self.stop)
+        self.run_forever()
+        if self._wrong:
+            told = self._wrong.pop()
+            raise told.get("exception") or AssertionError(told)
+
+
+class _Selector(selectors.DefaultSelector):
+    wait_s = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        return super().select(self.wait_s)
+
 
 _PATIENCE = 60_000
 """So many turns of a millisecond and more before what does not come is given up. Nothing is judged by it: messages come
@@ -91,10 +124,12 @@ class Bench:
         self.sockets: list[Any] = []
         self.dump = False
         self.sent = self.heard = 0
+        self.loop = PaperLoop(self.now_ns)
+        asyncio.set_event_loop(self.loop)
         try:
             self.service = self.open()
         except Exception:
-            self._close_fds()
+            self._close_loop()
             raise
         self.context = zmq.Context()
 
@@ -121,6 +156,7 @@ class Bench:
         service = Service(
             self.launch,
             self.logger,
+            self.loop,
             now_ns=self.now_ns,
             unix_time_s=lambda: 1_700_000_000.0 + self.now / 1e9,
             folders=self.folders,
@@ -151,15 +187,19 @@ class Bench:
             socket.close(0)
         self.service.close()
         self.context.term()
-        self._close_fds()
+        self._close_loop()
 
-    def _close_fds(self) -> None:
+    def _close_loop(self) -> None:
+        self.loop.close()
+        asyncio.set_event_loop(None)
         for fd in self.fds:
             os.close(fd)
 
     def turn(self, times: int = 1) -> None:
         for _ in range(times):
-            self.service.step(0)
+            self.loop.call_soon(self.service.step)
+            for _ in range(3):  # what was waited for, and who waited
+                self.loop.turn()
             self.core.step()
             if self.logs:
                 self.write_logs()
@@ -170,7 +210,7 @@ class Bench:
             self.turn()
             if condition():
                 return
-            self.service.sockets.poll(1)
+            self.loop.turn(0.001)
         raise AssertionError("it never was so")
 
     def knows(self, identity: bytes) -> bool:

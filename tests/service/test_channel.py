@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 import stat
 from contextlib import suppress
@@ -13,12 +14,14 @@ import zmq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nuc_engine.messages.errors import Refused
 from nuc_engine.messages.keys import ALLOWED, make_pair
+from nuc_engine.messages.requests import REQUESTS
 from nuc_engine.service.access import Access
 from nuc_engine.service.channel import MAX_PAYLOAD, Sockets
 from nuc_engine.service.clients import BURST
-from nuc_engine.service.errors import Refused, ServiceError
-from nuc_engine.service.methods import MAX_ID, METHODS, read_request
+from nuc_engine.service.errors import ServiceError
+from nuc_engine.service.methods import MAX_ID, read_request
 from tests.service.bench import Refusal, bench
 
 
@@ -98,7 +101,9 @@ PLAIN = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
-KEYS = st.sampled_from(sorted({key for method in METHODS.values() for key in method.params})) | st.text(max_size=4)
+KEYS = st.sampled_from(sorted({key for kind in REQUESTS.values() for key in kind.__struct_fields__})) | st.text(
+    max_size=4
+)
 
 
 IDS = st.integers(-5, 2**64 - 1) | st.integers(250, 260).map("x".__mul__) | PLAIN
@@ -131,7 +136,7 @@ def test_no_request_stops_the_service(b):
     talk = b.client()
 
     @settings(max_examples=120, deadline=None, derandomize=True)
-    @given(st.sampled_from(sorted(METHODS)), st.dictionaries(KEYS, PLAIN, max_size=4), st.booleans())
+    @given(st.sampled_from(sorted(REQUESTS)), st.dictionaries(KEYS, PLAIN, max_size=4), st.booleans())
     def attack(method, params, cut):
         if method == "shutdown":
             return
@@ -327,7 +332,8 @@ def test_a_web_page_reaches_nobody(tmp_path, keys, where):
                 page.settimeout(0.0)
                 heard = []
                 for _ in range(3000):
-                    ready = sockets.poll(1)
+                    select.select(sockets.descriptors, (), (), 0.001)
+                    ready = sockets.ready()
                     heard += [message.payload for message in sockets.messages(ready)]
                     sockets.step(ready)
                     if heard or _closed(page):

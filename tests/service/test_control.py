@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.clients import BURST, IDLE_NS, MAX_CLIENTS, PER_SECOND, QUIET_NS, Clients
 from nuc_engine.service.control import Control
-from nuc_engine.service.errors import Refused
 
 A, B = b"a", b"b"
 S = 1_000_000_000

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import Kind
+from nuc_engine.messages.errors import Refused
 from nuc_engine.model.planning import build_plan
 from nuc_engine.service.edits import ControlBook, EditBook
-from nuc_engine.service.errors import Refused
 from tests.sccils.small import small_model
 from tests.service.bench import Refusal
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.configurations.adapt import adapt, write_adapted
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.configuration import make_configuration, read_configuration
-from nuc_engine.service.errors import Refused
 from nuc_engine.service.save import configuration_files
 
 DXL = {"": "dynamixel"}

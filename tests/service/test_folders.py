@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.service.errors import Refused
+from nuc_engine.messages.errors import Refused
 from nuc_engine.service.folders import Folders, check_name
 from tests.service.bench import Refusal
 

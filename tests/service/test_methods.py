@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from typing import get_type_hints
+
 import msgpack
 import pytest
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.requests import Asker, still_open
 from nuc_engine.daemon.wire import Command, Kind
-from nuc_engine.service.methods import METHODS
+from nuc_engine.messages.requests import REQUESTS
+from nuc_engine.service.methods import HANDLERS
 from sccils_schemas.model import MODEL_FILES
 from tests.sccils.small import SMALL
 from tests.service.bench import HERE, Refusal, bench
@@ -324,9 +328,9 @@ def test_control_times_out(tmp_path):
 def test_a_client_that_only_watches_changes_nothing(b):
     talk = b.client()
     talk.ask("hello", name="Eve", role="watch")
-    for name, method in METHODS.items():
-        if method.role != "watch":
-            needed = {key: _some(key) for key, param in method.params.items()}
+    for name, kind in REQUESTS.items():
+        if kind.needs != "watch":
+            needed = {key: _some(key) for key in kind.__struct_fields__}
             assert refused(talk, name, **needed).kind == "not_allowed", name
     talk.ask("get", names=["gap"])
 
@@ -347,15 +351,34 @@ def _some(name):
         "force": False,
         "policy": "off",
         "kind": "script",
+        "mode": "limp",
         "offset": "now",
+        "request": 1,
     }.get(name, "x")
 
 
 def test_every_method_refuses_parameters_it_does_not_know(b):
     talk = b.client("Ann")
-    for name, method in METHODS.items():
-        needed = {key: _some(key) for key in method.params}
-        assert refused(talk, name, **needed, colour="red").kind == "bad_request", name
+    for name in REQUESTS:
+        error = refused(talk, name, colour="red")
+        assert (error.kind, "no parameter 'colour'" in error.text) == ("bad_request", True), name
+
+
+def test_every_request_is_done_by_somebody_and_answered_with_what_it_says():
+    assert set(HANDLERS) == set(REQUESTS.values())
+    for kind, run in HANDLERS.items():
+        assert get_type_hints(run)["asked" if "asked" in signature(run).parameters else "_asked"] is kind
+
+
+def test_everything_that_does_not_fit_is_told_at_once(b):
+    error = refused(b.client("Ann"), "run", delay_s=-1, stop_s="soon", lables={"a": "b"})
+    assert "no parameter 'lables'" in error.text
+    assert "delay_s of run is -1; expected a finite number from 0 to 1e+08" in error.text
+    assert "stop_s of run is 'soon'" in error.text
+    assert "labels" in error.hint
+    lacking = refused(b.client("Ann"), "joint_mode", mode="jump").text
+    assert "lacks its parameter 'joint'" in lacking
+    assert "expected muscle or force or position or hold or limp" in lacking
 
 
 @pytest.mark.parametrize(
@@ -401,7 +424,7 @@ def test_joint_modes_tweaks_and_poses_go_to_the_core(b):
     controls = [items[3] for kind, items in b.core.obeyed if kind == Command.CHANGESET]
     assert controls[-1] == [["rate", 0, 30.0], ["target", 0, 20.0]]
     assert talk.ask("get", names=["joint.Coxa.mode"])["values"] == {"joint.Coxa.mode": "hold"}
-    assert refused(talk, "joint_mode", joint="Coxa", mode="dance").kind == "refused"
+    assert refused(talk, "joint_mode", joint="Coxa", mode="dance").kind == "bad_request"
     assert refused(talk, "joint_mode", joint="Elbow", mode="limp").kind == "not_found"
     assert refused(talk, "pose", angles={"Coxa": 1e6}).kind == "refused"
 

@@ -7,7 +7,7 @@ import zmq
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.wire import Command
-from nuc_engine.service.errors import Refused
+from nuc_engine.messages.errors import Refused
 from tests.sccils.small import SMALL
 from tests.service.bench import HERE, Refusal, bench
 

@@ -144,7 +144,7 @@ def test_a_role_that_is_lowered_in_the_list_takes_control_along_and_one_that_is_
 def test_a_document_to_take_the_torque_off_waits_for_no_other_client_s(b, monkeypatch):
     ann, eve = b.client("Ann"), b.client("Eve")
     ann.ask("run")
-    monkeypatch.setattr(b.service.hub.workshop, "collect", lambda: None)  # it is at work on and on
+    monkeypatch.setattr(b.service.hub.workshop, "do", lambda *_: b.loop.create_future())  # it is at work on and on
     eve.raw(b"<hdsoscript>" + b"<nonsense/>" * 1000 + b"</hdsoscript>")
     eve.delivered()
     ann.raw(command("extended", "smoke", extendedcommand="off"))

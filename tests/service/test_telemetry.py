@@ -144,7 +144,7 @@ def test_a_subscriber_that_takes_nothing_changes_nothing(b):
     talk = b.client("Ann")
     for _ in range(3000):
         b.now += 40_000_000
-        b.service.step(0)
+        b.service.step()
     assert talk.ask("status")["mode"] == "CONFIGURED"
 
 
@@ -180,8 +180,8 @@ def test_records_of_the_core_before_are_not_read_with_the_plan_of_the_new_one(b)
     while b.block.words[Word.PLAN_GENERATION] != 2:
         b.core.cycle()  # the old core goes on until the supervisor ends it
         b.now += 40_000_000
-        b.service.step(0)
-        talk.socket.poll(1)
+        b.loop.call_soon(b.service.step)
+        b.loop.turn(0.001)
     b.core.cycle()
     assert talk.answer(number)["name"] == "lin_roach"
     b.pass_time(0.1)

@@ -38,7 +38,9 @@ def subcommand(name: str, examples: Sequence[tuple[str, str]], *output: str) -> 
 def answer(as_json: bool, data: object, *lines: str) -> int:
     """Print a result: as one JSON object, or as lines. Returns the exit status."""
     if as_json:
-        shown = plain(data)
+        from msgspec import to_builtins
+
+        shown = plain(to_builtins(data))
         say_json({"ok": True, **shown} if isinstance(shown, Mapping) else {"ok": True, "result": shown})
     else:
         for line in lines:

@@ -12,7 +12,6 @@ from nuc_engine.cli.ctl.base import answer, subcommand
 from nuc_engine.cli.ctl.link import Target, act, daemon
 from nuc_engine.cli.terminal.output import note
 from nuc_engine.cli.terminal.params import Pair, as_json
-from nuc_engine.messages import calls
 
 _POLICIES = ("off", "hold", "park")
 _DOCUMENTS = ("joints.xml", "parameters.xml", "sensors.xml")
@@ -52,8 +51,8 @@ def configure(target: Target, config: str, as_json: bool) -> int:
     documents = _documents(Path(config)) if {"/", "\\"} & set(config) or config in (".", "..") else None
     name = Path(config).resolve().name if documents else config
     with daemon(target) as leg:
-        data = act(leg, target, calls.configure(name, documents))
-    for warning in data.get("warnings", ()):
+        data = act(leg, target, leg.configure, name, documents)
+    for warning in data.warnings:
         note(f"warning: {warning}")
     return answer(as_json, data, f"configured as {name}")
 
@@ -85,7 +84,7 @@ def run(
 ) -> int:
     """Begin a bout: the rules are in charge from now on. Engine time counts from here."""
     with daemon(target) as leg:
-        started = act(leg, target, calls.run(delay, stop, dict(labels), notes, out))
+        started = act(leg, target, leg.run, delay, stop, dict(labels) or None, notes, out)
     return answer(as_json, started, f"bout {started.bout}" + (f" in {started.folder}" if started.folder else ""))
 
 
@@ -102,7 +101,7 @@ def run(
 def stop(target: Target, policy: Any, as_json: bool) -> int:
     """End the bout. In an emergency use off: everybody may, at any time."""
     with daemon(target) as leg:
-        return answer(as_json, act(leg, target, calls.stop(policy)), "stopped")
+        return answer(as_json, act(leg, target, leg.stop, policy), "stopped")
 
 
 @subcommand(
@@ -114,7 +113,7 @@ def stop(target: Target, policy: Any, as_json: bool) -> int:
 def arm(target: Target, as_json: bool) -> int:
     """Allow driving again, after a fault or off. Joints start where they are measured to be; keep your hands clear."""
     with daemon(target) as leg:
-        return answer(as_json, act(leg, target, calls.arm()), "armed")
+        return answer(as_json, act(leg, target, leg.arm), "armed")
 
 
 @subcommand(
@@ -147,7 +146,7 @@ def off(target: Target, why: str | None, as_json: bool) -> int:
 def log(target: Target, start: float, stop: float | None, out: str | None, as_json: bool) -> int:
     """Log, where the daemon does not log every bout by itself."""
     with daemon(target) as leg:
-        data = act(leg, target, calls.log(start, stop, out))
+        data = act(leg, target, leg.log, start, stop, out)
     return answer(as_json, data, _logged(data))
 
 
@@ -157,7 +156,7 @@ def log(target: Target, start: float, stop: float | None, out: str | None, as_js
 def stoplog(target: Target, at_s: float | None, as_json: bool) -> int:
     """End what log began."""
     with daemon(target) as leg:
-        data = act(leg, target, calls.stoplog(at_s))
+        data = act(leg, target, leg.stoplog, at_s)
     return answer(as_json, data, _logged(data))
 
 
@@ -167,7 +166,7 @@ def stoplog(target: Target, at_s: float | None, as_json: bool) -> int:
 def mark(target: Target, text: tuple[str, ...], as_json: bool) -> int:
     """Log a remark with the time and your name."""
     with daemon(target) as leg:
-        return answer(as_json, act(leg, target, calls.mark(" ".join(text))), "marked")
+        return answer(as_json, act(leg, target, leg.mark, " ".join(text)), "marked")
 
 
 @subcommand("note", (("note tibia replaced this morning", "for the bout as a whole"),), "Nothing else.")
@@ -176,7 +175,7 @@ def mark(target: Target, text: tuple[str, ...], as_json: bool) -> int:
 def note_(target: Target, text: tuple[str, ...], as_json: bool) -> int:
     """Add a free note to the bout's data directory."""
     with daemon(target) as leg:
-        return answer(as_json, act(leg, target, calls.notes(" ".join(text))), "noted")
+        return answer(as_json, act(leg, target, leg.notes, " ".join(text)), "noted")
 
 
 @subcommand(
@@ -192,9 +191,8 @@ def note_(target: Target, text: tuple[str, ...], as_json: bool) -> int:
 def label(target: Target, labels: tuple[tuple[str, str], ...], as_json: bool) -> int:
     """Say what a bout is about, for its manifest."""
     with daemon(target) as leg:
-        data = act(leg, target, calls.labels(dict(labels)))
-    shown = {key: text for key, text in (data.get("labels") or data).items() if isinstance(text, str)}
-    return answer(as_json, data, *(f"{key} = {text}" for key, text in (shown or dict(labels)).items()))
+        data = act(leg, target, leg.labels, dict(labels))
+    return answer(as_json, data, *(f"{key} = {text}" for key, text in data.labels.items()))
 
 
 def _documents(folder: Path) -> dict[str, str]:

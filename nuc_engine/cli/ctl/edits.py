@@ -13,10 +13,9 @@ from nuc_engine.cli.ctl.names import ASSIGNMENT, HDSO, JOINT
 from nuc_engine.cli.terminal.errors import Refused
 from nuc_engine.cli.terminal.ink import edit_text, shown
 from nuc_engine.cli.terminal.params import as_json
-from nuc_engine.messages import calls
 
 if TYPE_CHECKING:
-    from nuc_engine.messages.results import Acknowledgement
+    from nuc_engine.messages.answers import Acknowledgement
 
 MODES = ("muscle", "force", "position", "hold", "limp")
 _NUMBERS = re.compile(r"[-+0-9.eE,\s]+")
@@ -53,7 +52,8 @@ def told(as_json: bool, what: str, result: Acknowledgement) -> int:
 
 
 def _plain(result: Acknowledgement) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in result.__slots__}
+    names = ("cycle", "time_s", "applied", "refused", "pending", "requests", "replaced")
+    return {name: result[name] for name in names}
 
 
 @subcommand(
@@ -74,7 +74,7 @@ def get(target: Target, names: tuple[str, ...], as_json: bool) -> int:
     with daemon(target) as leg:
         reading = leg.get(names)
     if as_json:
-        answer(True, {"ok": not reading.unknown, **{k: getattr(reading, k) for k in reading.__slots__}})
+        answer(True, {"ok": not reading.unknown, **{k: reading[k] for k in ("values", "cycle", "time_s", "unknown")}})
         return 1 if reading.unknown else 0
     width = max(map(len, reading.values), default=0)
     answer(False, None, *(f"{name:<{width}}  {shown(value)}" for name, value in reading.values.items()))
@@ -101,7 +101,7 @@ def set_(target: Target, changes: tuple[str, ...], at_s: float | None, as_json: 
     """Write values and rules, by name or id. They are checked, and take effect together, between two cycles."""
     pairs = [parse_assignment(change) for change in changes]
     with daemon(target) as leg:
-        result = act(leg, target, calls.set_values(pairs, at_s))
+        result = act(leg, target, leg.set, pairs, at_s)
     return told(as_json, ", ".join(f"{name} = {shown(value)}" for name, value in pairs), result)
 
 
@@ -110,7 +110,7 @@ def set_(target: Target, changes: tuple[str, ...], at_s: float | None, as_json: 
 def undo(target: Target, as_json: bool) -> int:
     """Take back the last edit, whoever made it."""
     with daemon(target) as leg:
-        result = act(leg, target, calls.undo())
+        result = act(leg, target, leg.undo)
     return told(as_json, f"undone {_edited(result)}".strip(), result)
 
 
@@ -119,7 +119,7 @@ def undo(target: Target, as_json: bool) -> int:
 def redo(target: Target, as_json: bool) -> int:
     """Make the edit again that undo took back."""
     with daemon(target) as leg:
-        result = act(leg, target, calls.redo())
+        result = act(leg, target, leg.redo)
     return told(as_json, f"done again {_edited(result)}".strip(), result)
 
 
@@ -144,7 +144,7 @@ def script_(target: Target, script: str, now: bool, as_json: bool) -> int:
 
     text = find_script(script).read_text(encoding="utf-8")
     with daemon(target) as leg:
-        result = act(leg, target, calls.script(text, "now" if now else "start"))
+        result = act(leg, target, leg.script, text, "now" if now else "start")
     return told(as_json, script, result)
 
 
@@ -169,7 +169,7 @@ def forget(target: Target, request: str, as_json: bool) -> int:
     if request != "all" and not request.isdecimal():
         raise click.UsageError(f"{request!r} is no request; expected a number from `nuc ctl pending`, or all")
     with daemon(target) as leg:
-        data = act(leg, target, calls.forget("all" if request == "all" else int(request)))
+        data = act(leg, target, leg.forget, "all" if request == "all" else int(request))
     return answer(as_json, data, f"forgotten: {request}")
 
 
@@ -203,7 +203,7 @@ def _joined(value: Any) -> str:
 def mode_(target: Target, joint: str, mode: Any, as_json: bool) -> int:
     """Choose what commands a joint: muscle, force, position; hold where it is; limp. Also while running."""
     with daemon(target) as leg:
-        return told(as_json, f"{joint} {mode}", act(leg, target, calls.joint_mode(joint, mode)))
+        return told(as_json, f"{joint} {mode}", act(leg, target, leg.joint_mode, joint, mode))
 
 
 @subcommand("limp", (("limp Femur-Tibia", "to be moved by hand"), ("limp --all", "the whole leg")), _ACKNOWLEDGED)
@@ -219,7 +219,7 @@ def limp(target: Target, joint: str | None, everything: bool, as_json: bool) -> 
         model: Any = leg.model() if everything else {}
         moved = [j["name"] for j in model.get("joints", ()) if j.get("motor")] if joint is None else [joint]
         for name in moved:
-            status |= told(as_json, f"{name} limp", act(leg, target, calls.joint_mode(name, "limp")))
+            status |= told(as_json, f"{name} limp", act(leg, target, leg.joint_mode, name, "limp"))
     return status
 
 
@@ -240,7 +240,7 @@ def tweak(target: Target, joint: str, ticks: float, as_json: bool) -> int:
     A tick is 0.654 degrees of delta on an AI motor, 0.088 degrees on most others: what it is worth differs.
     """
     with daemon(target) as leg:
-        return told(as_json, f"{joint} tweak {ticks:g}", act(leg, target, calls.tweak(joint, ticks)))
+        return told(as_json, f"{joint} tweak {ticks:g}", act(leg, target, leg.tweak, joint, ticks))
 
 
 @click.group(
@@ -263,8 +263,8 @@ def pose() -> None:
 def save(target: Target, name: str, as_json: bool) -> int:
     """Save the pose the leg is in. A name that exists is written anew."""
     with daemon(target) as leg:
-        data = act(leg, target, calls.pose_save(name))
-    return answer(as_json, data, f"saved {name}: {_angles(data.get('angles'))}")
+        data = act(leg, target, leg.pose_save, name)
+    return answer(as_json, data, f"saved {name}: {_angles(data.angles)}")
 
 
 @subcommand(
@@ -278,9 +278,9 @@ def save(target: Target, name: str, as_json: bool) -> int:
 def go(target: Target, where: tuple[str, ...], rate_deg_s: float | None, as_json: bool) -> int:
     """Move to a pose, at a bounded rate, from wherever the leg is."""
     name, angles = _where(where)
-    call = calls.pose_named(name, rate_deg_s) if name else calls.pose(angles, rate_deg_s)
     with daemon(target) as leg:
-        return told(as_json, f"moving to {' '.join(where)}", act(leg, target, call))
+        result = act(leg, target, leg.pose, None if name else angles, rate_deg_s, name or None)
+    return told(as_json, f"moving to {' '.join(where)}", result)
 
 
 @subcommand(
@@ -294,9 +294,9 @@ def go(target: Target, where: tuple[str, ...], rate_deg_s: float | None, as_json
 def park(target: Target, where: tuple[str, ...], rate_deg_s: float | None, as_json: bool) -> int:
     """Choose the pose in which a stop with the policy park leaves the leg."""
     name, angles = _where(where)
-    call = calls.park(None if name else angles, name or None, rate_deg_s)
     with daemon(target) as leg:
-        return answer(as_json, act(leg, target, call), f"parks at {' '.join(where)}")
+        data = act(leg, target, leg.park, None if name else angles, name or None, rate_deg_s)
+    return answer(as_json, data, f"parks at {' '.join(where)}")
 
 
 @subcommand("list", (("pose list", "all of them"),), "One line per pose.")

@@ -13,7 +13,6 @@ from nuc_engine.cli.ctl.link import Target, act, daemon, recover_control
 from nuc_engine.cli.terminal.errors import Refused
 from nuc_engine.cli.terminal.output import say
 from nuc_engine.cli.terminal.params import as_json
-from nuc_engine.messages import calls
 
 _overwrite = click.option("--overwrite", is_flag=True, help="Also where there is one of that name already.")
 
@@ -36,8 +35,8 @@ _overwrite = click.option("--overwrite", is_flag=True, help="Also where there is
 def save(target: Target, name: str, kind: Any, description: str | None, overwrite: bool, as_json: bool) -> int:
     """Write the values in force, so that what was found at the bench is kept."""
     with daemon(target) as leg:
-        data = act(leg, target, calls.save(name, kind, description, overwrite))
-    return answer(as_json, data, *(f"saved {path}" for path in _paths(data)))
+        data = act(leg, target, leg.save, name, kind, description, overwrite)
+    return answer(as_json, data, f"saved {data.path}")
 
 
 @click.group(
@@ -60,7 +59,7 @@ def record() -> None:
 def start(target: Target, name: str, as_json: bool) -> int:
     """Begin to write down every edit that takes effect, whoever makes it."""
     with daemon(target) as leg:
-        return answer(as_json, act(leg, target, calls.record_start(name)), f"recording edits as {name}")
+        return answer(as_json, act(leg, target, leg.record_start, name), f"recording edits as {name}")
 
 
 @subcommand("stop", (("record stop", "and save it"),), "The hdsoscript, on the daemon's machine.")
@@ -69,8 +68,8 @@ def start(target: Target, name: str, as_json: bool) -> int:
 def stop(target: Target, overwrite: bool, as_json: bool) -> int:
     """End the recording and save it as an hdsoscript."""
     with daemon(target) as leg:
-        data = act(leg, target, calls.record_stop(overwrite))
-    return answer(as_json, data, *(f"recorded {path}" for path in _paths(data)))
+        data = act(leg, target, leg.record_stop, overwrite)
+    return answer(as_json, data, f"recorded {data.path}")
 
 
 @subcommand(
@@ -103,11 +102,6 @@ def sccils(target: Target, file: Any, wait_s: float, as_json: bool) -> int:
 def _say_at_once(document: str) -> None:
     say(document)
     sys.stdout.flush()
-
-
-def _paths(data: Any) -> list[str]:
-    found = [data[name] for name in ("path", "paths", "folder") if data.get(name)]
-    return [str(item) for value in found for item in (value if isinstance(value, list | tuple) else [value])]
 
 
 for _command in (start, stop):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from nuc_engine.cli.terminal.person import own_name
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nuc_engine.client import Client
-    from nuc_engine.messages.calls import Call
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _HELLO_S = 0.25
@@ -84,18 +84,21 @@ def connect(target: Target, *, identity: bytes = b"", timeout_s: float | None = 
     return Client(target.address, name=target.name, keys=keys, timeout_s=timeout_s, identity=identity)
 
 
-def act(client: Client, target: Target, call: Call[T]) -> T:
-    """Ask for something that needs control; take it first from another terminal of one's own. Raises ClientError."""
+def act(client: Client, target: Target, ask: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Ask for something that needs control; take it first from another terminal of one's own. Raises ClientError.
+
+    `ask` is a method of the client.
+    """
     from nuc_engine.client import Refused as RefusedByDaemon
 
     try:
-        return client.do(call)
+        return ask(*args, **kwargs)
     except RefusedByDaemon as error:
         if error.kind != "no_control" or same_person(client.status().control, target.name) is False:
             raise
     client.take_control(force=True)
     # Not the same request again: the first was answered, with a refusal.
-    return client.do(call)
+    return ask(*args, **kwargs)
 
 
 def recover_control(client: Client, target: Target) -> None:

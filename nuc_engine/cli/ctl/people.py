@@ -10,7 +10,6 @@ from nuc_engine.cli.ctl.base import answer, subcommand
 from nuc_engine.cli.ctl.link import Target, act, daemon
 from nuc_engine.cli.terminal.output import note
 from nuc_engine.cli.terminal.params import as_json
-from nuc_engine.messages import calls
 
 
 @subcommand("clients", (("clients", "who is connected, and as what"),), "One line per client.")
@@ -70,7 +69,7 @@ def shutdown(target: Target, yes: bool, as_json: bool) -> int:
         note("it goes on running; --yes answers the question beforehand")
         return 1
     with daemon(target) as leg:
-        return answer(as_json, act(leg, target, calls.shutdown()), "ending")
+        return answer(as_json, act(leg, target, leg.shutdown), "ending")
 
 
 def _sure(question: str) -> bool:

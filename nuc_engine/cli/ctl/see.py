@@ -21,7 +21,7 @@ from nuc_engine.cli.terminal.params import as_json
 
 if TYPE_CHECKING:
     from nuc_engine.cli.ctl.watching import Watch
-    from nuc_engine.messages.results import Sample, Status
+    from nuc_engine.messages.answers import Sample, Status
 
 _FOLLOW_S = 0.3
 _SCREEN_TIMEOUT_S = 1.0
@@ -135,7 +135,6 @@ def _sample_line(sample: Sample, *, as_json: bool) -> str:
 
 
 def _status_lines(status: Status) -> list[str]:
-    data = status.data
     lines = [headline(status), f"control: {status.control or 'nobody'}"]
     lines += alarms(status)
     if wrong := counts_text(counted(status.bus_counts)):
@@ -146,8 +145,8 @@ def _status_lines(status: Status) -> list[str]:
     lines += [f"privilege missing: {text}" for text in status.privileges_missing]
     if status.clients:
         lines.append(f"clients: {', '.join(str(client.get('name')) for client in status.clients)}")
-    if data.get("recording"):
-        lines.append(f"recording edits as {data['recording']}")
+    if status.recording:
+        lines.append(f"recording edits as {status.recording}")
     rows = task_rows(dict(status.tasks))
     return [*lines, "", *table([TASK_HEAD, *rows])] if rows else lines
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from nuc_engine.cli.ctl.link import Target, act
 from nuc_engine.cli.ctl.sheet import Knob, Row, changed, make_sheet
 from nuc_engine.cli.ctl.watching import STATUS_EVERY
 from nuc_engine.cli.terminal.ink import edit_text, shown
 from nuc_engine.client import Client, ClientError, NotAnswered
-from nuc_engine.messages import calls
-from nuc_engine.messages.calls import Call
-from nuc_engine.messages.results import Acknowledgement, Status
+from nuc_engine.messages import requests
+from nuc_engine.messages.answers import Acknowledgement, Status
+from nuc_engine.messages.requests import Request
 
 
 class Tune:
@@ -79,37 +80,37 @@ class Tune:
 
     def undo(self) -> None:
         """Take the last edit back, of anybody."""
-        self._ask(calls.undo(), "undone")
+        self._ask(requests.UndoRequest(), "undone")
 
     def redo(self) -> None:
         """Do again what was undone."""
-        self._ask(calls.redo(), "done again")
+        self._ask(requests.RedoRequest(), "done again")
 
     def record(self, name: str) -> None:
         """Begin to record edits as a script; without a name, end it."""
-        if self._ask(calls.record_start(name) if name else calls.record_stop(), "recorded"):
+        if self._ask(requests.RecordStartRequest(name) if name else requests.RecordStopRequest(), "recorded"):
             self.recording = name
             self.message = f"recording edits as {name}" if name else self.message
 
     def save(self, name: str) -> None:
         """Save the values in force as a configuration."""
-        self._ask(calls.save(name, "configuration"), "saved")
+        self._ask(requests.SaveRequest(name, "configuration"), "saved")
 
     def save_script(self, name: str) -> None:
         """Save the values in force as a script."""
-        self._ask(calls.save(name, "script"), "saved")
+        self._ask(requests.SaveRequest(name, "script"), "saved")
 
     def mark(self, text: str) -> None:
         """Mark this moment in the logs."""
-        self._ask(calls.mark(text), "marked")
+        self._ask(requests.MarkRequest(text), "marked")
 
     def take_control(self) -> None:
         """Take control, if nobody has it."""
-        self._ask(calls.take_control(force=False), "control is yours")
+        self._ask(requests.TakeControlRequest(force=False), "control is yours")
 
     def off(self) -> None:
         """Take the torque off, latched."""
-        self._ask(calls.off("from nuc ctl tune"), "torque is off and latched; nuc ctl arm takes it back")
+        self._ask(requests.OffRequest("from nuc ctl tune"), "torque is off and latched; nuc ctl arm takes it back")
 
     def _typed(self, knob: Knob, text: str) -> int | float | str:
         """Return the value that was typed, or what is wrong with it."""
@@ -132,14 +133,14 @@ class Tune:
             self.message = "not sent: the daemon does not answer"
             return
         what = ", ".join(f"{name} = {shown(value)}" for name, value in changes.items())
-        result = self._ask(calls.set_values(changes), what)
+        result = self._ask(requests.set_values(changes), what)
         if isinstance(result, Acknowledgement) and not (result.refused or result.pending):
             self.values = changed(self.values, changes)
 
-    def _ask(self, call: Call[Any], done: str) -> object:
+    def _ask(self, call: Request[Any], done: str) -> object:
         """Send a request, and keep what came of it; None where it was refused or not answered."""
         try:
-            result = act(self._client, self._target, call)
+            result = act(self._client, self._target, self._client.do, call)
         except ClientError as error:
             self.message = str(error)
             if isinstance(error, NotAnswered):
@@ -149,8 +150,8 @@ class Tune:
             applied = "" if call.method == "set" else "".join(f" {_applied(item)}" for item in result.applied)
             self.message = edit_text(done + applied, result)
         else:
-            paths = _paths(result)
-            self.message = f"{done}: {paths}" if paths else done
+            path = _path(result)
+            self.message = f"{done}: {path}" if path else done
         return result or True
 
     def _look(self) -> None:
@@ -164,8 +165,7 @@ class Tune:
 
     def _told(self, status: Status) -> None:
         self.status = status
-        if "recording" in status.data:
-            self.recording = str(status.data["recording"] or "")
+        self.recording = status.recording
 
     def _read(self) -> None:
         # Which operands there are is known only once the rules have been read.
@@ -175,7 +175,7 @@ class Tune:
             reading = self._client.get(names)
             asked |= set(names)
             self.values = {**self.values, **reading.values}
-            self.status = replace(self.status, engine_time_s=reading.time_s, cycle=reading.cycle)
+            self.status = msgspec.structs.replace(self.status, engine_time_s=reading.time_s, cycle=reading.cycle)
 
 
 def nothing_to_turn(row: Row | None) -> str:
@@ -189,8 +189,5 @@ def _applied(item: Any) -> str:
     return f"{item['name']} = {shown(item.get('value'))}" if isinstance(item, Mapping) and "name" in item else str(item)
 
 
-def _paths(result: object) -> str:
-    if not isinstance(result, Mapping):
-        return ""
-    found = [result[name] for name in ("path", "paths", "folder") if name in result]
-    return ", ".join(str(item) for value in found for item in (value if isinstance(value, list | tuple) else [value]))
+def _path(result: object) -> str:
+    return getattr(result, "path", "")

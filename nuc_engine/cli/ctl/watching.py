@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
+import msgspec
+
 from nuc_engine.cli.ctl.watchview import View, look, needed
 from nuc_engine.client import Client, ClientError
 
@@ -42,7 +44,7 @@ class Watch:
                 view = replace(view, values=reading.values)
                 if view.status is not None:
                     moment = {"engine_time_s": reading.time_s, "cycle": reading.cycle}
-                    view = replace(view, status=replace(view.status, **moment))
+                    view = replace(view, status=msgspec.structs.replace(view.status, **moment))
             self.view = replace(view, offline="")
         except ClientError as error:
             self.view = replace(view, offline=str(error))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nuc_engine.cli.terminal.ink import alarms, headline, name_of, number
-from nuc_engine.messages.results import Status
+from nuc_engine.messages.answers import Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nuc_engine.messages.results import Acknowledgement, Status
 from nuc_engine.model.decimals import number_text
+
+if TYPE_CHECKING:
+    from nuc_engine.messages.answers import Acknowledgement, Status
 
 
 def cut(text: str, columns: int) -> str:
