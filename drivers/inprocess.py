@@ -27,11 +27,11 @@ class PacedLine:
         """Start with a silent line."""
         self._baud = baud
         self._wire = [wire_ns(count, baud) for count in range(_USUAL + 1)]
-        self._free_ns = 0
+        self._free_ns: int = 0
         self._chunk = b""
-        self._base_ns = 0
+        self._base_ns: int = 0
         self._skip = 0
-        self._done_ns = NEVER
+        self._done_ns: int = NEVER
         # Chunks behind the first, each with the instant its first bit starts.
         self._backlog: list[tuple[bytes, int]] = []
 

@@ -20,7 +20,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.family import FAMILY
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["FAMILY", "AiMotorBus", "AiMotorEmulator"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> type[AiMotorEmulator]:
     if name != "AiMotorEmulator":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from drivers.aimotor.emulation.emulator import AiMotorEmulator

@@ -85,7 +85,8 @@ class LateReplies(ABC):
         self._job = self._next_job = Job.IDLE
         self._phase = Phase.REPLY
         self._k = 0
-        self._sent_ns = self._done_ns = self._quiet_ns = self._limit_ns = 0
+        self._sent_ns: int = 0
+        self._done_ns = self._quiet_ns = self._limit_ns = 0
         self._heard = b""
         # When something last came in; and in this exchange, something that is no part of its reply (-1: nothing).
         self._heard_ns = self._burst_ns = -1

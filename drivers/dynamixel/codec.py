@@ -213,7 +213,7 @@ class Parser:
                 continue
             self.stray_bytes += start - front
             front = end
-            self._starts = [at for at in self._starts if at >= end]
+            self._starts[:] = [at for at in self._starts if at >= end]
             packet = self._decode(frame)
             if packet is not None:
                 packets.append((end - 1 - known, packet))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from drivers.errors import FrameError
 
@@ -93,7 +93,7 @@ def pair_reader(one: Register, other: Register, first: int, length: int) -> Call
         letter = _CODES[register.size]
         code += f"{register.address - at}x{letter.lower() if register.twos_complement else letter}"
         at = register.address + register.size
-    unpack: Callable[[bytes], tuple[Any, ...]] = struct.Struct(f"{code}{first + length - at}x").unpack
+    unpack: Callable[[bytes], tuple[int, int]] = struct.Struct(f"{code}{first + length - at}x").unpack
     if one.address < other.address and not (one.magnitude or other.magnitude):
         return unpack
     swapped = one.address > other.address

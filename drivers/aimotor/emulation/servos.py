@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
-from operator import and_
 from typing import Final, NamedTuple
 
 from drivers.aimotor.answers import encode_10bit
@@ -128,7 +127,7 @@ class Crew:
             return self._break()
         replies = [self._obey_one(servo, request, heard_ns) for servo in self.hearers(request.bus_id)]
         # An idle line is high, so of bits that two servos send at once the zeros win.
-        return bytes(reduce(and_, values) for values in zip(*filter(None, replies), strict=True))
+        return bytes(reduce(lambda a, b: a & b, values) for values in zip(*filter(None, replies), strict=True))
 
     def release(self, servo: int) -> None:
         """Take a servo's torque off."""

@@ -18,7 +18,6 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import zip_longest
-from operator import and_
 from typing import Final
 
 import numpy as np
@@ -371,4 +370,4 @@ def _overlaid(messages: Sequence[bytes]) -> bytes:
     """Return what is left of messages that are sent at once."""
     if len(messages) == 1:
         return messages[0]
-    return bytes(reduce(and_, values) for values in zip_longest(*messages, fillvalue=_IDLE))
+    return bytes(reduce(lambda a, b: a & b, values) for values in zip_longest(*messages, fillvalue=_IDLE))
