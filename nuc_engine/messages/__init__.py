@@ -1,10 +1,10 @@
 """What clients and the daemon say to each other, and the keys they know each other by.
 
-answers     what the daemon answers, typed
-checked     a request as it was sent, held against what it may be
-errors      what can go wrong between a client and the daemon
-keys        CURVE keys of daemon and clients, and the list of those who may talk to the daemon
-limits      what a value in a request may be
-described   the table of methods in docs/channel.md, and all messages as a JSON Schema
-requests    every request of the command channel, one class each
+answers      what the daemon answers, typed
+checked      a request as it was sent, held against what it may be
+described    the table of methods in docs/channel.md, and all messages as a JSON Schema
+errors       what can go wrong between a client and the daemon
+keys         CURVE keys of daemon and clients, and the list of those who may talk to the daemon
+limits       what a value in a request may be
+requests     every request of the command channel, one class each
 """
