@@ -35,6 +35,8 @@ BEYOND_TICKS: Final = 32
 next turn, and would be driven back all the way."""
 
 _CAP_ROUNDS: Final = 2
+_GONE: Final = Contact.GONE
+_WELL: Final = Health.WELL
 
 _View: TypeAlias = tuple[Callable[[bytes], tuple[int, int]], int, int]
 """How the block of a model is read (to load and position), its lowest and its highest position."""
@@ -250,7 +252,7 @@ class Cycle:
         off += [(servo, 0) for servo in idle if servo.state.readiness is Readiness.REFUSED]
         values = off + [(servo, ON) for servo in on]
         prefix = self._goals(on) + self._arming.write_all(self._torque, values)
-        asked = [servo for servo, _ in values if servo.state.contact is not Contact.GONE]
+        asked = [servo for servo, _ in values if servo.state.contact is not _GONE]
         found = yield from self._reader.values(asked, self._torque, prefix)
         for servo, _ in values:
             servo.happen(_torque_event(found.get(servo.number)))
@@ -335,13 +337,13 @@ class Cycle:
         """Weigh what a servo says of itself."""
         servo = self._by_id[bus_id]
         number, state = servo.number, servo.state
-        if state.contact is Contact.GONE:
+        if state.contact is _GONE:
             servo.happen(ServoEvent.SEEN)
         self._spoken_ns = at_ns
         self._heard.add(number)
         layout, data = self._layout, packet.params
         alert = packet.error & layout.alert_mask != 0
-        if alert != (state.health is Health.AILING):
+        if alert is (state.health is _WELL):
             self._note_alert(servo, alert)
         if len(data) != layout.block[1]:
             self._readings.refuse(number)

@@ -18,6 +18,7 @@ LONGEST_GROUP: Final = 64
 
 _FAST_FAILURES: Final = 3
 _OFTEN: Final = 32
+_GONE: Final = Contact.GONE
 
 
 class GroupReader:
@@ -79,7 +80,7 @@ class GroupReader:
         again: bytes = b"",
         fast: bool = False,
     ) -> Asking:
-        gone = [servo for servo in servos if servo.state.contact is Contact.GONE]
+        gone = [servo for servo in servos if servo.state.contact is _GONE]
         here = [servo for servo in servos if servo not in gone] if gone else servos
         answers: dict[int, Packet] = {}
         hidden: list[BusServo] = []

@@ -3,7 +3,10 @@
 import pytest
 from framed_rig import FAMILIES, START, Leg, both
 
-from drivers.framed.servo_state import Health, ServoState
+from drivers.framed.commissioning import Commissioning
+from drivers.framed.packet import Packet
+from drivers.framed.servo_state import Health, ServoEvent, ServoState
+from drivers.framed.servos import make_servos
 from drivers.framed.setup import Answer, Ask, NobodyAnswered, configure, identify
 from drivers.servo import ServoAddress
 
@@ -158,3 +161,24 @@ def test_the_drive_is_never_told_beyond_all_there_is(held, told):
     layout = FAMILIES["dynamixel"][0]
     found, _ = play(configure(layout, ServoAddress(1, "a"), layout.first), registers(layout, pwm_limit=held))
     assert (found.refusal, found.drive_most) == ("", told)
+
+
+@both
+@pytest.mark.parametrize("late", [False, True])
+def test_after_a_time_out_a_value_counts_once_it_came_twice(family, late):
+    layout = FAMILIES[family][0]
+    (servo,) = make_servos([ServoAddress(1, "a")], layout)
+    if late:
+        servo.happen(ServoEvent.SILENT)
+    model = layout.register("model_number")
+    right, wrong = (model.encode(layout.first.model.number + k) for k in (0, 1))
+    said = iter([wrong, right, right] if late else [right])
+    script = Commissioning(layout, [servo]).run(4)
+    exchange = first = next(script)
+    asked = 0
+    while exchange.request == first.request:
+        asked += 1
+        exchange = script.send({1: Packet(1, -1, next(said), 0)})
+    assert asked == (3 if late else 1)
+    assert list(said) == []
+    assert servo.why == ""
