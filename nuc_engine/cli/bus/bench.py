@@ -23,6 +23,7 @@ from nuc_engine.cli.bus.params import Ids
 from nuc_engine.cli.terminal.errors import BAD, Refused
 from nuc_engine.cli.terminal.output import note, say, say_json
 from nuc_engine.cli.terminal.params import CONFIGURATION, Command
+from nuc_engine.machine.needs import need_linux
 
 if TYPE_CHECKING:
     from drivers.bench.plant import BenchPlant
@@ -129,6 +130,8 @@ class Bench:
         self.ids, self.config = ids, config
         self._name, self._address = split_name(url)
         self.emulated = is_emulated(self._address)
+        if not self.emulated:
+            need_linux("a servo bus on a serial port", "its ttys, epoll and locks")
         self.plant: BenchPlant | None = None
         self.remark = ""
         self.told: Mapping[int, str] = {}
