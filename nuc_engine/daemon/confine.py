@@ -27,6 +27,9 @@ OOM_SCORE = 500
 HARMLESS = ("null", "zero", "full", "random", "urandom", "shm", "fd", "stdin", "stdout", "stderr")
 """What stays open in /dev."""
 
+READ_ONLY = ("kmsg",)
+"""What may still be read there, where the user may: the kernel's words, for a bout's dmesglog.txt."""
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _NO_NEW_PRIVS = 38
 _READ_FILE, _WRITE_FILE = 1 << 2, 1 << 1
@@ -60,11 +63,11 @@ def _close_devices() -> None:
     asked = ctypes.create_string_buffer(struct.pack("=Q", _READ_FILE | _WRITE_FILE), 8)
     ruleset = call(_CREATE_RULESET, asked, ctypes.c_long(8), ctypes.c_long(0))
     try:
-        for path in _allowed():
+        for path, access in _allowed():
             with suppress(OSError):  # it has gone meanwhile
                 opened = os.open(path, _OPEN_PATH)
                 try:
-                    rule = ctypes.create_string_buffer(struct.pack("=Qi", _READ_FILE | _WRITE_FILE, opened), 12)
+                    rule = ctypes.create_string_buffer(struct.pack("=Qi", access, opened), 12)
                     call(_ADD_RULE, ctypes.c_long(ruleset), ctypes.c_long(_BENEATH), rule, ctypes.c_long(0))
                 finally:
                     os.close(opened)
@@ -75,6 +78,8 @@ def _close_devices() -> None:
         os.close(ruleset)
 
 
-def _allowed() -> Iterable[Path]:
-    yield from (path for path in Path("/").iterdir() if path.name != "dev")
-    yield from (path for name in HARMLESS if (path := Path("/dev", name)).exists())
+def _allowed() -> Iterable[tuple[Path, int]]:
+    both = _READ_FILE | _WRITE_FILE
+    yield from ((path, both) for path in Path("/").iterdir() if path.name != "dev")
+    yield from ((path, both) for name in HARMLESS if (path := Path("/dev", name)).exists())
+    yield from ((path, _READ_FILE) for name in READ_ONLY if (path := Path("/dev", name)).exists())

@@ -30,6 +30,8 @@ def write():
 print(json.dumps({
     "terminal": why(lambda: os.open("/dev/ptmx", os.O_RDWR)),
     "reading": why(lambda: os.open("/dev/ptmx", os.O_RDONLY)),
+    "kernel": why(lambda: os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)),
+    "to the kernel": why(lambda: os.open("/dev/kmsg", os.O_WRONLY)),
     "null": why(lambda: os.open("/dev/null", os.O_RDWR)),
     "shm": why(lambda: tempfile.TemporaryFile(dir="/dev/shm")),
     "file": why(write),
@@ -56,6 +58,8 @@ def test_devices_can_not_be_opened_any_more_and_files_can(tmp_path: Path) -> Non
     assert (found["terminal"], found["reading"]) == ("PermissionError", "PermissionError")
     assert (found["null"], found["shm"], found["file"]) == ("", "", "")
     before = tried(tmp_path, "free")
+    assert found["kernel"] == before["kernel"]  # as far as the user may read it
+    assert found["to the kernel"] in ("PermissionError", before["to the kernel"] or "PermissionError")
     assert (before["terminal"], before["memory"]) == ("", "")
 
 
