@@ -27,7 +27,7 @@ def await_alone(served) -> None:
 
     Another one may be in it for a cycle: what follows a missed reply is believed late.
     """
-    wait_for(lambda: served.words()["unconfirmed"] == [NAME], "the others to have confirmed", served)
+    wait_for(lambda: [*served.words()["unconfirmed"]] == [NAME], "the others to have confirmed", served)
 
 
 def test_a_servo_that_is_absent_is_named_and_nothing_is_driven_without_it(serve, stalls):
