@@ -212,7 +212,7 @@ class LogWriter:
         """Do what a record, or the service, asks for; what can not be understood must not end the log of all others."""
         try:
             do(*arguments)
-        except _RETRIED:
+        except (*_RETRIED, MemoryError):  # without memory another process goes on, from the same record
             raise
         except Exception as error:
             told = " | ".join(traceback.format_exception(error)).replace("\n", " ")
