@@ -115,8 +115,6 @@ def test_a_message_without_end_costs_its_connection_and_nobody_else(bench, stall
 
 
 @pytest.mark.xfail(strict=False, reason="on asyncio the service does not always end where memory ran out")
-    strict=False, reason="on asyncio the service does not always end where memory ran out; docs/security.md"
-)
 def test_a_service_out_of_memory_is_another_within_a_second_and_no_record_is_lost(bench, stalls):
     leg, served = bench
 
