@@ -8,6 +8,7 @@ What is told takes effect before every record that the core writes afterwards: t
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -192,12 +193,15 @@ class Logger:
         return sum(rings[name].lost for name in ("records", "guardian", "supervisor"))
 
     def _run(self) -> None:
-        while not self._ending.is_set():
-            if not self._writer.step(self._now_ns()):
-                self._status = self._describe()
-                self._ending.wait(_PAUSE_S)
-        self._writer.close(self._now_ns())
-        self._status = self._describe()
+        try:
+            while not self._ending.is_set():
+                if not self._writer.step(self._now_ns()):
+                    self._status = self._describe()
+                    self._ending.wait(_PAUSE_S)
+            self._writer.close(self._now_ns())
+            self._status = self._describe()
+        except MemoryError:  # the service ends with this thread; another begins where the last commit was
+            os.write(2, b"nuc serve: the data logger has used all memory it may have\n")
 
     def _describe(self) -> dict[str, Any]:
         writer = self._writer

@@ -176,7 +176,9 @@ class Session:
             entry, payload, slot, reason = self._queue.popleft()
             try:
                 await self._do(entry, payload, slot, reason)
-            except Exception as error:  # whatever it is, those behind it have their turn
+            except MemoryError:
+                raise
+            except Exception as error:  # whatever else it is, those behind it have their turn
                 self._fail(entry, slot, error)
             done += 1
             if done % SLICE == 0:

@@ -1,4 +1,7 @@
-"""What requests wait for: the core, a client, a moment, or work beside the loop; on the service's asyncio loop."""
+"""What requests wait for: the core, a client, a moment, or work beside the loop; on the service's asyncio loop.
+
+What a job raises is its answer; but where memory has run out, the service ends, and another goes on.
+"""
 
 from __future__ import annotations
 
@@ -56,11 +59,18 @@ class Waiting:
             first = job.send(None)
         except StopIteration as end:
             done(end.value, None)
+        except MemoryError:
+            raise
         except Exception as error:
             done(None, error)
         else:
             self._tasks.add(task := self.loop.create_task(_finish(_rest(job, first), done)))
-            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.loop.call_exception_handler({"message": "a job of the service", "exception": error})
 
     def within(self, awaited: Awaited[T], timeout_s: float, late: Refused) -> Awaited[T]:
         """Refuse what is not known in time."""
@@ -96,6 +106,8 @@ class Waiting:
 async def _finish(rest: Any, done: Callable[[Any, Exception | None], None]) -> None:
     try:
         value = await rest
+    except MemoryError:
+        raise
     except Exception as error:
         done(None, error)
     else:
@@ -141,7 +153,7 @@ class Workshop:
         self._bytes += size
         try:
             return await self._loop.run_in_executor(self._pool, work)
-        except Refused:
+        except (Refused, MemoryError):
             raise
         except Exception as fault:  # it must reach whoever waits, whatever it is
             raise Refused("failed", f"{type(fault).__name__}: {fault}") from fault
