@@ -14,6 +14,7 @@ import pytest
 import nuc_engine.datalogger.directory as bouts_module
 import nuc_engine.datalogger.writer as logwriter_module
 from nuc_engine.daemon.ring import Ring
+from nuc_engine.datalogger.keeper import BoutKeeper
 from nuc_engine.datalogger.writer import LogWriter
 from nuc_engine.recording import manifest
 from tests.service.log_feed import START, Bench, bout, contents
@@ -204,3 +205,34 @@ def test_killed_again_and_again_it_still_leaves_the_same_bytes(
     assert play(bench, reaper) >= 8
     (folder,) = bench.folders
     assert contents(folder) == reference[0]
+
+
+@pytest.mark.parametrize("at", [1, 30, 150])
+def test_a_record_there_was_no_memory_for_is_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """The logger ends over it, and the next one takes it up again."""
+    written = []
+    for name, fails_at in (("lived", None), ("ended", at)):
+        bench = Bench(tmp_path / name)
+        bench.put(*bout())
+        with monkeypatch.context() as patch:
+            seen, real = [0], BoutKeeper.take
+
+            def take(keeper: BoutKeeper, kind: int, content: bytes, fails_at=fails_at, seen=seen, real=real) -> None:
+                seen[0] += 1
+                if seen[0] == fails_at:
+                    raise MemoryError
+                real(keeper, kind, content)
+
+            patch.setattr(BoutKeeper, "take", take)
+            writer = bench.writer()
+            if fails_at is not None:
+                with pytest.raises(MemoryError):
+                    bench.run(writer)
+                drop(writer)
+                writer = bench.writer()
+            bench.run(writer)
+        assert bench.events("log_error") == []
+        written.append(contents(bench.folders[0]))
+    assert written[0] == written[1]

@@ -86,6 +86,29 @@ def test_what_a_job_raises_reaches_whoever_started_it(paper: Paper, waits: bool)
     assert (value, str(error)) == (None, "oh")
 
 
+@pytest.mark.parametrize("where", ["at once", "later", "beside the loop"])
+def test_memory_that_ran_out_is_no_answer_but_the_end(paper: Paper, where: str) -> None:
+    def work() -> None:
+        raise MemoryError
+
+    async def job() -> None:
+        if where == "beside the loop":
+            await paper.workshop.do(work)
+        elif where == "later":
+            await asyncio.sleep(0)
+        work()
+
+    told: list[BaseException] = []
+    paper.loop.set_exception_handler(lambda _, context: told.append(context["exception"]))
+    if where == "at once":
+        with pytest.raises(MemoryError):
+            paper.run(job())
+        return
+    ends = paper.run(job())
+    error = finished(paper, told)
+    assert (type(error), ends) == (MemoryError, [])
+
+
 def test_what_does_not_come_is_refused_in_time_and_not_before(paper: Paper) -> None:
     ends = paper.run(value_of(paper.waiting.within(paper.awaited(), 2.0, LATE)))
     paper.at(1.999)
