@@ -3,7 +3,7 @@
     aimotor/      AI motors (AI-601, 701, 1001) and their successor, the wCK, which shares their framing
     bench/        measuring and setting up servos at the bench
     bus           what every servo bus offers, whatever its servos and wherever they are
-    clock         time as a parameter
+    clock         time as a parameter: what gives it and what waits
     dynamixel/    Dynamixel X servos
     errors        what servo buses raise
     factory       a bus from its URL

@@ -1,28 +1,28 @@
 """The engine: from checked SCCILS documents to bouts of a leg, and back from their data.
 
-    analysis/          what a leg did, whether it stepped
-    batch/             sweeps, tuning, minimising, on processes here or on a cluster
+    analysis/          a bout read back: steps, outcome, statistics; draws nothing
+    batch/             many bouts: sweeps, tuning, minimising, here or on a cluster
     bout/              one bout on the virtual clock
     cli/               the command line, `nuc`
     client/            a client of the daemon, blocking (`Client`) or for asyncio
-    configurations/    a configuration for people
-    control/           sensors, rules, muscles, guard, in a fixed order
-    daemon/            an engine beside a leg, in four processes around one block of shared memory
+    configurations/    a configuration for people: checked, explained, compared, adapted to other servos
+    control/           one tick: sensors, rules, muscles, guard, in a fixed order; the executive; the fault table
+    daemon/            real time beside a leg: core, guardian and supervisor around one block of shared memory
     datalogger/        records of the core into data directories, each exactly once
-    doctor/            is this machine fit to run a leg in real time? Looks, changes nothing, and says what
-    emulation/         the emulated bus as a process of its own
-    experiments/       the experiments of chapter 7
-    figures/           everything that is drawn of bouts and of rules
-    machine/           what is where on this machine, and what it lacks
+    doctor/            whether this machine is fit to run a leg in real time
+    emulation/         an emulated leg's bus as a process of its own, behind a pseudo-terminal
+    experiments/       the experiments of chapter 7: what is done, what must be seen, verdicts and pages
+    figures/           everything that is drawn: figures, path-state plots, movies, diagrams
+    machine/           where documents and sockets are on this machine, and which libraries it lacks
     messages/          what clients and the daemon say to each other, and the keys they know each other by
-    model/             a configuration as numbers
-    plants/            what the servos of an emulated leg are bolted to
-    realtime/          real time on this machine
-    recording/         the data directory of a bout
-    service/           the process of the daemon that talks to people, programs and the disk
-    verify/            a bout's data directory held against the equations, by code that shares none with the engine
+    model/             a configuration as numbers: plan, store, changes of values
+    plants/            what emulated servos move: a MuJoCo leg, or shafts without a world
+    realtime/          the real clock, real-time rights, and how punctual a task is
+    recording/         the data directory: logs, input record, manifest, recovery
+    service/           the process of the daemon that talks to people and programs
+    verify/            the oracle of `nuc verify`: shares no code with what it checks
 
-from nuc_engine import BoutSpec, run_bout
+A bout from Python begins with `from nuc_engine import BoutSpec, run_bout`.
 """
 
 from __future__ import annotations

@@ -5,24 +5,24 @@
     content       content models as regular expressions over element names, matched by derivatives
     documents     typed, frozen SCCILS documents
     elements      every element and attribute of SCCILS, once
-    grammar       what may stand where
+    grammar       RELAX NG, walked: what is wrong with a document, in words
     judge         the verdict on a document, which is lxml's
     lines         where the parts of an element stand
     lookalikes    letters that look like others
     mapping       between elements and dataclasses, both ways
     model         a whole configuration, checked
-    names         what may be one, what was probably meant, and how ids are listed in messages
+    names         names: what may be one, what was probably meant, how ids are listed
     nesting       how far rules reach into one another, and how far they may
-    numbers       reading them exactly, and what the seven data types hold
+    numbers       numbers: read exactly, by the seven data types
     parser        from bytes or files to typed documents, with everything that is wrong reported in one go
     problems      what is wrong with a document, collected so that everything is reported in one go
-    ranges        what their bounds leave, and how they are read for values that push
+    ranges        ranges: what their bounds leave, and how forces are read
     reader        what every reader of a tree needs
-    rules         boolean expressions over HDSOs, as text, as a tree
+    rules         Boolean expressions over HDSOs, as text, as a tree, as codes
     servos        motor elements, `aimotor` and `motor`
-    values        kinds of attribute values
+    values        kinds of attribute values: numbers, words, references
     writer        from typed documents to bytes
-    xmlread       reading XML from anyone
+    xmlread       XML read from anyone, with lines, within bounds
 
 `rng/` holds the RELAX NG grammars, which decide; `dtd/` says the same as DTDs, for editors.
 """

@@ -7,7 +7,7 @@
     emulation/    emulated AI motors on a line of bytes
     exchanges     one request after the other, each with its reply
     family        AI motor and wCK as a family of buses
-    forms         other forms of the exchange
+    forms         other forms of the exchange: groups, ten bits, set and read
     lateness      replies that are late
     models        the models of AI motor and wCK as data, and which servos a bus of them can have
     readings      what the servos are believed to have said

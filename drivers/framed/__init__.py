@@ -7,10 +7,10 @@
     cycle          what a bus of servos with registers says and does in a cycle, as scripts
     emulation/     emulated servos with registers, on a line of bytes
     family         a family of servos with registers
-    forms          what a cycle costs where servos speak in packets, from the requests the bus makes
+    forms          what a cycle costs on the wire, from the requests the bus makes
     group_read     asking several servos for the same registers
     layout         what a family of servos with registers tells the bus about itself, as data
-    listener       a servo's ear for instructions
+    listener       a servo's parser of instructions
     packet         a packet of a framed servo protocol, and what a dialect of the wire offers
     readings       what is believed of the servos' readings
     registers      control tables as data

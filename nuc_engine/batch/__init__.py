@@ -3,7 +3,7 @@
     axes         what a sweep varies
     changeset    scripts with something about them changed
     commute      which changesets of a script may come in either order
-    criterion    what makes a bout a good one, and how good
+    criterion    what makes a bout a good one, how good, and how sure a share of few bouts is
     errors       what keeps a sweep, a tuning or a test of changesets from running
     inputs       a configuration and a script, as bytes
     journal      the rows of a sweep so far, in a folder beside the file they will become

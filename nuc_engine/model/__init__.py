@@ -3,7 +3,7 @@
 changes          what a script means to the executive, checked and coded before anything of it takes effect
 decimals         numbers as people read them
 extensions       what users add to the engine: functions, activations, sensor filters and tasks, by entry points
-kinematics       where the leg is
+kinematics       where joints and foot of a leg are, from its angles
 motors           the motors of a model on the buses that drive them
 plan             everything the executive needs of a model, as plain tables without documents
 planning         from a checked SCCILS model to the plan the executive runs from

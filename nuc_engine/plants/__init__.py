@@ -4,7 +4,7 @@
     errors        what can go wrong before a plant runs
     events        things that happen to an emulated leg from outside, on the plant's own clock
     gravity       what carries a leg's own weight
-    hand          the hand that takes a leg apart and puts it together
+    hand          what takes a leg apart and puts it together: a joint disconnected, a weight hung on
     kicks         kicks that are left to the seed
     kinds         what kind of motor turns each shaft
     loopback      servos without a world
@@ -15,7 +15,7 @@
     servos        what a leg's exchanges need to know of its servos, worked out once
     shaft         between a servo's own scale and the joint it turns
     spec          what a leg is made of, and the world it stands in
-    stage         the ground as a stage below the leg
+    stage         the ground as a stage below the leg, which can be raised, lowered or taken away
     variation     what differs from one bout to the next
 
 `open_plant` makes one. `loopback` is servos without a world, `mujoco_leg` a leg on the ground (built by `mjcf` from

@@ -4,7 +4,7 @@
     errors        what is raised here
     privileges    asks the operating system for what real time needs, takes what it gets
     stats         how punctual one task is
-    system        the calls of the operating system behind the privileges, each
+    system        the calls of the operating system behind the privileges, each alone
 
 Imports nothing that is slow to load: no numpy, no ZeroMQ.
 """

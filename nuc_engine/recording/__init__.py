@@ -4,11 +4,11 @@ columns       what every column of the data logs means, so that no reader has to
 compare       where a file of one data directory first differs from its namesake in another
 digits        numbers as the logs give them back, without writing and reading a log
 directory     making the data directory
-formats       files by their names
+formats       files by their names' endings, which appear only when they are whole
 growing       files that grow by whole pieces
 inputs        everything that entered the tasks, by cycle, so that a bout on hardware can be repeated too
 lock          one process at a time in a folder
-logs          one whole line per record, white space between columns, no header
+logs          the text logs: one whole line per record
 manifest      what makes a bout a witness of itself
 mcap          the text logs of a bout as MCAP messages
 playback      what an input record holds, as the tasks take it

@@ -8,13 +8,13 @@
     logs         what a bout's logs must say, held against what they say
     overruns     overruns of state transition in real time
     real         a bout in real time
-    record       read, and each entry held against the forms that a bout of its clock can have
-    rules        their text, the code a boolstring HDSO holds, and their truth
+    record       the input record, read, and held against the forms its entries can have
+    rules        rules: their text, the code a boolstring HDSO holds, and their truth
     scripts      a script as the changesets it means
     servos       what is known of servos, from their makers' data and docs/servos.md, and units
-    shaft        what is sent to it, and what its replies mean
+    shaft        one motor: what is sent to it, and what its replies mean
     start        what a daemon's bout started with, held against its documents
-    store        what they hold, by their types, and what may be written to them
+    store        HDSOs: what they hold, by their types, and what may be written to them
     virtual      a bout on virtual time
     weight       the weight of a leg
 

@@ -3,13 +3,13 @@
     course        following a script through time
     geometry      an A-matrix must be a rigid transform, a DH line four numbers
     hdso_table    the HDSOs of a configuration as the checks see them
-    hdsos         ids, names, kinds, ranges, initial data, and the parameters every engine needs
+    hdsos         HDSO lists: ids, names, kinds, ranges, initial data
     joints        checking a joint list
     motors        checking the motors of a joint list
     rules         checking entry rules against the HDSOs they name
     scope         what the checks of one document share
     scripts       checking HDSO scripts and command scripts (readings C1-C10, D1-D12)
-    states        activations, dwell times, entry rules
+    states        states: activations, dwell times, entry rules
     writes        checking one write against the HDSO it goes to
 
 All of them note problems and go on; none raises.

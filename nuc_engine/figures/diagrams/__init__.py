@@ -8,7 +8,7 @@
     regions    sensor space of a module's rules
     seen       which global states did follow which, in a bout
     sheet      one panel of a global state diagram
-    states     the nominal one of a configuration, the actual ones of a bout
+    states     diagrams of global states: nominal of a configuration, actual of a bout
     svg        SVG elements with plain numbers, so that the same diagram gives the same bytes
     wiring     what the diagrams are drawn from
 

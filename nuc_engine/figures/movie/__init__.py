@@ -6,5 +6,5 @@ file        mp4 and the like through ffmpeg, gif through Pillow
 make        the leg as a movie
 panel       one view of the leg in a movie
 scene       what a movie shows, frame by frame, as plain arrays
-stage       the stage of a movie
+stage       drawing a frame: views, ground, captions
 """
