@@ -34,7 +34,7 @@ _MISSING: Final = frozenset({errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.EIO}
 _PTY_SLAVES: Final = range(136, 144)
 # struct termios2 of Linux, whose last numbers are the speeds in bit/s; and whether a tty is exclusive.
 _TERMIOS2: Final = struct.Struct("=4IB19s2I")
-_TCGETS2, _TIOCGEXCL = 0x802C542A, 0x80045440
+_TCGETS2, _TCSETS2, _TIOCGEXCL = 0x802C542A, 0x402C542B, 0x80045440
 
 _RATE_ERROR: Final = 0.03
 """How far off the rate that was asked for an adapter may be: eight bits and a stop bit are still told apart. Assumed.
@@ -177,6 +177,7 @@ def open_port(path: str, baud: int) -> SerialPort:
     fd = _open(path, baud)
     try:
         _keep_others_out(fd, path)
+        _let_bytes_alone(fd)
         _check_rate(fd, path, baud)
         return SerialPort(fd, baud, path=path)
     except OSError as error:
@@ -237,6 +238,12 @@ def _keep_others_out(fd: int, path: str) -> None:
     fcntl.ioctl(fd, termios.TIOCEXCL)
     if not _COUNT.unpack(fcntl.ioctl(fd, _TIOCGEXCL, bytes(_COUNT.size)))[0]:
         raise PortError(f"{path}: the kernel does not keep other programs out; check the adapter's driver")
+
+
+def _let_bytes_alone(fd: int) -> None:
+    """Clear what pyserial leaves as it finds it: with BRKINT a break on the line would empty the queues."""
+    _, _, control, _, *rest = _TERMIOS2.unpack(fcntl.ioctl(fd, _TCGETS2, bytes(_TERMIOS2.size)))
+    fcntl.ioctl(fd, _TCSETS2, _TERMIOS2.pack(0, 0, control, 0, *rest))
 
 
 def _check_rate(fd: int, path: str, baud: int) -> None:

@@ -96,6 +96,22 @@ def test_the_rate_is_set(pty, baud):
     port.close()
 
 
+@pytest.mark.parametrize("baud", [57_600, 250_000])
+def test_nothing_that_another_program_left_set_touches_the_bytes(pty, baud):
+    """A break, for example, must be a byte that is 0, and not empty the queues (BRKINT), as in a tty of a shell."""
+    fd = os.open(pty[1], os.O_RDWR | os.O_NOCTTY)
+    mode = termios.tcgetattr(fd)
+    mode[0] = termios.BRKINT | termios.IMAXBEL | termios.PARMRK | termios.ISTRIP | termios.IXON | termios.ICRNL
+    mode[1] |= termios.OPOST | termios.ONLCR
+    mode[3] |= termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN
+    termios.tcsetattr(fd, termios.TCSANOW, mode)
+    os.close(fd)
+    port = open_port(pty[1], baud)
+    flags = struct.unpack("=4IB19s2I", fcntl.ioctl(port.fd, 0x802C542A, bytes(44)))
+    assert (flags[0], flags[1], flags[3], flags[-1]) == (0, 0, 0, baud)
+    port.close()
+
+
 @pytest.mark.parametrize("baud", [76_800, 128_000, 250_000])
 def test_rates_without_a_constant_are_set_too(pty, baud):
     port = open_port(pty[1], baud)
