@@ -30,7 +30,9 @@ def page() -> str:
     measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
     text = AROUND.read_text()
     for heading, rows in TABLES.items():
-        text = text.replace(f"{{{{{heading}}}}}", "\n".join(_table(heading, rows, measured.get("rows", {}))))
+        text = text.replace(
+            f"{{{{{heading}}}}}", "\n".join(_table(heading, rows, measured.get("rows", {}), measured.get("runs", 0)))
+        )
     text = text.replace("{{families}}", "\n".join(_families())).replace("{{faults}}", "\n".join(_faults()))
     text = text.replace("{{modes}}", "\n".join(_modes()))
     return text.replace("{{measured}}", "\n".join(_measured(measured)))
@@ -105,7 +107,7 @@ def _families() -> list[str]:
     return lines + [f"| {what} | {' | '.join(map(str, ends))} |" for what, ends in ROWS.items()]
 
 
-def _table(heading: str, rows: Sequence[Row], measured: Mapping[str, Any]) -> list[str]:
+def _table(heading: str, rows: Sequence[Row], measured: Mapping[str, Any], runs: int) -> list[str]:
     if heading == "Clients":
         lines = ["| what | what becomes of it | test |", f"|{'---|' * 3}"]
         return lines + [f"| {row.what} | {row.leg} | {_tests(row)} |" for row in rows]
@@ -113,7 +115,7 @@ def _table(heading: str, rows: Sequence[Row], measured: Mapping[str, Any]) -> li
     head = ["what", "the leg", *(["measured, ms"] if timed else []), "in the log", "afterwards", "test"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
-        found = [_spread(measured.get(row.what, ()), row.bound_ms)] if timed else []
+        found = [_spread(measured.get(row.what, ()), row.bound_ms, runs)] if timed else []
         cells = [row.what, _said(row.leg, row), *found, row.log, _said(row.then, row), _tests(row)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -123,8 +125,11 @@ def _tests(row: Row) -> str:
     return " ".join(f"`tests/{test}`" for test in row.tests)
 
 
-def _spread(outcomes: Sequence[float | None], bound_ms: int | None = None) -> str:
-    """Return p50 and the most of the runs in which the torque went off, and in how many it did, or was beyond."""
+def _spread(outcomes: Sequence[float | None], bound_ms: int | None = None, runs: int = 0) -> str:
+    """Return p50 and the most of the runs in which the torque went off, and in how many it did, or was beyond.
+
+    How many runs there were is said where it is not `runs`: an outcome that cannot be is none.
+    """
     limp = [ms for ms in outcomes if ms is not None]
     if not outcomes:
         return MISSING
@@ -133,7 +138,8 @@ def _spread(outcomes: Sequence[float | None], bound_ms: int | None = None) -> st
     how = f"{statistics.median(limp):.0f}, {max(limp):.0f}"
     how += f" ({len(limp)} of {len(outcomes)})" if len(limp) < len(outcomes) else ""
     beyond = sum(ms > bound_ms for ms in limp) if bound_ms is not None else 0
-    return how + (f"; **{beyond} beyond {bound_ms}**" if beyond else "")
+    how += f"; **{beyond} beyond {bound_ms}**" if beyond else ""
+    return how + (f"; {len(outcomes)} runs" if runs and len(outcomes) != runs else "")
 
 
 def _measured(measured: Mapping[str, Any]) -> list[str]:

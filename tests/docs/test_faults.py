@@ -71,6 +71,8 @@ def test_what_was_measured_is_told_with_what_was_beyond_the_promise():
     assert spread([10.0, 12.0, 31.0], 50) == "12, 31"
     assert spread([10.0, None, 61.0], 50) == "36, 61 (2 of 3); **1 beyond 50**"
     assert spread([None, None]) == "goes on (2 of 2)"
+    assert spread([10.0, 12.0], 50, 3) == "11, 12; 2 runs"
+    assert spread([10.0, 12.0], 50, 2) == "11, 12"
 
 
 def test_what_a_row_promises_it_says():
