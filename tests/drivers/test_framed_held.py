@@ -341,7 +341,7 @@ def test_a_servo_of_that_firmware_that_is_only_read_or_limp_stays_without_torque
     levels=st.lists(st.integers(0, 4), min_size=2, max_size=4),
     dips=st.lists(st.integers(0, 3), max_size=2),
 )
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 def test_nobody_is_under_torque_with_more_than_he_was_told_for_long(family, seed, flip, drop, levels, dips):
     faults = FaultLayer(LineFaults(flip=flip, drop=drop), np.random.default_rng(seed))
     leg = Leg(family, addresses=stiff((1, 2, 3, 4)), faults=faults)

@@ -24,7 +24,7 @@ OTHERWISE = {
 
 @pytest.mark.parametrize("family", FAMILIES)
 @given(seed=st.integers(0, 10**6), late=st.floats(0.05, 0.4), delay_us=st.integers(1000, 9000))
-@settings(max_examples=3, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=6, deadline=None, derandomize=True, phases=[Phase.generate])
 def test_late_statuses_refuse_nobody_and_no_setting_is_skipped(family, seed, late, delay_us):
     addresses = [ServoAddress(bus_id, f"servo {bus_id}", "", STIFFNESS) for bus_id in (1, 2, 3, 4)]
     leg = Leg(family, model=MODELS[family], addresses=addresses, rng=np.random.default_rng(seed))
