@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time  # noqa: TID251  benchmarks are about real time
 from pathlib import Path
 
 
@@ -12,18 +11,23 @@ class Others:
 
     def __init__(self, *pids: int) -> None:
         self._pids = pids
-        self._begun, self._taken = time.monotonic(), self._ticks()
+        self._taken, self._all = self._ticks()
 
     def busy(self) -> float:
-        """Return how many CPUs others kept busy since the beginning, in the mean. The processes must still be there."""
-        ticks, lasted_s = self._ticks() - self._taken, time.monotonic() - self._begun
-        return max(0.0, ticks / os.sysconf("SC_CLK_TCK") / lasted_s)
+        """Return how many CPUs others kept busy since the beginning, in the mean. The processes must still be there.
 
-    def _ticks(self) -> int:
-        user, nice, system, _idle, _wait, irq, softirq, steal = map(
-            int, Path("/proc/stat").read_text().split(None, 9)[1:9]
-        )
-        return user + nice + system + irq + softirq + steal - sum(_own_ticks(pid) for pid in self._pids)
+        The time that has passed is the kernel's own count of it, idle time and all: a clock beside it would divide a
+        hundredth of a second that was just counted by however little has passed.
+        """
+        taken, every = self._ticks()
+        passed = every - self._all
+        return max(0.0, (taken - self._taken) / passed * (os.cpu_count() or 1)) if passed else 0.0
+
+    def _ticks(self) -> tuple[int, int]:
+        """Return what others have taken, and all there was, in ticks of all CPUs."""
+        counts = [int(word) for word in Path("/proc/stat").read_text().split(None, 9)[1:9]]
+        _user, _nice, _system, idle, waiting, *_ = counts
+        return sum(counts) - idle - waiting - sum(_own_ticks(pid) for pid in self._pids), sum(counts)
 
 
 def _own_ticks(pid: int) -> int:
