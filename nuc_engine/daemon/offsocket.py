@@ -23,14 +23,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from nuc_engine.daemon.block import Block, Word
-from nuc_engine.daemon.requests import Asker, ask, is_done
+from nuc_engine.daemon.off_requests import Requester, is_done, request_off
 from nuc_engine.machine.rundir import RunDirError
 
 READS = 16
 """Datagrams that are read in one look at most."""
 
 ANSWER_NS = 1_000_000_000
-"""How long servos have to confirm before whoever asked is told which have not."""
+"""How long servos have to confirm before the answer names those that have not."""
 
 MOST_WAITING = 32
 """Senders that may wait for an answer; who comes beside them has to ask again."""
@@ -79,7 +79,7 @@ class MotorNames:
         return self._names
 
 
-class OffDesk:
+class OffServer:
     """Reads the socket for one process, the `asker`. `motors` returns the names of the plan's motors in their order.
 
     `tell` takes (name, text) of an event.
@@ -89,7 +89,7 @@ class OffDesk:
         self,
         words: Words,
         receiver: socket.socket,
-        asker: Asker,
+        asker: Requester,
         motors: Callable[[], Sequence[str] | None],
         tell: Callable[[str, str], None],
     ) -> None:
@@ -104,7 +104,7 @@ class OffDesk:
                 why, credentials, _, sender = self._socket.recvmsg(LONGEST, socket.CMSG_SPACE(_CREDENTIALS.size))
             except OSError:
                 break
-            number = ask(self._words, self._asker)
+            number = request_off(self._words, self._asker)
             self._note(now_ns, why, credentials)
             if isinstance(sender, bytes) and sender.startswith(b"\0") and len(self._waiting) < MOST_WAITING:
                 self._waiting.append((sender, now_ns, number))

@@ -17,15 +17,15 @@ from typing import Any
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch
-from nuc_engine.daemon.wire import Command, Kind
+from nuc_engine.daemon.wire import CoreCommand, RecordKind
 from nuc_engine.datalogger.interface import DataLogger
 from nuc_engine.machine.rundir import COMMAND, TELEMETRY
 from nuc_engine.messages.errors import Refused
 from nuc_engine.service.access import Access, read_datagram_address
 from nuc_engine.service.authors import Authors
-from nuc_engine.service.channel import Message, Ready, Sockets
-from nuc_engine.service.clients import ANONYMOUS, Client, Clients
-from nuc_engine.service.control import Control
+from nuc_engine.service.channel import Message, ReadySockets, Sockets
+from nuc_engine.service.clients import ANONYMOUS, Clients, ConnectedClient
+from nuc_engine.service.control import ControlLease
 from nuc_engine.service.core_link import MOST_READ, CoreLink
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.hub import Hub, wake
@@ -92,7 +92,7 @@ class Service:
             waiting=waiting,
             core=core,
             clients=Clients(),
-            control=Control(options.control_timeout_s),
+            control=ControlLease(options.control_timeout_s),
             folders=folders if folders is not None else Folders(options.data),
             logger=logger,
             authors=Authors(logger, launch.block.rings["records"]),
@@ -104,11 +104,11 @@ class Service:
             connections=self._connections,
         )
         core.announce = hub.authors.announce
-        hub.clients.spares, hub.clients.forgotten = hub.spares, hub.part
+        hub.clients.spares, hub.clients.forgotten = hub.spares, hub.on_client_gone
         core.listeners += [self._follow, hub.recent.take]
         hub.recent.listeners.append(recipes.happened)
         self._overtaken = 0
-        self._guest = Client(b"", [], ANONYMOUS, "watch", False)
+        self._guest = ConnectedClient(b"", [], ANONYMOUS, "watch", False)
         hub.resume()
 
     def begin(self) -> None:
@@ -159,7 +159,7 @@ class Service:
         hub.follow()
         if hub.core.overtaken != self._overtaken:
             self._overtaken = hub.core.overtaken
-            hub.overtaken()
+            hub.reload_values()
         self._see_to_keys()
         self._take_messages(ready)
         if hub.core.answers_soon:
@@ -176,7 +176,7 @@ class Service:
             self._keep_house(now_ns)
         if self._dump_wanted():
             with suppress(Refused):
-                hub.core.send(Command.DUMP)
+                hub.core.send(CoreCommand.DUMP)
 
     def _wait_for_core(self) -> None:
         """Stay for the moment an edit takes: a way round through all sockets costs more than the core needs."""
@@ -219,10 +219,10 @@ class Service:
             self.hub.recipes.step(self.hub.moment(), now_ns)
         except MemoryError:
             raise
-        except Exception as error:  # what nobody can be shown must not keep anybody from commanding
+        except Exception as error:  # telemetry that fails must not block commands
             self.hub.recent.add("service_error", f"telemetry: {type(error).__name__}: {error}")
 
-    def _take_messages(self, ready: Ready) -> None:
+    def _take_messages(self, ready: ReadySockets) -> None:
         # What the core has said is read first: edits that came faster than that would wait in memory.
         until_ns = self._now_ns() + (0 if self.hub.core.behind else _MESSAGES_NS)
         for message in self.sockets.messages(ready):
@@ -249,7 +249,7 @@ class Service:
             elif client.refused % 1000 == 1:
                 self._complain(client, Refused("too_fast", "too many messages", "wait for answers"))
             return
-        hub.control.heard(client.key, now_ns)
+        hub.control.note_message(client.key, now_ns)
         if message.payload is None:
             client.rubbish += 1
             self._complain(client, Refused("bad_request", "a message is one frame", "send the payload as one frame"))
@@ -288,17 +288,17 @@ class Service:
             if not client.may("operate") and hub.control.release(client.key):
                 hub.recent.add("control", f"{client.author} may only watch now", client="")
 
-    def _session(self, client: Client) -> Session:
+    def _session(self, client: ConnectedClient) -> Session:
         if client.session is None:
             client.session = Session(self.hub, client, lambda answer: self._send(client, client.address, answer))
         session: Session = client.session
         return session
 
-    def _send(self, client: Client, address: list[bytes], answer: bytes) -> None:
+    def _send(self, client: ConnectedClient, address: list[bytes], answer: bytes) -> None:
         client.charge(len(answer))
         self.sockets.send(client.key, address, answer)
 
-    def _complain(self, client: Client, error: Refused) -> None:
+    def _complain(self, client: ConnectedClient, error: Refused) -> None:
         if client.session is not None:
             self.sockets.send(client.key, client.address, response("fail", text=str(error)))
             return
@@ -318,9 +318,9 @@ class Service:
         }
 
     def _follow(self, kind: int, fields: list[Any]) -> None:
-        if kind == Kind.REFUSALS:
+        if kind == RecordKind.REFUSALS:
             self.hub.refusals = tuple(map(str, fields[1]))
-        elif kind == Kind.BUS:
+        elif kind == RecordKind.BUS:
             self.hub.bus_counts = dict(fields[1])
         if self.hub.book is not None:
             self.hub.book.take(kind, fields)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from nuc_engine.daemon.ring import Ring
-from nuc_engine.daemon.wire import Command
+from nuc_engine.daemon.wire import CoreCommand
 from nuc_engine.service import core_link
 from nuc_engine.service.core_link import CoreLink
 from tests.service.bench import Bench
@@ -33,7 +33,7 @@ def at(*times_s: float) -> str:
 def sent(b: Bench) -> int:
     """Return how many changesets the core has got."""
     b.turn(3)
-    return sum(kind == Command.CHANGESET for kind, _ in b.core.obeyed)
+    return sum(kind == CoreCommand.CHANGESET for kind, _ in b.core.obeyed)
 
 
 TOO_MUCH = {
