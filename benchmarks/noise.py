@@ -22,7 +22,8 @@ from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.daemon.brownout import FEWEST
 from nuc_engine.machine.locations import find_configuration
-from nuc_engine.recording.inputs import FILE, read_inputs
+from nuc_engine.recording.files import INPUT_RECORD
+from nuc_engine.recording.inputs import read_inputs
 
 CONFIG = "lin_roach"
 FAULTS = "drop=0.01&flip=0.01"
@@ -92,7 +93,7 @@ def run_case(model: str, url: str, seed: int, duration_s: float) -> Outcome:
         config = configuration(model, Path(place) / "leg")
         out = Path(place) / "bout"
         result = run_bout(BoutSpec(config, out, duration_s=duration_s, seed=seed, bus=url + FAULTS))
-        statuses = [record[5] for record in read_inputs(out / FILE) if record[0] == "cycle"]
+        statuses = [record[5] for record in read_inputs(out / INPUT_RECORD) if record[0] == "cycle"]
     one, all_of_them = longest_runs(statuses)
     reason = "" if result.state == "complete" else result.reason.partition(":")[0]
     if not reason and all_of_them >= max(FEWEST, SILENT_CYCLES * MOTORS):

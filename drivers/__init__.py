@@ -17,6 +17,7 @@
     port          what carries bytes between a bus and its servos, on a virtual clock or a real one
     serial/       serial ports and the adapters behind them
     servo         what a servo bus and the thing on its other end agree on
+    units         what nanoseconds are of a second
     url           `SCHEME:[FAMILY][?OPTION=NUMBER&...]`, checked strictly
 
 A driver is three layers: a pure codec (bytes <-> frames), a port, and a bus that runs one exchange after the other.

@@ -22,7 +22,8 @@ from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
 from sccils_schemas.xmlread import read_file
 
-MODEL_FILES = ("joints.xml", "parameters.xml", "sensors.xml")
+JOINTS_FILE, PARAMETERS_FILE, SENSORS_FILE = "joints.xml", "parameters.xml", "sensors.xml"
+MODEL_FILES = (JOINTS_FILE, PARAMETERS_FILE, SENSORS_FILE)
 """The files a configuration's folder holds."""
 
 
@@ -95,7 +96,7 @@ def _load_part(path: Path, sums: list[tuple[str, str]], problems: Problems) -> D
     if data is None:
         return None
     sums.append((path.name, hashlib.sha256(data).hexdigest()))
-    root = "jointlist" if path.name == "joints.xml" else "hdsolist"
+    root = "jointlist" if path.name == JOINTS_FILE else "hdsolist"
     return read_document(data, str(path), problems, root)
 
 
@@ -130,7 +131,7 @@ def _check(
         check_engine_hdsos(table, lists[0][1], problems)
     if jointlist is None:
         return
-    scope = Scope(jointlist.source or f"{name}/joints.xml", table, problems)
+    scope = Scope(jointlist.source or f"{name}/{JOINTS_FILE}", table, problems)
     check_jointlist(jointlist, scope)
     if sensors is not None:
         check_sensor_mapping(jointlist, sensors, lists[-1][1], scope)
@@ -138,8 +139,8 @@ def _check(
 
 def _table(model: Model) -> HdsoTable:
     table = HdsoTable()
-    table.add(model.parameters, model.parameters.source or "parameters.xml", "parameter")
-    table.add(model.sensors, model.sensors.source or "sensors.xml", "sensor")
+    table.add(model.parameters, model.parameters.source or PARAMETERS_FILE, "parameter")
+    table.add(model.sensors, model.sensors.source or SENSORS_FILE, "sensor")
     initialise(table, model.jointlist)
     table.feed(model.sensors, model.jointlist)
     return table
@@ -148,7 +149,7 @@ def _table(model: Model) -> HdsoTable:
 def check_unscripted(model: Model) -> Problems:
     """Return what keeps a model from being run without a script: rules that would read what has no value."""
     problems = Problems()
-    check_start(model.jointlist, _table(model), model.jointlist.source or f"{model.name}/joints.xml", problems)
+    check_start(model.jointlist, _table(model), model.jointlist.source or f"{model.name}/{JOINTS_FILE}", problems)
     return problems
 
 

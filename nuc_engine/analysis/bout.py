@@ -17,6 +17,7 @@ from nuc_engine.analysis.kinematic import foot_path, joint_paths
 from nuc_engine.analysis.phases import find_swings, runs
 from nuc_engine.analysis.series import Series, Span, aligned, hold, interpolate
 from nuc_engine.analysis.tracks import FloatArray, IntArray, JointRole, LegTracks, ModuleTrack, find_stance_action
+from nuc_engine.recording.files import SENSOR_LOG, STATE_LOG
 
 MOST_TIMES = 20_000_000
 _WIDTH = 80
@@ -293,7 +294,7 @@ class Bout:
 
         Raises AnalysisError when no joint has actions to switch between, or angles or states were not logged.
         """
-        if lost := [name for name in ("SensData.txt", "StateData.txt") if name in self.missing]:
+        if lost := [name for name in (SENSOR_LOG, STATE_LOG) if name in self.missing]:
             raise AnalysisError(f"{self.label}: {' and '.join(lost)} missing, expected both angles and states")
         modules = tuple(self._module(joint) for joint in self.joints if joint.states)
         try:

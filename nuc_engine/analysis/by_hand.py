@@ -13,7 +13,8 @@ from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.plants.events import BaseHeight, Ground, Load, PlantEvent, kind_of, read_event
 from nuc_engine.plants.moving_ground import MovingGround
 from nuc_engine.plants.spec import PlantSpec
-from nuc_engine.recording.inputs import FILE, InputRecordError, read_inputs
+from nuc_engine.recording.files import INPUT_RECORD
+from nuc_engine.recording.inputs import InputRecordError, read_inputs
 
 _CM, _MM = 1e-2, 1e-3
 _AWAY_CM, _STEP_S = -1e4, 0.005
@@ -23,7 +24,8 @@ _AWAY_CM, _STEP_S = -1e4, 0.005
 def events_by_hand(bout: Bout) -> tuple[PlantEvent, ...]:
     """Return what happened to the leg of a bout, in order, by its input record; nothing where that can not be read."""
     try:
-        return tuple(read_event(record[3]) for record in read_inputs(bout.folder / FILE) if record[0] == "happened")
+        records = read_inputs(bout.folder / INPUT_RECORD)
+        return tuple(read_event(record[3]) for record in records if record[0] == "happened")
     except (OSError, InputRecordError):
         return ()
 

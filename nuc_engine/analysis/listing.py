@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from nuc_engine.analysis.errors import BoutError
-from nuc_engine.analysis.load import MANIFEST_FILE
+from nuc_engine.analysis.log_columns import OLD_JOINTLIST
+from nuc_engine.recording.files import MANIFEST_FILE, MOTOR_LOG, SCRIPT_FILE
+from sccils_schemas.model import JOINTS_FILE
 
 BoutFormat = Literal["nuc", "neuromod"]
 
-_LOG = "MotorData.txt"
-_JOINTLISTS = ("joints.xml", "jointlist.xml")
-_SCRIPT = "scriptfile.xml"
+_JOINTLISTS = (JOINTS_FILE, OLD_JOINTLIST)
 _HEAD_BYTES, _TAIL_BYTES = 65_536, 4096
 _NAME = re.compile(rb"<(jointlist|hdsoscript)\b[^>]*?\bname\s*=\s*[\"']([^\"']{1,200})[\"']")
 
@@ -66,7 +66,7 @@ def is_bout(folder: Path) -> bool:
 
 
 def _is_neuromod(folder: Path) -> bool:
-    return (folder / _LOG).is_file() and any((folder / name).is_file() for name in _JOINTLISTS)
+    return (folder / MOTOR_LOG).is_file() and any((folder / name).is_file() for name in _JOINTLISTS)
 
 
 def _walk(root: Path) -> Iterator[Path]:
@@ -107,15 +107,15 @@ def _entry(folder: Path) -> BoutEntry:
 
 
 def _old_entry(folder: Path) -> BoutEntry:
-    times = _ends(folder / _LOG)
+    times = _ends(folder / MOTOR_LOG)
     joints = next(folder / name for name in _JOINTLISTS if (folder / name).is_file())
     return BoutEntry(
         folder,
         "neuromod",
         configuration=_name_in(joints),
-        script=_name_in(folder / _SCRIPT) or (_SCRIPT if (folder / _SCRIPT).is_file() else ""),
+        script=_name_in(folder / SCRIPT_FILE) or (SCRIPT_FILE if (folder / SCRIPT_FILE).is_file() else ""),
         duration_s=None if times is None else (times[1] - times[0]) / 1e9,
-        problem="" if times is not None else f"{_LOG}: no whole record",
+        problem="" if times is not None else f"{MOTOR_LOG}: no whole record",
     )
 
 

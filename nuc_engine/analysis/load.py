@@ -21,10 +21,18 @@ from nuc_engine.analysis.series import Series
 from nuc_engine.analysis.tracks import FloatArray, IntArray
 from nuc_engine.model.plan import Plan, PlanError
 from nuc_engine.model.planning import build_plan
+from nuc_engine.recording.files import (
+    COLUMNS_FILE,
+    DATA_LOGS,
+    MANIFEST_FILE,
+    MOTOR_LOG,
+    MUSCLE_LOG,
+    PLANT_LOG,
+    SENSOR_LOG,
+    STATE_LOG,
+)
 from sccils_schemas.model import MODEL_FILES, Model
 
-COLUMNS_FILE, MANIFEST_FILE, PLANT_FILE = "columns.json", "manifest.json", "PlantData.txt"
-LOG_FILES = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt")
 WHOLE_TO = 2.0**53
 """Up to here a double holds every whole number."""
 
@@ -73,18 +81,18 @@ def load_bout(folder: Path | str) -> Bout:
     """
     logs = read_logs(Path(folder))
     series = {name: _series(log, logs.start_ns) for name, log in logs.files.items()}
-    told = series["MotorData.txt"].columns
+    told = series[MOTOR_LOG].columns
     joints = joints_of(logs.plan, logs.model)
     return Bout(
         folder=logs.folder,
         label=logs.label,
         joints=tuple(j if j.sent_raw in told else replace(j, sent_raw=None) for j in joints),
         states_of=states_of(logs.model, logs.plan),
-        motor=series["MotorData.txt"],
-        sensors=series["SensData.txt"],
-        states=series["StateData.txt"],
-        muscles=series["MuscleData.txt"],
-        plant=series.get(PLANT_FILE),
+        motor=series[MOTOR_LOG],
+        sensors=series[SENSOR_LOG],
+        states=series[STATE_LOG],
+        muscles=series[MUSCLE_LOG],
+        plant=series.get(PLANT_LOG),
         changesets_s=logs.script.times_s,
         notes=logs.notes,
         missing=tuple(name for name, log in logs.files.items() if log.missing),
@@ -106,7 +114,7 @@ def read_logs(folder: Path) -> BoutLogs:
     """Read the logs of a data directory as they stand there, with exact times. Raises BoutError as `load_bout`."""
     if not folder.is_dir():
         raise BoutError(f"{folder}: no such directory, expected the data directory of a bout")
-    known = (*LOG_FILES, *MODEL_FILES, OLD_JOINTLIST)
+    known = (*DATA_LOGS, *MODEL_FILES, OLD_JOINTLIST)
     if not any((folder / name).exists() for name in known):
         raise BoutError(f"{folder}: holds no logs and no configuration, expected the data directory of a bout")
     model = model_of(folder)
@@ -116,15 +124,15 @@ def read_logs(folder: Path) -> BoutLogs:
     layout = layout_of(model, plan)
     notes: list[str] = []
     files = {
-        "MotorData.txt": _log(folder, "MotorData.txt", layout.motor, described, notes),
-        "SensData.txt": _log(folder, "SensData.txt", layout.sensors, described, notes),
-        "StateData.txt": _log(folder, "StateData.txt", layout.states, described, notes),
-        "MuscleData.txt": _log(folder, "MuscleData.txt", (layout.muscles,), described, notes),
+        MOTOR_LOG: _log(folder, MOTOR_LOG, layout.motor, described, notes),
+        SENSOR_LOG: _log(folder, SENSOR_LOG, layout.sensors, described, notes),
+        STATE_LOG: _log(folder, STATE_LOG, layout.states, described, notes),
+        MUSCLE_LOG: _log(folder, MUSCLE_LOG, (layout.muscles,), described, notes),
     }
     if all(log.missing for log in files.values()):
-        raise BoutError(f"{folder}: holds none of {', '.join(LOG_FILES)}, expected the data directory of a bout")
-    if (folder / PLANT_FILE).exists():
-        files[PLANT_FILE] = _log(folder, PLANT_FILE, (PLANT_COLUMNS,), described, notes)
+        raise BoutError(f"{folder}: holds none of {', '.join(DATA_LOGS)}, expected the data directory of a bout")
+    if (folder / PLANT_LOG).exists():
+        files[PLANT_LOG] = _log(folder, PLANT_LOG, (PLANT_COLUMNS,), described, notes)
     script = read_script_log(folder, model)
     notes.extend(script.notes)
     start_ns = 0 if described or manifest else _engine_start_ns(folder, files, script, notes)
@@ -171,9 +179,9 @@ def _engine_start_ns(folder: Path, files: Mapping[str, LoadedLog], script: Scrip
     """NeuRoMod's logs carry absolute time: the start it logged joins them with its scripts (reading E1)."""
     if script.engine_start_ns is not None:
         return int(script.engine_start_ns)
-    sensors = files["SensData.txt"]
+    sensors = files[SENSOR_LOG]
     if ENGINE_START in sensors.columns and len(sensors.time_ns):
-        starts = read_integers(folder / "SensData.txt", 1 + sensors.columns.index(ENGINE_START))
+        starts = read_integers(folder / SENSOR_LOG, 1 + sensors.columns.index(ENGINE_START))
         if starts is not None and starts[-1] > 0:
             return int(starts[-1])
     firsts = [int(log.time_ns[0]) for log in files.values() if len(log.time_ns)]

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nuc_engine.recording.files import SCRIPT_LOG
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.model import Model, check_script
 from sccils_schemas.parser import parse
 from sccils_schemas.problems import Problems
 
-FILE = "Scriptlog.xml"
 ENGINE_START = "engine_start_time"
 _END = b"</hdsoscript>"
 
@@ -42,15 +42,15 @@ class ScriptLog:
 def read_script_log(folder: Path, model: Model) -> ScriptLog:
     """Return what the script log of a data directory tells; whatever keeps it from being read is a note."""
     try:
-        data = (folder / FILE).read_bytes()
+        data = (folder / SCRIPT_LOG).read_bytes()
     except OSError as error:
-        return ScriptLog(notes=(f"{FILE}: cannot be read ({error.strerror}), so changesets are not known",))
-    document, problems = parse(data, FILE)
+        return ScriptLog(notes=(f"{SCRIPT_LOG}: cannot be read ({error.strerror}), so changesets are not known",))
+    document, problems = parse(data, SCRIPT_LOG)
     notes: tuple[str, ...] = ()
     for shorter in _shortened(data):
         if document is None:
-            document, _ = parse(shorter, FILE)
-            notes = (f"{FILE}: torn end left out",)
+            document, _ = parse(shorter, SCRIPT_LOG)
+            notes = (f"{SCRIPT_LOG}: torn end left out",)
     if not isinstance(document, HdsoScript):
         return ScriptLog(notes=_unreadable(problems))
     mods = [entry for entry in document.entries if isinstance(entry, HdsoMod)]
@@ -79,4 +79,4 @@ def _is_sensor(mod: HdsoMod, model: Model) -> bool:
 
 def _unreadable(problems: Problems) -> tuple[str, ...]:
     first = next(iter(problems.errors), "it is no hdsoscript")
-    return (f"{FILE}: not usable, so changesets are not known ({first})",)
+    return (f"{SCRIPT_LOG}: not usable, so changesets are not known ({first})",)

@@ -23,17 +23,18 @@ from numpy.typing import NDArray
 from drivers.factory import DEFAULT_FAMILY, find_family
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import BoutError
-from nuc_engine.analysis.load import COLUMNS_FILE, PLANT_FILE, BoutLogs, LoadedLog, load_bout, read_integers, read_logs
+from nuc_engine.analysis.load import BoutLogs, LoadedLog, load_bout, read_integers, read_logs
 from nuc_engine.machine.needs import need
 from nuc_engine.model.plan import Plan
 from nuc_engine.recording.columns import describe_columns
+from nuc_engine.recording.files import COLUMNS_FILE, MOTOR_LOG, MUSCLE_LOG, PLANT_LOG, SENSOR_LOG, STATE_LOG
 
 TABLES: Mapping[str, str] = {
-    "MotorData.txt": "motors",
-    "SensData.txt": "sensors",
-    "StateData.txt": "states",
-    "MuscleData.txt": "muscles",
-    PLANT_FILE: "plant",
+    MOTOR_LOG: "motors",
+    SENSOR_LOG: "sensors",
+    STATE_LOG: "states",
+    MUSCLE_LOG: "muscles",
+    PLANT_LOG: "plant",
 }
 TIME = "time_ns"
 DICTIONARY = "columns"

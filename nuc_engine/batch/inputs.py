@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nuc_engine.batch.errors import BulkRefused
-from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE, SCRIPT_FILE
 from nuc_engine.machine.locations import find_configuration, find_script
-from nuc_engine.plants.spec import spec_file
+from nuc_engine.plants.spec import PLANT_SPEC_FILE, spec_file
+from nuc_engine.recording.files import SCRIPT_FILE
+from sccils_schemas.model import MODEL_FILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def read_inputs(config: str, script: str | None) -> BoutInputs:
     Raises NotFound, BulkRefused where a document can not be read, PlantSpecError for a plant.toml that names none.
     """
     folder = find_configuration(config)
-    sources = {name: folder / name for name in CONFIGURATION_FILES}
+    sources = {name: folder / name for name in MODEL_FILES}
     if (folder / PLANT_SPEC_FILE).exists():
         sources[PLANT_SPEC_FILE] = spec_file(folder / PLANT_SPEC_FILE)
     path = None if script is None else find_script(script)

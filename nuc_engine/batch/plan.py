@@ -23,7 +23,7 @@ from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import stored_values
 from nuc_engine.model.store import refusal
-from nuc_engine.plants.spec import PlantSpecError, load_spec
+from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, load_spec
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.numbers import INTEGER_RANGE
 from sccils_schemas.rules import RuleError
@@ -209,7 +209,7 @@ def _checked(axis: Axis, prepared: Prepared, config: str) -> Axis:
 
 def _checked_plant(axis: Axis, config: str) -> Axis:
     key = axis.name.removeprefix(PLANT)
-    spec = find_configuration(config) / "plant.toml"
+    spec = find_configuration(config) / PLANT_SPEC_FILE
     for value in axis.ends:
         if isinstance(value, str):
             raise BulkRefused(f"{axis.name}={value}: expected numbers")

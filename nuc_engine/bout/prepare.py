@@ -16,12 +16,11 @@ from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan
 from nuc_engine.model.rulecheck import find_dead_rules
 from nuc_engine.plants.gravity import compensated
+from nuc_engine.plants.spec import PLANT_SPEC_FILE
+from nuc_engine.recording.files import SCRIPT_FILE
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.model import Model, check_script, load_model, load_script
 from sccils_schemas.problems import Problems
-
-SCRIPT_FILE = "scriptfile.xml"
-PLANT_SPEC_FILE = "plant.toml"
 
 _VALUES = "values"
 

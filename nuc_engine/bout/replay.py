@@ -17,17 +17,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from drivers.errors import BusError
 from drivers.units import NS_PER_S
-from nuc_engine.bout.run import (
-    PLANT_SPEC_FILE,
-    SCRIPT_FILE,
-    BoutProgress,
-    BoutRefused,
-    BoutSpec,
-    advance,
-    prepare_bout,
-    prepare_spec,
-    run_bout,
-)
+from nuc_engine.bout.run import BoutProgress, BoutRefused, BoutSpec, advance, prepare_bout, prepare_spec, run_bout
 from nuc_engine.bout.spec import read_events, read_plant, read_values
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import EngineFault
@@ -39,15 +29,17 @@ from nuc_engine.model.store import Store
 from nuc_engine.plants import PlantSpecError
 from nuc_engine.plants.events import PlantEvent, read_event
 from nuc_engine.plants.gravity import compensated
+from nuc_engine.plants.spec import PLANT_SPEC_FILE
 from nuc_engine.recording import inputs, manifest
 from nuc_engine.recording.compare import FileDifference, compare_file
+from nuc_engine.recording.files import DATA_LOGS, INPUT_RECORD, MANIFEST_FILE, SCRIPT_FILE, SCRIPT_LOG
 from nuc_engine.recording.manifest import Manifest
 from nuc_engine.recording.playback import RecordedBus, split_inputs
 from nuc_engine.recording.reach import LastRecords, find_reach
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.recording.repetition import Repetition
 
-_TASK_FILES = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "Scriptlog.xml")
+_TASK_FILES = (*DATA_LOGS, SCRIPT_LOG)
 _VIRTUAL = ("emulated:", "loopback:")
 _GIVEN_HERE = frozenset({"config", "out", "script", "name", "overwrite"})
 _NEEDED = frozenset({"duration_s", "seed", "bus"})
@@ -131,7 +123,7 @@ def replay_inputs(folder: Path) -> ReplayReport:
     usable input record, and what `prepare_bout` raises when it refuses inputs that are as the bout left them.
     """
     record = _witness(folder)
-    path = folder / inputs.FILE
+    path = folder / INPUT_RECORD
     if record.clock != "virtual":
         return _replay_real(folder, record, _entries(path))
     reach = _reach(folder)
@@ -182,7 +174,7 @@ class _Served:
 
 
 def _replay_real(folder: Path, record: Manifest, entries: Sequence[Sequence[Any]]) -> ReplayReport:
-    path = folder / inputs.FILE
+    path = folder / INPUT_RECORD
     spec = _served(folder, record)
     lost_ns = next((entry[3] for entry in entries if entry[0] == "lost"), None)
     with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
@@ -221,7 +213,7 @@ def _replay_real(folder: Path, record: Manifest, entries: Sequence[Sequence[Any]
 
 def _served(folder: Path, record: Manifest) -> _Served:
     """Return a daemon's settings from its manifest, with every key and type as `_Served` has them."""
-    place = f"{folder / manifest.FILE}: spec"
+    place = f"{folder / MANIFEST_FILE}: spec"
     kinds = get_type_hints(_Served)
     if not _SERVED_ALWAYS <= set(record.spec) <= set(kinds):
         raise ReplayRefused(f"{place} has {', '.join(map(repr, sorted(record.spec)))}; expected {', '.join(kinds)}")
@@ -263,7 +255,7 @@ def _reach(folder: Path) -> LastRecords:
 
 def _spec(folder: Path, record: Manifest, out: Path, duration_s: float | None = None) -> BoutSpec:
     """Return the bout's specification from its manifest, with every key and type as BoutSpec has them."""
-    place = f"{folder / manifest.FILE}: spec"
+    place = f"{folder / MANIFEST_FILE}: spec"
     kinds = {key: kind for key, kind in get_type_hints(BoutSpec).items() if key not in _GIVEN_HERE}
     unknown, missing = set(record.spec) - set(kinds), _NEEDED - set(record.spec)
     if unknown or missing:
@@ -305,7 +297,7 @@ def _words(kind: Any) -> str:
 
 def _entries(path: Path) -> list[list[Any]]:
     if not path.is_file():
-        raise ReplayRefused(f"{path.parent}: has no {inputs.FILE}; nothing to feed through the tasks")
+        raise ReplayRefused(f"{path.parent}: has no {INPUT_RECORD}; nothing to feed through the tasks")
     try:
         entries = list(inputs.read_inputs(path))
     except inputs.InputRecordError as error:
@@ -342,7 +334,7 @@ def _other_end(record: Manifest, now_ns: int, ended: str) -> FileDifference | No
     if then == now or then not in _FROM_REPLIES or record.torn:
         return None
     return FileDifference(
-        manifest.FILE, 0, now_ns, "reason", record.reason if then else "no fault", ended or "no fault"
+        MANIFEST_FILE, 0, now_ns, "reason", record.reason if then else "no fault", ended or "no fault"
     )
 
 

@@ -18,15 +18,17 @@ from drivers.units import NS_PER_S
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.summary import Summary, summarise
 from nuc_engine.bout.replay import ReplayRefused
-from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE, BoutProgress, BoutSpec, prepare_bout, run_bout
+from nuc_engine.bout.run import BoutProgress, BoutSpec, prepare_bout, run_bout
 from nuc_engine.machine.locations import NotFound, find_configuration
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import companion_files
 from nuc_engine.model.store import Store, StoreError
-from nuc_engine.plants.spec import spec_file
+from nuc_engine.plants.spec import PLANT_SPEC_FILE, spec_file
 from nuc_engine.recording import inputs, manifest
+from nuc_engine.recording.files import INPUT_RECORD
 from nuc_engine.recording.reach import find_reach
 from nuc_engine.recording.scriptlog import hdso_mod
+from sccils_schemas.model import MODEL_FILES
 
 if TYPE_CHECKING:
     from nuc_engine.client import Client
@@ -75,7 +77,7 @@ def run_again(
         config, script = Path(scratch) / "config", Path(scratch) / "again.xml"
         script.write_text(text, encoding="utf-8", newline="\n")
         config.mkdir()
-        for name in (*CONFIGURATION_FILES, *companion_files(prepared.model)):
+        for name in (*MODEL_FILES, *companion_files(prepared.model)):
             shutil.copy(folder / name, config)
         if plant is not None:
             shutil.copy(plant, config / PLANT_SPEC_FILE)
@@ -107,7 +109,7 @@ def run_again_on(
     record, entries, duration_s = _read(folder)
     prepared = prepare_bout(str(folder), None, record.configuration, families=record.families)
     text = _text(folder, prepared.plan, entries)
-    names = (*CONFIGURATION_FILES, *companion_files(prepared.model))
+    names = (*MODEL_FILES, *companion_files(prepared.model))
     documents = {name: (folder / name).read_text(encoding="utf-8") for name in names}
     daemon.configure(record.configuration, documents)
     daemon.script(text)
@@ -165,11 +167,11 @@ def _emulated(record: manifest.Manifest) -> str:
 def _read(folder: Path) -> tuple[manifest.Manifest, list[list[Any]], float]:
     try:
         record = manifest.read_manifest(folder)
-        entries = list(inputs.read_inputs(folder / inputs.FILE))
+        entries = list(inputs.read_inputs(folder / INPUT_RECORD))
     except (manifest.ManifestError, inputs.InputRecordError) as error:
         raise ReplayRefused(str(error)) from error
     except OSError as error:
-        raise ReplayRefused(f"{folder / inputs.FILE}: {error.strerror}; nothing to repeat") from error
+        raise ReplayRefused(f"{folder / INPUT_RECORD}: {error.strerror}; nothing to repeat") from error
     reach = find_reach(folder)
     first = next((entry for entry in entries if entry[0] in ("store", "cycle")), None)
     if reach is None or first is None or first[0] != "store":
@@ -187,7 +189,7 @@ def _script(folder: Path, plan: Plan, entries: Sequence[Sequence[Any]]) -> list[
     try:
         began.load_bytes(next(entry[3] for entry in entries if entry[0] == "store"))
     except StoreError as error:
-        raise ReplayRefused(f"{folder / inputs.FILE}: {error}") from error
+        raise ReplayRefused(f"{folder / INPUT_RECORD}: {error}") from error
     lines: list[str] = []
     for hdso in plan.hdsos:
         values = began.values(hdso.index)

@@ -24,14 +24,7 @@ from drivers.errors import BusError
 from drivers.factory import DEFAULT_FAMILY, find_family, open_bus
 from drivers.servo import PlantFault
 from drivers.units import NS_PER_S
-from nuc_engine.bout.prepare import (
-    PLANT_SPEC_FILE,
-    SCRIPT_FILE,
-    Prepared,
-    prepare_bout,
-    prepare_spec,
-    refusal_lines,
-)
+from nuc_engine.bout.prepare import Prepared, prepare_bout, prepare_spec, refusal_lines
 from nuc_engine.bout.spec import DEFAULT_DURATION_S, BoutRefused, BoutSpec, spec_record
 from nuc_engine.control.dispatcher import Recorder
 from nuc_engine.control.executive import Executive
@@ -45,17 +38,15 @@ from nuc_engine.model.store import Store
 from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
 from nuc_engine.plants.events import PlantEvent, find_faults, in_order
 from nuc_engine.plants.scripted import events_of
-from nuc_engine.plants.spec import NO_OVERRIDES, spec_file
+from nuc_engine.plants.spec import NO_OVERRIDES, PLANT_SPEC_FILE, spec_file
 from nuc_engine.recording.directory import make_directory
+from nuc_engine.recording.files import SCRIPT_FILE
 from nuc_engine.recording.manifest import Manifest, versions, write_manifest
 from nuc_engine.recording.recorder import BoutRecorder
-from sccils_schemas.model import check_unscripted
+from sccils_schemas.model import MODEL_FILES, check_unscripted
 
 __all__ = [
-    "CONFIGURATION_FILES",
     "DEFAULT_DURATION_S",
-    "PLANT_SPEC_FILE",
-    "SCRIPT_FILE",
     "BoutProgress",
     "BoutRefused",
     "BoutResult",
@@ -66,7 +57,6 @@ __all__ = [
     "run_bout",
 ]
 
-CONFIGURATION_FILES = ("joints.xml", "parameters.xml", "sensors.xml")
 
 CHUNK_NS = NS_PER_S // 2
 """A bout is run in pieces of this length; what is known after each is handed on."""
@@ -329,7 +319,7 @@ def open_leg(
 
 def _read_inputs(folder: Path, prepared: Prepared, out: Path) -> dict[str, bytes]:
     """Return the files the data directory keeps a copy of. Raises BoutRefused when making it would destroy them."""
-    sources = {name: folder / name for name in CONFIGURATION_FILES}
+    sources = {name: folder / name for name in MODEL_FILES}
     sources |= {name: folder / name for name in companion_files(prepared.model)}
     if (folder / PLANT_SPEC_FILE).exists():
         sources[PLANT_SPEC_FILE] = spec_file(folder / PLANT_SPEC_FILE)

@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 from drivers.bench.budget import form_for, predict
 from drivers.factory import DEFAULT_FAMILY, family_names, find_family
@@ -23,14 +22,12 @@ from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.motors import AI_MODEL, AI_TICK_DEG, ai_tick_torque_n_m
 from nuc_engine.model.plan import PlanError
 from nuc_engine.model.planning import build_plan, companion_files
-from nuc_engine.plants.spec import PlantSpec, load_spec, spec_file
+from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpec, load_spec, spec_file
 from sccils_schemas.documents import CurrentSign, Hdso, HdsoList, HdsoMod, Joint, JointList, Motor, Servo
 from sccils_schemas.model import MODEL_FILES, Model, check_model, load_model
 from sccils_schemas.names import did_you_mean
 from sccils_schemas.servos import label_of, model_of
 from sccils_schemas.writer import write
-
-PLANT_FILE: Final = "plant.toml"
 
 _AI_POSITIONS = (0, 254)
 _REACHED = 0.1
@@ -111,7 +108,7 @@ def adapt(config: str, model_name: str, ids: Sequence[int] | None = None, streng
     if model is None:
         raise AdaptError("\n".join(map(str, problems.errors)))
     target = _find_model(model_name)
-    plant = folder / PLANT_FILE
+    plant = folder / PLANT_SPEC_FILE
     spec = load_spec(plant) if plant.exists() else None
     joints = [joint for joint in model.jointlist.joints if joint.servos]
     ids = _check_ids(ids, joints, target)
@@ -127,7 +124,7 @@ def adapt(config: str, model_name: str, ids: Sequence[int] | None = None, streng
         if before == after:
             files[at] = (MODEL_FILES[at], (folder / MODEL_FILES[at]).read_bytes())
     if spec is not None:
-        files.append((PLANT_FILE, spec_file(plant).read_bytes()))
+        files.append((PLANT_SPEC_FILE, spec_file(plant).read_bytes()))
     files += [(name, (folder / name).read_bytes()) for name in companion_files(model)]
     found = tuple(motors.values())
     return Adapted(target.name, target.family, found, tuple(files), tuple(_warnings(found, target, spec)))

@@ -13,17 +13,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE, SCRIPT_FILE
 from nuc_engine.configurations.describe import Data, describe_model
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.planning import build_plan
 from nuc_engine.model.store import refusal
 from nuc_engine.model.values import Values, initial_values, plain_number, rule_tokens, value_text
-from nuc_engine.plants.spec import PlantSpecError, spec_file
-from nuc_engine.recording import columns, inputs, manifest
+from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, spec_file
+from nuc_engine.recording import manifest
 from nuc_engine.recording.compare import compare_file
+from nuc_engine.recording.files import COLUMNS_FILE, INPUT_RECORD, MANIFEST_FILE, SCRIPT_FILE
 from sccils_schemas.documents import DataType, Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry
-from sccils_schemas.model import Model
+from sccils_schemas.model import MODEL_FILES, Model
 from sccils_schemas.rules import RuleError, format_rule, parse_rule, parse_tokens
 from sccils_schemas.writer import write_entry
 
@@ -362,9 +362,9 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _compare_records(a: Path, b: Path) -> Iterator[ConfigurationDifference]:
-    given = {*CONFIGURATION_FILES, PLANT_SPEC_FILE, SCRIPT_FILE, manifest.FILE, columns.FILE}
+    given = {*MODEL_FILES, PLANT_SPEC_FILE, SCRIPT_FILE, MANIFEST_FILE, COLUMNS_FILE}
     names = {path.name for folder in (a, b) for path in folder.iterdir() if path.suffix in (".txt", ".xml")}
-    for name in [*sorted(names - given), inputs.FILE]:
+    for name in [*sorted(names - given), INPUT_RECORD]:
         found = compare_file(a, b, name)
         if found is not None:
             at = "" if found.time_ns is None else f" at {found.time_ns / 1e9:.9g} s"

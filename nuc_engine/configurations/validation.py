@@ -13,19 +13,18 @@ from drivers.errors import BusUrlError
 from drivers.factory import family_names, find_family
 from nuc_engine.model import extensions
 from nuc_engine.model.changes import ScriptRefused, prepare
+from nuc_engine.model.extensions import EXTENSIONS_FILE
 from nuc_engine.model.motors import serves
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan
 from nuc_engine.model.rulecheck import find_dead_rules
 from nuc_engine.plants.mjcf import overridden
-from nuc_engine.plants.spec import PlantSpecError, load_spec
+from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, load_spec
 from sccils_schemas.documents import CommandScript, Document, HdsoList, HdsoMod, HdsoScript, JointList
-from sccils_schemas.model import Model, load_any, load_model
+from sccils_schemas.model import JOINTS_FILE, Model, load_any, load_model
 from sccils_schemas.names import did_you_mean
 from sccils_schemas.numbers import nanoseconds
 from sccils_schemas.problems import Problem, Problems
-
-PLANT_FILE = "plant.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +54,22 @@ def check_path(path: Path, model: Model | None = None) -> Checked:
 def _check_configuration(folder: Path) -> Checked:
     model, problems = load_model(folder)
     plan = None if model is None else _build(model, problems)
-    if (folder / PLANT_FILE).exists():
-        _load_plant(folder / PLANT_FILE, plan, problems)
+    if (folder / PLANT_SPEC_FILE).exists():
+        _load_plant(folder / PLANT_SPEC_FILE, plan, problems)
     else:
         problems.warning(
-            str(folder), 0, f"no {PLANT_FILE}, so there is no emulated leg", hint="--bus loopback: needs none"
+            str(folder), 0, f"no {PLANT_SPEC_FILE}, so there is no emulated leg", hint="--bus loopback: needs none"
         )
     if model is not None and plan is not None:
         lines = _rule_lines(model, plan)
         for dead in find_dead_rules(plan):
-            problems.warning(str(folder / "joints.xml"), lines.get(dead.hdso, 0), dead.text)
+            problems.warning(str(folder / JOINTS_FILE), lines.get(dead.hdso, 0), dead.text)
     return Checked(folder, "configuration", problems)
 
 
 def _build(model: Model, problems: Problems) -> Plan | None:
     """Return the plan of a model, for every family it has motors of; None, reported, where it can not be built."""
-    file = str((model.folder or Path(model.name)) / "joints.xml")
+    file = str((model.folder or Path(model.name)) / JOINTS_FILE)
     found: Plan | None = None
     for families in (None, *({"": family} for family in _families(model, file, problems))):
         try:
@@ -78,8 +77,8 @@ def _build(model: Model, problems: Problems) -> Plan | None:
             extensions.require(plan)
         except PlanError as error:
             # What is said of extensions.toml begins with its name.
-            what = str(error).removeprefix(f"{extensions.FILE}: ")
-            other = str(Path(file).with_name(extensions.FILE))
+            what = str(error).removeprefix(f"{EXTENSIONS_FILE}: ")
+            other = str(Path(file).with_name(EXTENSIONS_FILE))
             problems.error(file if what == str(error) else other, error.line, what)
             return None
         except BusUrlError as error:

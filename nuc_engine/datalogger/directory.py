@@ -18,15 +18,15 @@ from nuc_engine.daemon.wire import Formats, MotorRecord, NumbersRecord, RecordKi
 from nuc_engine.datalogger.answers import Answers
 from nuc_engine.datalogger.commits import OpenBout
 from nuc_engine.datalogger.documents import KeptDocuments
-from nuc_engine.datalogger.kernellog import FILE as KERNEL_FILE
 from nuc_engine.datalogger.kernellog import KernelLog
-from nuc_engine.datalogger.manifest import NOTES_FILE, Context, bout_manifest, read_notes
+from nuc_engine.datalogger.manifest import Context, bout_manifest, read_notes
 from nuc_engine.model.changes import Applied, Controlled, JointControl, Write
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.planning import PlanError, build_plan
 from nuc_engine.model.store import Store, StoreError
 from nuc_engine.recording import manifest
 from nuc_engine.recording.columns import describe_columns
+from nuc_engine.recording.files import KERNEL_LOG, MANIFEST_FILE, NOTES_FILE, SCRIPT_FILE
 from nuc_engine.recording.lock import FolderLock
 from nuc_engine.recording.logs import TextLog
 from nuc_engine.recording.recorder import BoutRecorder
@@ -35,7 +35,6 @@ from sccils_schemas.model import Model, load_model
 if TYPE_CHECKING:
     from nuc_engine.recording.mcap import McapLog
 
-SCRIPT_FILE = "scriptfile.xml"
 _DATA = (RecordKind.MOTOR, RecordKind.SENSORS, RecordKind.STATES, RecordKind.MUSCLES, RecordKind.START)
 
 
@@ -70,7 +69,7 @@ class BoutLog:
             self._store, self._board = Store(plan), Board(plan, lambda *_: None)
             self._formats = Formats(plan)
             self._cells = [self._store.locate(Slot(index)) for index in plan.sensor_columns]
-            if not (self.folder / manifest.FILE).exists() or not state.marks:
+            if not (self.folder / MANIFEST_FILE).exists() or not state.marks:
                 self._begin_manifest()
             self._mcap: McapLog | None = None
             if mcap:
@@ -84,7 +83,7 @@ class BoutLog:
             stack.callback(self._recorder.abandon)
             self._notes = TextLog(self.folder / NOTES_FILE, state.marks.get(NOTES_FILE))
             stack.callback(self._notes.abandon)
-            self.kernel = KernelLog(self.folder, state, state.marks.get(KERNEL_FILE), context.kernel)
+            self.kernel = KernelLog(self.folder, state, state.marks.get(KERNEL_LOG), context.kernel)
             stack.pop_all()
         self._beside = (self._notes, self.kernel.log)
         self._recorder.cycle = state.cycle

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nuc_engine.datalogger.commits import OpenBout
+from nuc_engine.recording.files import KERNEL_LOG
 from nuc_engine.recording.growing import Mark
 from nuc_engine.recording.logs import TextLog
 
-FILE = "dmesglog.txt"
 DEVICE = "/dev/kmsg"
 
 MOST_BYTES = 1 << 20
@@ -67,7 +67,7 @@ class KernelLog:
 
     def __init__(self, folder: Path, state: OpenBout, mark: Mark | None, open_device: Callable[[], int]) -> None:
         self._state = state
-        self.log = TextLog(folder / FILE, mark)
+        self.log = TextLog(folder / KERNEL_LOG, mark)
         self._size = self.log.mark.size
         self._fd = -1
         try:

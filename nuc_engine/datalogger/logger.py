@@ -25,6 +25,7 @@ from nuc_engine.datalogger.documents import DocumentStore, KeptDocuments
 from nuc_engine.datalogger.events import EventLog
 from nuc_engine.datalogger.manifest import Context
 from nuc_engine.datalogger.writer import LoggingSettings, LogWriter, read_documents
+from nuc_engine.recording.files import SCRIPT_FILE
 from nuc_engine.recording.manifest import versions
 
 LONGEST_TEXT = 2000
@@ -115,7 +116,7 @@ class Logger:
 
         `requests` are the first and the last of its changesets.
         """
-        self._tell("script", self._documents.keep(KeptDocuments(name, {"scriptfile.xml": text})), *requests)
+        self._tell("script", self._documents.keep(KeptDocuments(name, {SCRIPT_FILE: text})), *requests)
 
     def tell_author(self, first: int, author: str, oldest: int) -> None:
         """Tell whose edits are from a request's number on; nothing is to come of what is before `oldest`."""

@@ -17,8 +17,6 @@ from nuc_engine.model.motors import families_of
 from nuc_engine.model.plan import Plan
 from nuc_engine.recording.manifest import Manifest
 
-NOTES_FILE = "Notes.jsonl"
-
 
 @dataclass(frozen=True, slots=True)
 class Context:

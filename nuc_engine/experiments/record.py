@@ -15,7 +15,7 @@ import msgspec
 from nuc_engine.experiments.protocol import TableRow, Trial
 from nuc_engine.experiments.verdict import ControlVerdict, Share, Verdict, in_doubt, together
 
-FILE = "verdict.json"
+VERDICT_FILE = "verdict.json"
 FORMAT = 2
 _DIGITS = 6
 _DERIVED: Mapping[type, tuple[str, ...]] = MappingProxyType({Share: ("value",), ControlVerdict: ("failed",)})
@@ -34,7 +34,7 @@ def write_verdict(verdict: Verdict, folder: Path, rows: Sequence[TableRow] = ())
     Numbers keep six digits; what is not a number is null. Samples of the repetitions are left out. With the
     experiment's `rows`, what all sets of seeds are together stands beside a row's verdict.
     """
-    path = folder / FILE
+    path = folder / VERDICT_FILE
     text = json.dumps(record_of(verdict, rows), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     path.write_text(text, encoding="utf-8", newline="\n")
     return path
@@ -54,7 +54,7 @@ def record_of(verdict: Verdict, rows: Sequence[TableRow] = ()) -> dict[str, Any]
 
 def read_verdict(folder: Path) -> Verdict | None:
     """Return the verdict in a folder, None where there is none. Raises RecordError for one that cannot be used."""
-    path = folder / FILE
+    path = folder / VERDICT_FILE
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

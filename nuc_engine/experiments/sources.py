@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE
 from nuc_engine.experiments.protocol import BoutPlan
 from nuc_engine.machine.locations import CHECKOUT, find_configuration, find_script
-from nuc_engine.plants.spec import spec_file
+from nuc_engine.plants.spec import PLANT_SPEC_FILE, spec_file
 from nuc_engine.recording.manifest import sha256, versions
+from sccils_schemas.model import MODEL_FILES
 
 CODE = ("sccils_schemas", "drivers", "nuc_engine", "configs", "scripts")
 """Folders whose last commit a verdict names: criteria, classifier, engine, plants, configurations and scripts."""
@@ -57,7 +57,7 @@ def _paths(plans: Iterable[BoutPlan]) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for plan in plans:
         folder = find_configuration(plan.config)
-        paths = [folder / name for name in CONFIGURATION_FILES]
+        paths = [folder / name for name in MODEL_FILES]
         if (folder / PLANT_SPEC_FILE).exists():
             paths.append(spec_file(folder / PLANT_SPEC_FILE))
         for path in paths:

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from nuc_engine.model.plan import FunctionPlan, MusclePlan, Plan, PlanError
 
-FILE = "extensions.toml"
+EXTENSIONS_FILE = "extensions.toml"
 KINDS = ("functions", "activations", "filters", "tasks")
 """Entry-point groups are `nuc_engine.` and one of these."""
 
@@ -42,11 +42,12 @@ def find_extension(kind: str, name: str) -> Callable[..., Any]:
 
     points = entry_points(group=f"nuc_engine.{kind}")
     if name not in points.names:
-        raise PlanError(f"{FILE}: {kind}: {name!r} is not installed; there are {_listed(points.names)}")
+        raise PlanError(f"{EXTENSIONS_FILE}: {kind}: {name!r} is not installed; there are {_listed(points.names)}")
     try:
         return points[name].load()
     except Exception as error:  # whatever the code of others does when it is loaded
-        raise PlanError(f"{FILE}: {kind}: {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
+        why = f"{type(error).__name__}: {error}"
+        raise PlanError(f"{EXTENSIONS_FILE}: {kind}: {name!r} cannot be loaded: {why}") from error
 
 
 def installed(used: Iterable[str]) -> dict[str, str]:
@@ -80,7 +81,7 @@ def _check_parameters(function: FunctionPlan, muscle: str) -> None:
     except TypeError as error:
         count = len(function.parameters)
         raise PlanError(
-            f"{FILE}: {name} takes {takes}; its function_spec of {muscle} has {count} parameters"
+            f"{EXTENSIONS_FILE}: {name} takes {takes}; its function_spec of {muscle} has {count} parameters"
         ) from error
 
 
@@ -123,14 +124,14 @@ def _entries(content: bytes) -> Iterator[tuple[str, tuple[str, ...], str]]:
     try:
         said = tomllib.loads(content.decode())
     except ValueError as error:
-        raise PlanError(f"{FILE}: {error}") from error
+        raise PlanError(f"{EXTENSIONS_FILE}: {error}") from error
     if unknown := sorted(said.keys() - set(KINDS)):
-        raise PlanError(f"{FILE}: {unknown[0]!r}; expected {', '.join(KINDS)}")
+        raise PlanError(f"{EXTENSIONS_FILE}: {unknown[0]!r}; expected {', '.join(KINDS)}")
     for kind, value in said.items():
         for where, name in _leaves(value, ()):
             depth = {"functions": 2, "activations": 2, "filters": 1, "tasks": 0}[kind]
             if len(where) != depth or not isinstance(name, str):
-                raise PlanError(f"{FILE}: {'.'.join((kind, *where))} is {name!r}; expected {_SHAPES[kind]}")
+                raise PlanError(f"{EXTENSIONS_FILE}: {'.'.join((kind, *where))} is {name!r}; expected {_SHAPES[kind]}")
             yield kind, where, name
 
 
@@ -157,7 +158,7 @@ def _place(items: Sequence[Any], what: str, name: str) -> int:
 
 def _index(names: Sequence[str], what: str, name: str) -> int:
     if name not in names:
-        raise PlanError(f"{FILE}: there is no {what} {name!r}; expected {_listed(names)}")
+        raise PlanError(f"{EXTENSIONS_FILE}: there is no {what} {name!r}; expected {_listed(names)}")
     return names.index(name)
 
 

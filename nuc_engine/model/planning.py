@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from drivers.factory import DEFAULT_FAMILY
 from nuc_engine.model import extensions
+from nuc_engine.model.extensions import EXTENSIONS_FILE
 from nuc_engine.model.motors import check_wiring, motor_units, pick_motor
 from nuc_engine.model.plan import (
     ActivationPlan,
@@ -61,8 +62,8 @@ def companion_files(model: Model) -> tuple[str, ...]:
 
     The torque tables that its motors refer to, and extensions.toml where its folder has one.
     """
-    added = model.folder is not None and (model.folder / extensions.FILE).exists()
-    return tuple(sorted({*_table_names(model), *([extensions.FILE] if added else [])}))
+    added = model.folder is not None and (model.folder / EXTENSIONS_FILE).exists()
+    return tuple(sorted({*_table_names(model), *([EXTENSIONS_FILE] if added else [])}))
 
 
 def _table_names(model: Model) -> set[str]:
@@ -72,13 +73,13 @@ def _table_names(model: Model) -> set[str]:
 
 def _added(model: Model, given: Mapping[str, bytes] | None) -> bytes | None:
     if given is not None:
-        return given.get(extensions.FILE)
+        return given.get(EXTENSIONS_FILE)
     try:
-        return None if model.folder is None else (model.folder / extensions.FILE).read_bytes()
+        return None if model.folder is None else (model.folder / EXTENSIONS_FILE).read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise PlanError(f"{model.folder}/{extensions.FILE}: cannot be read ({error.strerror})") from error
+        raise PlanError(f"{model.folder}/{EXTENSIONS_FILE}: cannot be read ({error.strerror})") from error
 
 
 class _Planner:

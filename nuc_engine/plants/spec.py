@@ -17,6 +17,9 @@ from typing import Any, Literal, TypeVar, cast
 
 from nuc_engine.plants.overrides import override
 
+PLANT_SPEC_FILE = "plant.toml"
+"""Its name in a configuration's folder, and in a data directory."""
+
 CurrentModel = Literal["back_emf", "supply"]
 """Which current the servo's meter sees: the one in the motor's winding, or the one drawn from the supply."""
 

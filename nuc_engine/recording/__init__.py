@@ -4,6 +4,7 @@ columns       what every column of the data logs means, so that no reader has to
 compare       where a file of one data directory first differs from its namesake in another
 digits        numbers as the logs give them back, without writing and reading a log
 directory     making the data directory
+files         what the files of a data directory are called
 formats       files by their names' endings, which appear only when they are whole
 growing       files that grow by whole pieces
 inputs        everything that entered the tasks, by cycle, so that a bout on hardware can be repeated too

@@ -6,11 +6,11 @@ from typing import Any
 
 from drivers.factory import DEFAULT_FAMILY, find_family
 from nuc_engine.model.plan import JointPlan, MotorPlan, Plan
-from nuc_engine.recording.logs import PLANT_FILE, muscle_columns
+from nuc_engine.recording.files import MOTOR_LOG, MUSCLE_LOG, PLANT_LOG, SENSOR_LOG, STATE_LOG
+from nuc_engine.recording.logs import muscle_columns
 from sccils_schemas.documents import Joint
 from sccils_schemas.model import Model
 
-FILE = "columns.json"
 FORMAT = 1
 
 _TIME = {"name": "time", "unit": "ns", "meaning": "time since engine start, when the task ran"}
@@ -21,11 +21,11 @@ def describe_columns(model: Model, plan: Plan) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "files": {
-            "MotorData.txt": {"task": "motor_action", "columns": [_TIME, *_motor_columns(plan)]},
-            "SensData.txt": {"task": "motor_conversion", "columns": [_TIME, *_sensor_columns(model, plan)]},
-            "StateData.txt": {"task": "state_transition", "columns": [_TIME, *_state_columns(plan)]},
-            "MuscleData.txt": {"task": "muscle_conversion", "columns": [_TIME, *_muscle_columns(plan)]},
-            PLANT_FILE: {"task": "emulated plant", "columns": [_TIME, *_plant_columns()]},
+            MOTOR_LOG: {"task": "motor_action", "columns": [_TIME, *_motor_columns(plan)]},
+            SENSOR_LOG: {"task": "motor_conversion", "columns": [_TIME, *_sensor_columns(model, plan)]},
+            STATE_LOG: {"task": "state_transition", "columns": [_TIME, *_state_columns(plan)]},
+            MUSCLE_LOG: {"task": "muscle_conversion", "columns": [_TIME, *_muscle_columns(plan)]},
+            PLANT_LOG: {"task": "emulated plant", "columns": [_TIME, *_plant_columns()]},
         },
         "states": [_state(model, plan, k) for k in range(len(plan.states))],
         "joints": [

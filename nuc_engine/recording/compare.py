@@ -10,7 +10,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from nuc_engine.recording import columns, inputs
+from nuc_engine.recording import inputs
+from nuc_engine.recording.files import COLUMNS_FILE, INPUT_RECORD
 from nuc_engine.recording.logs import line_ns
 from sccils_schemas.numbers import nanoseconds
 
@@ -52,7 +53,7 @@ def compare_file(
     a, b = then.read_bytes(), now.read_bytes()
     if a == b:
         return None
-    if name == inputs.FILE:
+    if name == INPUT_RECORD:
         return _first_record(then, now) or _bytes(name, a, b)
     old, new = _lines(a), _lines(b)
     if not whole:
@@ -130,7 +131,7 @@ def _first_field(name: str, number: int, a: str, b: str, names: Sequence[str]) -
 def _column_names(folder: Path, name: str) -> list[str]:
     """Return what columns.json calls the columns of a log; nothing where it is missing or damaged."""
     try:
-        described = json.loads((folder / columns.FILE).read_text(encoding="utf-8"))
+        described = json.loads((folder / COLUMNS_FILE).read_text(encoding="utf-8"))
         return [str(column["name"]) for column in described["files"][name]["columns"]]
     except (OSError, ValueError, LookupError, TypeError):
         return []

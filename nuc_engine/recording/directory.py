@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from nuc_engine.recording.manifest import FILE as MANIFEST
+from nuc_engine.recording.files import MANIFEST_FILE
 
 
 class DirectoryInUse(Exception):
@@ -25,8 +25,8 @@ def make_directory(folder: Path, *, overwrite: bool) -> None:
         if any(folder.iterdir()):
             if not overwrite:
                 raise DirectoryInUse(f"{folder} already holds data; choose another with --out, or add --force")
-            if not (folder / MANIFEST).exists():
-                raise DirectoryInUse(f"{folder} holds files but no {MANIFEST}: not a bout, so it is not emptied")
+            if not (folder / MANIFEST_FILE).exists():
+                raise DirectoryInUse(f"{folder} holds files but no {MANIFEST_FILE}: not a bout, so it is not emptied")
             shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
 

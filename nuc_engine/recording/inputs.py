@@ -28,9 +28,9 @@ from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.model.changes import Applied, Controlled
 from nuc_engine.model.plan import Plan
 from nuc_engine.plants.events import read_event
+from nuc_engine.recording.files import INPUT_RECORD
 from nuc_engine.recording.growing import GrowingFile, Mark
 
-FILE = "InputRecord.msgpack"
 FORMAT = 1
 
 RAN = ("sensors", "states", "muscles", "changeset")
@@ -44,10 +44,10 @@ class InputRecordError(Exception):
 class InputRecord:
     """Writes the input record of one bout. `records` counts them; a `mark` continues that of an earlier writer."""
 
-    name = FILE
+    name = INPUT_RECORD
 
     def __init__(self, folder: Path, plan: Plan, mark: Mark | None = None) -> None:
-        self._file = GrowingFile(folder / FILE, 0 if mark is None else mark.size)
+        self._file = GrowingFile(folder / INPUT_RECORD, 0 if mark is None else mark.size)
         self._packer = msgpack.Packer(autoreset=False)
         self._plan = plan
         self.records = 0 if mark is None else mark.records
@@ -122,7 +122,7 @@ class InputRecord:
                 self.flush()
             finally:
                 self._file.close()
-        return {FILE: self.records}
+        return {INPUT_RECORD: self.records}
 
 
 def read_inputs(path: Path) -> Iterator[list[Any]]:

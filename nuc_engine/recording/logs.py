@@ -12,10 +12,10 @@ from types import MappingProxyType
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import Store
+from nuc_engine.recording.files import DATA_LOGS, DEBUG_LOG, EVENT_LOG, PLANT_LOG
 from nuc_engine.recording.growing import GrowingFile, Mark
 from sccils_schemas.names import printable
 
-PLANT_FILE = "PlantData.txt"
 NUMBER = "%.9g"
 """Nine significant digits give a 32-bit float back exactly."""
 
@@ -95,7 +95,7 @@ class DataLogs:
     def __init__(
         self, folder: Path, plan: Plan, store: Store, marks: Mapping[str, Mark] = NO_MARKS, tap: Tap | None = None
     ) -> None:
-        names = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "Infolog.txt", "Debuglog.txt")
+        names = (*DATA_LOGS, EVENT_LOG, DEBUG_LOG)
         logs = _open_all(folder, names, marks, tap)
         self._motor, self._sensors, self._states, self._muscles, self._info, self._debug = logs
         self._plant: TextLog | None = None
@@ -140,7 +140,7 @@ class DataLogs:
         """Log the emulated plant's own record: time, foot position, contact force."""
         for record in records:
             if self._plant is None:
-                self._plant = TextLog(self._folder / PLANT_FILE)
+                self._plant = TextLog(self._folder / PLANT_LOG)
             self._plant.append(_PLANT_ROW % tuple(record))
 
     def event(self, now_ns: int, kind: str, text: str) -> None:

@@ -21,8 +21,8 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from nuc_engine.machine.locations import CHECKOUT
+from nuc_engine.recording.files import MANIFEST_FILE
 
-FILE = "manifest.json"
 FORMAT = 1
 STATES = ("running", "complete", "interrupted", "fault", "torn")
 
@@ -119,12 +119,12 @@ _AT_THE_END = ("stopped", "engine_time_s", "counts", "files")
 
 def read_record(folder: Path) -> dict[str, Any]:
     """Return all that stands in a manifest. Raises ManifestError when it is missing, torn or of another format."""
-    path = folder / FILE
+    path = folder / MANIFEST_FILE
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ManifestError(
-            f"{folder}: has no {FILE}; expected a data directory of `nuc run` or `nuc serve`"
+            f"{folder}: has no {MANIFEST_FILE}; expected a data directory of `nuc run` or `nuc serve`"
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ManifestError(f"{path}: can not be read ({error})") from error
@@ -141,9 +141,9 @@ def read_manifest(folder: Path) -> Manifest:
     found: dict[str, Any] = {"files": {}, "reason": "", "families": {}, "extensions": {}, **read_record(folder)}
     for key, (fits, expected) in _KEYS.items():
         if key not in found:
-            raise ManifestError(f"{folder / FILE}: lacks {key}")
+            raise ManifestError(f"{folder / MANIFEST_FILE}: lacks {key}")
         if not fits(found[key]):
-            raise ManifestError(f"{folder / FILE}: {key} is {str(found[key])[:80]!r}; expected {expected}")
+            raise ManifestError(f"{folder / MANIFEST_FILE}: {key} is {str(found[key])[:80]!r}; expected {expected}")
     return Manifest(**{key: found[key] for key in _KEYS})
 
 
@@ -197,18 +197,18 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
     Where there is no room for a second one, the old one is overwritten with what matters most. Raises OSError when
     even that fails.
     """
-    draft = folder / (FILE + ".new")
+    draft = folder / (MANIFEST_FILE + ".new")
     try:
         with draft.open("w", encoding="utf-8", newline="\n") as file:
             json.dump(record, file, indent=2)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(folder / FILE)
+        draft.replace(folder / MANIFEST_FILE)
     except OSError:
         draft.unlink(missing_ok=True)
         short = {key: value for key, value in record.items() if key not in ("files", "counts")}
-        with (folder / FILE).open("r+", encoding="utf-8", newline="\n") as file:
+        with (folder / MANIFEST_FILE).open("r+", encoding="utf-8", newline="\n") as file:
             # Shorter than what stands there, so that it needs no room on a full disk.
             json.dump(short, file, separators=(",", ":"))
             file.truncate()
@@ -240,7 +240,7 @@ def sha256(path: Path) -> str:
 def hash_files(folder: Path) -> dict[str, str]:
     """Return name -> sha256 of every file in a data directory, figures and the manifest itself apart."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix != ".png")
-    return {path.name: sha256(path) for path in files if not path.name.startswith(FILE)}
+    return {path.name: sha256(path) for path in files if not path.name.startswith(MANIFEST_FILE)}
 
 
 @functools.cache

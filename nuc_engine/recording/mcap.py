@@ -26,20 +26,27 @@ from mcap.records import Chunk, DataEnd, Footer, Header
 from mcap.stream_reader import StreamReader
 from mcap.writer import MCAP0_MAGIC, CompressionType, Writer
 
-from nuc_engine.recording import columns
+from nuc_engine.recording.files import (
+    COLUMNS_FILE,
+    EVENT_LOG,
+    MCAP_FILE,
+    MOTOR_LOG,
+    MUSCLE_LOG,
+    PLANT_LOG,
+    SENSOR_LOG,
+    STATE_LOG,
+)
 from nuc_engine.recording.growing import GrowingFile, Mark
-from nuc_engine.recording.logs import PLANT_FILE, line_ns
-
-EVENTS_FILE = "Infolog.txt"
+from nuc_engine.recording.logs import line_ns
 
 _FILE = re.compile(r"bout(?:_([0-9]+))?\.mcap")
 _MESSAGES_AT_ONCE = 10_000
 _TOPICS: Mapping[str, str] = {
-    "MotorData.txt": "motor",
-    "SensData.txt": "sensors",
-    "StateData.txt": "states",
-    "MuscleData.txt": "muscles",
-    PLANT_FILE: "plant",
+    MOTOR_LOG: "motor",
+    SENSOR_LOG: "sensors",
+    STATE_LOG: "states",
+    MUSCLE_LOG: "muscles",
+    PLANT_LOG: "plant",
 }
 _CELL = "\0"
 _NO_NUMBER = re.compile(r"\b(nan|-?inf)\b|-nan|-inf")
@@ -103,14 +110,14 @@ class McapLog:
             schema = json.dumps({"title": f"nuc.{topic}", "type": "object", "properties": fields}, ensure_ascii=False)
             number = self._writer.register_schema(f"nuc.{topic}", "jsonschema", schema.encode())
             self._writer.register_channel(f"/{topic}", "json", number)
-        self._numbers = {name: k for k, name in enumerate([*self._tables, EVENTS_FILE], 1)}
+        self._numbers = {name: k for k, name in enumerate([*self._tables, EVENT_LOG], 1)}
 
     def take(self, file: str, line: str) -> None:
         """Add one line of a log; lines of files that are no topic, and damaged ones, are left out."""
         time_ns, number = line_ns(line), self._numbers.get(file)
         if time_ns is None or number is None:
             return
-        message = _event(line) if file == EVENTS_FILE else self._tables[file].message(line)
+        message = _event(line) if file == EVENT_LOG else self._tables[file].message(line)
         if message is not None:
             self._waiting.append((number, max(0, time_ns), message))
 
@@ -178,7 +185,7 @@ def new_life(folder: Path, described: Mapping[str, Any], marks: Mapping[str, Mar
             file = GrowingFile(path, mark.size)
             file.write(_end())
             file.close()
-    return McapLog(folder / (f"bout_{len(lives) + 1}.mcap" if lives else "bout.mcap"), described, plant=False)
+    return McapLog(folder / (f"bout_{len(lives) + 1}.mcap" if lives else MCAP_FILE), described, plant=False)
 
 
 def files_in(folder: Path) -> list[str]:
@@ -220,7 +227,7 @@ def _messages(path: Path) -> int:
 
 def read_columns(folder: Path) -> Mapping[str, Any]:
     """Return what columns.json of a data directory says. Raises McapError."""
-    path = folder / columns.FILE
+    path = folder / COLUMNS_FILE
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         _tables(found, plant=True)
@@ -234,11 +241,11 @@ def export(folder: Path, out: Path) -> int:
 
     Raises McapError, and OSError when the file can not be written.
     """
-    plant = (folder / PLANT_FILE).exists()
+    plant = (folder / PLANT_LOG).exists()
     described = read_columns(folder)
     log = McapLog(out, described, plant=plant)
     try:
-        files = [*_tables(described, plant=plant), EVENTS_FILE]
+        files = [*_tables(described, plant=plant), EVENT_LOG]
         for _, _, name, line in heapq.merge(*(_lines(folder / name, k) for k, name in enumerate(files))):
             log.take(name, line)
             if log.waiting >= _MESSAGES_AT_ONCE:
@@ -263,7 +270,7 @@ def _tables(described: Mapping[str, Any], *, plant: bool) -> dict[str, _Table]:
     return {
         name: _Table(topic, [str(column["name"]) for column in files[name]["columns"][1:]])
         for name, topic in _TOPICS.items()
-        if name in files and (plant or name != PLANT_FILE)
+        if name in files and (plant or name != PLANT_LOG)
     }
 
 

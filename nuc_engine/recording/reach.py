@@ -6,10 +6,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from nuc_engine.recording.files import DATA_LOGS, EVENT_LOG
 from nuc_engine.recording.logs import line_ns
 
-_DATA = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt")
-_EVENTS = "Infolog.txt"
 _TAIL = 1 << 16
 
 
@@ -24,8 +23,8 @@ class LastRecords:
 
 def find_reach(folder: Path) -> LastRecords | None:
     """Return how far the bout of a data directory came, or None when nothing was recorded."""
-    data = [time for name in _DATA if (time := line_ns(_last_line(folder / name))) is not None]
-    event = _last_line(folder / _EVENTS)
+    data = [time for name in DATA_LOGS if (time := line_ns(_last_line(folder / name))) is not None]
+    event = _last_line(folder / EVENT_LOG)
     told = line_ns(event)
     if not data and told is None:
         return None

@@ -14,7 +14,8 @@ from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store
 from nuc_engine.plants.events import PlantEvent, event_record
-from nuc_engine.recording import columns, inputs
+from nuc_engine.recording import columns
+from nuc_engine.recording.files import COLUMNS_FILE, INPUT_RECORD
 from nuc_engine.recording.growing import Mark
 from nuc_engine.recording.inputs import InputRecord
 from nuc_engine.recording.logs import NO_MARKS, DataLogs, Tap
@@ -42,12 +43,12 @@ class BoutRecorder:
             # Where one file can not be opened, none is left open.
             self._logs = DataLogs(folder, plan, store, marks, tap)
             stack.callback(self._logs.abandon)
-            self._inputs = InputRecord(folder, plan, marks.get(inputs.FILE))
+            self._inputs = InputRecord(folder, plan, marks.get(INPUT_RECORD))
             stack.callback(self._inputs.abandon)
             self._script = self._open_script(stack, folder, "Scriptlog", model, plan, marks)
             self._hdso = self._open_script(stack, folder, "HDSOlog", model, plan, marks)
             text = json.dumps(columns.describe_columns(model, plan), indent=1) + "\n"
-            (folder / columns.FILE).write_text(text, encoding="utf-8", newline="\n")
+            (folder / COLUMNS_FILE).write_text(text, encoding="utf-8", newline="\n")
             stack.pop_all()
         self._store, self._plan = store, plan
         self.cycle = 0

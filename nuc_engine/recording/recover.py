@@ -19,25 +19,28 @@ from typing import Any
 import msgpack
 
 from nuc_engine.recording import inputs, manifest
+from nuc_engine.recording.files import (
+    DATA_LOGS,
+    DEBUG_LOG,
+    EVENT_LOG,
+    HDSO_LOG,
+    INPUT_RECORD,
+    KERNEL_LOG,
+    MANIFEST_FILE,
+    MOTOR_LOG,
+    NOTES_FILE,
+    PLANT_LOG,
+    SCRIPT_LOG,
+)
 from nuc_engine.recording.lock import FolderLock, FolderLocked
-from nuc_engine.recording.logs import PLANT_FILE, line_ns
+from nuc_engine.recording.logs import line_ns
 from nuc_engine.recording.reach import find_reach
 
 KEPT = "recovered"
 """Folder within the data directory for what was cut off."""
 
-TEXT_LOGS = (
-    "MotorData.txt",
-    "SensData.txt",
-    "StateData.txt",
-    "MuscleData.txt",
-    "Infolog.txt",
-    "Debuglog.txt",
-    PLANT_FILE,
-    "dmesglog.txt",
-)
-NOTES = "Notes.jsonl"
-SCRIPT_LOGS = ("Scriptlog.xml", "HDSOlog.xml")
+TEXT_LOGS = (*DATA_LOGS, EVENT_LOG, DEBUG_LOG, PLANT_LOG, KERNEL_LOG)
+SCRIPT_LOGS = (SCRIPT_LOG, HDSO_LOG)
 _END = b"</hdsoscript>\n"
 _BY_HAND = rb"(?:kick|ground|height|load|disconnect|reconnect) [^\0]*/>"
 _COMMENT = rb"!-- (?:refused|replaced by a later entry|answered|left out): [^\0]* -->"
@@ -202,8 +205,8 @@ def _whole_entries(path: Path) -> tuple[int, bytes]:
 _FINDERS: Mapping[str, Callable[[Path], tuple[int, bytes]]] = MappingProxyType(
     {
         **dict.fromkeys(TEXT_LOGS, _whole_lines),
-        NOTES: _whole_notes,
-        inputs.FILE: _whole_records,
+        NOTES_FILE: _whole_notes,
+        INPUT_RECORD: _whole_records,
         **dict.fromkeys(SCRIPT_LOGS, _whole_entries),
     }
 )
@@ -241,17 +244,17 @@ def _ending(record: Mapping[str, Any]) -> dict[str, Any]:
 def _found(folder: Path) -> dict[str, Any]:
     """Return counts and sums of what is there."""
     records: dict[str, int] = {}
-    for name in (*TEXT_LOGS, NOTES):
+    for name in (*TEXT_LOGS, NOTES_FILE):
         if (folder / name).is_file():
             records[name] = (folder / name).read_bytes().count(b"\n")
     for name in SCRIPT_LOGS:
         if (folder / name).is_file():
             lines = (folder / name).read_bytes().split(b"\n")
             records[name] = sum(bool(_ENTRY.match(line)) for line in lines)
-    if (folder / inputs.FILE).is_file():
-        records[inputs.FILE] = _count(folder / inputs.FILE)
+    if (folder / INPUT_RECORD).is_file():
+        records[INPUT_RECORD] = _count(folder / INPUT_RECORD)
     reach = find_reach(folder)
-    counts = {"cycles": records.get("MotorData.txt", 0), "records": dict(sorted(records.items()))}
+    counts = {"cycles": records.get(MOTOR_LOG, 0), "records": dict(sorted(records.items()))}
     return {
         "counts": counts,
         "engine_time_s": 0.0 if reach is None else reach.last_ns / 1e9,
@@ -261,9 +264,9 @@ def _found(folder: Path) -> dict[str, Any]:
 
 def list_bouts(folder: Path) -> list[Path]:
     """Return the data directories that a folder is, or holds."""
-    if (folder / manifest.FILE).exists() or not folder.is_dir():
+    if (folder / MANIFEST_FILE).exists() or not folder.is_dir():
         return [folder]
-    found = sorted(path.parent for path in folder.glob(f"*/{manifest.FILE}"))
+    found = sorted(path.parent for path in folder.glob(f"*/{MANIFEST_FILE}"))
     return found or [folder]
 
 

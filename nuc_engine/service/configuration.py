@@ -13,18 +13,18 @@ from typing import NoReturn
 from drivers.errors import BusUrlError
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model import extensions
+from nuc_engine.model.extensions import EXTENSIONS_FILE
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan, companion_files
 from nuc_engine.model.rulecheck import find_dead_rules
 from nuc_engine.plants.gravity import read_plant, with_gravity
-from nuc_engine.plants.spec import PlantSpecError, spec_file
+from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, spec_file
 from sccils_schemas.documents import HdsoList, JointList
-from sccils_schemas.model import MODEL_FILES, Model, check_model
+from sccils_schemas.model import JOINTS_FILE, MODEL_FILES, Model, check_model
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
 from sccils_schemas.xmlread import read_file
 
-PLANT = "plant.toml"
 _MAX_REASONS = 20
 
 
@@ -51,13 +51,13 @@ def read_configuration(
             files[file] = data
     if not problems.ok:
         raise Refused("refused", _reasons(problems))
-    if (folder / PLANT).exists():
+    if (folder / PLANT_SPEC_FILE).exists():
         try:
             # What a plant shares with another configuration is said here in full: these files go elsewhere.
-            files[PLANT] = spec_file(folder / PLANT).read_bytes()
+            files[PLANT_SPEC_FILE] = spec_file(folder / PLANT_SPEC_FILE).read_bytes()
         except (PlantSpecError, OSError) as error:
-            raise Refused("refused", f"{folder / PLANT}: {error}") from error
-    for path in (*folder.glob("*.json"), *folder.glob(extensions.FILE)):
+            raise Refused("refused", f"{folder / PLANT_SPEC_FILE}: {error}") from error
+    for path in (*folder.glob("*.json"), *folder.glob(EXTENSIONS_FILE)):
         # Of the former it is the torque tables that are taken, once it is known which they are.
         with suppress(OSError):
             files[path.name] = path.read_bytes()
@@ -81,7 +81,7 @@ def make_configuration(
         _refuse_files(name, f"lacks {', '.join(missing)}")
     problems = Problems()
     joints, parameters, sensors = (
-        read_document(files[file], f"{name}/{file}", problems, "jointlist" if file == "joints.xml" else "hdsolist")
+        read_document(files[file], f"{name}/{file}", problems, "jointlist" if file == JOINTS_FILE else "hdsolist")
         for file in MODEL_FILES
     )
     if not (isinstance(joints, JointList) and isinstance(parameters, HdsoList) and isinstance(sensors, HdsoList)):
@@ -91,7 +91,7 @@ def make_configuration(
         raise Refused("refused", _reasons(problems))
     sums = tuple((file, hashlib.sha256(files[file]).hexdigest()) for file in MODEL_FILES)
     model = Model(name, joints, parameters, sensors, None, sums)
-    known = {*MODEL_FILES, PLANT, extensions.FILE, *companion_files(model)}
+    known = {*MODEL_FILES, PLANT_SPEC_FILE, EXTENSIONS_FILE, *companion_files(model)}
     if strict and (extra := sorted(set(files) - known)):
         _refuse_files(name, f"has {', '.join(extra)} too")
     files = {file: data for file, data in files.items() if file in known}
@@ -111,9 +111,11 @@ def _plan(model: Model, files: Mapping[str, bytes], families: Mapping[str, str] 
         extensions.require(plan)
         if gravity == 0.0:
             return plan
-        if PLANT not in files:
-            raise PlanError(f"{model.name}: gravity compensation needs the masses in {PLANT}, which it does not have")
-        return with_gravity(plan, read_plant(files[PLANT], PLANT), gravity)
+        if PLANT_SPEC_FILE not in files:
+            raise PlanError(
+                f"{model.name}: gravity compensation needs the masses in {PLANT_SPEC_FILE}, which it does not have"
+            )
+        return with_gravity(plan, read_plant(files[PLANT_SPEC_FILE], PLANT_SPEC_FILE), gravity)
     except (PlanError, PlantSpecError, BusUrlError) as error:
         raise Refused("refused", str(error)) from error
 

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from nuc_engine.experiments.course import Collected
-from nuc_engine.experiments.record import FILE, RecordError, read_verdict, record_of, write_verdict
+from nuc_engine.experiments.record import VERDICT_FILE, RecordError, read_verdict, record_of, write_verdict
 from nuc_engine.experiments.sources import Sources, find_sources
 from nuc_engine.experiments.verdict import Figure, judge_rows
 from nuc_engine.machine.locations import find_configuration
@@ -34,7 +34,7 @@ def test_it_comes_back_as_it_was(verdict, tmp_path):
     assert row.as_seen.count == 1
     assert row.control.failed
     assert back.sources == verdict.sources
-    assert (tmp_path / FILE).read_bytes() == write_verdict(back, tmp_path).read_bytes()
+    assert (tmp_path / VERDICT_FILE).read_bytes() == write_verdict(back, tmp_path).read_bytes()
 
 
 def test_it_is_json_that_says_what_machines_want_to_know(verdict, tmp_path):
@@ -63,17 +63,17 @@ def test_there_may_be_none(tmp_path):
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path, text, said):
-    (tmp_path / FILE).write_text(text)
+    (tmp_path / VERDICT_FILE).write_text(text)
     with pytest.raises(RecordError, match=said) as caught:
         read_verdict(tmp_path)
-    assert FILE in str(caught.value)
+    assert VERDICT_FILE in str(caught.value)
 
 
 @pytest.mark.parametrize(("key", "value"), [("word", "fine"), ("trials", {}), ("as_seen", 3), ("kicks", None)])
 def test_a_row_of_another_form_is_refused(verdict, tmp_path, key, value):
     record = record_of(verdict)
     record["rows"][0][key] = value
-    (tmp_path / FILE).write_text(json.dumps(record))
+    (tmp_path / VERDICT_FILE).write_text(json.dumps(record))
     with pytest.raises(RecordError, match="not in the expected form"):
         read_verdict(tmp_path)
 
@@ -82,12 +82,12 @@ def test_one_of_before_rows_were_compared_is_read_all_the_same(verdict, tmp_path
     record = record_of(verdict)
     assert record["rows"][0].pop("same") == []
     assert "moved" not in record["rows"][0]["trials"][0]
-    (tmp_path / FILE).write_text(json.dumps(record))
+    (tmp_path / VERDICT_FILE).write_text(json.dumps(record))
     back = read_verdict(tmp_path)
     assert back is not None
     assert back.rows[0].same == ()
     record["rows"][0]["trials"][0].pop("kicks")
-    (tmp_path / FILE).write_text(json.dumps(record))
+    (tmp_path / VERDICT_FILE).write_text(json.dumps(record))
     with pytest.raises(RecordError, match="not in the expected form"):
         read_verdict(tmp_path)
 

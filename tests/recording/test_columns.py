@@ -12,7 +12,8 @@ from nuc_engine.model.plan import JointPlan, Plan
 from nuc_engine.model.planning import build_plan
 from nuc_engine.model.store import Store
 from nuc_engine.recording.columns import describe_columns
-from nuc_engine.recording.logs import PLANT_FILE, DataLogs
+from nuc_engine.recording.files import PLANT_LOG
+from nuc_engine.recording.logs import DataLogs
 from nuc_engine.recording.recorder import BoutRecorder
 from sccils_schemas.model import Model, load_model
 from tests.engine.models import one_joint
@@ -99,7 +100,7 @@ def test_units_are_those_of_the_values(model):
     assert (sensors["TC1_angle"], sensors["TC1_current"]) == ("deg", "tick (18.4 mA)")
     assert units(found, "StateData.txt") == {"time": "ns", "state": "code", "activation[0]": "1", "activation[1]": "1"}
     assert units(found, "MuscleData.txt") == {"time": "ns", "force": "unit of fmax", "length": "unit of Lnaught"}
-    assert units(found, PLANT_FILE) == {"time": "ns", "foot_x": "cm", "foot_y": "cm", "foot_z": "cm", "contact": "N"}
+    assert units(found, PLANT_LOG) == {"time": "ns", "foot_x": "cm", "foot_y": "cm", "foot_z": "cm", "contact": "N"}
 
 
 def test_a_joint_without_states_says_which_code_stands_there(model):
@@ -175,10 +176,10 @@ def test_plant_records_make_their_file_only_when_there_are_any(tmp_path):
     plan = one_joint()
     logs = DataLogs(tmp_path, plan, Store(plan))
     logs.plant([])
-    assert not (tmp_path / PLANT_FILE).exists()
+    assert not (tmp_path / PLANT_LOG).exists()
     logs.plant([(2e6, 1.5, -2.0, 0.25, 1 / 3)])
-    assert logs.close()[PLANT_FILE] == 1
-    assert (tmp_path / PLANT_FILE).read_text() == "2000000 1.5 -2 0.25 0.333333333\n"
+    assert logs.close()[PLANT_LOG] == 1
+    assert (tmp_path / PLANT_LOG).read_text() == "2000000 1.5 -2 0.25 0.333333333\n"
 
 
 def test_a_flush_of_the_recorder_puts_everything_on_disk(model, tmp_path):

@@ -6,7 +6,7 @@ import msgpack
 import pytest
 
 from nuc_engine.recording.compare import compare_file
-from nuc_engine.recording.inputs import FILE
+from nuc_engine.recording.files import INPUT_RECORD as FILE
 
 NAME = "StateData.txt"
 ROWS = "0 1 0.5\n25 2 0.5\n50 1 0.25\n"

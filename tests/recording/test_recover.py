@@ -17,6 +17,7 @@ from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.plants.events import Ground, Kick
 from nuc_engine.plants.scripted import events_of
 from nuc_engine.recording import inputs, manifest
+from nuc_engine.recording.files import INPUT_RECORD, MANIFEST_FILE
 from nuc_engine.recording.lock import FolderLock
 from nuc_engine.recording.recover import KEPT, RecoverRefused, list_bouts, recover
 from sccils_schemas.documents import HdsoScript
@@ -81,7 +82,7 @@ def check(folder: Path) -> None:
     try:
         report = replay_inputs(folder)
     except ReplayRefused:
-        entries = list(inputs.read_inputs(folder / inputs.FILE)) if (folder / inputs.FILE).stat().st_size else []
+        entries = list(inputs.read_inputs(folder / INPUT_RECORD)) if (folder / INPUT_RECORD).stat().st_size else []
         assert not [entry for entry in entries if entry[0] == "cycle"]
     else:
         assert report.difference is None
@@ -117,7 +118,7 @@ def test_zeros_a_power_cut_left_at_the_end_are_cut_off(
     with (folder / name).open("ab") as file:
         file.write(bytes(zeros))
     recover(folder)
-    assert bytes(2) not in (folder / name).read_bytes()[-100:] or name == inputs.FILE
+    assert bytes(2) not in (folder / name).read_bytes()[-100:] or name == INPUT_RECORD
     check(folder)
 
 
@@ -172,9 +173,9 @@ def test_a_bout_that_ran_out_of_disk_is_mended_and_stays_a_fault(torn: Path) -> 
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"format": 9}', "[" * 100_000])
 def test_what_is_no_bout_is_refused(torn: Path, text: str | None) -> None:
     if text is None:
-        (torn / manifest.FILE).unlink()
+        (torn / MANIFEST_FILE).unlink()
     else:
-        (torn / manifest.FILE).write_text(text)
+        (torn / MANIFEST_FILE).write_text(text)
     with pytest.raises(RecoverRefused, match=r"manifest\.json"):
         recover(torn)
 
@@ -194,7 +195,7 @@ def test_a_bout_of_nuc_run_that_was_killed_is_mended_and_replayed(tmp_path: Path
         cut(out, name, (out / name).stat().st_size * 2 // 3)
     assert recover(out).state == "torn"
     assert replay_bout(out).identical
-    assert json.loads((out / manifest.FILE).read_text())["clock"] == "virtual"
+    assert json.loads((out / MANIFEST_FILE).read_text())["clock"] == "virtual"
 
 
 def test_a_killed_bout_keeps_what_was_done_by_hand(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from nuc_engine.bout.replay import ReplayRefused, replay_bout, replay_inputs
 from nuc_engine.bout.rerun import run_again, run_again_on
 from nuc_engine.daemon.wire import RecordKind, pack
 from nuc_engine.model.store import Store
-from nuc_engine.recording.inputs import FILE
+from nuc_engine.recording.files import INPUT_RECORD
 from nuc_engine.recording.manifest import hash_files, write_record
 from tests.service.log_feed import MS, START, Bench, bout, plan, read_manifest, read_record
 
@@ -36,7 +36,7 @@ def folder(finished: Path, tmp_path: Path) -> Path:
 def forge(folder: Path, change) -> None:
     """Change the input record, and the manifest's sum with it."""
     records = change(read_record(folder))
-    (folder / FILE).write_bytes(b"".join(msgpack.packb(record) for record in records))
+    (folder / INPUT_RECORD).write_bytes(b"".join(msgpack.packb(record) for record in records))
     write_record(folder, read_manifest(folder) | {"files": hash_files(folder)})
 
 

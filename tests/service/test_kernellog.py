@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nuc_engine.datalogger.kernellog as module
-from nuc_engine.datalogger.kernellog import FILE, KernelMessage, read_message
+from nuc_engine.datalogger.kernellog import KernelMessage, read_message
 from nuc_engine.recording import recover
+from nuc_engine.recording.files import KERNEL_LOG
 from tests.service.log_feed import MS, START, Bench, bout, no_kernel, read_manifest
 
 AHEAD = 7_000 * MS
@@ -62,7 +63,7 @@ def kmsg():
 
 def lines(bench: Bench) -> list[list[str]]:
     (folder,) = bench.folders
-    return [line.split(" ", 2) for line in (folder / FILE).read_text().splitlines()]
+    return [line.split(" ", 2) for line in (folder / KERNEL_LOG).read_text().splitlines()]
 
 
 def begun(tmp_path: Path, kmsg: Kmsg):
@@ -97,9 +98,9 @@ def test_what_was_said_in_the_bout_stands_there_in_engine_time(tmp_path, kmsg):
     ]
     assert lines(bench)[0][:2] == ["0", "begin"]
     manifest = read_manifest(bench.folders[0])
-    assert manifest["counts"]["records"][FILE] == 4
-    assert FILE in manifest["files"]
-    assert recover._whole_lines(bench.folders[0] / FILE) == ((bench.folders[0] / FILE).stat().st_size, b"")
+    assert manifest["counts"]["records"][KERNEL_LOG] == 4
+    assert KERNEL_LOG in manifest["files"]
+    assert recover._whole_lines(bench.folders[0] / KERNEL_LOG) == ((bench.folders[0] / KERNEL_LOG).stat().st_size, b"")
 
 
 def test_where_it_may_not_be_read_the_file_says_so_and_why(tmp_path):
@@ -163,7 +164,7 @@ def test_a_log_has_a_largest_size_and_counts_what_is_beyond_it(tmp_path, kmsg, m
         kmsg.say(f"message {k:02} " + "x" * 40, bench.now)
     end(bench, writer)
     (folder,) = bench.folders
-    assert (folder / FILE).stat().st_size < 800
+    assert (folder / KERNEL_LOG).stat().st_size < 800
     told = lines(bench)
     written = [line for line in told if line[1] == "info"]
     assert told[-1][1] == "left_out"

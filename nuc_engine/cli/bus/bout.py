@@ -12,11 +12,11 @@ import click
 from nuc_engine.cli.bus.lines import plan_for
 from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import note
+from nuc_engine.recording.files import MANIFEST_FILE
 
 if TYPE_CHECKING:
     from drivers.family import BusFamily
 
-_MANIFEST = "manifest.json"
 _MS = 1e6
 
 
@@ -47,7 +47,7 @@ def check_bout(
     count: that is what is looked for.
     """
     try:
-        found = json.loads((folder / _MANIFEST).read_bytes())
+        found = json.loads((folder / MANIFEST_FILE).read_bytes())
     except (OSError, ValueError):
         found = None
     if not isinstance(found, dict):

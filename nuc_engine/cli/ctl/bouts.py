@@ -14,7 +14,6 @@ from nuc_engine.cli.terminal.output import note
 from nuc_engine.cli.terminal.params import Pair, as_json
 
 _POLICIES = ("off", "hold", "park")
-_DOCUMENTS = ("joints.xml", "parameters.xml", "sensors.xml")
 _OUT = click.option(
     "--out",
     metavar="NAME",
@@ -196,9 +195,11 @@ def label(target: Target, labels: tuple[tuple[str, str], ...], as_json: bool) ->
 
 
 def _documents(folder: Path) -> dict[str, str]:
-    found = {name: folder / name for name in _DOCUMENTS if (folder / name).is_file()}
-    if "joints.xml" not in found:
-        raise click.UsageError(f"{folder}: no joints.xml there; expected a folder with {', '.join(_DOCUMENTS)}")
+    from sccils_schemas.model import JOINTS_FILE, MODEL_FILES
+
+    found = {name: folder / name for name in MODEL_FILES if (folder / name).is_file()}
+    if JOINTS_FILE not in found:
+        raise click.UsageError(f"{folder}: no joints.xml there; expected a folder with {', '.join(MODEL_FILES)}")
     return {name: path.read_text(encoding="utf-8") for name, path in found.items()}
 
 

@@ -130,8 +130,8 @@ def _differences(a: Path, b: Path) -> list[ConfigurationDifference]:
     """Return what was set otherwise: configuration, plant, how the bout was run, and what was really written."""
     from nuc_engine.analysis.log_columns import model_of
     from nuc_engine.analysis.scriptlog import read_script_log
-    from nuc_engine.bout.run import PLANT_SPEC_FILE
     from nuc_engine.configurations import difference
+    from nuc_engine.plants.spec import PLANT_SPEC_FILE
 
     models = [model_of(folder) for folder in (a, b)]
     found = difference.compare_models(*models)

@@ -10,13 +10,14 @@ import click
 
 from nuc_engine.cli.terminal.output import note_warnings, say, say_json
 from nuc_engine.cli.terminal.params import CONFIGURATION, SCRIPT, NucCommand, OutFile, as_json
+from nuc_engine.recording.files import MANIFEST_FILE, MOTOR_LOG
 
 if TYPE_CHECKING:
     from nuc_engine.figures.diagrams.states import DiagramPanel
     from nuc_engine.figures.diagrams.wiring import Wiring
 
 KINDS = ("sensory-flow", "event-space", "regions", "states")
-_LOGS = ("manifest.json", "MotorData.txt")
+_LOGS = (MANIFEST_FILE, MOTOR_LOG)
 
 
 @dataclass(frozen=True, slots=True)

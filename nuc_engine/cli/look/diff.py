@@ -13,6 +13,7 @@ from nuc_engine.cli.terminal.errors import BAD, CommandFailed
 from nuc_engine.cli.terminal.output import WIDTH, count, heading, note, say, say_json, wrapped
 from nuc_engine.cli.terminal.params import THING, NucCommand, OutFile, as_json
 from nuc_engine.machine.locations import NotFound, find_configuration, find_script
+from nuc_engine.recording.files import MANIFEST_FILE, MOTOR_LOG, SCRIPT_FILE
 
 if TYPE_CHECKING:
     from nuc_engine.configurations.difference import ConfigurationDifference
@@ -25,7 +26,6 @@ _TITLES = {
     "constant": "constants",
     "structure": "structure",
     "geometry": "geometry",
-    "plant": "plant.toml",
     "script": "script",
     "bout": "how the bout was run",
     "version": "versions",
@@ -107,8 +107,8 @@ def command(a: str, b: str, changeset: Path | None, force: bool, as_json: bool) 
 
 def _compare(one: _Thing, other: _Thing) -> tuple[list[ConfigurationDifference], list[str]]:
     """Return the differences, and what only one side has, so that it is not compared."""
-    from nuc_engine.bout.run import PLANT_SPEC_FILE
     from nuc_engine.configurations import difference
+    from nuc_engine.plants.spec import PLANT_SPEC_FILE
 
     found: list[ConfigurationDifference] = []
     apart: list[str] = []
@@ -170,7 +170,9 @@ def _print(one: _Thing, other: _Thing, differences: Sequence[ConfigurationDiffer
 
 def section_title(section: str) -> str:
     """Return the heading of differences of one kind."""
-    return _TITLES[section]
+    from nuc_engine.plants.spec import PLANT_SPEC_FILE
+
+    return PLANT_SPEC_FILE if section == "plant" else _TITLES[section]
 
 
 def difference_lines(difference: ConfigurationDifference) -> list[str]:
@@ -193,9 +195,9 @@ def difference_lines(difference: ConfigurationDifference) -> list[str]:
 def _open(text: str) -> _Thing:
     path = _locate(text)
     if path.is_dir():
-        is_bout = any((path / name).exists() for name in ("manifest.json", "MotorData.txt"))
+        is_bout = any((path / name).exists() for name in (MANIFEST_FILE, MOTOR_LOG))
         model = _model(path)
-        script = _script(path / "scriptfile.xml", model) if is_bout and (path / "scriptfile.xml").exists() else None
+        script = _script(path / SCRIPT_FILE, model) if is_bout and (path / SCRIPT_FILE).exists() else None
         return _Thing(path, "bout" if is_bout else "configuration", model, script)
     return _Thing(path, "script", None, _script(path, None))
 

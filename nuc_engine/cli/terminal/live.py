@@ -10,7 +10,7 @@ import numpy as np
 
 from drivers.units import NS_PER_S
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
-from nuc_engine.bout.run import PLANT_SPEC_FILE, open_leg, prepare_bout, schedule_events
+from nuc_engine.bout.run import open_leg, prepare_bout, schedule_events
 from nuc_engine.cli.terminal import wallclock
 from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.executive import Executive
@@ -22,7 +22,7 @@ from nuc_engine.model.plan import JointPlan, Plan
 from nuc_engine.model.store import Store
 from nuc_engine.plants.mjcf import overridden
 from nuc_engine.plants.scripted import events_of
-from nuc_engine.plants.spec import load_spec
+from nuc_engine.plants.spec import PLANT_SPEC_FILE, load_spec
 from sccils_schemas.model import Model
 
 TRACE_S = 3.0

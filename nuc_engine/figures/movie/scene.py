@@ -19,7 +19,7 @@ from nuc_engine.figures.movie.captions import Captions, captions_of
 from nuc_engine.figures.palette import FAINT, state_color
 from nuc_engine.model.planning import build_plan
 from nuc_engine.plants.mjcf import overridden
-from nuc_engine.plants.spec import PlantSpec, PlantSpecError, load_spec
+from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpec, PlantSpecError, load_spec
 from nuc_engine.recording.manifest import ManifestError, read_manifest
 
 TRAIL_S = 0.01
@@ -110,7 +110,7 @@ def _plant_spec(bout: Bout) -> PlantSpec | None:
     except (ManifestError, ValueError):
         given = {}
     try:
-        return load_spec(bout.folder / "plant.toml", given)
+        return load_spec(bout.folder / PLANT_SPEC_FILE, given)
     except PlantSpecError:
         return None
 

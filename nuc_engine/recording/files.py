@@ -1,0 +1,25 @@
+"""What the files of a data directory are called; those of a configuration are named where they are read."""
+
+from __future__ import annotations
+
+MOTOR_LOG = "MotorData.txt"
+SENSOR_LOG = "SensData.txt"
+STATE_LOG = "StateData.txt"
+MUSCLE_LOG = "MuscleData.txt"
+DATA_LOGS = (MOTOR_LOG, SENSOR_LOG, STATE_LOG, MUSCLE_LOG)
+"""What the engine's four tasks log, in the order in which they run."""
+
+EVENT_LOG = "Infolog.txt"
+DEBUG_LOG = "Debuglog.txt"
+PLANT_LOG = "PlantData.txt"
+KERNEL_LOG = "dmesglog.txt"
+SCRIPT_LOG = "Scriptlog.xml"
+HDSO_LOG = "HDSOlog.xml"
+NOTES_FILE = "Notes.jsonl"
+
+MANIFEST_FILE = "manifest.json"
+COLUMNS_FILE = "columns.json"
+SCRIPT_FILE = "scriptfile.xml"
+INPUT_RECORD = "InputRecord.msgpack"
+MCAP_FILE = "bout.mcap"
+"""The first; a data logger that was restarted goes on in `bout_2.mcap` and so on."""
