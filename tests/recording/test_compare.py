@@ -6,7 +6,7 @@ import msgpack
 import pytest
 
 from nuc_engine.recording.compare import compare_file
-from nuc_engine.recording.files import INPUT_RECORD as FILE
+from nuc_engine.recording.files import INPUT_RECORD
 
 NAME = "StateData.txt"
 ROWS = "0 1 0.5\n25 2 0.5\n50 1 0.25\n"
@@ -93,8 +93,9 @@ def test_input_records_are_compared_record_by_record(folders):
 
     head, cycle = ["head", 1, 1], ["cycle", 1, 5, [101], [7], [1], [4]]
     other = ["cycle", 1, 5, [102], [7], [1], [4]]
-    assert compare(folders, stream(head, cycle), stream(head, other), FILE) == (2, 5, "cycle", str(cycle), str(other))
-    assert compare(folders, stream(head), stream(["head", 1, 2]), FILE)[:3] == (1, None, "head")
-    assert compare(folders, stream(head, cycle), stream(head), FILE) == (2, None, "length", "2 records", "1 records")
-    assert compare(folders, stream(head), stream(head) + b"\xc1", FILE)[2] == "bytes"
-    assert compare(folders, stream(head), stream(head) + b"\x93", FILE)[2] == "bytes"
+    both = stream(head, cycle)
+    assert compare(folders, both, stream(head, other), INPUT_RECORD) == (2, 5, "cycle", str(cycle), str(other))
+    assert compare(folders, stream(head), stream(["head", 1, 2]), INPUT_RECORD)[:3] == (1, None, "head")
+    assert compare(folders, both, stream(head), INPUT_RECORD) == (2, None, "length", "2 records", "1 records")
+    assert compare(folders, stream(head), stream(head) + b"\xc1", INPUT_RECORD)[2] == "bytes"
+    assert compare(folders, stream(head), stream(head) + b"\x93", INPUT_RECORD)[2] == "bytes"

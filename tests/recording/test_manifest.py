@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from nuc_engine.recording.files import MANIFEST_FILE
 from nuc_engine.recording.manifest import (
-    FILE,
     FORMAT,
     Manifest,
     ManifestError,
@@ -49,7 +49,7 @@ def test_a_failing_write_leaves_the_old_manifest_whole(tmp_path):
 
 def test_who_is_reading_keeps_the_whole_old_manifest(tmp_path):
     write_record(tmp_path, GOOD)
-    with (tmp_path / FILE).open() as reader:
+    with (tmp_path / MANIFEST_FILE).open() as reader:
         start = reader.read(1)
         write_record(tmp_path, {**GOOD, "state": "interrupted", "reason": "x" * 10_000})
         reader.seek(0)
@@ -64,7 +64,7 @@ def test_a_running_bout_has_no_sums_yet(tmp_path):
 
 
 def test_sums_are_of_files_but_neither_figures_nor_the_manifest(tmp_path):
-    for name in ("a.txt", "b.png", FILE, FILE + ".new"):
+    for name in ("a.txt", "b.png", MANIFEST_FILE, MANIFEST_FILE + ".new"):
         (tmp_path / name).write_text("x")
     (tmp_path / "folder").mkdir()
     assert hash_files(tmp_path) == {"a.txt": sha256(tmp_path / "a.txt")}
@@ -108,8 +108,8 @@ def test_a_missing_key_is_named(tmp_path, key):
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000, '{"format": ' + "9" * 5000 + "}", "\udcff"])
 def test_what_is_no_manifest_is_refused(tmp_path, text):
-    (tmp_path / FILE).write_bytes(text.encode(errors="surrogateescape"))
-    with pytest.raises(ManifestError, match=FILE):
+    (tmp_path / MANIFEST_FILE).write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(ManifestError, match=MANIFEST_FILE):
         read_manifest(tmp_path)
 
 
@@ -120,8 +120,8 @@ def test_a_folder_without_one_says_what_makes_one(tmp_path):
 
 def test_json_of_a_manifest_is_for_people_too(tmp_path):
     write_record(tmp_path, GOOD)
-    assert json.loads((tmp_path / FILE).read_text()) == GOOD
-    assert (tmp_path / FILE).read_text().startswith('{\n  "format"')
+    assert json.loads((tmp_path / MANIFEST_FILE).read_text()) == GOOD
+    assert (tmp_path / MANIFEST_FILE).read_text().startswith('{\n  "format"')
 
 
 def virtual(**more):
