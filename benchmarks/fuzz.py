@@ -47,7 +47,7 @@ class Decoder:
     seeds: Sequence[bytes]
 
 
-class _Ear:
+class _KeepingParser:
     """A parser that keeps what it has half heard from one input to the next, as on a line."""
 
     def __init__(self, feed: Callable[[bytes], Sequence[object]]) -> None:
@@ -108,14 +108,14 @@ def _url_of(family: str) -> Decode:
     return parse
 
 
-def _ear_of(family: str) -> Decode:
-    ear = find_family(family).sniffer()
+def _sniffer_of(family: str) -> Decode:
+    sniffer = find_family(family).sniffer()
 
     def listen(data: bytes) -> str:
-        heard = ear.feed(data)
-        for _, request in heard:
-            ear.positions(request, data[::-1])
-        return "understood" if heard else "nothing"
+        received = sniffer.feed(data)
+        for _, request in received:
+            sniffer.positions(request, data[::-1])
+        return "understood" if received else "nothing"
 
     return listen
 
@@ -132,7 +132,7 @@ def decoders() -> Sequence[Decoder]:
         bytes.fromhex("FFE0090A1E1D"),
     ]
     found = [
-        Decoder("AI motor / wCK requests", _Ear(aimotor.RequestParser().feed), requests),
+        Decoder("AI motor / wCK requests", _KeepingParser(aimotor.RequestParser().feed), requests),
         Decoder("AI motor / wCK replies", _decode_answer, [b"\x10\x7f", b"\x00\x00"]),
         Decoder("Dynamixel fast replies", _split_fast, [bytes(16), bytes(24)]),
         Decoder(
@@ -141,10 +141,12 @@ def decoders() -> Sequence[Decoder]:
     ]
     for dialect in (dynamixel.DIALECT, feetech.DIALECT):
         name = dialect.name.capitalize()
-        found.append(Decoder(f"{name} instructions", _Ear(dialect.parser(status=False).feed), _framed(dialect)))
-        found.append(Decoder(f"{name} statuses", _Ear(dialect.parser(status=True).feed), _statuses(dialect)))
-        found.append(Decoder(f"{name} byte log", _ear_of(dialect.name), _framed(dialect)))
-    return [*found, Decoder("AI motor / wCK byte log", _ear_of("aimotor"), requests)]
+        found.append(
+            Decoder(f"{name} instructions", _KeepingParser(dialect.parser(status=False).feed), _framed(dialect))
+        )
+        found.append(Decoder(f"{name} statuses", _KeepingParser(dialect.parser(status=True).feed), _statuses(dialect)))
+        found.append(Decoder(f"{name} byte log", _sniffer_of(dialect.name), _framed(dialect)))
+    return [*found, Decoder("AI motor / wCK byte log", _sniffer_of("aimotor"), requests)]
 
 
 def inputs_of(entropy: bytes, seeds: Sequence[bytes]) -> list[bytes]:

@@ -15,7 +15,7 @@ from drivers.servo import ServoAddress, ServoModel, ServoPlant
 from drivers.url import LineSpec
 
 EVERYBODY: Final = -1
-"""In `Heard.releases`: all servos of the line."""
+"""In `DecodedRequest.releases`: all servos of the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Sniffer(Protocol):
         """Return each request that `data` completes, with the index in `data` of its last byte."""
         ...
 
-    def positions(self, heard: DecodedRequest, reply: bytes) -> Mapping[int, int]:
+    def positions(self, decoded: DecodedRequest, reply: bytes) -> Mapping[int, int]:
         """Return the raw positions that a reply reports, by bus id; what is not understood is left out."""
         ...
 

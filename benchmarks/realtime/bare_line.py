@@ -16,7 +16,7 @@ from drivers.aimotor.codec import REPLY_BYTES, encode_position
 from nuc_engine.realtime import RealtimePolicy, acquire
 
 LEVEL, GOAL = 3, 127
-_PATIENCE_S = 0.02
+_TIMEOUT_S = 0.02
 
 
 def main(tty: str, *ids: str) -> None:
@@ -42,7 +42,7 @@ def _drive(descriptor: int, requests: list[bytes], seconds: float) -> tuple[int,
             os.write(descriptor, request)
             missing = REPLY_BYTES
             while missing > 0:
-                if not select.select((descriptor,), (), (), _PATIENCE_S)[0]:
+                if not select.select((descriptor,), (), (), _TIMEOUT_S)[0]:
                     missed += 1
                     break
                 missing -= len(os.read(descriptor, 64))

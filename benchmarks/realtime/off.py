@@ -31,7 +31,7 @@ socket.connect(sys.argv[1])
 socket.send(msgpack.packb({"id": 2, "method": "off", "params": {}}))
 socket.recv()
 """
-_PATIENCE_MS = 20_000
+_TIMEOUT_MS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _bare(address: str) -> list[str]:
 def _request(router: Any, words: list[str]) -> float:
     begun_ns = time.monotonic_ns()
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
-        while router.poll(_PATIENCE_MS):
+        while router.poll(_TIMEOUT_MS):
             sender, payload = router.recv_multipart()
             took_s = (time.monotonic_ns() - begun_ns) / 1e9
             request: Any = msgpack.unpackb(payload)

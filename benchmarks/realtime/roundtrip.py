@@ -26,7 +26,7 @@ MOST_RATIO = 3.0
 PAUSE_S = 0.0013
 GET = {"names": ["TC1_angle", "CTr_current"]}
 _EDITED = "motor_speed"
-_PATIENCE_MS = 5000
+_TIMEOUT_MS = 5000
 
 Ask = Callable[[], object]
 
@@ -42,7 +42,7 @@ class Dealer:
     def ask(self, method: str, params: Mapping[str, Any]) -> Any:
         """Return the answer to a request."""
         self._socket.send(msgpack.packb({"id": 1, "method": method, "params": params}))
-        if not self._socket.poll(_PATIENCE_MS):
+        if not self._socket.poll(_TIMEOUT_MS):
             raise Broken(f"no answer to {method}")
         return msgpack.unpackb(self._socket.recv())
 

@@ -19,7 +19,7 @@ from benchmarks.realtime.wakeup import BAUD
 from nuc_engine.emulation.bytelog import read
 
 MOST_S = 1.5
-_PATIENCE_S = 20.0
+_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class _Ready:
         self.at_ns = 0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(str(path))
-        self._socket.settimeout(_PATIENCE_S)
+        self._socket.settimeout(_TIMEOUT_S)
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
 
@@ -53,7 +53,7 @@ class _Ready:
 
     def end(self) -> None:
         self._socket.close()
-        self._thread.join(_PATIENCE_S)
+        self._thread.join(_TIMEOUT_S)
 
 
 def startup(repeats: int) -> list[str]:
@@ -90,7 +90,7 @@ def _start(folder: Path, interrupted: list[str]) -> Start:
             answers_ns = time.monotonic_ns()
             served.run()
             run_ns = time.monotonic_ns()
-            until(lambda: ready.at_ns, "READY=1", _PATIENCE_S, served)
+            until(lambda: ready.at_ns, "READY=1", _TIMEOUT_S, served)
             time.sleep(0.3)
             begun_ns = served.begun_ns
             interrupted += served.interrupted

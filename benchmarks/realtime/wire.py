@@ -45,7 +45,7 @@ LEAST_HZ = 5.0
 """Where the wire allows less a leg can not be driven, and a turn of the watch takes minutes: not measured."""
 
 _SETTLED = 200
-_PATIENCE_S = 0.5
+_TIMEOUT_S = 0.5
 """How long the bare loop waits for more; what comes together takes less."""
 
 _STUFFING = 8
@@ -305,7 +305,7 @@ def run_cycle(bus: Bus, goals: Sequence[int], clock: WaitingClock) -> bool:
 
 
 def run_bare(
-    descriptor: int, trace: Trace, rounds: int, tally: Tally, clock: WaitingClock, patience_s: float = _PATIENCE_S
+    descriptor: int, trace: Trace, rounds: int, tally: Tally, clock: WaitingClock, timeout_s: float = _TIMEOUT_S
 ) -> None:
     """Write what the bus wrote and wait for as many bytes, again and again, and count that."""
     termios.tcflush(descriptor, termios.TCIFLUSH)
@@ -317,7 +317,7 @@ def run_bare(
             os.write(descriptor, data)
             missing = expected
             while missing > 0:
-                if not epoll.poll(patience_s):
+                if not epoll.poll(timeout_s):
                     # What comes too late is no answer to the next request.
                     termios.tcflush(descriptor, termios.TCIFLUSH)
                     return False

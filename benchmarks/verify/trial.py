@@ -23,7 +23,7 @@ import msgpack
 
 from benchmarks.verify.mutants import Mutant
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 """How much computing the bouts of one mutant may take, however busy the machine is."""
 _TOLD = ("started", "stopped", "versions", "inputs", "files")
 """What of a manifest is no record of what the engine computed."""
@@ -78,7 +78,7 @@ def trials(mutants: Iterable[Mutant], kept: Path, at_once: int) -> Iterator[Tria
 
 
 def _child(mutant: Mutant | None, kept: Path, queue: Any) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE_S, PATIENCE_S + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (TIMEOUT_S, TIMEOUT_S + 1))
     if mutant is not None:
         mutant.install()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -90,12 +90,12 @@ def _set(port: Port, pace: WaitingClock, command: int, value: int, frame: bytes)
 
     Whether a new rate is answered at the old one is not established, so no answer is no answer.
     """
-    heard = ask(port, pace, frame, SET_TIMEOUT_NS)
+    received = ask(port, pace, frame, SET_TIMEOUT_NS)
     try:
-        decode_reply(heard)
+        decode_reply(received)
     except FrameError:
         return
-    confirm_set(SET_COMMANDS[command], value, value, heard)
+    confirm_set(SET_COMMANDS[command], value, value, received)
 
 
 def position_of(port: Port, pace: WaitingClock, bus_id: int) -> int | None:
@@ -117,13 +117,13 @@ def _position_10bit(port: Port, pace: WaitingClock, bus_id: int) -> int | None:
     return None
 
 
-def ask(port: Port, pace: WaitingClock, frame: bytes, patience_ns: int) -> bytes:
+def ask(port: Port, pace: WaitingClock, frame: bytes, timeout_ns: int) -> bytes:
     """Write a request; return what comes back within the time, at most a reply."""
     port.flush_input(pace.now_ns)
-    until_ns = pace.now_ns + patience_ns
+    until_ns = pace.now_ns + timeout_ns
     port.write(frame, pace.now_ns)
-    heard = b""
-    while len(heard) < REPLY_BYTES and pace.now_ns < until_ns:
-        pace.wait(min(port.ready_ns(REPLY_BYTES - len(heard)), until_ns), port.filenos())
-        heard += port.read(pace.now_ns)
-    return heard
+    received = b""
+    while len(received) < REPLY_BYTES and pace.now_ns < until_ns:
+        pace.wait(min(port.ready_ns(REPLY_BYTES - len(received)), until_ns), port.filenos())
+        received += port.read(pace.now_ns)
+    return received

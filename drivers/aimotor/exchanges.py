@@ -35,9 +35,9 @@ class Exchanges(LateReplies):
     __slots__ = ()
 
     def _begin(self, job: BusPhase, now_ns: int) -> None:
-        if self._patience_ns and not self._done_ns and job is not BusPhase.TORQUE_OFF:
+        if self._grace_ns and not self._done_ns and job is not BusPhase.TORQUE_OFF:
             # Somebody else may have asked before.
-            self._debt.owe(UNKNOWN_BYTES, now_ns + self._timeout_ns + self._patience_ns)
+            self._debt.owe(UNKNOWN_BYTES, now_ns + self._timeout_ns + self._grace_ns)
         if self._left and job is not BusPhase.TORQUE_OFF:
             for count, until_ns in self._left:
                 self._debt.owe(count, until_ns)
@@ -53,7 +53,7 @@ class Exchanges(LateReplies):
     def _drain(self, now_ns: int) -> None:
         if count := self._port.flush_input(now_ns):
             self.stray_bytes += count
-            self._heard_ns = now_ns
+            self._received_ns = now_ns
             self._dirty = True
             if self._debt:
                 self._debt.pay(count)
@@ -62,8 +62,8 @@ class Exchanges(LateReplies):
 
     def _transmit_when_quiet(self, now_ns: int) -> None:
         # Requests and replies have a line each: that torque goes off never waits for silence.
-        self._quiet_ns = self._heard_ns + self._reply_ns if self._dirty and self._heard_ns >= 0 else 0
-        if self._patience_ns and self._debt:
+        self._quiet_ns = self._received_ns + self._reply_ns if self._dirty and self._received_ns >= 0 else 0
+        if self._grace_ns and self._debt:
             self._debt.expire(now_ns)
             self._quiet_ns = max(self._quiet_ns, self._debt.until_ns)
             self._doubt_all(self._k)
@@ -75,11 +75,11 @@ class Exchanges(LateReplies):
     def _transmit(self, now_ns: int) -> None:
         """Send request k, and before the first one what nobody answers."""
         self._phase = Phase.REPLY
-        self._heard = b""
+        self._received = b""
         self._burst_ns = -1
         self._shaky = self._dirty
         self._dirty = False
-        if self._patience_ns:
+        if self._grace_ns:
             self._debt.expire(now_ns)
             self._blind = bool(self._debt)
         if self._readings.doubted and self._job is BusPhase.EXCHANGE:
@@ -105,12 +105,12 @@ class Exchanges(LateReplies):
         return now_ns
 
     def _plan_wake(self) -> None:
-        if not self._heard:
+        if not self._received:
             early_ns = self._port.ready_ns(1)
             if early_ns - self._sent_ns < self._first_ns or self._belongs_to_burst(early_ns):
                 self.wake_ns = early_ns
                 return
-        ready_ns = self._port.ready_ns(REPLY_BYTES - len(self._heard))
+        ready_ns = self._port.ready_ns(REPLY_BYTES - len(self._received))
         latest_ns = self._sent_ns + self._timeout_ns
         # Half a reply is taken when it comes, as from a real line: since when it has been silent matters.
         self.wake_ns = ready_ns if ready_ns <= latest_ns else min(self._port.ready_ns(1), latest_ns)
@@ -127,7 +127,7 @@ class Exchanges(LateReplies):
         nothing more is due by `horizon_ns`.
         """
         readings = self._readings
-        odd = self._shaky or self._heard or self._limp or self._burst_ns >= 0 or self._blind or readings.doubted
+        odd = self._shaky or self._received or self._limp or self._burst_ns >= 0 or self._blind or readings.doubted
         if odd or self._phase is not Phase.REPLY or self._steps is not None:
             return False
         if self._job is not BusPhase.EXCHANGE or self._next_job is not BusPhase.IDLE:
@@ -170,7 +170,7 @@ class Exchanges(LateReplies):
                 return True
         self.wake_ns = at_ns
         if rest:
-            self._heard, self._heard_ns = rest, at_ns
+            self._received, self._received_ns = rest, at_ns
         return False
 
     def _step(self, now_ns: int) -> bool:
@@ -185,29 +185,29 @@ class Exchanges(LateReplies):
             return self._job is not BusPhase.IDLE and self.wake_ns <= now_ns
         data = self._port.read(at_ns)
         if data:
-            self._heard_ns = at_ns
-            if self._patience_ns and self._debt:
+            self._received_ns = at_ns
+            if self._grace_ns and self._debt:
                 data = self._pay(data, at_ns)
-        stalled = self._patience_ns > 0 and now_ns - self.wake_ns > STALL_NS
-        heard = self._sift(self._heard + data, at_ns)
-        if len(heard) >= REPLY_BYTES and not stalled:
-            self._judge(heard, at_ns)
+        stalled = self._grace_ns > 0 and now_ns - self.wake_ns > STALL_NS
+        received = self._sift(self._received + data, at_ns)
+        if len(received) >= REPLY_BYTES and not stalled:
+            self._judge(received, at_ns)
             self._next(now_ns, at_ns)
         elif stalled or at_ns - self._sent_ns >= self._timeout_ns:
-            self._run_out(heard, now_ns if stalled else self._sent_ns, at_ns, now_ns)
+            self._run_out(received, now_ns if stalled else self._sent_ns, at_ns, now_ns)
         else:
-            self._heard = heard
+            self._received = received
             self._plan_wake()
         return self.wake_ns <= now_ns
 
-    def _sift(self, heard: bytes, at_ns: int) -> bytes:
+    def _sift(self, received: bytes, at_ns: int) -> bytes:
         """Return what is left of the bytes heard without those that came before a reply could."""
         since_ns = at_ns - self._sent_ns
-        if not heard or since_ns >= self._wire_ns:
-            return heard
-        if since_ns >= self._first_ns and len(heard) < REPLY_BYTES and not self._belongs_to_burst(at_ns):
-            return heard
-        self.stray_bytes += len(heard)
+        if not received or since_ns >= self._wire_ns:
+            return received
+        if since_ns >= self._first_ns and len(received) < REPLY_BYTES and not self._belongs_to_burst(at_ns):
+            return received
+        self.stray_bytes += len(received)
         self._burst_ns = at_ns
         self._shaky = True
         if self._k:
@@ -241,7 +241,7 @@ class Exchanges(LateReplies):
         count = self._port.flush_input(at_ns)
         if count:
             self.stray_bytes += count
-            self._heard_ns = at_ns
+            self._received_ns = at_ns
             if self._phase is Phase.LISTEN:
                 self._take_back(self._k)
                 self._dirty = True
@@ -259,20 +259,20 @@ class Exchanges(LateReplies):
     def _finish(self, now_ns: int) -> None:
         self._job = BusPhase.IDLE
         self._phase = Phase.REPLY
-        self._heard = b""
+        self._received = b""
         self._done_ns = now_ns
         self.wake_ns = NEVER
         if self.held_since_ns >= 0 and not self._debt and all(status == OK for status in self._readings.status):
             self.held_since_ns = -1
 
-    def _judge(self, heard: bytes, at_ns: int) -> None:
+    def _judge(self, received: bytes, at_ns: int) -> None:
         """Believe or refuse what came as the reply to request k."""
         k, readings = self._k, self._readings
         if self._blind:
             readings.answer(k)
             self._dirty = True
             return
-        clean = len(heard) == REPLY_BYTES and HEADER not in heard
+        clean = len(received) == REPLY_BYTES and HEADER not in received
         if self._job is BusPhase.DISCOVER:
             self._dirty = not clean
             if clean:
@@ -280,13 +280,14 @@ class Exchanges(LateReplies):
         elif not clean:
             readings.refuse(self._servo_of(k))
             self._dirty = True
-            if len(heard) > REPLY_BYTES:
+            if len(received) > REPLY_BYTES:
                 self._wonder(k + 1)
         elif self._steps is not None and self._job is BusPhase.EXCHANGE:
-            self._dirty = not self._judge_step(self._steps[k], heard, at_ns)
+            self._dirty = not self._judge_step(self._steps[k], received, at_ns)
         else:
             limp = self._limp is not None and self._limp[k]
-            if (limp or self._job is BusPhase.TORQUE_OFF) and not readings.confirms_passive(k, is_passive_reply(heard)):
+            passive = limp or self._job is BusPhase.TORQUE_OFF
+            if passive and not readings.confirms_passive(k, is_passive_reply(received)):
                 self._dirty = True
                 return
             if self._ten_bits and self._job is BusPhase.TORQUE_OFF:
@@ -295,22 +296,22 @@ class Exchanges(LateReplies):
                 self._dirty = False
                 return
             # The first reply byte of a torque-off is no current.
-            current = 0 if limp else heard[0] if self._job is BusPhase.EXCHANGE else None
-            self._dirty = not readings.take(k, current, heard[1], at_ns)
+            current = 0 if limp else received[0] if self._job is BusPhase.EXCHANGE else None
+            self._dirty = not readings.take(k, current, received[1], at_ns)
             if self._job is BusPhase.TORQUE_OFF and not self._dirty:
                 # It has let go, whether or not its position is believed yet.
                 readings.settle(k)
 
-    def _judge_step(self, step: CycleRequest, heard: bytes, at_ns: int) -> bool:
+    def _judge_step(self, step: CycleRequest, received: bytes, at_ns: int) -> bool:
         """Believe or refuse the reply to a step that is no plain exchange."""
         readings = self._readings
         if step.kind is AnswerKind.PASSIVE:
-            return readings.confirms_passive(step.servo, is_passive_reply(heard))
-        if not is_ten_bit_reply(heard):
+            return readings.confirms_passive(step.servo, is_passive_reply(received))
+        if not is_ten_bit_reply(received):
             readings.refuse(step.servo)
             return False
         # Whether a ten-bit move is answered with where the shaft is or with where it is sent, nobody has established.
-        return step.kind is AnswerKind.MOVE or readings.take(step.servo, 0, ten_bit_position(heard), at_ns)
+        return step.kind is AnswerKind.MOVE or readings.take(step.servo, 0, ten_bit_position(received), at_ns)
 
     def _miss(self) -> None:
         self._dirty = True

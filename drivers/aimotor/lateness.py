@@ -52,12 +52,48 @@ class LateReplies(ABC):
     """The state of a cycle's exchanges, and what is done about those of them whose replies are late."""
 
     __slots__ = (
-        "_ask_ns", "_asked", "_asks", "_baud", "_blind", "_burst_ns", "_byte_ns", "_came", "_debt", "_dirty",
-        "_done_ns", "_driving", "_first_ns", "_heard", "_heard_ns", "_job", "_k", "_left", "_limit_ns", "_limp",
+        "_ask_ns",
+        "_asked",
+        "_asks",
+        "_baud",
+        "_blind",
+        "_burst_ns",
+        "_byte_ns",
+        "_came",
+        "_debt",
+        "_dirty",
+        "_done_ns",
+        "_driving",
+        "_first_ns",
+        "_grace_ns",
+        "_job",
+        "_k",
+        "_left",
+        "_limit_ns",
+        "_limp",
         "_lost",
-        "_next_job", "_patience_ns", "_phase", "_port", "_preamble", "_quiet_ns", "_readings", "_reply_ns",
-        "_requests", "_sent_ns", "_shaky", "_spans", "_steps", "_surplus", "_ten_bits", "_timeout_ns", "_wire_ns",
-        "found", "held_since_ns", "stray_bytes", "wake_ns",
+        "_next_job",
+        "_phase",
+        "_port",
+        "_preamble",
+        "_quiet_ns",
+        "_readings",
+        "_received",
+        "_received_ns",
+        "_reply_ns",
+        "_requests",
+        "_sent_ns",
+        "_shaky",
+        "_spans",
+        "_steps",
+        "_surplus",
+        "_ten_bits",
+        "_timeout_ns",
+        "_wire_ns",
+        "found",
+        "held_since_ns",
+        "stray_bytes",
+        "wake_ns",
     )  # fmt: skip
 
     def __init__(self, port: Port, readings: AiMotorReadings, baud: int, timeout_ns: int, late_ns: int) -> None:
@@ -87,13 +123,13 @@ class LateReplies(ABC):
         self._k = 0
         self._sent_ns: int = 0
         self._done_ns = self._quiet_ns = self._limit_ns = 0
-        self._heard = b""
+        self._received = b""
         # When something last came in; and in this exchange, something that is no part of its reply (-1: nothing).
-        self._heard_ns = self._burst_ns = -1
+        self._received_ns = self._burst_ns = -1
         # The last exchange failed; and this one follows one that did.
         self._dirty = self._shaky = False
         # How much longer than the timeout a reply is owed.
-        self._patience_ns = max(0, late_ns - timeout_ns)
+        self._grace_ns = max(0, late_ns - timeout_ns)
         self._debt = OwedBytes()
         self.held_since_ns = -1
         # Of the exchange whose reply is owed: how often it was asked, when it is asked again; bytes that came, that did
@@ -136,29 +172,29 @@ class LateReplies(ABC):
     def _finish(self, now_ns: int) -> None:
         """End the cycle."""
 
-    def _run_out(self, heard: bytes, since_ns: int, at_ns: int, now_ns: int) -> None:
+    def _run_out(self, received: bytes, since_ns: int, at_ns: int, now_ns: int) -> None:
         """Give the reply up, or wait until it came or can not come any more; it is owed from `since_ns` on."""
-        self.stray_bytes += len(heard)
-        if not self._patience_ns:
+        self.stray_bytes += len(received)
+        if not self._grace_ns:
             self._miss()
             self._next(now_ns, at_ns)
             return
-        until_ns = since_ns + self._timeout_ns + self._patience_ns
+        until_ns = since_ns + self._timeout_ns + self._grace_ns
         if self._job is BusPhase.TORQUE_OFF:
             # One who is not there must not keep the others from confirming: what he owes counts from the next round on.
-            self._left.append((REPLY_BYTES - len(heard), until_ns))
+            self._left.append((REPLY_BYTES - len(received), until_ns))
             self._miss()
             self._next(now_ns, at_ns)
             return
-        self._debt.owe(REPLY_BYTES - len(heard), until_ns)
+        self._debt.owe(REPLY_BYTES - len(received), until_ns)
         if self._next_job is BusPhase.TORQUE_OFF:
             self._miss()
             self._next(now_ns, at_ns)
             return
-        self._heard = b""
-        self._surplus = max(0, len(heard) - REPLY_BYTES)
-        self._came, self._lost = len(heard), 0
-        if len(heard) >= REPLY_BYTES:
+        self._received = b""
+        self._surplus = max(0, len(received) - REPLY_BYTES)
+        self._came, self._lost = len(received), 0
+        if len(received) >= REPLY_BYTES:
             self._note_late(now_ns)
         self._asks, self._ask_ns = 1, at_ns
         self._phase = Phase.OWED
@@ -168,7 +204,7 @@ class LateReplies(ABC):
         """Read late bytes, without trusting them, until none are owed."""
         data = self._port.read(at_ns)
         if data:
-            self._heard_ns = at_ns
+            self._received_ns = at_ns
             self.stray_bytes += len(data)
             self._surplus += self._debt.pay(len(data))
             self._came += len(data)
@@ -176,7 +212,7 @@ class LateReplies(ABC):
             if self._came > REPLY_BYTES or at_ns - self._sent_ns > self._timeout_ns:
                 self._note_late(now_ns)
         if now_ns - self.wake_ns > STALL_NS:
-            self._debt.extend(now_ns + self._timeout_ns + self._patience_ns)
+            self._debt.extend(now_ns + self._timeout_ns + self._grace_ns)
         self._await_debt(at_ns, now_ns)
 
     def _await_debt(self, at_ns: int, now_ns: int) -> None:
@@ -190,7 +226,7 @@ class LateReplies(ABC):
             request = self._question()
             self._asks += 1
             self._sent_ns = now_ns
-            self._debt.owe(REPLY_BYTES, now_ns + self._timeout_ns + self._patience_ns + self._asks * self._reply_ns)
+            self._debt.owe(REPLY_BYTES, now_ns + self._timeout_ns + self._grace_ns + self._asks * self._reply_ns)
             self._port.write(request, now_ns)
         self._ask_ns = self._sent_ns + self._timeout_ns if self._may_ask_again else NEVER
         self.wake_ns = min(self._debt.until_ns, self._ask_ns, self._port.ready_ns(1))
@@ -239,7 +275,7 @@ class LateReplies(ABC):
 
     def _wonder(self, first: int) -> None:
         """Bytes came that nobody owed: where replies may be late, earlier ones can no longer be assigned to servos."""
-        if self._patience_ns:
+        if self._grace_ns:
             self._doubt_all(first)
 
     def _doubt_all(self, first: int) -> None:

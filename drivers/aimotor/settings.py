@@ -169,9 +169,9 @@ class AiMotorSettings:
             last = values
         return None
 
-    def _ask(self, command: int, d3: int, d4: int, patience_ns: int = READ_TIMEOUT_NS) -> bytes:
+    def _ask(self, command: int, d3: int, d4: int, timeout_ns: int = READ_TIMEOUT_NS) -> bytes:
         frame = encode_set(self._bus_id, command, d3, d4, family=self._family, accepted=True)
-        return ask(self._port, self._pace, frame, patience_ns)
+        return ask(self._port, self._pace, frame, timeout_ns)
 
     def _release(self) -> None:
         """Take the torque off. Raises `BusError` when nothing that comes back says so.
@@ -180,9 +180,9 @@ class AiMotorSettings:
         """
         answers = 0
         for _ in range(_TRIES):
-            heard = ask(self._port, self._pace, encode_passive(self._bus_id), READ_TIMEOUT_NS)
-            answers += len(heard) == REPLY_BYTES
-            if len(heard) == REPLY_BYTES and (answers == _TRIES or is_passive_reply(heard)):
+            received = ask(self._port, self._pace, encode_passive(self._bus_id), READ_TIMEOUT_NS)
+            answers += len(received) == REPLY_BYTES
+            if len(received) == REPLY_BYTES and (answers == _TRIES or is_passive_reply(received)):
                 return
         raise BusError(f"id {self._bus_id} does not confirm that its torque is off: nothing was written")
 

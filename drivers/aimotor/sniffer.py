@@ -1,4 +1,4 @@
-"""What a host says on a line of AI motors, understood from the bytes alone (a `drivers.family.Ear`)."""
+"""What a host says on a line of AI motors, understood from the bytes alone (a `drivers.family.Sniffer`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS: Final = {
     Op.READ_10BIT: "ten-bit read",
     Op.UNKNOWN: "unknown",
 }
-"""How `Heard.kind` names requests; a set or read command that is known has the name it has in the table."""
+"""How `DecodedRequest.kind` names requests; a set or read command that is known has the name it has in the table."""
 
 _ANSWERED: Final = (Op.POSITION_SEND, Op.POSITION_READ, Op.PASSIVE, Op.WHEEL, Op.MOVE_10BIT, Op.READ_10BIT)
 _IN_8_BITS: Final = ("position send", "position read", "passive", "wheel")
@@ -52,19 +52,19 @@ class AiMotorSniffer:
 
     def feed(self, data: bytes) -> list[tuple[int, DecodedRequest]]:
         """Return each request that `data` completes, with the index in `data` of its last byte."""
-        heard = [(index, self._understand(request)) for index, request in self._parser.feed(data)]
+        decoded = [(index, self._understand(request)) for index, request in self._parser.feed(data)]
         self.stray_bytes, self.bad_checksums = self._parser.stray_bytes, self._parser.bad_checksums
-        return heard
+        return decoded
 
-    def positions(self, heard: DecodedRequest, reply: bytes) -> Mapping[int, int]:
+    def positions(self, decoded: DecodedRequest, reply: bytes) -> Mapping[int, int]:
         """Return the raw position that the reply reports, by bus id; nothing where it is not understood."""
-        if len(heard.asks) != 1:
+        if len(decoded.asks) != 1:
             return {}
-        bus_id = heard.asks[0]
+        bus_id = decoded.asks[0]
         try:
-            if heard.kind in _IN_10_BITS:
+            if decoded.kind in _IN_10_BITS:
                 return {bus_id: decode_10bit(reply)}
-            if heard.kind not in _IN_8_BITS:
+            if decoded.kind not in _IN_8_BITS:
                 return {}
             position = decode_reply(reply).position_raw
         except FrameError:

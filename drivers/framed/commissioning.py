@@ -74,7 +74,7 @@ class Commissioning:
         """Ask what a set-up asks until it is answered; raises `NobodyAnswered` where it is not."""
         procedure = self._procedure(servo)
         ask = next(procedure)
-        tries, heard = 0, None
+        tries, received = 0, None
         while True:
             packet = yield ask
             tries += 1
@@ -88,10 +88,10 @@ class Commissioning:
             if answer is None and ask.value is None:
                 raise NobodyAnswered
             # After a time-out one answer may be late, and about another register: two in a row are not.
-            if servo.state.replies is ReplyTiming.LATE and ask.value is None and answer != heard:
-                tries, heard = 0, answer
+            if servo.state.replies is ReplyTiming.LATE and ask.value is None and answer != received:
+                tries, received = 0, answer
                 continue
-            tries, heard = 0, None
+            tries, received = 0, None
             try:
                 ask = procedure.send(answer)
             except StopIteration as stop:

@@ -46,9 +46,31 @@ class Cycle:
     """Gives the scripts of one bus; the lists in `readings`, and what is public here, change as they run."""
 
     __slots__ = (
-        "_arming", "_baud", "_beyond", "_by_id", "_cap_rounds", "_commissioning", "_cycles", "_dialect", "_goal",
-        "_heard", "_late", "_layout", "_reader", "_readings", "_servos", "_settled", "_single", "_spoken_ns", "_torque",
-        "_views", "_watchdog_ns", "found", "found_models", "restarts", "trips",
+        "_arming",
+        "_baud",
+        "_beyond",
+        "_by_id",
+        "_cap_rounds",
+        "_commissioning",
+        "_cycles",
+        "_dialect",
+        "_goal",
+        "_late",
+        "_layout",
+        "_reader",
+        "_readings",
+        "_received",
+        "_servos",
+        "_settled",
+        "_single",
+        "_spoken_ns",
+        "_torque",
+        "_views",
+        "_watchdog_ns",
+        "found",
+        "found_models",
+        "restarts",
+        "trips",
     )  # fmt: skip
 
     def __init__(
@@ -87,7 +109,7 @@ class Cycle:
         self._cap_rounds = 0
         self._cycles = 0
         self._spoken_ns = 0
-        self._heard: set[int] = set()
+        self._received: set[int] = set()
         # Whose shaft stands beyond its scale, as far as was last read.
         self._beyond = [False] * len(servos)
         # Everybody is driven, and nothing has happened since that was seen: most of a cycle can be left out.
@@ -113,7 +135,7 @@ class Cycle:
         yield from self._look(silent_ns)
         if limp or not self._settled:
             yield from self._switch(limp)
-        self._heard.clear()
+        self._received.clear()
         self._hold_goals()
         if self._single:
             yield from self._one_by_one()
@@ -124,7 +146,7 @@ class Cycle:
             for servo in driven:
                 servo.goal = READ_ONLY
             yield from self._reader.block(self._servos, self._take, prefix)
-        if limp or self._late.until_ns or len(self._heard) < len(self._servos):
+        if limp or self._late.until_ns or len(self._received) < len(self._servos):
             self._conclude(limp)
         if not self._settled:
             yield from self._commissioning.run(1 if self._driving else IDLE_STEPS)
@@ -340,7 +362,7 @@ class Cycle:
         if state.contact is _GONE:
             servo.happen(ServoEvent.SEEN)
         self._spoken_ns = at_ns
-        self._heard.add(number)
+        self._received.add(number)
         layout, data = self._layout, packet.params
         alert = packet.error & layout.alert_mask != 0
         if alert is (state.health is _WELL):
@@ -370,7 +392,7 @@ class Cycle:
         """Note who was not heard of in this cycle, and who did not go limp."""
         readings, self._settled = self._readings, False
         for servo in self._servos:
-            if servo.number not in self._heard:
+            if servo.number not in self._received:
                 if servo.bus_id in self._late.ids:
                     readings.answer(servo.number)
                 else:
@@ -380,7 +402,7 @@ class Cycle:
                 # It was read before the others had to be waited for.
                 readings.answer(servo.number)
         for servo in limp:
-            if servo.number not in self._heard:
+            if servo.number not in self._received:
                 continue
             readings.current_raw[servo.number] = 0
             if servo.state.torque is not Torque.OFF:

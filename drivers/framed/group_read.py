@@ -123,5 +123,5 @@ class GroupReader:
 
 def _hidden(group: Sequence[BusServo], answers: StatusesById) -> Sequence[BusServo]:
     """Return those behind the one whose silence ended the group's answers."""
-    heard = [k for k, servo in enumerate(group) if servo.bus_id in answers]
-    return group[heard[-1] + 2 :] if heard else group[1:]
+    received = [k for k, servo in enumerate(group) if servo.bus_id in answers]
+    return group[received[-1] + 2 :] if received else group[1:]

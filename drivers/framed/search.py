@@ -36,8 +36,8 @@ def search(
         asked = sorted(set(known) - found)
     for bus_id in asked:
         for _ in range(_TRIES if ids else 1):
-            heard = yield Exchange(requests.ping(dialect, bus_id), (bus_id,), layout.ping_data)
-            if heard:
+            received = yield Exchange(requests.ping(dialect, bus_id), (bus_id,), layout.ping_data)
+            if received:
                 found.add(bus_id)
                 break
     models: dict[int, int] = {}
@@ -56,5 +56,5 @@ def search(
 def _ping_all(layout: FamilyLayout, baud: int) -> StatusQuery:
     ids = tuple(range(layout.dialect.max_id + 1))
     status_ns = wire_ns(layout.dialect.status_bytes(layout.ping_data), baud)
-    patience_ns = len(ids) * (status_ns + layout.ping_slot_ns)
-    return (yield Exchange(requests.ping(layout.dialect, BROADCAST), ids, layout.ping_data, listen_ns=patience_ns))
+    listen_ns = len(ids) * (status_ns + layout.ping_slot_ns)
+    return (yield Exchange(requests.ping(layout.dialect, BROADCAST), ids, layout.ping_data, listen_ns=listen_ns))

@@ -1,4 +1,4 @@
-"""What a host says on a line of servos with registers, from the bytes alone (a `drivers.family.Ear`)."""
+"""What a host says on a line of servos with registers, from the bytes alone (a `drivers.family.Sniffer`)."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ class FramedSniffer:
 
     def feed(self, data: bytes) -> list[tuple[int, DecodedRequest]]:
         """Return each request that `data` completes, with the index in `data` of its last byte."""
-        heard = [(index, self._understood(packet)) for index, packet in self._parser.feed(data)]
+        decoded = [(index, self._understood(packet)) for index, packet in self._parser.feed(data)]
         self.stray_bytes, self.bad_checksums = self._parser.stray_bytes, self._parser.bad_checksums
-        return heard
+        return decoded
 
-    def positions(self, heard: DecodedRequest, reply: bytes) -> Mapping[int, int]:
+    def positions(self, decoded: DecodedRequest, reply: bytes) -> Mapping[int, int]:
         """Return the raw positions in the statuses that answer a read, by bus id."""
-        if not isinstance(heard, DecodedReadRequest):
+        if not isinstance(decoded, DecodedReadRequest):
             return {}
         register = self._layout.register(POSITION)
         found: dict[int, int] = {}
         for _, packet in self._layout.dialect.parser(status=True).feed(reply):
-            for status in self._statuses(heard, packet):
-                position = _written(register, heard.address, status.params)
-                if status.bus_id in heard.asks and len(status.params) == heard.count and position is not None:
+            for status in self._statuses(decoded, packet):
+                position = _written(register, decoded.address, status.params)
+                if status.bus_id in decoded.asks and len(status.params) == decoded.count and position is not None:
                     found[status.bus_id] = position
         return found
 
-    def _statuses(self, heard: DecodedReadRequest, packet: Packet) -> list[Packet]:
+    def _statuses(self, decoded: DecodedReadRequest, packet: Packet) -> list[Packet]:
         fast = self._layout.fast
-        if heard.fast and fast is not None and packet.bus_id == BROADCAST:
-            return fast.split(packet, heard.count, len(heard.asks))
+        if decoded.fast and fast is not None and packet.bus_id == BROADCAST:
+            return fast.split(packet, decoded.count, len(decoded.asks))
         return [packet]
 
     def _understood(self, packet: Packet) -> DecodedRequest:

@@ -85,9 +85,33 @@ class TransactionRunner:
     """Runs one script at a time. `wake_ns` is when `proceed` next has something to do, `NEVER` between scripts."""
 
     __slots__ = (
-        "_answers", "_baud", "_deadline_ns", "_dialect", "_done_ns", "_earliest_ns", "_exchange", "_first", "_free_ns",
-        "_held", "_in_time", "_late_ns", "_lead", "_next", "_open", "_owed_ns", "_padding", "_parser", "_patience_ns",
-        "_port", "_reply_bytes", "_script", "_shortest_ns", "_stray", "_timeout_ns", "held_since_ns", "late",
+        "_answers",
+        "_baud",
+        "_deadline_ns",
+        "_dialect",
+        "_done_ns",
+        "_earliest_ns",
+        "_exchange",
+        "_first",
+        "_free_ns",
+        "_grace_ns",
+        "_held",
+        "_in_time",
+        "_late_ns",
+        "_lead",
+        "_next",
+        "_open",
+        "_owed_ns",
+        "_padding",
+        "_parser",
+        "_port",
+        "_reply_bytes",
+        "_script",
+        "_shortest_ns",
+        "_stray",
+        "_timeout_ns",
+        "held_since_ns",
+        "late",
         "wake_ns",
     )  # fmt: skip
 
@@ -105,7 +129,7 @@ class TransactionRunner:
         self._parser = dialect.parser(status=True)
         self._stray = 0
         self._padding = padding
-        self._patience_ns = max(0, late_ns - timeout_ns)
+        self._grace_ns = max(0, late_ns - timeout_ns)
         # Since when statuses come late; what was late in the script under way, and whether all came in time.
         self.held_since_ns = -1
         self.late = LateStatuses()
@@ -177,7 +201,7 @@ class TransactionRunner:
         at_ns = min(now_ns, self.wake_ns)
         data = self._port.read(at_ns)
         if data:
-            self._hear(data, at_ns)
+            self._receive(data, at_ns)
         if self._held is not None:
             self._hold_on(self._held, at_ns, now_ns)
         elif self._over or at_ns >= self._deadline_ns:
@@ -194,10 +218,10 @@ class TransactionRunner:
         """Note whose statuses did not come in time, and until when they may."""
         self._in_time = False
         until_ns = at_ns + self._late_ns
-        if self._patience_ns:
+        if self._grace_ns:
             # When this process wakes up late, the line may have been delayed too.
             stalled = now_ns - self.wake_ns > STALL_NS
-            until_ns = (now_ns if stalled else at_ns) + self._patience_ns + stalled * self._late_ns
+            until_ns = (now_ns if stalled else at_ns) + self._grace_ns + stalled * self._late_ns
             self.late.until_ns = now_ns
         self._owed_ns |= dict.fromkeys(self._open, until_ns)
 
@@ -243,7 +267,7 @@ class TransactionRunner:
             self._go_on({}, now_ns)
         elif self._owed_until(exchange) <= at_ns:
             self._held = None
-            if self._patience_ns:
+            if self._grace_ns:
                 self.late.until_ns = at_ns
             self._send(exchange, now_ns)
         else:
@@ -261,7 +285,7 @@ class TransactionRunner:
             self.held_since_ns = -1
 
     def _transmit(self, exchange: Exchange, now_ns: int) -> None:
-        wary = exchange.after_late or self._patience_ns > 0
+        wary = exchange.after_late or self._grace_ns > 0
         until_ns = self._owed_until(exchange) if wary and self._owed_ns else 0
         if until_ns <= now_ns:
             self._send(exchange, now_ns)
@@ -306,7 +330,7 @@ class TransactionRunner:
         ready_ns = self._port.ready_ns(self._reply_bytes if self._parser.idle else 1)
         self.wake_ns = min(ready_ns, self._deadline_ns)
 
-    def _hear(self, data: bytes, at_ns: int) -> None:
+    def _receive(self, data: bytes, at_ns: int) -> None:
         exchange = self._exchange
         for _, packet in self._parser.feed(data):
             if packet.bus_id != BROADCAST or exchange.fast is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_OWED: Final = 32
 """For so many messages an echo is waited for at once: there are adapters that do not echo after all."""
 
-_PATIENCE_NS: Final = 1_000_000_000
+_ECHO_TIMEOUT_NS: Final = 1_000_000_000
 """For so long an echo is waited for."""
 
 
@@ -61,7 +61,7 @@ class EchoPort(PortWrapper):
             return data
         if data:
             data = self._sift(self._held + data)
-        while self._owed and self._owed[0][1] < now_ns - _PATIENCE_NS:
+        while self._owed and self._owed[0][1] < now_ns - _ECHO_TIMEOUT_NS:
             self._forget(1)
         if self._held and not self._owed:
             data, self._held = data + self._held, b""
@@ -132,9 +132,9 @@ class EchoingLine:
         """Take request bytes whose first bit starts at `now_ns`, or when the host has sent what came before."""
         start_ns = max(now_ns, self._free_ns)
         self._free_ns = start_ns + wire_ns(len(data), self._baud)
-        heard = self._line.echo(data, start_ns)
-        self.collisions += heard != data
-        self._emulator.receive(heard, start_ns)
+        received = self._line.echo(data, start_ns)
+        self.collisions += received != data
+        self._emulator.receive(received, start_ns)
 
     def chatter(self, now_ns: int, until_ns: int) -> None:
         """Put on the line what is said without being asked."""

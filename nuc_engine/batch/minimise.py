@@ -101,7 +101,7 @@ class Minimised:
 class ScriptTrial:
     """A script with its configuration, and where it is looked at: what every bout of a test has in common."""
 
-    kit: BoutInputs
+    inputs: BoutInputs
     prepared: Prepared
     script: HdsoScript
     seeds: tuple[int, ...]
@@ -110,17 +110,17 @@ class ScriptTrial:
     def describe(self) -> dict[str, Any]:
         """Return what decides its bouts, as plain data for JSON."""
         return {
-            "configuration": self.kit.name,
-            "documents": self.kit.sums(),
+            "configuration": self.inputs.name,
+            "documents": self.inputs.sums(),
             "seeds": list(self.seeds),
             "settle": self.settle_s,
         }
 
     def tasks(self, script: HdsoScript, windows: Sequence[WatchWindow]) -> list[BoutTask]:
         """Return a bout per seed under another script; it ends with the last window."""
-        kit = replace(self.kit, script=write(script))
+        inputs = replace(self.inputs, script=write(script))
         end_s = max(window.end_s for window in windows)
-        return [BoutTask(kit, end_s, seed, tuple(windows), settle_s=self.settle_s) for seed in self.seeds]
+        return [BoutTask(inputs, end_s, seed, tuple(windows), settle_s=self.settle_s) for seed in self.seeds]
 
 
 def kinds_of(task: BoutTask) -> Kinds:

@@ -58,7 +58,7 @@ class SweepPlan:
     `remarks` are about what will run, but perhaps not as it was meant.
     """
 
-    kit: BoutInputs
+    inputs: BoutInputs
     duration_s: float
     axes: tuple[Axis, ...]
     sampling: Sampling
@@ -89,10 +89,10 @@ class SweepPlan:
     def task_of(self, values: dict[str, Value], seed: int, keep: Path | None = None) -> BoutTask:
         """Return the bout of these values, by the names of the axes."""
         timed, given, plant = sort_out(values)
-        kit = self.kit
+        inputs = self.inputs
         if timed and self.document is not None:
-            kit = replace(kit, script=write(with_values(self.document, self.plan, timed)))
-        return BoutTask(kit, self.duration_s, seed, self.windows, given, plant, keep, self.settle_s)
+            inputs = replace(inputs, script=write(with_values(self.document, self.plan, timed)))
+        return BoutTask(inputs, self.duration_s, seed, self.windows, given, plant, keep, self.settle_s)
 
     def _points_sum(self) -> str | None:
         """Return a sum of drawn points: other versions of a library may draw others from the same seed."""
@@ -103,8 +103,8 @@ class SweepPlan:
     def describe(self) -> dict[str, Any]:
         """Return everything that decides the rows, as plain data for JSON: two sweeps are the same when this is."""
         return {
-            "configuration": self.kit.name,
-            "documents": self.kit.sums(),
+            "configuration": self.inputs.name,
+            "documents": self.inputs.sums(),
             "duration": self.duration_s,
             "vary": [axis.describe() for axis in self.axes],
             "sampling": asdict(self.sampling),
@@ -120,7 +120,7 @@ def make_plan(request: SweepRequest) -> SweepPlan:
 
     Raises BulkRefused with every reason, NotFound, BoutRefused where configuration and script are wrong.
     """
-    kit = read_inputs(request.config, request.script)
+    inputs = read_inputs(request.config, request.script)
     prepared = prepare_bout(request.config, request.script)
     reasons: list[str] = []
     axes: list[Axis] = []
@@ -138,7 +138,7 @@ def make_plan(request: SweepRequest) -> SweepPlan:
     if reasons:
         raise BulkRefused("\n".join(reasons))
     return SweepPlan(
-        kit=kit,
+        inputs=inputs,
         duration_s=request.duration_s,
         axes=tuple(axes),
         sampling=request.sampling,

@@ -317,7 +317,7 @@ def _present_value(plan: SweepPlan, name: str) -> Value | None:
 
 
 def _plant_value(plan: SweepPlan, key: str) -> float | None:
-    table: Any = tomllib.loads(dict(plan.kit.files)[PLANT_SPEC_FILE].decode())
+    table: Any = tomllib.loads(dict(plan.inputs.files)[PLANT_SPEC_FILE].decode())
     for part in key.split("."):
         table = table[int(part)] if isinstance(table, list) else table[part]
     return float(table)

@@ -214,7 +214,7 @@ class Guardian:
             self._core = None
         self._watch.end()
 
-    def _take_off(self, patience_ns: int = RELEASE_TIMEOUT_NS, reason: str = "") -> bool:
+    def _take_off(self, timeout_ns: int = RELEASE_TIMEOUT_NS, reason: str = "") -> bool:
         """Make sure there is no core that writes, and take the torque off; False when a port is gone."""
         words = self._words
         words[Word.BUS_OWNER] = OWNER_GUARDIAN
@@ -224,7 +224,7 @@ class Guardian:
             latch(words, reason)
         before = requested(words)
         words[Word.GUARDIAN_ACTS] += 1
-        confirmed = self._release.run(self._clock.now_ns + patience_ns)
+        confirmed = self._release.run(self._clock.now_ns + timeout_ns)
         self._due_ns = self._clock.now_ns
         self._watch.end()
         if self._release.lost:

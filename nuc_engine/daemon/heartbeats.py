@@ -75,8 +75,8 @@ class Heartbeats:
     def look(self, passed_ns: int, *, on_time: bool = True) -> None:
         """Take note of every word."""
         running = self._words[Word.MODE] == Mode.RUNNING
-        for heart in (self.core, self.guardian, self.service):
-            heart.look(passed_ns)
+        for heartbeat in (self.core, self.guardian, self.service):
+            heartbeat.look(passed_ns)
         self._unwatched_ns = self._unwatched_ns + passed_ns * on_time if self._unwatched else 0
         for task in self._tasks:
             task.look(passed_ns if running else 0)

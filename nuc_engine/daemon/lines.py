@@ -109,11 +109,11 @@ def release_burst_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[by
     """
     said, padding = release_bytes_of(spec, servos)
     begin, off, length = 0, list[bytes](), 0
-    for last, heard in find_family(spec.family).sniffer().feed(said):
+    for last, decoded in find_family(spec.family).sniffer().feed(said):
         packet = said[begin : last + 1].lstrip(b"\0")
         begin = last + 1
         length += len(packet)
-        if heard.releases:
+        if decoded.releases:
             off.append(packet)
     if not off or sum(map(len, off)) == length:
         return said, 0

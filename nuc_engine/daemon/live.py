@@ -70,7 +70,7 @@ class LiveExecutive(Dispatcher):
         self._timed = tuple((e, statistics[e.name], Word.TASK_LAST + k) for k, e in enumerate(self.entries))
         of_a_period = (self._script_entry, self._transition_entry, self._muscle_entry)
         self._timed_of_a_period = tuple(item for item in self._timed if item[0] in of_a_period)
-        self._heard = all_counts(bus)
+        self._received = all_counts(bus)
         self._silence = silence
         self._releasing = self._held = False
         # The latest wake-up of the cycle under way; since when the line is held up, as far as that was told.
@@ -169,7 +169,7 @@ class LiveExecutive(Dispatcher):
 
     def bus_counts(self) -> dict[str, int]:
         """Return what the bus has counted since the start."""
-        return {name: now - self._heard.get(name, 0) for name, now in all_counts(self._live_bus).items()}
+        return {name: now - self._received.get(name, 0) for name, now in all_counts(self._live_bus).items()}
 
     def _run_start(self, now_ns: int) -> None:
         self._start_entry.release_ns = NEVER

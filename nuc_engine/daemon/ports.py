@@ -26,7 +26,7 @@ class BusPort:
         self._path = find_stable_name(self._spec.path)
         self._port: SerialPort | None = None
         self._link: tuple[int, int] | None = None
-        self.trouble = ""
+        self.problem = ""
         """Why it could not be opened the last time, empty while there is simply no device."""
 
     @property
@@ -63,7 +63,7 @@ class BusPort:
     def try_open(self) -> bool:
         """Open it if it is there; True when it is open."""
         if self._port is None:
-            self.trouble = ""
+            self.problem = ""
             link = _terminal_link(self._path)
             if link is not None and link == self._link:
                 # What it leads to is gone, and its number may belong to another terminal by now.
@@ -72,7 +72,7 @@ class BusPort:
             try:
                 self._port = try_open(self._path, self._spec.baud)
             except PortError as error:
-                self.trouble = str(error)
+                self.problem = str(error)
         return self._port is not None
 
     def close(self) -> None:

@@ -30,9 +30,9 @@ class StatusReporter:
         self._ready = False
         self._fed_ns = self._up_ns = 0
 
-    def tell(self, now_ns: int, *, wanted: bool, up: bool, trouble: str, fresh: bool) -> None:
+    def tell(self, now_ns: int, *, wanted: bool, up: bool, problem: str, fresh: bool) -> None:
         """Tell how things are. `wanted`: there should be a core; `up`: it works; `fresh`: everything lives."""
-        self._line(self._describe(now_ns, wanted=wanted, up=up, trouble=trouble))
+        self._line(self._describe(now_ns, wanted=wanted, up=up, problem=problem))
         words = self._words
         there = up or not (self._configured or words[Word.PLAN_GENERATION])
         if not self._ready and words[Word.SERVICE_READY] and there:
@@ -58,10 +58,10 @@ class StatusReporter:
             self._fed_ns = now_ns
             self._notifier.watchdog()
 
-    def _describe(self, now_ns: int, *, wanted: bool, up: bool, trouble: str) -> str:
+    def _describe(self, now_ns: int, *, wanted: bool, up: bool, problem: str) -> str:
         words = self._words
         if words[Word.BUS_LOST]:
-            return f"waiting for the bus; {trouble}" if trouble else "waiting for the bus"
+            return f"waiting for the bus; {problem}" if problem else "waiting for the bus"
         if not wanted:
             self._up_ns = now_ns
             return "no configuration yet" if words[Word.SERVICE_READY] and not self._configured else "starting"

@@ -21,7 +21,7 @@ CRASHED = 70
 """Exit status of a child that ended with an exception (EX_SOFTWARE of sysexits.h)."""
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
-_UNHEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_BLOCKED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 END_SIGNAL = signal.SIGUSR1
 """Signal by which the main process lets a child finish its work and end."""
@@ -94,7 +94,7 @@ def _be_child(
     try:
         os.setpgid(0, 0)
         signal.set_wakeup_fd(-1)
-        for number in _UNHEARD:
+        for number in _BLOCKED:
             signal.signal(number, signal.SIG_IGN)
         _prctl(_PR_SET_NAME, name.encode())
         for descriptor in close:

@@ -71,7 +71,7 @@ class Supervisor:
         self._signals, self._notifier, self._words = signals, notifier, launch.block.words
         configured = bool(launch.options.configuration)
         self._told = StatusReporter(self._words, notifier, show, watchdog_ns=watchdog_ns, configured=configured)
-        self._hearts, self._heed = Heartbeats(self._words), heed
+        self._heartbeats, self._heed = Heartbeats(self._words), heed
         self._service = ChildSlot("service", longest_ns=SERVICE_PAUSE_NS)
         self._guardian, self._core = ChildSlot("guardian", free_restarts=5), ChildSlot("core")
         self._emulators = [(ChildSlot(name), program) for name, program in emulators]
@@ -96,11 +96,11 @@ class Supervisor:
         now_ns = self._clock.now_ns
         self._words[Word.SUPERVISOR_BEAT] = now_ns
         passed_ns = now_ns - self._ticked_ns
-        self._hearts.look(min(passed_ns, TICK_NS), on_time=passed_ns < 2 * TICK_NS)
+        self._heartbeats.look(min(passed_ns, TICK_NS), on_time=passed_ns < 2 * TICK_NS)
         self._ticked_ns = now_ns
         self._heed(now_ns)
         self._listen(now_ns)
-        self._bury(now_ns)
+        self._reap(now_ns)
         if self._status is None:
             self._find_ports(now_ns)
             self._renew()
@@ -124,7 +124,7 @@ class Supervisor:
         elif self._words[Word.SHUTDOWN] and self._status is None:
             self._begin_end(now_ns, 0, "a client asked for the end")
 
-    def _bury(self, now_ns: int) -> None:
+    def _reap(self, now_ns: int) -> None:
         if self._core.child is not None and self._core.child.dead():
             # Before it is reaped: after that, its pid may be reused.
             self._words[Word.CORE_PID] = 0
@@ -208,7 +208,7 @@ class Supervisor:
                 slot.fill(child, now_ns)
         if self._service.may_start(now_ns):
             words[Word.SERVICE_BEAT] = 0
-            self._hearts.service.begin()
+            self._heartbeats.service.begin()
             hidden = replace(self._launch, buses=tuple(replace(bus, fd=-1) for bus in self._launch.buses), off=-1)
             close = [fd for fd in (self._launch.off, *(bus.fd for bus in self._launch.buses)) if fd >= 0]
             program = partial(self._programs.service, hidden)
@@ -227,7 +227,7 @@ class Supervisor:
             # No core may begin before the guardian has let go of the bus.
             words[Word.BUS_OWNER] = OWNER_GUARDIAN
         words[Word.GUARDIAN_BEAT] = 0
-        self._hearts.guardian.begin()
+        self._heartbeats.guardian.begin()
         ends = [slot.child.pidfd for slot, _ in self._emulators if slot.child is not None]
         child = self._fork("nuc-guardian", partial(self._programs.guardian, self._launch, ends))
         self._guardian.fill(child, now_ns)
@@ -237,7 +237,7 @@ class Supervisor:
         if not self._core.may_start(now_ns) or self._guardian.child is None:
             return
         self._words[Word.CORE_BEAT] = 0
-        self._hearts.core.begin()
+        self._heartbeats.core.begin()
         self._words[Word.CORE_GENERATION] += 1
         child = self._fork("nuc-core", partial(self._programs.core, self._launch))
         self._core.fill(child, now_ns)
@@ -246,7 +246,7 @@ class Supervisor:
     def _end_stalled(self) -> None:
         # The core first: the next guardian then finds it dead, and takes the torque off before all else.
         slots = (self._core, self._guardian, self._service)
-        for slot, stalled in zip(slots, self._hearts.stalled(), strict=True):
+        for slot, stalled in zip(slots, self._heartbeats.stalled(), strict=True):
             if slot.child is not None and not slot.killed and stalled:
                 self._event("process_stalled", f"{slot.name} shows no life; it is ended")
                 slot.child.send(signal.SIGKILL)
@@ -311,8 +311,8 @@ class Supervisor:
         if self._status is not None:
             self._told.end(now_ns, self._why)
             return
-        trouble = "; ".join(port.trouble for port in self._ports if port.trouble)
-        self._told.tell(now_ns, wanted=wanted, up=up, trouble=trouble, fresh=self._hearts.fresh(engine=wanted))
+        problem = "; ".join(port.problem for port in self._ports if port.problem)
+        self._told.tell(now_ns, wanted=wanted, up=up, problem=problem, fresh=self._heartbeats.fresh(engine=wanted))
 
     def _event(self, name: str, text: str) -> None:
         self._launch.block.rings["supervisor"].put(RecordKind.EVENT, pack(self._clock.now_ns, name, text))

@@ -179,7 +179,7 @@ class LogWriter:
         most = min(MOST_BYTES, ring.capacity // 4)
         until = ring.written
         # What was told before a record was written has been heard before that record is taken.
-        self._hear()
+        self._receive()
         try:
             for kind, after, content in ring.read(begun):
                 if after > until:
@@ -218,7 +218,7 @@ class LogWriter:
             told = " | ".join(traceback.format_exception(error)).replace("\n", " ")
             self._events.tell("log_error", f"{what} was left out: {told}")
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         for name, told in self._told.items():
             for _, after, content in self._rings[name].read(self._told_to[name]):
                 told.append((after, unpack(content)))

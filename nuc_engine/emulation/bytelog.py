@@ -30,7 +30,7 @@ class LoggedExchange:
     `reply_ns` when the last of them had been, -1 for no reply. `positions` are those the reply reported, by bus id.
     """
 
-    heard: DecodedRequest
+    decoded: DecodedRequest
     start_ns: int
     end_ns: int
     reply: bytes = b""
@@ -40,7 +40,7 @@ class LoggedExchange:
     @property
     def kind(self) -> str:
         """What the request is, in the family's words."""
-        return self.heard.kind
+        return self.decoded.kind
 
     @property
     def position_raw(self) -> int:
@@ -49,15 +49,15 @@ class LoggedExchange:
 
     def goals(self) -> Mapping[int, int]:
         """Return the goal of each servo this frame drives, or may drive, by bus id."""
-        return self.heard.goals
+        return self.decoded.goals
 
     def drives(self, bus_id: int) -> bool:
         """Say whether this frame drives that servo, or may: a goal may come to a servo without torque."""
-        return bus_id in self.heard.goals or _among(bus_id, self.heard.arms)
+        return bus_id in self.decoded.goals or _among(bus_id, self.decoded.arms)
 
     def releases(self, bus_id: int) -> bool:
         """Say whether this frame takes the torque off that servo."""
-        return _among(bus_id, self.heard.releases)
+        return _among(bus_id, self.decoded.releases)
 
 
 class LoggedEvent(NamedTuple):
@@ -150,7 +150,7 @@ class _Decoder:
     def answered(self) -> tuple[LoggedExchange, ...]:
         """Return the frames, with what their replies reported."""
         return tuple(
-            replace(frame, positions=self.sniffer.positions(frame.heard, frame.reply)) if frame.reply else frame
+            replace(frame, positions=self.sniffer.positions(frame.decoded, frame.reply)) if frame.reply else frame
             for frame in self.frames
         )
 
@@ -158,12 +158,12 @@ class _Decoder:
         if record.link != self._link:
             self._link, self._piece_ns = record.link, record.wire_ns
         done = 0
-        for index, heard in self.sniffer.feed(record.data):
+        for index, decoded in self.sniffer.feed(record.data):
             self._note(record, done, index + 1)
             done = index + 1
             end_ns = record.wire_ns + wire_ns(done, self._baud)
             self._asked[record.link] = len(self.frames)
-            self.frames.append(LoggedExchange(heard, self._start_ns(), end_ns))
+            self.frames.append(LoggedExchange(decoded, self._start_ns(), end_ns))
         self._note(record, done, len(record.data))
 
     def _note(self, record: RawRecord, first: int, end: int) -> None:

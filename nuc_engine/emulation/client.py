@@ -24,7 +24,7 @@ class EmulatorClient:
         self._path = path
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(timeout_s)
-        self._heard = b""
+        self._received = b""
         try:
             self._socket.connect(str(path))
         except OSError as error:
@@ -46,14 +46,14 @@ class EmulatorClient:
         line = json.dumps({"command": command, **parameters}).encode() + b"\n"
         try:
             self._socket.sendall(line)
-            while b"\n" not in self._heard:
+            while b"\n" not in self._received:
                 data = self._socket.recv(65_536)
                 if not data:
                     raise ControlError(f"{self._path}: the emulator ended before it answered {command!r}")
-                self._heard += data
+                self._received += data
         except OSError as error:
             raise ControlError(f"{self._path}: no answer to {command!r}: {error}") from error
-        answer, _, self._heard = self._heard.partition(b"\n")
+        answer, _, self._received = self._received.partition(b"\n")
         result: dict[str, Any] = json.loads(answer)
         if not result.pop("ok"):
             raise ControlError(str(result["error"]))

@@ -58,9 +58,9 @@ class ReplyLine(PacedLine):
     def echo(self, data: bytes, start_ns: int) -> bytes:
         """Put the host's own bytes on the line; return what the wire makes of them."""
         self._echoing = True
-        heard = self.collide(data, start_ns)
+        received = self.collide(data, start_ns)
         self._echoing = False
-        return heard
+        return received
 
     def take(self) -> LineMessage:
         """Return the next message; there must be one."""

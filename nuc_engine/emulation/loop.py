@@ -103,7 +103,7 @@ class NoHandler:
 
 
 class EmulatorLoop:
-    """Serves one line until `stop`. What the host says is handed on where `ear` hears a request end.
+    """Serves one line until `stop`. What the host says is handed on where `sniffer` finds a request end.
 
     `chores` is called with the time every 100 ms or so, where it disturbs least.
 
@@ -123,7 +123,7 @@ class EmulatorLoop:
         start_ns: int,
         now: Callable[[], int],
         wait: WaitCall,
-        ear: Sniffer | None = None,
+        sniffer: Sniffer | None = None,
         log: RawLog | None = None,
     ) -> None:
         """Start with plant time 0 at `start_ns` of the clock."""
@@ -136,14 +136,14 @@ class EmulatorLoop:
         self.plant_behind = DelayStatistics(BEHIND_NS)
         self._emulator, self._plant, self._tty, self._line = emulator, plant, tty, line
         self._start_ns, self._now, self._wait = start_ns, now, wait
-        self._ear, self._log = ear, log
+        self._sniffer, self._log = sniffer, log
         self._baud = baud
         self._most = max(LONGEST, CHUNK_NS // wire_ns(1, baud))
         # What was read and is not all heard yet, how much of it is, and where requests end in it.
         self._backlog = b""
         self._at = 0
         self._ends: list[int] = []
-        self._heard_ns = 0
+        self._received_ns = 0
         self._rx_free_ns = 0
         self._plant_ns = self._rest_ns = start_ns
         self._chore_ns = start_ns + CHORE_PERIOD_NS
@@ -179,7 +179,7 @@ class EmulatorLoop:
         now_ns = self._now()
         for descriptor in ready:
             if descriptor == self._tty.fileno():
-                self._hear(now_ns)
+                self._receive(now_ns)
             else:
                 self.visitor.handle(descriptor)
         if now_ns >= feed_ns:
@@ -190,7 +190,7 @@ class EmulatorLoop:
             self._rest(now_ns)
 
     def _feed_ns(self) -> int:
-        return max(self._heard_ns, self._rx_free_ns) if self._backlog else NEVER
+        return max(self._received_ns, self._rx_free_ns) if self._backlog else NEVER
 
     def _listened_to(self, due_ns: int) -> Sequence[int]:
         """Return the descriptors to wait for: visitors only where a reply is not near, or they have waited for long.
@@ -206,18 +206,18 @@ class EmulatorLoop:
         others = self.visitor.filenos()
         return others if deaf else (tty, *others)
 
-    def _hear(self, now_ns: int) -> None:
+    def _receive(self, now_ns: int) -> None:
         self._backlog = self._tty.read(_READ)
-        self._heard_ns, self._at = now_ns, 0
-        if self._ear is not None:
-            self._ends = [index + 1 for index, _ in self._ear.feed(self._backlog)]
+        self._received_ns, self._at = now_ns, 0
+        if self._sniffer is not None:
+            self._ends = [index + 1 for index, _ in self._sniffer.feed(self._backlog)]
         if self._backlog and now_ns >= self._rx_free_ns:
             self._feed()
 
     def _feed(self) -> None:
         """Give the emulator the next piece: one request, as far as the bytes go, and time allows."""
         piece = self._next_piece()
-        start_ns = max(self._heard_ns, self._rx_free_ns)
+        start_ns = max(self._received_ns, self._rx_free_ns)
         self._rx_free_ns = end_ns = start_ns + wire_ns(len(piece), self._baud)
         self._line.request = number = self.exchanges
         self.exchanges += 1
@@ -229,7 +229,7 @@ class EmulatorLoop:
         if self._log is not None:
             for offset in range(0, len(piece), LONGEST):
                 part = piece[offset : offset + LONGEST]
-                self._log.put(RawKind.HOST, number, self._heard_ns, start_ns + wire_ns(offset, self._baud), part)
+                self._log.put(RawKind.HOST, number, self._received_ns, start_ns + wire_ns(offset, self._baud), part)
         self._use_time(now_ns)
 
     def _next_piece(self) -> bytes:

@@ -80,7 +80,7 @@ class EmulatorProcess:
                 start_ns=leg.start_ns,
                 now=now,
                 wait=wait,
-                ear=leg.family.sniffer(),
+                sniffer=leg.family.sniffer(),
                 log=self._log,
             )
             self.commands = EmulatorCommands(leg, self.loop, self.terminal, now, self.losses)

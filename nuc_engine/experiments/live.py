@@ -32,7 +32,7 @@ COUNT_DOWN_S = 3.0
 CONFIRM_S = 4.0
 """So long after its time a confirmation is waited for."""
 _LOOK_S = 0.05
-_PATIENCE_S = 15.0
+_TIMEOUT_S = 15.0
 
 Wait = Callable[[float], None]
 """Lets some seconds of real time pass."""
@@ -261,7 +261,7 @@ def _begin(client: Client, plan: BoutPlan, wait: Wait) -> Path:
 
 def _insist(ask: Callable[..., Any], wait: Wait, **words: Any) -> Any:
     """Ask until it is granted: an engine that has just begun has not heard of every servo yet."""
-    for _ in range(round(_PATIENCE_S / 0.1)):
+    for _ in range(round(_TIMEOUT_S / 0.1)):
         try:
             return ask(**words)
         except Refused:
@@ -281,7 +281,7 @@ def _await_end(folder: Path, wait: Wait) -> None:
             return False
 
     if not wait_until(whole, wait):
-        raise Aborted(f"{folder}: not whole {_PATIENCE_S:g} s after the bout")
+        raise Aborted(f"{folder}: not whole {_TIMEOUT_S:g} s after the bout")
 
 
 def free(client: Client) -> None:
@@ -311,7 +311,7 @@ def await_ready(client: Client, wait: Wait, alive: Callable[[], bool]) -> None:
 
 def wait_until(condition: Callable[[], bool], wait: Wait, alive: Callable[[], bool] = lambda: True) -> bool:
     """Wait for a condition, for a while and as long as something is alive; say whether it holds."""
-    for _ in range(round(2 * _PATIENCE_S / _LOOK_S)):
+    for _ in range(round(2 * _TIMEOUT_S / _LOOK_S)):
         if condition():
             return True
         if not alive():

@@ -41,7 +41,7 @@ FITS_M = 0.001
 """A leg fits into its place when its foot would be no deeper in the ground than this; a hand keeps it as much clear."""
 TURNS_RAD_S = 1.05
 """How fast a hand turns a horn back whose leg does not fit. Assumed."""
-PATIENCE_NS = 2_000_000_000
+HOLD_LIMIT_NS = 2_000_000_000
 """How long it tries."""
 
 _BODY = mujoco.mjtObj.mjOBJ_BODY
@@ -344,7 +344,7 @@ class MujocoLeg:
     def _turn_horn(self, hand: HandHold) -> bool:
         """Turn the horn back by hand for a step while the leg, put on as it is, would reach into the ground."""
         angle, depth_m = self._qpos[self._joint], self._depth_m(0.0)
-        if depth_m < FITS_M or hand.waits(self._done) * self._step_ns >= PATIENCE_NS:
+        if depth_m < FITS_M or hand.waits(self._done) * self._step_ns >= HOLD_LIMIT_NS:
             return False
         step = TURNS_RAD_S * self._step_ns * 1e-9
         # The motor pulls the other way meanwhile, but a hand is stronger.

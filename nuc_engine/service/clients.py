@@ -92,7 +92,7 @@ class Clients:
         """Return the client of a key."""
         return self._clients.get(key)
 
-    def heard(
+    def sender(
         self, key: bytes, address: list[bytes], who: tuple[str, str] | None, now_ns: int, peer: str = ""
     ) -> ConnectedClient:
         """Return the client of a key, a new one if need be. `who` is name and role where keys vouch for them.

@@ -141,7 +141,7 @@ class Service:
         if self.sockets.ready():
             self._again()
         else:
-            self._timer = self._loop.call_later(self._patience_ms() / 1000, self._turn)
+            self._timer = self._loop.call_later(self._wait_ms() / 1000, self._turn)
 
     def fail(self, error: BaseException) -> None:
         """Let the service end because of this."""
@@ -197,7 +197,7 @@ class Service:
         if self._datagrams is not None:
             self._datagrams.close()
 
-    def _patience_ms(self) -> int:
+    def _wait_ms(self) -> int:
         hub, now_ns = self.hub, self._now_ns()
         start_ns = self._words[Word.BOUT_START] if hub.bout else None
         due = [hub.reads.next_ns(start_ns, now_ns)]
@@ -239,7 +239,7 @@ class Service:
         now_ns = self._now_ns()
         hub = self.hub
         try:
-            client = hub.clients.heard(message.key, message.address, message.who, now_ns, message.peer)
+            client = hub.clients.sender(message.key, message.address, message.who, now_ns, message.peer)
         except Refused as error:
             self._turn_away(message, error, now_ns)
             return
@@ -327,7 +327,7 @@ class Service:
 
     def _keep_house(self, now_ns: int) -> None:
         hub = self.hub
-        hub.streams.forget_unheard()
+        hub.streams.forget_ended()
         hub.clients.forget_idle(now_ns)
         if hub.configuration is None:
             hub.find_documents()

@@ -64,7 +64,7 @@ class Streams:
         for topic in list(self._of.get(key, Counter()).elements()):
             self._end(key, topic)
 
-    def forget_unheard(self) -> None:
+    def forget_ended(self) -> None:
         """Forget those that have ended because nobody listened."""
         for key, mine in list(self._of.items()):
             for topic in [topic for topic in mine if topic not in self._recipes]:

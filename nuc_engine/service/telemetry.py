@@ -22,7 +22,7 @@ TOPIC, EVENTS = "nuc", "nuc.event"
 MAX_RECIPES = 64
 MAX_NAMES = 512
 MAX_VALUES_HZ = 100_000.0
-UNHEARD_NS = 300_000_000_000
+UNLISTENED_NS = 300_000_000_000
 """A recipe that nobody has listened to for this long is forgotten."""
 
 _ALWAYS = (0.0, -1.0)
@@ -51,7 +51,7 @@ class TelemetryTopic:
     names: tuple[int | str, ...]
     period_ns: int
     due_ns: int = 0
-    heard_ns: int = 0
+    listened_ns: int = 0
     users: int = 1
     window_s: tuple[float, float] = _ALWAYS
     fields: tuple[Field, ...] = ()
@@ -90,7 +90,7 @@ class Recipes:
         period_ns = _period(rate_hz)
         for recipe in self._recipes.values():
             if (recipe.names, recipe.period_ns, recipe.window_s) == (tuple(names), period_ns, window_s):
-                recipe.heard_ns = now_ns
+                recipe.listened_ns = now_ns
                 recipe.users += 1
                 return recipe
         values = sum(len(other.names) * NS_PER_S / other.period_ns for other in self._recipes.values())
@@ -132,9 +132,9 @@ class Recipes:
             # Late is late: no burst follows.
             recipe.due_ns = max(recipe.due_ns + recipe.period_ns, now_ns + recipe.period_ns // 2)
             if self.publisher.listened(recipe.topic):
-                recipe.heard_ns = now_ns
+                recipe.listened_ns = now_ns
                 self._send(recipe, moment)
-            elif recipe is not self._default and now_ns - recipe.heard_ns > UNHEARD_NS:
+            elif recipe is not self._default and now_ns - recipe.listened_ns > UNLISTENED_NS:
                 del self._recipes[recipe.topic]
             if recipe is self._default and self.datagrams is not None:
                 self.datagrams.send(pack_map({**read(recipe.fields, moment), "unix_time_s": self.unix_time_s()}))

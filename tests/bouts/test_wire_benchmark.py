@@ -76,11 +76,11 @@ def test_nor_do_rounds_of_the_bare_loop_that_were_not_answered():
     tty.setraw(slave)
     clock, tally = VirtualClock(), Tally()
     try:
-        run_bare(slave, [(b"ask", 0)], 3, tally, clock, patience_s=0.0)
-        run_bare(slave, [(b"ask", 2)], 2, tally, clock, patience_s=0.0)
+        run_bare(slave, [(b"ask", 0)], 3, tally, clock, timeout_s=0.0)
+        run_bare(slave, [(b"ask", 2)], 2, tally, clock, timeout_s=0.0)
         # What came too late is none of the next ones' answer.
         os.write(master, b"ok")
-        run_bare(slave, [(b"ask", 2)], 1, tally, clock, patience_s=0.0)
+        run_bare(slave, [(b"ask", 2)], 1, tally, clock, timeout_s=0.0)
     finally:
         os.close(slave)
         os.close(master)

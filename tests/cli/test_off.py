@@ -170,23 +170,23 @@ LIMP = {"torque": False, "confirmed_ns": {"hip": 12_000_000, "knee": 23_400_000}
 @contextmanager
 def desks(root: Path, *answers: dict[str, object] | None) -> Iterator[list[bytes]]:
     """Have daemons' sockets for torque off below `root`, each of which answers so, or never; yield what they heard."""
-    heard: list[bytes] = []
+    received: list[bytes] = []
     with ExitStack() as stack:
         for number, answer in enumerate(answers):
             folder = root / "nuc" / f"leg{number}"
             folder.mkdir(parents=True)
             end = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
             end.bind(str(folder / "off"))
-            thread = threading.Thread(target=_answer, args=(end, answer, heard))
+            thread = threading.Thread(target=_answer, args=(end, answer, received))
             thread.start()
             stack.callback(thread.join)
             stack.callback(_tell_to_end, folder / "off")
-        yield heard
+        yield received
 
 
-def _answer(end: socket.socket, answer: dict[str, object] | None, heard: list[bytes]) -> None:
+def _answer(end: socket.socket, answer: dict[str, object] | None, received: list[bytes]) -> None:
     while (datagram := end.recvfrom(4096))[0] != b"END":
-        heard.append(datagram[0])
+        received.append(datagram[0])
         if answer is not None:
             end.sendto(json.dumps(answer).encode(), datagram[1])
 
@@ -198,22 +198,22 @@ def _tell_to_end(path: Path) -> None:
 
 def test_on_this_machine_it_loads_sockets_and_json_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    with desks(tmp_path, LIMP) as heard:
+    with desks(tmp_path, LIMP) as received:
         modules, said = loaded(tmp_path, "ctl", "off", "cable caught")
         beside, _ = loaded(tmp_path, "ctl", "-a", f"ipc://{tmp_path}/nuc/leg0/command", "off")
     assert said == "torque is off (2 servos have confirmed, within 23 ms); nuc ctl arm takes it back\n"
     assert {name for name in modules if name.startswith("nuc_engine")} == OF_OFF
     assert foreign(modules) == foreign(beside) == set()
     assert modules.isdisjoint(SLOW)
-    assert heard[0].startswith(b"cable caught (")
+    assert received[0].startswith(b"cable caught (")
 
 
 def test_without_an_address_it_goes_to_every_daemon_and_says_of_each(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     bad = {**LIMP, "torque": True, "unconfirmed": ["knee"]}
-    with desks(tmp_path, LIMP, bad, None) as heard:
+    with desks(tmp_path, LIMP, bad, None) as received:
         answers = offpath.take_torque_off_in(sorted((tmp_path / "nuc").iterdir()), "why", 0.7)
-        assert len(heard) == 5, "who does not answer is asked again"
+        assert len(received) == 5, "who does not answer is asked again"
     assert [*answers.values()] == [LIMP, bad, "no answer: it may or may not have taken effect"]
 
 

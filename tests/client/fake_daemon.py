@@ -124,12 +124,12 @@ class FakeDaemon:
         self.telemetry = ""
         self.answers: dict[str, Callable[..., Any]] = {}
         self._author: dict[bytes, str] = {}
-        self._heard = threading.Condition()
+        self._received = threading.Condition()
 
     def wait_for(self, method: str) -> None:
         """Wait until such a request has come: nobody waits for the answer to a goodbye."""
-        with self._heard:
-            self._heard.wait_for(lambda: any(asked == method for asked, _ in self.requests))
+        with self._received:
+            self._received.wait_for(lambda: any(asked == method for asked, _ in self.requests))
 
     @property
     def sent(self) -> list[tuple[str, dict[str, Any]]]:
@@ -142,9 +142,9 @@ class FakeDaemon:
             return list(self.sccils)
         request = msgpack.unpackb(payload)
         method, params = request["method"], request["params"]
-        with self._heard:
+        with self._received:
             self.requests.append((method, params))
-            self._heard.notify_all()
+            self._received.notify_all()
         if method in self.silent:
             return []
         head = {"id": request["id"]}

@@ -12,13 +12,13 @@ from tests.client.fake_daemon import FakeDaemon, Refusal, Serving, serving
 
 pytestmark = pytest.mark.timeout(60)  # seconds: nothing is judged by it
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 
 
 def test_it_is_what_everybody_asks_for_with_a_name_before_and_a_goodbye_behind(
     served: Serving, daemon: FakeDaemon, address: str
 ) -> None:
-    answer = take_torque_off(address, name="alice", why="cable caught", timeout_s=PATIENCE_S)
+    answer = take_torque_off(address, name="alice", why="cable caught", timeout_s=TIMEOUT_S)
     assert (answer["torque"], answer["unconfirmed"]) == (False, [])
     daemon.wait_for("leave")
     asked = OffRequest("cable caught")
@@ -35,7 +35,7 @@ def test_it_is_asked_for_again_where_a_request_was_lost(daemon: FakeDaemon, addr
     replies, lost = daemon.replies, iter([True])
     daemon.replies = lambda sender, payload: [] if b"off" in payload and next(lost, False) else replies(sender, payload)
     with serving(daemon, address):
-        assert take_torque_off(address, name="alice", why="", timeout_s=PATIENCE_S, again_s=0.05)["torque"] is False
+        assert take_torque_off(address, name="alice", why="", timeout_s=TIMEOUT_S, again_s=0.05)["torque"] is False
 
 
 def test_a_refusal_is_told(served: Serving, daemon: FakeDaemon, address: str) -> None:
@@ -44,10 +44,10 @@ def test_a_refusal_is_told(served: Serving, daemon: FakeDaemon, address: str) ->
 
     daemon.answers["off"] = refuse
     with pytest.raises(Refused, match=r"no disk \(free some\)"):
-        take_torque_off(address, name="alice", why="", timeout_s=PATIENCE_S)
+        take_torque_off(address, name="alice", why="", timeout_s=TIMEOUT_S)
     daemon.answers["off"] = lambda why: None
     with pytest.raises(BadAnswer):
-        take_torque_off(address, name="alice", why="", timeout_s=PATIENCE_S)
+        take_torque_off(address, name="alice", why="", timeout_s=TIMEOUT_S)
 
 
 @pytest.mark.parametrize("rubbish", ["", "nonsense", "tcp://nowhere", "ipc://" + "x" * 200])
@@ -60,4 +60,4 @@ def test_messages_of_others_are_no_answer(daemon: FakeDaemon, address: str) -> N
     replies = daemon.replies
     daemon.replies = lambda sender, payload: [b"\xc1", b"\x01", *replies(sender, payload)]
     with serving(daemon, address):
-        assert take_torque_off(address, name="alice", why="", timeout_s=PATIENCE_S)["mode"] == daemon.mode
+        assert take_torque_off(address, name="alice", why="", timeout_s=TIMEOUT_S)["mode"] == daemon.mode

@@ -52,7 +52,7 @@ class Child:
 
 class Port:
     def __init__(self, name="", there=True):
-        self.name, self.there, self.is_open, self.trouble, self.remark = name, there, there, "", "a port"
+        self.name, self.there, self.is_open, self.problem, self.remark = name, there, there, "", "a port"
         self.closed = 0
 
     @property

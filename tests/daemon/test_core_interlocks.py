@@ -291,10 +291,10 @@ def test_a_bus_that_babbles_between_exchanges_is_heard_out(monkeypatch):
     bench.run(0.05)
     bench.core.store.write(bench.plan.motor_control_delay, (S,))
     turns_until(bench, lambda: not bench.core.live.exchanging and bench.core.live.next_ns > bench.clock.now_ns + S // 2)
-    heard = []
-    monkeypatch.setattr(type(bench.bus.bus), "proceed", lambda bus, now: heard.append(now) or True)
+    received = []
+    monkeypatch.setattr(type(bench.bus.bus), "proceed", lambda bus, now: received.append(now) or True)
     bench.core.live.readable(bench.clock.now_ns)
-    assert heard
+    assert received
 
 
 def test_a_parking_pose_that_can_not_be_is_told():

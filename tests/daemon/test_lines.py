@@ -83,7 +83,7 @@ def test_a_port_is_found_again_under_its_name(pty):
     target = os.readlink(link)
     link.unlink()
     assert not port.try_open()
-    assert port.trouble == ""
+    assert port.problem == ""
     link.symlink_to(target)
     assert port.try_open()
     assert port.is_open
@@ -110,7 +110,7 @@ def test_a_port_that_is_there_and_cannot_be_opened_says_why(pty):
     link.write_text("no terminal")
     port = BusPort("", f"aimotor://{link}")
     assert not port.try_open()
-    assert "serial port" in port.trouble
+    assert "serial port" in port.problem
     with pytest.raises(PortError):
         port.open()
 

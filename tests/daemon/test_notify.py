@@ -16,7 +16,7 @@ class Listener:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         self.socket.bind(name)
 
-    def heard(self) -> list[str]:
+    def received(self) -> list[str]:
         messages = []
         while True:
             try:
@@ -40,19 +40,19 @@ def test_systemd_hears_what_is_told(systemd: tuple[str, Listener]) -> None:
     assert notifier.ready()
     assert notifier.watchdog()
     assert notifier.stopping()
-    assert listener.heard() == ["READY=1", "WATCHDOG=1", "STOPPING=1"]
+    assert listener.received() == ["READY=1", "WATCHDOG=1", "STOPPING=1"]
 
 
 def test_a_status_is_one_line_whatever_it_holds(systemd: tuple[str, Listener]) -> None:
     address, listener = systemd
     assert Notifier(address).status("running\nREADY=1  now")
-    assert listener.heard() == ["STATUS=running READY=1 now"]
+    assert listener.received() == ["STATUS=running READY=1 now"]
 
 
 def test_several_assignments_are_one_message(systemd: tuple[str, Listener]) -> None:
     address, listener = systemd
     Notifier(address).tell("READY=1", "STATUS=up")
-    assert listener.heard() == ["READY=1\nSTATUS=up"]
+    assert listener.received() == ["READY=1\nSTATUS=up"]
 
 
 @pytest.mark.parametrize("address", [None, ""])
@@ -79,7 +79,7 @@ def test_a_full_socket_does_not_hold_the_daemon_up(tmp_path: Path) -> None:
     told = [notifier.watchdog() for _ in range(2000)]
     assert told[0]
     assert not told[-1]
-    assert len(listener.heard()) == sum(told)
+    assert len(listener.received()) == sum(told)
     assert notifier.watchdog()
     listener.socket.close()
 

@@ -14,8 +14,8 @@ def loaded(monkeypatch):
     """Emulated servos that put a load where the manual's table repeats the position."""
     usual = EmulatedServos._obey_one
 
-    def obey(crew, servo, request, heard_ns):
-        reply = usual(crew, servo, request, heard_ns)
+    def obey(crew, servo, request, received_ns):
+        reply = usual(crew, servo, request, received_ns)
         return bytes((3, reply[1])) if request.op is Op.PASSIVE and reply else reply
 
     monkeypatch.setattr(EmulatedServos, "_obey_one", obey)

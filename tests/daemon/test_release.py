@@ -124,8 +124,8 @@ def test_on_a_shared_wire_all_are_limp_as_soon_as_nobody_talks_any_more(url, cou
 def test_the_volley_on_a_shared_wire_asks_nobody(url, count):
     spec = parse_line(url)
     volley, behind_ns = release_burst_of(spec, [ServoAddress(k + 1, f"m{k}") for k in range(count)])
-    heard = [heard for _, heard in find_family(spec.family).sniffer().feed(volley)]
-    assert {(entry.releases, entry.asks) for entry in heard} == {((-1,), ())}
+    received = [received for _, received in find_family(spec.family).sniffer().feed(volley)]
+    assert {(entry.releases, entry.asks) for entry in received} == {((-1,), ())}
     assert behind_ns > 0
 
 
@@ -141,8 +141,8 @@ def test_it_lasts_about_as_long_as_a_cycle(url):
 def test_on_lines_of_their_own_every_servo_is_asked_once_and_nothing_is_waited_for(count, form):
     spec = parse_line(f"aimotor:///dev/x{form}")
     volley, behind_ns = release_burst_of(spec, [ServoAddress(k, f"m{k}") for k in range(count)])
-    heard = [heard for _, heard in find_family("aimotor").sniffer().feed(volley)]
-    assert [entry.releases for entry in heard] == [(k,) for k in range(count)]
+    received = [received for _, received in find_family("aimotor").sniffer().feed(volley)]
+    assert [entry.releases for entry in received] == [(k,) for k in range(count)]
     assert behind_ns == 0
 
 

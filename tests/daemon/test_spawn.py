@@ -20,7 +20,7 @@ def say():
     """A pipe: the child's end, and a function that returns what it said before it ended."""
     reading, writing = os.pipe()
 
-    def heard():
+    def received():
         os.close(writing)
         said = b""
         while data := os.read(reading, 4096):
@@ -28,7 +28,7 @@ def say():
         os.close(reading)
         return said.decode()
 
-    return writing, heard
+    return writing, received
 
 
 def ended(child):
@@ -67,7 +67,7 @@ def test_a_child_that_is_killed_says_by_what():
 
 
 def test_a_child_has_its_name_and_a_group_of_its_own(say):
-    writing, heard = say
+    writing, received = say
 
     def program():
         text = f"{Path('/proc/self/comm').read_text().strip()} {os.getpgid(0) == os.getpid()}"
@@ -75,13 +75,13 @@ def test_a_child_has_its_name_and_a_group_of_its_own(say):
         return 0
 
     child = fork("nuc-test", program)
-    assert heard() == "nuc-test True"
+    assert received() == "nuc-test True"
     child.reap()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_child_does_not_hear_what_everybody_is_told(say, number):
-    writing, heard = say
+    writing, received = say
     reading, waking = os.pipe2(os.O_NONBLOCK)
     begun, beginning = os.pipe()
     before = signal.signal(number, lambda *_: None)
@@ -103,7 +103,7 @@ def test_a_child_does_not_hear_what_everybody_is_told(say, number):
     finally:
         signal.set_wakeup_fd(wakeup)
         signal.signal(number, before)
-    assert heard() == "True"
+    assert received() == "True"
     with pytest.raises(BlockingIOError):
         os.read(reading, 1)
     for descriptor in (reading, waking, begun, beginning):
@@ -111,7 +111,7 @@ def test_a_child_does_not_hear_what_everybody_is_told(say, number):
 
 
 def test_descriptors_it_does_not_need_are_closed(say):
-    writing, heard = say
+    writing, received = say
     spare = os.dup(writing)
 
     def program():
@@ -123,7 +123,7 @@ def test_descriptors_it_does_not_need_are_closed(say):
 
     child = fork("nuc-test", program, close=(spare,))
     os.close(spare)
-    assert heard() == "closed"
+    assert received() == "closed"
     child.reap()
 
 
@@ -148,7 +148,7 @@ def test_a_child_dies_with_its_parent_where_that_is_asked_for():
 
 
 def test_only_the_urgent_inherit_real_time_scheduling(say):
-    writing, heard = say
+    writing, received = say
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:
@@ -164,4 +164,4 @@ def test_only_the_urgent_inherit_real_time_scheduling(say):
             child.reap()
     finally:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    assert heard() == f"{os.SCHED_FIFO} {os.SCHED_OTHER} "
+    assert received() == f"{os.SCHED_FIFO} {os.SCHED_OTHER} "

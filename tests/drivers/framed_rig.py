@@ -40,7 +40,7 @@ class Spy:
         self._port = port
         self.written = b""
         self.lose = 0
-        self.change = self.hear = None
+        self.change = self.receive = None
 
     def __getattr__(self, name):
         return getattr(self._port, name)
@@ -54,7 +54,7 @@ class Spy:
 
     def read(self, now_ns):
         data = self._port.read(now_ns)
-        return data if self.hear is None else self.hear(data)
+        return data if self.receive is None else self.receive(data)
 
 
 class Leg:

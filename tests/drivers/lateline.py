@@ -37,18 +37,18 @@ class Fate:
 
     there_ns: int = 0
     back_ns: int = 0
-    unheard: bool = False
+    lost: bool = False
     unanswered: bool = False
 
 
 CYCLE_NS = 4 * EXCHANGE_NS
 FINE = Fate()
-LOST = (Fate(unheard=True), Fate(unanswered=True))
+LOST = (Fate(lost=True), Fate(unanswered=True))
 HELD = tuple(Fate(back_ns=cycles * CYCLE_NS) for cycles in (1, 2, 3))
 
 
 @dataclass
-class Heard:
+class ReceivedGoal:
     """A goal that a servo heard."""
 
     at_ns: int
@@ -66,7 +66,7 @@ class LateLine:
         self._fates, self._where = iter(fates), where
         self.holds: list[tuple[int, int]] = []
         self._there_ns = self._back_ns = 0
-        self.goals: list[Heard] = []
+        self.goals: list[ReceivedGoal] = []
         self.said: list[list[tuple[int, int]]] = [[] for _ in range(4)]
         self.asked = 0
 
@@ -78,17 +78,17 @@ class LateLine:
         fate = next(self._fates, FINE)
         self.asked += 1
         wire = wire_ns(len(data), BAUD)
-        heard_ns = self._pass(max(now_ns + fate.there_ns, self._there_ns)) + wire
-        self._there_ns = heard_ns
-        if fate.unheard:
+        received_ns = self._pass(max(now_ns + fate.there_ns, self._there_ns)) + wire
+        self._there_ns = received_ns
+        if fate.lost:
             return
         k = request.bus_id
-        position = self._where(k, heard_ns)
+        position = self._where(k, received_ns)
         if request.op is codec.Op.POSITION_SEND:
-            self.goals.append(Heard(heard_ns, k, request.value))
-        self.said[k].append((heard_ns, position))
+            self.goals.append(ReceivedGoal(received_ns, k, request.value))
+        self.said[k].append((received_ns, position))
         if not fate.unanswered:
-            self._back_ns = self._pass(max(self._back_ns, heard_ns + TURN_NS + fate.back_ns))
+            self._back_ns = self._pass(max(self._back_ns, received_ns + TURN_NS + fate.back_ns))
             self.line.deliver(bytes((position if request.op is codec.Op.PASSIVE else 10, position)), self._back_ns)
 
     def _pass(self, at_ns):
@@ -163,7 +163,7 @@ def random_sequence(seed: int) -> LateLoop:
 
     slow, lossy = rng.choice([0.0, 0.1, 0.5], 2)
     fates = [
-        Fate(int(there * MS), int(back * MS), unheard=a < 0.05 * lossy, unanswered=b < 0.1 * lossy)
+        Fate(int(there * MS), int(back * MS), lost=a < 0.05 * lossy, unanswered=b < 0.1 * lossy)
         for there, back, a, b in zip(
             *(rng.uniform(0.0, 2.0, (2, 200)) * (rng.random((2, 200)) < slow)), *rng.random((2, 200)), strict=True
         )

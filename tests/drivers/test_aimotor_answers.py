@@ -105,8 +105,8 @@ def test_an_answer_must_repeat_what_was_set():
 def test_no_bytes_raise_anything_else(row, data):
     decoders = (
         answers.decode_10bit,
-        lambda heard: answers.decode_set(row, heard),
-        lambda heard: answers.confirm_set(row, 1, 1, heard),
+        lambda received: answers.decode_set(row, received),
+        lambda received: answers.confirm_set(row, 1, 1, received),
     )
     for decode in decoders:
         try:

@@ -157,9 +157,9 @@ def test_requests_in_pieces_and_in_one_write_are_paced_on_the_wire():
     port.write(frame[:2], 0)
     assert port.ready_ns(1) == NEVER
     port.write(frame[2:], 2 * MS)
-    heard = 2 * MS + wire_ns(2, 57_600)
-    assert plant.calls[-1] == ("advance", heard)
-    assert port.ready_ns(2) == heard + TURN_NS + REPLY_NS
+    received = 2 * MS + wire_ns(2, 57_600)
+    assert plant.calls[-1] == ("advance", received)
+    assert port.ready_ns(2) == received + TURN_NS + REPLY_NS
     port, _, plant = make(0, 1)
     for now in (0, SOON):
         port.write(frame, now)

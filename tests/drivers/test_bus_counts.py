@@ -72,7 +72,7 @@ def test_replies_that_were_spoilt_are_counted():
     leg = Leg()
     leg.cycle()
     clean = leg.bus.counts["bad_checksums"]
-    leg.port.hear = lambda data: data[:-1] + bytes((data[-1] ^ 1,)) if data else data
+    leg.port.receive = lambda data: data[:-1] + bytes((data[-1] ^ 1,)) if data else data
     leg.cycle()
     assert clean == 0
     assert leg.bus.counts["bad_checksums"] >= 1

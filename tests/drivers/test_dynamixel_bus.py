@@ -356,11 +356,11 @@ def test_the_ear_hears_goals_and_torque():
     leg.go(START + 3)
     leg.release()
     ear = FAMILY.sniffer()
-    heard = [item for _, item in ear.feed(leg.port.written)]
+    received = [item for _, item in ear.feed(leg.port.written)]
     assert ear.stray_bytes == ear.bad_checksums == 0
-    assert {1: START + 3, 2: START + 3, 3: START + 3, 4: START + 3} in [item.goals for item in heard]
-    assert any(item.arms == (1, 2, 3, 4) for item in heard)
-    assert any(item.releases == (-1,) for item in heard)
+    assert {1: START + 3, 2: START + 3, 3: START + 3, 4: START + 3} in [item.goals for item in received]
+    assert any(item.arms == (1, 2, 3, 4) for item in received)
+    assert any(item.releases == (-1,) for item in received)
 
 
 def test_an_id_and_a_rate_are_burnt_in():

@@ -338,8 +338,10 @@ def test_byte_by_byte_too(data, status):
 def test_every_byte_is_of_a_packet_or_stray_or_waits(data, status):
     found, parser = feed_all(data, status=status)
     parser.reset()
-    heard = sum(len(DIALECT.status(p.bus_id, p.error, p.params)) for _, p in found if status and p.bus_id != BROADCAST)
-    assert parser.stray_bytes + heard <= len(data)
+    received = sum(
+        len(DIALECT.status(p.bus_id, p.error, p.params)) for _, p in found if status and p.bus_id != BROADCAST
+    )
+    assert parser.stray_bytes + received <= len(data)
 
 
 @given(

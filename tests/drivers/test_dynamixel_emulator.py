@@ -37,8 +37,8 @@ def test_the_sheets_examples_are_answered_as_printed():
 def test_as_delivered_a_status_waits_half_a_millisecond():
     host = dynamixel(1, baud=57_600)
     host.port.write(DIALECT.instruction(1, PING), 0)
-    heard = wire_ns(10, 57_600)
-    assert host.port.ready_ns(1) == heard + 500_000 + DEFAULT_TURNAROUND_NS + wire_ns(1, 57_600)
+    received = wire_ns(10, 57_600)
+    assert host.port.ready_ns(1) == received + 500_000 + DEFAULT_TURNAROUND_NS + wire_ns(1, 57_600)
 
 
 def test_torque_on_takes_the_present_place_for_the_goal():
@@ -130,8 +130,8 @@ def test_status_level(level, answered):
     host = dynamixel(1)
     host.write(1, reg("status_level"), level)
     led = host.number(65) + b"\x01"
-    heard = (len(host.ping(1)), len(host.ask(1, READ, host.number(132, 4))), len(host.ask(1, 3, led)))
-    assert heard == answered
+    received = (len(host.ping(1)), len(host.ask(1, READ, host.number(132, 4))), len(host.ask(1, 3, led)))
+    assert received == answered
     assert len(host.sync_read((1,), reg("led"))) == answered[1]
 
 

@@ -14,15 +14,15 @@ def test_silence_stops_a_servo_and_goals_are_refused_until_it_is_told_0():
     host.write(1, reg("goal_position"), 2000)
     host.write(1, reg("profile_velocity"), 7)
     host.write(1, reg("bus_watchdog"), 5)
-    heard = host.emulator.servos[0].fed_ns
+    received = host.emulator.servos[0].fed_ns
     host.plant.taken()
     host.plant.put(0, ticks=1400)
-    host.emulator.chatter(heard + 100 * MS, heard + 100 * MS)
+    host.emulator.chatter(received + 100 * MS, received + 100 * MS)
     assert host.plant.taken() == []
-    host.emulator.chatter(heard + 100 * MS + 1, heard + 101 * MS)
+    host.emulator.chatter(received + 100 * MS + 1, received + 101 * MS)
     assert host.plant.goals() == [("drive", 0, 1400)]
-    assert host.plant.now_ns == heard + 100 * MS
-    host.now_ns = heard + 150 * MS
+    assert host.plant.now_ns == received + 100 * MS
+    host.now_ns = received + 150 * MS
     assert host.read(1, reg("bus_watchdog")) == -1
     assert host.read(1, reg("torque_enable")) == 1
     assert host.read(1, reg("profile_velocity")) == 0

@@ -252,8 +252,8 @@ def test_a_request_that_meets_a_reply_spoils_both():
     assert line.collisions == 1
     assert emulator.stray_bytes + emulator.bad_checksums > 0
     assert [call for call in plant.commands() if call[0] == "command"] == []
-    heard = port.read(100 * MS)
-    assert heard == bytes((0xFF & 0x0A, encode_position(0, 3, 90)[1] & 0x64)) + encode_position(0, 3, 90)[2:]
+    received = port.read(100 * MS)
+    assert received == bytes((0xFF & 0x0A, encode_position(0, 3, 90)[1] & 0x64)) + encode_position(0, 3, 90)[2:]
 
 
 def test_a_reply_that_begins_while_the_host_sends_spoils_both():

@@ -27,7 +27,7 @@ def listening(port):
     said = []
     write = port.write
 
-    class Overheard:
+    class Recorded:
         def __getattr__(self, name):
             return getattr(port, name)
 
@@ -35,7 +35,7 @@ def listening(port):
             said.append((now_ns, bytes(data)))
             write(data, now_ns)
 
-    return Overheard(), said
+    return Recorded(), said
 
 
 def cycle(bus, now_ns, goals):
@@ -52,8 +52,8 @@ def by_steps(bus, now_ns, goals):
 
 def sync_rig(ids=(0, 1, 2, 3), **options):
     port, emulator, plant = wired(*ids, **options)
-    overheard, said = listening(port)
-    return AiMotorBus(overheard, ai_motors(*ids), sync=True), emulator, plant, said
+    recorded, said = listening(port)
+    return AiMotorBus(recorded, ai_motors(*ids), sync=True), emulator, plant, said
 
 
 def test_a_sync_cycle_is_one_send_and_a_read_of_each():
@@ -167,8 +167,8 @@ def wcks(*ids):
 def ten_bit_rig(ids=(0, 1, 2, 3), **options):
     plant = ScriptedPlant(len(ids))
     emulator = AiMotorEmulator(wcks(*ids), plant, baud=BAUD, **options)
-    overheard, said = listening(InProcessPort(emulator, BAUD))
-    return AiMotorBus(overheard, wcks(*ids), baud=BAUD, ten_bit=True), emulator, plant, said
+    recorded, said = listening(InProcessPort(emulator, BAUD))
+    return AiMotorBus(recorded, wcks(*ids), baud=BAUD, ten_bit=True), emulator, plant, said
 
 
 TEN_BIT_NS = wire_ns(8, BAUD) + wire_ns(6, BAUD) + 2 * (TURN_NS + REPLY_NS)

@@ -78,14 +78,14 @@ def test_what_lasts_is_written_once_though_the_servo_answers_no_writes():
 
 def test_a_late_echo_that_nobody_told_of_is_no_servo():
     leg = leg_of()
-    heard = 0
+    received = 0
 
     def echo(data):
-        nonlocal heard
-        said, heard = leg.port.written[heard:], len(leg.port.written)
+        nonlocal received
+        said, received = leg.port.written[received:], len(leg.port.written)
         return said + data
 
-    leg.port.hear = echo
+    leg.port.receive = echo
     leg.bus.discover(leg.now_ns)
     leg.bus.run_until(FAR)
     assert leg.bus.found == leg.ids

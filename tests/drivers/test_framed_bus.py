@@ -259,11 +259,11 @@ def test_a_garbled_status_costs_no_time_when_those_behind_it_come(family):
         leg.cycle()
     whole = leg.bus.stamp_ns[3] - leg.bus.stamp_ns[0]
     second = leg.layout.dialect.status(2, 0)[: 5 if family == "dynamixel" else 3]
-    leg.port.hear = lambda data: data[:-1] + bytes((data[-1] ^ 1,)) if data.startswith(second) else data
+    leg.port.receive = lambda data: data[:-1] + bytes((data[-1] ^ 1,)) if data.startswith(second) else data
     begun = leg.now_ns
     assert leg.cycle() == [OK, MISSED, OK, OK]
     assert leg.now_ns - begun < 2 * whole
-    leg.port.hear = None
+    leg.port.receive = None
     assert leg.cycle() == [OK] * 4
 
 
@@ -276,10 +276,10 @@ def test_an_error_in_place_of_what_was_asked_for_is_no_reading(family):
     second = status(2, 0, bytes(leg.layout.block[1]))
     begin = second[: 5 if family == "dynamixel" else 3]
     refusal = status(2, leg.layout.refusal_mask & -leg.layout.refusal_mask or 1)
-    leg.port.hear = lambda data: refusal if data.startswith(begin) and len(data) == len(second) else data
+    leg.port.receive = lambda data: refusal if data.startswith(begin) and len(data) == len(second) else data
     assert leg.cycle() == [OK, IMPLAUSIBLE, OK, OK]
     assert leg.bus.position_raw == [START] * 4
-    leg.port.hear = None
+    leg.port.receive = None
     assert leg.cycle() == [OK] * 4
 
 

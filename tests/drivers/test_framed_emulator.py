@@ -39,11 +39,11 @@ def test_a_status_leaves_after_return_delay_and_turnaround(baud, delay):
     host.write(1, STS3215["return_delay"], delay)
     now = host.now_ns
     host.port.write(READ_POSITION, now)
-    heard = now + wire_ns(8, baud)
-    start = heard + delay * 2000 + 70_000
+    received = now + wire_ns(8, baud)
+    start = received + delay * 2000 + 70_000
     assert host.port.ready_ns(1) == start + wire_ns(1, baud)
     assert host.port.ready_ns(8) == start + wire_ns(8, baud)
-    assert host.plant.now_ns == heard
+    assert host.plant.now_ns == received
 
 
 def test_a_status_reports_the_shaft_when_the_checksum_arrived():
@@ -58,9 +58,9 @@ def test_answers_to_one_request_for_several_follow_each_other():
         host.plant.put(servo, ticks=ticks)
     assert host.sync_read((3, 1), POSITION) == {3: 300, 1: 100}
     host.port.write(DIALECT.instruction(BROADCAST, 0x82, bytes((56, 2, 3, 1))), host.now_ns)
-    heard = host.now_ns + wire_ns(10, 1_000_000)
+    received = host.now_ns + wire_ns(10, 1_000_000)
     both = 2 * (DEFAULT_TURNAROUND_NS + wire_ns(8, 1_000_000))
-    assert host.port.ready_ns(16) == heard + both
+    assert host.port.ready_ns(16) == received + both
 
 
 def test_behind_a_servo_that_is_silent_nobody_answers():

@@ -33,8 +33,10 @@ class Slow(FeetechServo):
 
 def others(**changes):
     figures = {"baud": 1_000_000, "timeout_ns": 5_000_000, "turnaround_ns": 100_000, "v_max_deg_s": 400.0}
-    manners = LineBehaviour(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False, byte_gap_ns=10**8)
-    return FramedFamily(LAYOUT_OF_OTHERS, INSTRUCTIONS, **figures | changes, emulation=lambda: Emulation(Slow, manners))
+    behaviour = LineBehaviour(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False, byte_gap_ns=10**8)
+    return FramedFamily(
+        LAYOUT_OF_OTHERS, INSTRUCTIONS, **figures | changes, emulation=lambda: Emulation(Slow, behaviour)
+    )
 
 
 class _Point:

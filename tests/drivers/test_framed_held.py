@@ -282,7 +282,7 @@ def test_one_answer_that_was_garbled_costs_nobody_his_torque(family):
                 asked[0] = int.from_bytes(packet.params[: dialect.address_bytes], "little")
         return data
 
-    def hear(data):
+    def receive(data):
         """Change the gain in the first status of servo 2 that holds it, and the checksum with it."""
         for _, packet in dialect.parser(status=True).feed(data):
             at = gain.address - asked[0]
@@ -292,7 +292,7 @@ def test_one_answer_that_was_garbled_costs_nobody_his_torque(family):
                 data = data.replace(dialect.status(2, 0, packet.params), dialect.status(2, 0, wrong))
         return data
 
-    leg.port.hear, leg.port.change = hear, note
+    leg.port.receive, leg.port.change = receive, note
     leg.plant.calls.clear()
     for _ in range(WATCHED[family] + 1):
         leg.cycle(START)

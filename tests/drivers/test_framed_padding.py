@@ -91,8 +91,8 @@ def test_the_sum_that_padding_rests_on_for_any_packets_there_may_ever_be():
     """A packet sums up to 255 with its checksum, and its header takes 3 off: no contents matter."""
     shortest, longest = 6, 255
     for bit, packets in product(range(8), range(longest // shortest + 1)):
-        heard = (0xFF + (1 << bit) - 3 * packets) & 0xFF
-        assert ~heard & 0xFF != 0
+        received = (0xFF + (1 << bit) - 3 * packets) & 0xFF
+        assert ~received & 0xFF != 0
 
 
 @pytest.mark.parametrize(("count", "single"), [(1, False), (1, True), (4, False), (4, True), (18, False)])
@@ -109,9 +109,9 @@ def test_the_guardians_volley_completes_no_packet_either_and_what_follows_it_is_
         ear = DIALECT.listener()
         # What a shorter length ends is heard before the volley.
         list(ear.feed(bytes(damaged_frame)))
-        heard = [DIALECT.instruction(*packet[:3]) for _, packet in ear.feed(volley + said + padding + off)]
-        assert set(heard) <= said_whole, (frame.hex(" "), bit)
-        assert heard[-1] == off
+        received = [DIALECT.instruction(*packet[:3]) for _, packet in ear.feed(volley + said + padding + off)]
+        assert set(received) <= said_whole, (frame.hex(" "), bit)
+        assert received[-1] == off
 
 
 class Damage:

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "resynchronisation.md"
 FOLLOWING = codec.encode_read(29, 17)
 
 
-def heard(data):
+def received(data):
     """Return what an ear makes of these bytes, when a request to somebody else follows."""
     requests = [request for _, request in codec.RequestParser().feed(data + FOLLOWING)]
     assert requests[-1].bus_id == 29
@@ -27,13 +27,13 @@ def heard(data):
 
 def flips(frame):
     """Return ((byte, bit), what is heard) for every flip that lets something else be heard than was said."""
-    (said,) = heard(frame)
+    (said,) = received(frame)
     found = []
     for place in range(8 * len(frame)):
         byte, bit = divmod(place, 8)
         data = bytearray(frame)
         data[byte] ^= 1 << bit
-        found += [((byte, bit), request) for request in heard(bytes(data)) if request != said]
+        found += [((byte, bit), request) for request in received(bytes(data)) if request != said]
     return found
 
 

@@ -260,15 +260,15 @@ def test_limp_takes_torque_off_reads_the_position_and_counts_no_current():
     for drive in (run_ahead, at_wakes):
         mouth = Mouth([])
         bus = AiMotorBus(InProcessPort(mouth, BAUD), addresses(0, 1, 2, 3), baud=BAUD)
-        heard = []
+        received = []
         receive = mouth.receive
-        mouth.receive = lambda data, now_ns, receive=receive, heard=heard: (
-            heard.append(bytes(data)),
+        mouth.receive = lambda data, now_ns, receive=receive, received=received: (
+            received.append(bytes(data)),
             receive(data, now_ns),
         )
         bus.start(0, [LIMP, 50, LIMP, -1])
         assert drive(bus, mouth, 0) == 4 * EXCHANGE_NS
-        assert heard == [
+        assert received == [
             codec.encode_passive(0),
             codec.encode_position(1, 3, 50),
             codec.encode_passive(2),
@@ -311,18 +311,18 @@ def test_torque_off_does_not_wait_for_a_line_that_talks():
 def test_a_read_names_the_place_where_the_shaft_is_because_bit_7_is_not_protected():
     mouth = Mouth([])
     bus = AiMotorBus(InProcessPort(mouth, BAUD), addresses(0, 1), baud=BAUD)
-    heard = []
+    received = []
     receive = mouth.receive
-    mouth.receive = lambda data, now_ns: (heard.append(bytes(data)), receive(data, now_ns))
+    mouth.receive = lambda data, now_ns: (received.append(bytes(data)), receive(data, now_ns))
     now = 0
     for goals in ([-1, -1], [-1, 50], [-1, -1]):
         bus.start(now, goals)
         now = bus.run_until(FAR)
-    assert heard[0:2] == [codec.encode_read(0), codec.encode_read(1)]
-    assert heard[2:4] == [codec.encode_read(0, 100), codec.encode_position(1, 3, 50)]
-    assert heard[4:6] == [codec.encode_read(0, 100), codec.encode_read(1, 101)]
+    assert received[0:2] == [codec.encode_read(0), codec.encode_read(1)]
+    assert received[2:4] == [codec.encode_read(0, 100), codec.encode_position(1, 3, 50)]
+    assert received[4:6] == [codec.encode_read(0, 100), codec.encode_read(1, 101)]
     # The same bytes without that bit: go to where you are.
-    flipped = bytes((0xFF, heard[2][1] ^ 0x80, *heard[2][2:]))
+    flipped = bytes((0xFF, received[2][1] ^ 0x80, *received[2][2:]))
     ((_, request),) = codec.RequestParser().feed(flipped)
     assert (request.op, request.value) == (codec.Op.POSITION_SEND, 100)
 

@@ -189,8 +189,8 @@ class Careless(AiMotorBus):
 
     __slots__ = ()
 
-    def _sift(self, heard, at_ns):
-        return heard
+    def _sift(self, received, at_ns):
+        return received
 
 
 class Hasty(AiMotorBus):
@@ -198,9 +198,9 @@ class Hasty(AiMotorBus):
 
     __slots__ = ()
 
-    def _judge_step(self, step, heard, at_ns):
+    def _judge_step(self, step, received, at_ns):
         return super()._judge_step(
-            step._replace(kind=AnswerKind.POSITION) if step.kind is AnswerKind.MOVE else step, heard, at_ns
+            step._replace(kind=AnswerKind.POSITION) if step.kind is AnswerKind.MOVE else step, received, at_ns
         )
 
 

@@ -24,7 +24,7 @@ from nuc_engine.emulation.rawlog import LogHeader, RawEvent, RawLog
 from tests.cli.conftest import CONFIGS
 from tests.emulation.world import MS, World
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 """So long a client waits before it gives up. Nothing is judged by it: the other side may have no processor."""
 
 
@@ -58,7 +58,7 @@ def served(path, obey=echo):
 
 
 def connected(path):
-    return EmulatorClient(path, PATIENCE_S)
+    return EmulatorClient(path, TIMEOUT_S)
 
 
 def tell(path, command):
@@ -83,7 +83,7 @@ def test_commands_are_answered_one_line_each(path):
 
 def ask_raw(path, data):
     with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(PATIENCE_S)
+        client.settimeout(TIMEOUT_S)
         client.connect(str(path))
         client.sendall(data)
         with client.makefile() as answers:
@@ -102,7 +102,7 @@ def test_what_is_no_command_is_answered_with_what_is_wrong(path):
 def test_a_client_that_floods_is_sent_away_and_the_next_is_served(path):
     with served(path):
         with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(PATIENCE_S)
+            client.settimeout(TIMEOUT_S)
             client.connect(str(path))
             with pytest.raises(OSError, match=r"Broken pipe|reset"):
                 while True:
@@ -114,7 +114,7 @@ def test_a_client_that_never_reads_is_sent_away(path):
     # However many lines are taken at once, their answers are more than is kept for whoever does not read.
     with served(path, lambda command: {"long": "x" * 1000}):
         with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(PATIENCE_S)
+            client.settimeout(TIMEOUT_S)
             client.connect(str(path))
             with pytest.raises(OSError, match=r"Broken pipe|reset"):
                 while True:
@@ -124,7 +124,7 @@ def test_a_client_that_never_reads_is_sent_away(path):
 
 def test_half_a_line_waits_for_the_other_half(path):
     with served(path), socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(PATIENCE_S)
+        client.settimeout(TIMEOUT_S)
         client.connect(str(path))
         client.sendall(b'{"command": ')
         client.sendall(b'"x"}\n{"comm')
@@ -172,7 +172,7 @@ class Emulation:
         self.log = RawLog(self.path, LogHeader("leg", self.leg.baud, 0, tuple(s.bus_id for s in self.leg.servos)))
         self.loop = EmulatorLoop(
             self.leg.end, self.leg.plant, self.world, self.leg.line, baud=self.leg.baud, start_ns=0,
-            now=self.world.now, wait=self.world.wait, ear=self.leg.family.sniffer(), log=self.log,
+            now=self.world.now, wait=self.world.wait, sniffer=self.leg.family.sniffer(), log=self.log,
         )  # fmt: skip
         self.commands = EmulatorCommands(self.leg, self.loop, self.terminal, self.world.now)
 

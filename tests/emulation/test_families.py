@@ -95,7 +95,7 @@ class Process:
         self.log = RawLog(self.path, LogHeader("leg", self.leg.baud, self.leg.start_ns, ids, family))
         self.loop = EmulatorLoop(
             self.leg.end, self.leg.plant, self.world, self.leg.line, baud=self.leg.baud, start_ns=self.leg.start_ns,
-            now=self.world.now, wait=self.world.wait, ear=self.leg.family.sniffer(), log=self.log,
+            now=self.world.now, wait=self.world.wait, sniffer=self.leg.family.sniffer(), log=self.log,
         )  # fmt: skip
         self.terminal = PseudoTerminal(folder / family)
         self.commands = EmulatorCommands(self.leg, self.loop, self.terminal, self.world.now)

@@ -54,8 +54,8 @@ def test_a_flood_is_heard_at_the_rate_of_the_wire_and_no_further_ahead():
     b = bench(0)
     b.world.script = [(AT, encode_position(0, 3, 90) * 100)]
     b.run_until(AT + 10 * MS)
-    heard = b.loop.exchanges
-    assert heard == pytest.approx(10 * MS / wire_ns(4, 57_600), abs=2)
+    received = b.loop.exchanges
+    assert received == pytest.approx(10 * MS / wire_ns(4, 57_600), abs=2)
     assert b.plant.done_ns + 5 * MS <= b.world.now_ns + wire_ns(8, 57_600)
 
 

@@ -98,19 +98,19 @@ class Helper:
     """Does what it is asked for after a while; notes everything."""
 
     def __init__(self, takes: float = 2, refuses: tuple = ()) -> None:
-        self.heard: list = []
+        self.received: list = []
         self.takes, self.refuses = takes, refuses
         self.asked = 0
 
     def prepare(self, plan, repetition):
-        self.heard.append(("prepare", plan.label, repetition))
+        self.received.append(("prepare", plan.label, repetition))
 
     def soon(self, deed, left_s):
-        self.heard.append(("soon", type(deed.event).__name__))
+        self.received.append(("soon", type(deed.event).__name__))
 
     def now(self, deed, still_s):
         self.asked = 0
-        self.heard.append(("now", type(deed.event).__name__, deed.offered))
+        self.received.append(("now", type(deed.event).__name__, deed.offered))
         self.still_s = still_s
 
     def done(self, deed):
@@ -136,13 +136,13 @@ def test_what_is_done_by_hand_is_asked_for_and_the_rest_is_sent(finished, by_han
     assert "61" in text
     assert "kick" not in text
     assert "ground" not in text
-    assert [words for words in helper.heard if words[0] != "soon"] == [
+    assert [words for words in helper.received if words[0] != "soon"] == [
         ("prepare", "only", 4),
         ("now", "Ground", False),
         ("now", "Kick", False),
         ("now", "Kick", True),
     ]
-    assert helper.heard.index(("soon", "Ground")) < helper.heard.index(("now", "Ground", False))
+    assert helper.received.index(("soon", "Ground")) < helper.received.index(("now", "Ground", False))
     assert [text for text, _ in daemon.named("mark")] == ["ground by hand", "kick by hand", "kick by hand"]
     assert kicks == pytest.approx((1.7,), abs=0.06)
 
@@ -152,7 +152,7 @@ def test_an_offered_kick_may_be_left_out(finished):
     _, kicks = do_bout(tiny.plan(start_kick_s=1.0), 1, daemon, helper, daemon.wait, Path("unused"))
     assert kicks == ()
     # It says for how long nothing has happened, so that somebody can judge.
-    assert ("now", "Kick", True) in helper.heard
+    assert ("now", "Kick", True) in helper.received
     assert helper.still_s == pytest.approx(0.5, abs=0.06)
 
 

@@ -31,7 +31,7 @@ MS = 1_000_000
 LIMP_NS = 50 * MS
 """How long after a fault torque may still be on: what the daemon promises."""
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 """How long is waited for what has to come: a machine may be busy. What is judged is judged by stamps."""
 
 STALL_NS = 8 * MS
@@ -71,7 +71,7 @@ class Process:
     def ended(self) -> int:
         """Wait for its end; return its status. One that does not end is killed, and an error."""
         try:
-            return self.process.wait(PATIENCE_S)
+            return self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -105,7 +105,7 @@ class Leg(Process):
         return f"aimotor://{self.pty}{self.line}"
 
     def tell(self, command: str, **parameters):
-        with EmulatorClient(self.control, PATIENCE_S) as client:
+        with EmulatorClient(self.control, TIMEOUT_S) as client:
             return client.request(command, **parameters)
 
     def log(self) -> ByteLog:
@@ -154,7 +154,7 @@ class PlainDaemon(Daemon):
         """Ask the plain service; None while there is none."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
             end.bind("")
-            end.settimeout(PATIENCE_S / 6)
+            end.settimeout(TIMEOUT_S / 6)
             try:
                 end.sendto(json.dumps([what, *items]).encode(), str(self.folder / "service"))
                 return json.loads(end.recv(1 << 20))
@@ -193,7 +193,7 @@ class PlainDaemon(Daemon):
 
     def insist(self, command: str, *items) -> None:
         """Give a command until it is obeyed: a core that has just begun has not heard of every servo yet."""
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + TIMEOUT_S
         ok, detail = self.order(command, *items)
         while not ok and time.monotonic() < until:
             ok, detail = self.order(command, *items)
@@ -288,11 +288,11 @@ def assert_limp_within(leg: Leg, since_ns: int, within_ns: int = LIMP_NS) -> int
 
 def wait_for(condition: Callable[[], object], what: str, process: Process | None = None) -> None:
     """Wait until a condition holds; fail with what the process said."""
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + TIMEOUT_S
     while not condition():
         said = process.said() if process is not None else ""
         assert process is None or process.process.poll() is None, f"ended while waiting for {what}:\n{said}"
-        assert time.monotonic() < until, f"no {what} within {PATIENCE_S:g} s:\n{said}"
+        assert time.monotonic() < until, f"no {what} within {TIMEOUT_S:g} s:\n{said}"
         time.sleep(0.01)
 
 

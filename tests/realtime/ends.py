@@ -8,14 +8,14 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 _LOOK_S = 0.02
 
 
 def wait_until(there: Callable[[], bool]) -> None:
     """Return once it is so. Raises TimeoutError when it never is."""
     pause = threading.Event()
-    for _ in range(int(PATIENCE_S / _LOOK_S)):
+    for _ in range(int(TIMEOUT_S / _LOOK_S)):
         if there():
             return
         pause.wait(_LOOK_S)
@@ -31,7 +31,7 @@ def handles_of(folder: Path, count: int) -> list[int]:
 def have_ended(handles: list[int]) -> bool:
     """Wait until all these processes have ended; False when one never does."""
     try:
-        return all(bool(select.select([handle], [], [], PATIENCE_S)[0]) for handle in handles)
+        return all(bool(select.select([handle], [], [], TIMEOUT_S)[0]) for handle in handles)
     finally:
         for handle in handles:
             os.close(handle)

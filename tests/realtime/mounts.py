@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.realtime.ends import PATIENCE_S
+from tests.realtime.ends import TIMEOUT_S
 
 _KEEP = 'read _; fsfreeze -u "$0"; umount -l "$0"'
 """Waits for the end of its input, which comes with the end of whoever holds the other end."""
@@ -44,7 +44,7 @@ class Mount:
         if self._keeper is not None:
             keeper, self._keeper = self._keeper, None
             try:
-                keeper.communicate(timeout=PATIENCE_S)
+                keeper.communicate(timeout=TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 keeper.kill()
                 keeper.wait()

@@ -22,7 +22,7 @@ from typing import Any
 
 from nuc_engine.client import Client, ClientError, Refused
 from nuc_engine.recording.inputs import read_inputs
-from tests.realtime.daemon import LIMP_NS, MS, PATIENCE_S, Daemon, Leg, Stalls, wait_for
+from tests.realtime.daemon import LIMP_NS, MS, TIMEOUT_S, Daemon, Leg, Stalls, wait_for
 
 GAP_NS = 40 * MS
 """Longest silence on the bus while a bout goes on: a cycle in which nobody answers lasts half as long."""
@@ -56,7 +56,7 @@ class Served(Daemon):
         if "--command" not in words:
             serve += ["--command", self.command]
         super().__init__([*serve, "--telemetry", self.telemetry, *words], folder, "served")
-        self.client = Client(self.command, name="bench", timeout_s=PATIENCE_S / 2, telemetry=self.telemetry)
+        self.client = Client(self.command, name="bench", timeout_s=TIMEOUT_S / 2, telemetry=self.telemetry)
 
     def await_ready(self) -> None:
         wait_for(lambda: (status := self.status()) is not None and status["ready"], "a core", self)
@@ -87,7 +87,7 @@ class Served(Daemon):
 
     def insist(self, ask: Any) -> Any:
         """Ask until it is granted: a core that has just begun has not heard of every servo yet."""
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + TIMEOUT_S
         while True:
             try:
                 return ask()
@@ -251,13 +251,13 @@ def assert_limp_from(leg: Leg, since_ns: int, within_ns: int = LIMP_NS) -> int:
     nanoseconds after that instant the last one answered; 0 when all had before.
     """
     log = leg.log()
-    heard = [since_ns]
+    received = [since_ns]
     for bus_id in log.header.ids:
         driven = max((f.end_ns for f in log.frames if bus_id in f.goals()), default=0)
         ends = [f.end_ns for f in log.frames if f.releases(bus_id) and f.end_ns > driven and f.position_raw >= 0]
         assert ends, f"servo {bus_id} was not released, or driven afterwards"
-        heard.append(min(ends))
-    took = max(heard) - since_ns
+        received.append(min(ends))
+    took = max(received) - since_ns
     assert took <= within_ns, f"the last was released {took / 1e6:.1f} ms after"
     return took
 

@@ -46,8 +46,8 @@ def test_a_sweep_that_was_killed_goes_on_and_repeats_nothing(tmp_path: Path) -> 
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_workers_end_with_their_parent(blow: signal.Signals, tmp_path: Path) -> None:
     # Whoever runs the tests in the background may have switched Ctrl-C off.
-    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    call = f"{hear}; from tests.batch import work; work.hold({str(tmp_path)!r})"
+    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    call = f"{heeding}; from tests.batch import work; work.hold({str(tmp_path)!r})"
     parent = subprocess.Popen([sys.executable, "-c", call], stderr=subprocess.PIPE, start_new_session=True, text=True)
     try:
         handles = handles_of(tmp_path, 2)

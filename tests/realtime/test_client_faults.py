@@ -17,7 +17,7 @@ import pytest
 import zmq
 
 from nuc_engine.client import Client, Refused
-from tests.realtime.daemon import MS, PATIENCE_S, ROOT, wait_for
+from tests.realtime.daemon import MS, ROOT, TIMEOUT_S, wait_for
 from tests.realtime.served import GAP_NS, drives, longest_gap_ns, repeat_disturbed
 
 MEMORY = 48 << 20
@@ -43,7 +43,7 @@ def bench(serve_all):
 def reach(served) -> socket.socket:
     """Connect to the daemon as a program does that knows nothing of ZeroMQ."""
     end = socket.socket(socket.AF_UNIX)
-    end.settimeout(PATIENCE_S)
+    end.settimeout(TIMEOUT_S)
     end.connect(served.command.removeprefix("ipc://"))
     return end
 
@@ -160,7 +160,7 @@ def test_a_client_that_sends_rubbish_is_answered_and_counted(bench, stalls):
             end.send(request(77, "status"))
             answers = []
             while not answers or answers[-1].get("id") != 77:
-                assert end.poll(1000 * PATIENCE_S), f"no answer after {len(answers)}"
+                assert end.poll(1000 * TIMEOUT_S), f"no answer after {len(answers)}"
                 payload = end.recv()
                 answers.append({} if payload[:1] == b"<" else msgpack.unpackb(payload))
             assert len(answers) > 300
@@ -257,7 +257,7 @@ def test_a_subscriber_that_never_reads_changes_nothing_for_others(bench, stalls)
             say(end, *GREETING, *READY_TO_LISTEN)
             stream = served.client.listen("nuc")
             time.sleep(1.0)
-            assert sum(stream.receive(PATIENCE_S) is not None for _ in range(10)) == 10
+            assert sum(stream.receive(TIMEOUT_S) is not None for _ in range(10)) == 10
             stream.close()
             end.setblocking(False)
             # It was sent something, so that it was a subscriber.
@@ -312,7 +312,7 @@ def test_whoever_has_control_everybody_may_take_the_torque_off(bench, stalls):
 
     def trial():
         served.run_bout()
-        with Client(served.command, name="passer-by", role="watch", timeout_s=PATIENCE_S) as other:
+        with Client(served.command, name="passer-by", role="watch", timeout_s=TIMEOUT_S) as other:
             with pytest.raises(Refused):
                 other.stop()
             at = time.monotonic_ns()

@@ -24,7 +24,7 @@ LINES = {
     "XM430": ("dynamixel", "XM430-W350", 1_000_000),
     "STS3215": ("feetech", "STS3215", 1_000_000),
 }
-PATIENCE_US = 60_000
+TIMEOUT_US = 60_000
 """A machine that stands still for a while is not what is tested."""
 
 IN_VAIN_US = 15_000
@@ -41,11 +41,11 @@ STILL_CYCLES = 50
 class OverPty:
     """The rig whose servos are another process; made afresh for each test, on a terminal that stays."""
 
-    def __init__(self, servos: Servos, patience_us: int = PATIENCE_US) -> None:
+    def __init__(self, servos: Servos, timeout_us: int = TIMEOUT_US) -> None:
         self.servos = servos
         self.model = find_family(servos.family).models[servos.model]
         self.pace = RealPace()
-        spec = parse_line(f"{servos.url}&timeout_us={patience_us}&late_us=0")
+        spec = parse_line(f"{servos.url}&timeout_us={timeout_us}&late_us=0")
         self.bus = bus_on_port(spec, open_port(str(servos.pty), servos.baud), addresses(servos.model))
 
     def tell(self, command: str, **parameters: Any) -> None:
@@ -92,6 +92,6 @@ def servos(request, tmp_path_factory) -> Iterator[Servos]:
 @pytest.fixture
 def rig(servos: Servos, request) -> Iterator[OverPty]:
     as_it_was(servos)
-    found = OverPty(servos, IN_VAIN_US if request.function in IN_VAIN else PATIENCE_US)
+    found = OverPty(servos, IN_VAIN_US if request.function in IN_VAIN else TIMEOUT_US)
     yield found
     found.bus.close()

@@ -135,14 +135,14 @@ def test_answers_and_the_words_of_the_kernel_are_logged_once_whoever_reads_them(
         number = next(trials)
         name, asked = f"named_{number}", "CTr_lev_TC1_load"
         served.insist(lambda: served.client.run(out=name))
-        heard = [say_to_kernel(f"nuc: before {name}")]
+        received = [say_to_kernel(f"nuc: before {name}")]
         for _ in range(3):
             served.client.get([asked])
         before = service_pid(served)
         served.kill("service")
         wait_for(lambda: served.pids().get("service", before) != before, "a new service", served)
         served.await_ready()
-        heard.append(say_to_kernel(f"nuc: after {name}"))
+        received.append(say_to_kernel(f"nuc: after {name}"))
         for _ in range(2):
             served.client.get([asked, "joint.Coxa-Trochanter.action"])
         served.client.stop()
@@ -152,7 +152,7 @@ def test_answers_and_the_words_of_the_kernel_are_logged_once_whoever_reads_them(
         assert sum(values) == 5
         assert log.count("answered: joint.Coxa-Trochanter.action = ") == 2
         said = (folder / "dmesglog.txt").read_text()
-        if all(heard):
+        if all(received):
             assert [said.count(f"nuc: {when} {name}\n") for when in ("before", "after")] == [1, 1]
         else:
             assert " begin " in said or " unreadable " in said

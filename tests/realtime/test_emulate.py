@@ -26,7 +26,7 @@ from nuc_engine.emulation.bytelog import commands_beyond, read, torque_off_ns
 from nuc_engine.emulation.client import EmulatorClient
 from nuc_engine.emulation.errors import ControlError
 from nuc_engine.emulation.rawlog import RawEvent
-from tests.realtime.daemon import MS, PATIENCE_S
+from tests.realtime.daemon import MS, TIMEOUT_S
 from tests.realtime.mortal import mortal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,10 +78,10 @@ class Emulator:
         """Send a request; return its reply, and when the request was written and the reply complete."""
         sent_ns = time.monotonic_ns()
         os.write(self.host, frame)
-        heard = b""
-        while len(heard) < 2 and select.select([self.host], [], [], PATIENCE_S)[0]:
-            heard += os.read(self.host, 16)
-        return heard, sent_ns, time.monotonic_ns()
+        received = b""
+        while len(received) < 2 and select.select([self.host], [], [], TIMEOUT_S)[0]:
+            received += os.read(self.host, 16)
+        return received, sent_ns, time.monotonic_ns()
 
     def end(self, number: int = signal.SIGTERM) -> int:
         self.close()
@@ -91,7 +91,7 @@ class Emulator:
 
     def ended(self) -> int:
         try:
-            self.process.communicate(timeout=PATIENCE_S)
+            self.process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.communicate()
@@ -99,7 +99,7 @@ class Emulator:
         return self.process.returncode
 
     def tell(self, command: str, **parameters):
-        with EmulatorClient(self.control, PATIENCE_S) as client:
+        with EmulatorClient(self.control, TIMEOUT_S) as client:
             return client.request(command, **parameters)
 
 
@@ -178,9 +178,9 @@ def test_the_leg_moves_and_its_truth_is_recorded_on_the_clock(start, tmp_path):
 def test_unplugged_the_host_is_hung_up_and_plugged_again_it_goes_on(start):
     emulator = start("--plant", "loopback")
     emulator.ask(encode_position(0, 0, 140))
-    with EmulatorClient(emulator.control, PATIENCE_S) as client:
+    with EmulatorClient(emulator.control, TIMEOUT_S) as client:
         client.request("unplug")
-        assert select.select([emulator.host], [], [], PATIENCE_S)[0]
+        assert select.select([emulator.host], [], [], TIMEOUT_S)[0]
         assert os.read(emulator.host, 1) == b""
         assert not emulator.link.is_symlink()
         # Servos keep their last goal: it is the adapter that is gone.
@@ -232,7 +232,7 @@ def test_stopped_and_continued_it_catches_up_with_the_clock(start, tmp_path):
     os.write(emulator.host, READ)
     assert not select.select([emulator.host], [], [], 0.1)[0]
     os.kill(emulator.process.pid, signal.SIGCONT)
-    assert select.select([emulator.host], [], [], PATIENCE_S)[0]
+    assert select.select([emulator.host], [], [], TIMEOUT_S)[0]
     time.sleep(0.2)
     status = emulator.tell("status")
     assert status["plant_behind"]["max_us"] > 300_000
@@ -254,7 +254,7 @@ def test_a_stall_holds_replies_back_and_is_in_the_log(start):
 def test_systemd_is_told_when_the_terminal_is_there(start, tmp_path):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(tmp_path / "notify"))
-        systemd.settimeout(PATIENCE_S)
+        systemd.settimeout(TIMEOUT_S)
         emulator = start("--plant", "loopback", "--notify", notify=str(tmp_path / "notify"))
         assert systemd.recv(100) == b"READY=1"
         assert emulator.ask(READ)[0]

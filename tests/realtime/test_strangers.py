@@ -17,7 +17,7 @@ from nuc_engine.client import Client
 from nuc_engine.client.offpath import take_torque_off_in
 from nuc_engine.daemon.confine import DATA_BYTES, OOM_SCORE
 from nuc_engine.service.connections import MOST, MOST_SUBSCRIPTIONS
-from tests.realtime.daemon import MS, PATIENCE_S, assert_limp_within, wait_for
+from tests.realtime.daemon import MS, TIMEOUT_S, assert_limp_within, wait_for
 from tests.realtime.served import cycles_logged, drives, longest_gap_ns, manifest, repeat_disturbed
 from tests.realtime.test_client_faults import GREETING, READY, READY_TO_LISTEN, dealer, request, say
 from tests.realtime.test_off import flood
@@ -45,7 +45,7 @@ def private(served) -> int:
 def connect(path: str | Path, *parts: bytes) -> socket.socket:
     end = socket.socket(socket.AF_UNIX)
     end.connect(str(path))  # before there is a time-out: with one it does not wait for its turn
-    end.settimeout(PATIENCE_S)
+    end.settimeout(TIMEOUT_S)
     if parts:
         say(end, *parts)
     return end
@@ -182,7 +182,7 @@ def test_connections_without_end_keep_nobody_out(bench, stalls):
         served.run_bout()
         with flood(CROWD, command(served)):
             begun = time.monotonic()
-            with Client(served.command, name="newcomer", timeout_s=PATIENCE_S) as other:
+            with Client(served.command, name="newcomer", timeout_s=TIMEOUT_S) as other:
                 status = other.status().data
                 assert time.monotonic() - begun < 2.0
                 assert status["logging"]["state"] == "logging"
@@ -200,7 +200,7 @@ def test_connections_without_end_keep_nobody_out(bench, stalls):
 def test_who_says_nothing_is_not_waited_for(bench):
     _, served = bench
     with connect(command(served)) as silent:
-        silent.settimeout(PATIENCE_S)
+        silent.settimeout(TIMEOUT_S)
         while silent.recv(100):
             pass  # its greeting, and then the end: no handshake in time
 

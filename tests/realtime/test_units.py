@@ -18,7 +18,7 @@ from tests.systemd.test_sandbox import pytestmark as needs_a_sandbox
 from tests.systemd.test_sandbox import rules_of
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 pytestmark = needs_a_sandbox
 
@@ -30,8 +30,8 @@ class Unit:
         folder.mkdir()
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(str(folder / "notify"))
-        self.socket.settimeout(PATIENCE_S)
-        self.heard: list[str] = []
+        self.socket.settimeout(TIMEOUT_S)
+        self.received: list[str] = []
         (folder / "rules.json").write_text(json.dumps(rules_of(unit)))
         self.said = folder / "said"
         with self.said.open("wb") as said:
@@ -48,14 +48,14 @@ class Unit:
                 stderr=said,
             )
 
-    def hear(self, message: str) -> None:
+    def receive(self, message: str) -> None:
         """Wait until it has told this."""
-        while message not in self.heard:
-            self.heard += self.socket.recv(4096).decode().splitlines()
+        while message not in self.received:
+            self.received += self.socket.recv(4096).decode().splitlines()
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE_S)
+        return self.process.wait(TIMEOUT_S)
 
 
 @contextmanager
@@ -77,16 +77,16 @@ def test_engine_and_emulator_as_systemd_runs_them(tmp_path: Path) -> None:
     with running(
         tmp_path / "m", "nuc-emulator@.service", "emulate", "lin_roach", "--pty", f"{tmp_path}/bus", "--notify"
     ) as leg:
-        leg.hear("READY=1")
-        leg.hear("WATCHDOG=1")
+        leg.receive("READY=1")
+        leg.receive("WATCHDOG=1")
         with running(tmp_path / "e", "nuc-engine@.service", *serve) as engine:
-            engine.hear("READY=1")
-            engine.hear("WATCHDOG=1")
+            engine.receive("READY=1")
+            engine.receive("WATCHDOG=1")
             assert engine.end() == 0, engine.said.read_text()
-            engine.hear("STOPPING=1")
+            engine.receive("STOPPING=1")
             assert "privilege_missing" not in engine.said.read_text()
         with running(tmp_path / "r", "nuc-engine@.service", "bus", "release", bus, "--config", "lin_roach") as release:
-            assert release.process.wait(PATIENCE_S) == 0, release.said.read_text()
+            assert release.process.wait(TIMEOUT_S) == 0, release.said.read_text()
         assert leg.end() == 0, leg.said.read_text()
 
 
@@ -94,5 +94,5 @@ def test_a_release_that_nobody_confirms_is_a_failure_of_the_unit(tmp_path: Path)
     with running(
         tmp_path / "r", "nuc-engine@.service", "bus", "release", f"aimotor://{tmp_path}/absent", "--config", "lin_roach"
     ) as release:
-        assert release.process.wait(PATIENCE_S) == 1
+        assert release.process.wait(TIMEOUT_S) == 1
         assert "absent" in release.said.read_text()

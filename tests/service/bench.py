@@ -59,7 +59,7 @@ class _Selector(selectors.DefaultSelector):
         return super().select(self.wait_s)
 
 
-_PATIENCE = 60_000
+_TIMEOUT_TURNS = 60_000
 """So many turns of a millisecond and more before what does not come is given up. Nothing is judged by it: messages come
 when the threads of ZeroMQ get a processor."""
 
@@ -123,7 +123,7 @@ class Bench:
         self.logs = logged
         self.sockets: list[Any] = []
         self.dump = False
-        self.sent = self.heard = 0
+        self.sent = self.received = 0
         self.loop = PaperLoop(self.now_ns)
         asyncio.set_event_loop(self.loop)
         try:
@@ -166,7 +166,7 @@ class Bench:
 
         def counted(ready):
             for message in messages(ready):
-                self.heard += 1
+                self.received += 1
                 yield message
 
         service.sockets.messages = counted
@@ -206,7 +206,7 @@ class Bench:
 
     def until(self, condition: Callable[[], Any]) -> None:
         """Turn until something is so that the threads of ZeroMQ, or the workshop's, bring about in their own time."""
-        for _ in range(_PATIENCE):
+        for _ in range(_TIMEOUT_TURNS):
             self.turn()
             if condition():
                 return
@@ -279,13 +279,13 @@ class Talker:
 
     def delivered(self) -> None:
         """Turn until the service has heard all that was sent to it: by this client and by every other."""
-        self.bench.until(lambda: self.bench.heard >= self.bench.sent)
+        self.bench.until(lambda: self.bench.received >= self.bench.sent)
 
     def recv(self) -> bytes:
         return self.frames()[-1]
 
     def frames(self) -> list[bytes]:
-        for _ in range(_PATIENCE):
+        for _ in range(_TIMEOUT_TURNS):
             self.bench.turn()
             if self.socket.poll(1):
                 return self.socket.recv_multipart()
@@ -303,9 +303,9 @@ class Talker:
     def ask(self, method: str, **params: Any) -> Any:
         return self.answer(self.send(method, **params))
 
-    def silent(self, turns: int = 20, *, heard: bool = True) -> bool:
+    def silent(self, turns: int = 20, *, received: bool = True) -> bool:
         """Say whether nothing is answered to what the service has heard; or to what it does not hear at all."""
-        if heard:
+        if received:
             self.delivered()
         for _ in range(turns):
             self.bench.turn()

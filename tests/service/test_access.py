@@ -105,7 +105,7 @@ def test_a_role_can_be_lowered_and_not_raised(b, keys):
 def test_strangers_and_those_without_keys_get_no_answer(b, keys, name):
     talk = Talker(b, connect(b, keys, name))
     talk.send("status")
-    assert talk.silent(60, heard=False)
+    assert talk.silent(60, received=False)
     assert [client["name"] for client in b.client("Local").ask("status")["clients"]] == ["Local"]
 
 
@@ -126,7 +126,7 @@ def test_a_client_that_was_revoked_is_out_at_once(b, keys, again):
     if again:
         talk = Talker(b, connect(b, keys, "ann"))
     talk.send("status")
-    assert talk.silent(60, heard=False)
+    assert talk.silent(60, received=False)
 
 
 def test_a_role_that_was_lowered_in_the_list_is_lowered_at_once(b, keys):
@@ -165,16 +165,16 @@ def test_nobody_passes_for_another_by_its_identity(b, keys):
 
 
 def test_telemetry_needs_keys_too(b, keys):
-    ears = [connect(b, keys, name, zmq.SUB, -1) for name in ("eve", "stranger")]
-    for ear in ears:
-        ear.subscribe("nuc")
+    subscribers = [connect(b, keys, name, zmq.SUB, -1) for name in ("eve", "stranger")]
+    for subscriber in subscribers:
+        subscriber.subscribe("nuc")
 
-    def heard():
+    def received():
         b.now += 40_000_000
-        return ears[0].poll(1)
+        return subscribers[0].poll(1)
 
-    b.until(heard)
-    assert not ears[1].poll(20)
+    b.until(received)
+    assert not subscribers[1].poll(20)
 
 
 def test_who_is_on_this_machine_needs_none(b):

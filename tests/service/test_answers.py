@@ -209,8 +209,8 @@ class Interrupted(LogWriter):
 
     late = staticmethod(lambda: None)
 
-    def _hear(self) -> None:
-        super()._hear()
+    def _receive(self) -> None:
+        super()._receive()
         self.late()
 
 

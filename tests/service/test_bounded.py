@@ -107,9 +107,9 @@ def test_what_the_core_said_is_read_before_more_is_asked(b: Bench, monkeypatch: 
     talk = b.client("Ann")
     monkeypatch.setattr(CoreLink, "behind", property(lambda _: True))
     numbers = [talk.send("status") for _ in range(20)]
-    heard = [b.heard]
-    while b.heard < b.sent:
+    received = [b.received]
+    while b.received < b.sent:
         b.service.step()
-        heard.append(b.heard)
-    assert max(after - before for before, after in pairwise(heard)) == 1, "one message a turn: `off` may be it"
+        received.append(b.received)
+    assert max(after - before for before, after in pairwise(received)) == 1, "one message a turn: `off` may be it"
     assert all(talk.answer(number)["mode"] for number in numbers)

@@ -194,7 +194,7 @@ def test_a_client_that_takes_no_answers_does_not_hold_up_the_service(tmp_path):
         stalled.connect(b.command)
         payload = msgpack.packb({"id": 1, "method": "documents"})
         stalled.send(payload)
-        b.until(lambda: b.heard)
+        b.until(lambda: b.received)
         for k in range(1500):
             stalled.send(payload)
             if k % 50 == 0:
@@ -330,17 +330,17 @@ def test_a_web_page_reaches_nobody(tmp_path, keys, where):
                 with suppress(ConnectionError):
                     page.sendall(head + body * 8)
                 page.settimeout(0.0)
-                heard = []
+                received = []
                 for _ in range(3000):
                     select.select(sockets.descriptors, (), (), 0.001)
                     ready = sockets.ready()
-                    heard += [message.payload for message in sockets.messages(ready)]
+                    received += [message.payload for message in sockets.messages(ready)]
                     sockets.step(ready)
-                    if heard or _closed(page):
+                    if received or _closed(page):
                         break
                 else:
                     raise AssertionError(f"the page is still connected, {filler} letters in its path")
-                assert heard == []
+                assert received == []
         assert not sockets.listened("anything")
     finally:
         sockets.close()

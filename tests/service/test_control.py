@@ -64,19 +64,19 @@ def test_only_who_has_control_can_hand_it_over():
 
 def test_names_are_told_apart_and_keys_vouch_for_theirs():
     clients = Clients()
-    first, second = (clients.heard(key, [key], None, 0) for key in (A, B))
+    first, second = (clients.sender(key, [key], None, 0) for key in (A, B))
     clients.greet(first, "Ann", None)
     clients.greet(second, "Ann", None)
     assert (first.name, second.name) == ("Ann", "Ann#2")
     assert first.author == "Ann (unverified)"
-    third = clients.heard(b"c", [b"c"], ("Cid", "watch"), 0)
+    third = clients.sender(b"c", [b"c"], ("Cid", "watch"), 0)
     clients.greet(third, "Ann", None)
     assert (third.author, third.role) == ("Cid", "watch")
 
 
 def test_a_client_may_ask_for_less_and_not_for_more():
     clients = Clients()
-    client = clients.heard(A, [A], ("Ann", "operate"), 0)
+    client = clients.sender(A, [A], ("Ann", "operate"), 0)
     with pytest.raises(Refused) as refused:
         clients.greet(client, "Ann", "admin")
     assert refused.value.kind == "not_allowed"
@@ -87,7 +87,7 @@ def test_a_client_may_ask_for_less_and_not_for_more():
 
 
 def test_a_burst_is_allowed_and_then_so_many_a_second():
-    client = Clients().heard(A, [A], None, 0)
+    client = Clients().sender(A, [A], None, 0)
     assert all(client.spend(0) for _ in range(BURST))
     assert not client.spend(0)
     assert sum(client.spend(S) for _ in range(BURST)) == PER_SECOND
@@ -98,33 +98,33 @@ def test_the_list_of_clients_is_bounded_and_who_has_something_to_lose_stays():
     clients.spares = lambda client: client.key == b"0"
     clients.forgotten = lambda client: gone.append(client.key)
     for k in range(MAX_CLIENTS):
-        clients.heard(b"%d" % k, [], None, k)
-    clients.greet(clients.heard(b"5", [], None, 5), "Eve", "watch")
+        clients.sender(b"%d" % k, [], None, k)
+    clients.greet(clients.sender(b"5", [], None, 5), "Eve", "watch")
     with pytest.raises(Refused):
-        clients.heard(A, [], None, QUIET_NS - 1)
-    clients.heard(A, [], None, QUIET_NS + 10)
-    clients.heard(B, [], None, QUIET_NS + 10)
+        clients.sender(A, [], None, QUIET_NS - 1)
+    clients.sender(A, [], None, QUIET_NS + 10)
+    clients.sender(B, [], None, QUIET_NS + 10)
     assert gone == [b"5", b"1"], "a watcher first, then who was silent longest; never who is spared"
     assert len(list(clients)) == MAX_CLIENTS
 
 
 def test_a_role_that_was_given_up_does_not_come_back():
     clients = Clients()
-    client = clients.heard(A, [A], None, 0)
+    client = clients.sender(A, [A], None, 0)
     clients.greet(client, "Ann", "watch")
     clients.drop(client)
-    again = clients.heard(A, [A], None, 0)
+    again = clients.sender(A, [A], None, 0)
     assert again.role == "watch"
     with pytest.raises(Refused):
         clients.greet(again, "Ann", "operate")
-    assert clients.heard(A, [A], ("Ann", "admin"), 0).role == "watch"
+    assert clients.sender(A, [A], ("Ann", "admin"), 0).role == "watch"
 
 
 def test_idle_clients_are_forgotten_but_not_who_has_something_to_lose():
     clients = Clients()
     clients.spares = lambda client: client.key == B
     for key in (A, B):
-        clients.heard(key, [], None, 0)
+        clients.sender(key, [], None, 0)
     clients.forget_idle(IDLE_NS)
     assert len(list(clients)) == 2
     clients.forget_idle(IDLE_NS + 1)

@@ -522,14 +522,14 @@ def named_times(answer):
 
 
 def test_a_time_has_one_meaning_wherever_it_stands(b):
-    ear = b.listener("nuc.event")
+    subscriber = b.listener("nuc.event")
     talk = b.client("Ann")
     talk.ask("run")
     b.pass_time(0.5)
     asked = [
         *(talk.ask("mark", text="slipped"), talk.ask("get", names=["gap"]), talk.ask("set", changes=[["gap", 6.0]])),
         *(talk.ask("set", changes=[["gap", 6.5]], time_s=900.0), talk.ask("pending"), talk.ask("status")),
-        *(talk.ask("tasks"), talk.ask("events"), msgpack.unpackb(ear.recv_multipart()[1])),
+        *(talk.ask("tasks"), talk.ask("events"), msgpack.unpackb(subscriber.recv_multipart()[1])),
     ]
     times = [pair for answer in asked for pair in named_times(answer)]
     assert {name for name, _ in times} == {"time_s", "engine_time_s", "unix_time_s"}

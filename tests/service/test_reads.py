@@ -49,7 +49,7 @@ def test_a_request_of_a_time_is_answered_from_the_first_cycle_at_or_after_it(run
     answer = i.status()
     assert (answer.status, answer.response_type) == ("success", "withdata")
     assert answer.text == f"cycle {first}, {first + 4}"
-    assert [float(mod.time_s) for mod in i.hear().entries] == pytest.approx([1.05, 2.05])
+    assert [float(mod.time_s) for mod in i.receive().entries] == pytest.approx([1.05, 2.05])
     assert changesets(b) == 0
 
 
@@ -57,7 +57,7 @@ def test_no_request_is_work_of_the_core_nor_needs_control(running):
     b, i = running, watcher(running)
     assert i.do(spec(0, 0)).status == "conditional"
     assert i.status().status == "success"
-    assert len(i.hear().entries) == 1
+    assert len(i.receive().entries) == 1
     assert i.do(change((104, 5.0, "0"))).status == "fail"
     watching = b.client()
     watching.ask("hello", name="Watcher", role="watch")
@@ -108,7 +108,7 @@ def test_a_poll_that_names_everything_again_and_again_is_answered_once(b):
     i = Interface(b)
     everything = "<hdsoscript>" + '<hdsoSpec idNum="-1"/>' * 1000 + "</hdsoscript>"
     assert i.do(command("log", everything, extendedcommand="poll")).status == "success"
-    assert len(i.hear().entries) == len(b.core.plan.hdsos)
+    assert len(i.receive().entries) == len(b.core.plan.hdsos)
 
 
 def test_refusals_behind_what_waits_are_bounded(running):
@@ -122,7 +122,7 @@ def test_refusals_behind_what_waits_are_bounded(running):
     b.pass_time(1.1)
     b.core.cycle()
     assert i.status().status == "success"
-    i.hear()
+    i.receive()
     answers = []
     while not answers or "left aside" not in answers[-1].text:
         answers.append(i.status())

@@ -124,7 +124,7 @@ def test_a_key_that_is_revoked_ends_with_all_that_is_its_own(with_keys, keys):
     assert topic not in b.service.hub.recipes
     assert b.service.hub.reads._pending.total() == 0
     ann.send("status")
-    assert ann.silent(60, heard=False)
+    assert ann.silent(60, received=False)
     local.ask("set", changes=[["gap", 5.0]])
 
 

@@ -43,7 +43,7 @@ class Interface:
     def say(self, document: bytes) -> None:
         self.talk.raw(document)
 
-    def hear(self):
+    def receive(self):
         payload = self.talk.recv()
         document, problems = parse(payload)
         assert document is not None, (payload, str(problems))
@@ -51,7 +51,7 @@ class Interface:
         return document
 
     def status(self) -> CommandResponse:
-        document = self.hear()
+        document = self.receive()
         assert isinstance(document, CommandScript)
         (answer,) = document.entries
         assert isinstance(answer, CommandResponse), answer
@@ -70,16 +70,16 @@ def i(b):
 def test_the_complete_dialogue_of_the_appendix(bare):
     i = Interface(bare)
     i.say(b"<sccils_commandscript/>")
-    offered = i.hear().entries
+    offered = i.receive().entries
     assert {entry.config_type for entry in offered} == {"available"}
     assert "lin_roach" in [entry.config_name for entry in offered]
     i.say(ACK)
     assert i.do(start("lin_roach")).status == "conditional"
-    (described,) = i.hear().entries
+    (described,) = i.receive().entries
     assert described == ConfigCommand("parameter", "lin_roach", ("joints.xml", "parameters.xml", "sensors.xml"))
     for _ in range(3):
         i.say(ACK)
-        i.hear()
+        i.receive()
     i.say(ACK)
     assert i.status().status == "success"
     bare.core.cycle()
@@ -89,12 +89,12 @@ def test_the_complete_dialogue_of_the_appendix(bare):
     assert i.status().status == "success"
     answer = i.do(command("log", extendedcommand="pollingmode"))
     assert (answer.status, answer.command.extended_command) == ("success", "pollingmode")
-    (port,) = i.hear().entries
+    (port,) = i.receive().entries
     assert (port.config_type, port.config_name) == ("parameter", "dataport")
     i.say(ACK)
     poll = '<hdsoscript><hdsoMod time="0" idNum="101" NumElts="1" datatype="float">9.0</hdsoMod></hdsoscript>'
     assert i.do(command("log", poll, extendedcommand="poll")).status == "success"
-    values = i.hear()
+    values = i.receive()
     assert isinstance(values, HdsoScript)
     assert [(mod.id_num, mod.data) for mod in values.entries] == [(101, (3.0,))]
     i.say(ACK)
@@ -105,7 +105,7 @@ def test_the_complete_dialogue_of_the_appendix(bare):
 def test_the_documents_sent_are_those_of_the_configuration(b):
     i = Interface(b)
     i.do(start("lin_stickmiddle"))
-    i.hear()
+    i.receive()
     from nuc_engine.machine.locations import find_configuration
 
     for name in ("joints.xml", "parameters.xml", "sensors.xml"):
@@ -119,7 +119,7 @@ def test_the_documents_sent_are_those_of_the_configuration(b):
 
 def test_a_client_that_refuses_a_document_keeps_the_configuration_that_was(i, b):
     i.do(start("lin_roach"))
-    i.hear()
+    i.receive()
     i.say(ACK.replace(b"success", b"fail"))
     assert i.status().status == "fail"
     assert b.service.hub.configuration.name == "small"
@@ -128,7 +128,7 @@ def test_a_client_that_refuses_a_document_keeps_the_configuration_that_was(i, b)
 
 def test_a_client_that_never_acknowledges_is_refused_in_time(i, b):
     i.do(start("lin_roach"))
-    i.hear()
+    i.receive()
     b.pass_time(ACK_S + 0.1)
     answer = i.status()
     assert answer.status == "fail"
@@ -138,7 +138,7 @@ def test_a_client_that_never_acknowledges_is_refused_in_time(i, b):
 
 def test_what_is_sent_while_documents_are_sent_waits_for_its_turn(i, b):
     i.do(start("lin_roach"))
-    i.hear()
+    i.receive()
     i.say(command("run"))
     assert i.talk.silent()
     for _ in range(3):
@@ -225,7 +225,7 @@ def test_log_to_the_network_names_port_and_topic_and_sends(tmp_path):
         b.configured()
         i = Interface(b)
         assert i.do(command("log", '<hdsoscript><hdsoSpec idNum="301"/></hdsoscript>')).status == "success"
-        port, topic = i.hear().entries[0], i.hear().entries[0]
+        port, topic = i.receive().entries[0], i.receive().entries[0]
         assert port.config_name == "dataport"
         assert topic.config_name == "datatopic"
         assert topic.parameters == ("nuc.1",)
@@ -277,9 +277,9 @@ def test_a_poll_never_writes_and_knows_both_forms_and_all(i, b):
         '<hdsoscript><hdsoMod idNum="102" NumElts="1">-3</hdsoMod><hdsoSpec idNum="-4" idByName="y" name="Coxa_angle"/>'
     )
     i.do(command("log", poll + "</hdsoscript>", extendedcommand="poll"))
-    assert [(mod.id_num, mod.data) for mod in i.hear().entries] == [(102, (10.0,)), (301, (10.0,))]
+    assert [(mod.id_num, mod.data) for mod in i.receive().entries] == [(102, (10.0,)), (301, (10.0,))]
     i.do(command("log", '<hdsoscript><hdsoSpec idNum="-1"/></hdsoscript>', extendedcommand="poll"))
-    entries = {mod.id_num: mod for mod in i.hear().entries}
+    entries = {mod.id_num: mod for mod in i.receive().entries}
     assert len(entries) == len(b.core.plan.hdsos)
     assert entries[104].data == ()  # it has no value
     assert entries[162].data == "302 > 103"
@@ -290,7 +290,7 @@ def test_requests_in_a_script_are_answered_after_it(i, b):
     text = '<hdsoMod idNum="104" NumElts="1">5</hdsoMod><hdsoSpec idNum="104"/><hdsoSpec idNum="102"/>'
     assert i.do(f"<hdsoscript>{text}</hdsoscript>".encode()).status == "conditional"
     assert i.status().response_type == "withdata"
-    assert [(mod.id_num, mod.data) for mod in i.hear().entries] == [(104, (5.0,)), (102, (10.0,))]
+    assert [(mod.id_num, mod.data) for mod in i.receive().entries] == [(104, (5.0,)), (102, (10.0,))]
 
 
 def test_extended_commands(i, b):
@@ -309,11 +309,11 @@ def test_only_one_client_changes_things(i, b):
     assert "Ann" in answer.text
     poll = '<hdsoscript><hdsoSpec idNum="102"/></hdsoscript>'
     assert i.do(command("log", poll, extendedcommand="poll")).status == "success"
-    i.hear()
+    i.receive()
     # To read, and to take the torque off, nobody needs control.
     assert i.do(poll.encode()).status == "conditional"
     assert i.status().response_type == "withdata"
-    assert [mod.id_num for mod in i.hear().entries] == [102]
+    assert [mod.id_num for mod in i.receive().entries] == [102]
     assert i.do(command("extended", "smoke", extendedcommand="off")).status == "success"
     assert b.core.obeyed[-1][1][1].startswith("smoke")
     assert i.do(command("stop")).status == "fail"
@@ -353,7 +353,7 @@ def test_a_large_document_is_read_beside_the_loop(i, b):
 
 def test_a_client_that_sends_more_than_may_wait_gets_an_answer_to_each(i, b):
     i.do(start("lin_roach"))
-    i.hear()
+    i.receive()
     for _ in range(MAX_QUEUED + 5):
         i.say(command("stop"))
     i.talk.delivered()

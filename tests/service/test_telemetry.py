@@ -10,34 +10,34 @@ import zmq
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.service.streams import MOST_STREAMS
-from nuc_engine.service.telemetry import MAX_RECIPES, UNHEARD_NS
+from nuc_engine.service.telemetry import MAX_RECIPES, UNLISTENED_NS
 from sccils_schemas.model import MODEL_FILES
 from tests.sccils.small import SMALL
 from tests.service.bench import Refusal, bench
 
 
-def hear(b, ear):
-    b.until(lambda: ear.poll(1))
-    topic, content, stamp = ear.recv_multipart()
+def receive(b, subscriber):
+    b.until(lambda: subscriber.poll(1))
+    topic, content, stamp = subscriber.recv_multipart()
     return topic.decode(), msgpack.unpackb(content), float(stamp)
 
 
-def heard_so_far(b, talk, ear):
+def received_so_far(b, talk, subscriber):
     """Take all that has been sent, up to a mark made now; say how many that were."""
-    ear.subscribe("nuc.event")
+    subscriber.subscribe("nuc.event")
     b.until(lambda: b.service.sockets.listened("nuc.event"))
     talk.ask("mark", text="so far")
     count = 0
-    while hear(b, ear)[0] != "nuc.event":
+    while receive(b, subscriber)[0] != "nuc.event":
         count += 1
     return count
 
 
 def test_what_plotjuggler_gets_with_nothing_set_but_the_address(b):
-    ear = b.listener("")
+    subscriber = b.listener("")
     b.core.cycle({0: 33.0})
     b.pass_time(0.05)
-    topic, values, stamp = hear(b, ear)
+    topic, values, stamp = receive(b, subscriber)
     assert topic == "nuc"
     assert values["Coxa_angle"] == 33.0
     assert values["motor.Coxa_motor.sent_raw"] == 101
@@ -53,9 +53,9 @@ def test_a_recipe_says_types_and_what_is_not_there(b):
     assert answer["fields"]["302"] == {"type": "number", "unit": answer["fields"]["302"]["unit"], "as": "Coxa_current"}
     assert answer["fields"]["Promotor_FL"]["type"] == "list"
     assert answer["fields"]["rule.Retraction"]["type"] == "flag"
-    ear = b.listener(answer["topic"])
+    subscriber = b.listener(answer["topic"])
     b.pass_time(0.2)
-    topic, values, _ = hear(b, ear)
+    topic, values, _ = receive(b, subscriber)
     assert topic == answer["topic"]
     assert values["Coxa_current"] == 1.5
     assert values["Promotor_FL[1]"] == -1.5
@@ -66,16 +66,16 @@ def test_a_recipe_says_types_and_what_is_not_there(b):
 def test_the_rate_is_kept_and_a_late_message_is_not_made_up_for(b):
     talk = b.client("Ann")
     answer = talk.ask("subscribe", names=["engine.cycle"], rate_hz=10)
-    ear = b.listener(answer["topic"])
+    subscriber = b.listener(answer["topic"])
     b.turn(3)
-    heard_so_far(b, talk, ear)
+    received_so_far(b, talk, subscriber)
     for _ in range(100):
         b.now += 10_000_000
         b.turn()
-    assert 9 <= heard_so_far(b, talk, ear) <= 11
+    assert 9 <= received_so_far(b, talk, subscriber) <= 11
     b.now += 5_000_000_000
     b.turn(10)
-    assert heard_so_far(b, talk, ear) == 1
+    assert received_so_far(b, talk, subscriber) == 1
 
 
 def test_the_same_recipe_has_the_same_topic_until_the_last_has_unsubscribed(b):
@@ -92,7 +92,7 @@ def test_the_same_recipe_has_the_same_topic_until_the_last_has_unsubscribed(b):
 def test_a_recipe_nobody_listens_to_is_forgotten_after_a_while(b):
     talk = b.client("Ann")
     first = talk.ask("subscribe", names=["gap"], rate_hz=10)["topic"]
-    b.now += UNHEARD_NS - 1_000_000_000
+    b.now += UNLISTENED_NS - 1_000_000_000
     b.turn(2)
     b.now += 2_000_000_000
     b.turn(2)
@@ -120,27 +120,27 @@ def test_a_recipe_follows_the_configuration(b):
     talk = b.client("Ann")
     answer = talk.ask("subscribe", names=["TC1_retLEV_FTang", "gap"], rate_hz=50)
     assert answer["fields"]["TC1_retLEV_FTang"] == "not found"
-    ear = b.listener(answer["topic"])
+    subscriber = b.listener(answer["topic"])
     talk.ask("configure", name="lin_roach")
     b.pass_time(0.1)
-    heard_so_far(b, talk, ear)
+    received_so_far(b, talk, subscriber)
     b.pass_time(0.1)
-    assert "TC1_retLEV_FTang" in hear(b, ear)[1]
+    assert "TC1_retLEV_FTang" in receive(b, subscriber)[1]
 
 
 def test_events_have_a_topic_of_their_own(b):
-    ear = b.listener("nuc.event")
+    subscriber = b.listener("nuc.event")
     b.client("Ann").ask("mark", text="slipped")
-    topic, event, _ = hear(b, ear)
+    topic, event, _ = receive(b, subscriber)
     assert (topic, event["name"], event["text"]) == ("nuc.event", "mark", "slipped")
 
 
 def test_a_subscriber_that_takes_nothing_changes_nothing(b):
-    ear = b.context.socket(zmq.SUB)
-    ear.linger, ear.rcvhwm = 0, 1
-    b.sockets.append(ear)
-    ear.connect(b.telemetry)
-    ear.subscribe("")
+    subscriber = b.context.socket(zmq.SUB)
+    subscriber.linger, subscriber.rcvhwm = 0, 1
+    b.sockets.append(subscriber)
+    subscriber.connect(b.telemetry)
+    subscriber.subscribe("")
     talk = b.client("Ann")
     for _ in range(3000):
         b.now += 40_000_000
@@ -149,12 +149,12 @@ def test_a_subscriber_that_takes_nothing_changes_nothing(b):
 
 
 def test_the_newest_state_goes_out_as_datagrams(tmp_path):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
-        ear.bind(("127.0.0.1", 0))
-        with bench(tmp_path, udp=f"127.0.0.1:{ear.getsockname()[1]}") as b:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as subscriber:
+        subscriber.bind(("127.0.0.1", 0))
+        with bench(tmp_path, udp=f"127.0.0.1:{subscriber.getsockname()[1]}") as b:
             b.configured()
             b.pass_time(0.1)
-            while "Coxa_angle" not in (values := msgpack.unpackb(ear.recv(65536))):
+            while "Coxa_angle" not in (values := msgpack.unpackb(subscriber.recv(65536))):
                 b.pass_time(0.1)
     assert values["Coxa_angle"] == 10.0
     assert values["unix_time_s"] > 1_700_000_000
@@ -174,7 +174,7 @@ def test_names_of_tasks_and_their_lateness(b):
 
 
 def test_records_of_the_core_before_are_not_read_with_the_plan_of_the_new_one(b):
-    ear = b.listener("")
+    subscriber = b.listener("")
     talk = b.client("Ann")
     number = talk.send("configure", name="lin_roach")
     while b.block.words[Word.PLAN_GENERATION] != 2:
@@ -190,7 +190,7 @@ def test_records_of_the_core_before_are_not_read_with_the_plan_of_the_new_one(b)
     assert talk.ask("get", names=[name])["values"] == {name: None}
     b.core.cycle()
     assert talk.ask("get", names=[name])["values"] == {name: 104}
-    hear(b, ear)
+    receive(b, subscriber)
 
 
 def test_what_the_core_before_measured_is_not_shown_as_the_new_ones(b):

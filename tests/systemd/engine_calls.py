@@ -12,7 +12,7 @@ from pathlib import Path
 from nuc_engine.realtime import RealtimePolicy, acquire
 
 WORK = Path(sys.argv[1])
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 """So long what was sent may take to arrive: a machine may be busy, and what is refused never comes."""
 
 
@@ -56,7 +56,7 @@ def channel() -> None:
         dealer.connect(f"tcp://127.0.0.1:{port}")
         dealer.linger = router.linger = 0
         dealer.send(b"hello")
-        assert router.poll(1000 * PATIENCE_S), "nothing arrived"
+        assert router.poll(1000 * TIMEOUT_S), "nothing arrived"
         assert router.recv_multipart()[-1] == b"hello"
 
 
@@ -76,9 +76,9 @@ def processes() -> None:
         signal.pause()
     try:
         handle = os.pidfd_open(child)
-        assert select.select([wake], [], [], PATIENCE_S)[0]
+        assert select.select([wake], [], [], TIMEOUT_S)[0]
         signal.pidfd_send_signal(handle, signal.SIGKILL)
-        assert select.select([handle], [], [], PATIENCE_S)[0]
+        assert select.select([handle], [], [], TIMEOUT_S)[0]
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

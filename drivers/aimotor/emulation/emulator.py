@@ -57,7 +57,6 @@ class AiMotorEmulator:
         "_answered_ns",
         "_baud",
         "_collide",
-        "_crew",
         "_deliver",
         "_fault_rng",
         "_faults",
@@ -72,9 +71,10 @@ class AiMotorEmulator:
         "_request_ns",
         "_rng",
         "_rx_free_ns",
+        "_servo_faults",
+        "_servos",
         "_talked_ns",
         "_tick_deg",
-        "_troubles",
         "_turnaround_ns",
         "collisions",
         "record",
@@ -102,8 +102,8 @@ class AiMotorEmulator:
             raise BusError("turnaround jitter needs a generator: pass rng")
         self.collisions = 0
         self.record = LineRecord()
-        self._crew = EmulatedServos(servos, plant, baud=baud, tick_deg=tick_deg, wck=wck)
-        self._troubles = self._crew.faults
+        self._servos = EmulatedServos(servos, plant, baud=baud, tick_deg=tick_deg, wck=wck)
+        self._servo_faults = self._servos.faults
         self._plant = plant
         self._tick_deg = tick_deg
         self._turnaround_ns = turnaround_ns
@@ -131,7 +131,7 @@ class AiMotorEmulator:
 
     @baud.setter
     def baud(self, baud: int) -> None:
-        self._baud = self._crew.baud = baud
+        self._baud = self._servos.baud = baud
         self._request_ns, self._reply_ns = wire_ns(REQUEST_BYTES, baud), wire_ns(REPLY_BYTES, baud)
         self._known.clear()
 
@@ -146,11 +146,11 @@ class AiMotorEmulator:
             self._receive_any(data, now_ns)
             return
         free_ns = self._rx_free_ns
-        self._rx_free_ns = heard_ns = (now_ns if now_ns > free_ns else free_ns) + self._request_ns
+        self._rx_free_ns = received_ns = (now_ns if now_ns > free_ns else free_ns) + self._request_ns
         servo, goal_deg, level = frame
         plant = self._plant
-        plant.advance(heard_ns)
-        # The same as Crew.obey and _send; written out because this runs once per exchange of every bout.
+        plant.advance(received_ns)
+        # The same as EmulatedServos.execute and _send; written out because this runs once per exchange of every bout.
         angle_deg, current_a = plant.sample(servo)
         if level >= 0:
             plant.command(servo, goal_deg, level)
@@ -159,7 +159,7 @@ class AiMotorEmulator:
         if not (0 <= position <= MAX_RAW and 0 <= current <= MAX_RAW):
             position = min(max(position, 0), MAX_RAW)
             current = min(max(current, 0), MAX_RAW)
-        start_ns = heard_ns + self._turnaround_ns
+        start_ns = received_ns + self._turnaround_ns
         if self._jitter_ns:
             start_ns += self._jitter()
         if now_ns < self._answered_ns:
@@ -180,37 +180,37 @@ class AiMotorEmulator:
 
     def unplug(self, servo: int) -> None:
         """Take the servo off the four-wire bus: no power, no torque, no answer."""
-        self._troubles.unplug(servo, out=True)
-        self._crew.release(servo)
+        self._servo_faults.unplug(servo, out=True)
+        self._servos.release(servo)
         self._choose_path()
 
     def plug(self, servo: int) -> None:
         """Put the servo back; it powers up passive, with the registers that it keeps."""
-        self._troubles.unplug(servo, out=False)
-        self._crew.memories[servo].power_up()
+        self._servo_faults.unplug(servo, out=False)
+        self._servos.memories[servo].power_up()
         self._forget_frames()
 
     def supply(self, *, on: bool) -> None:
         """Take the supply of all servos away (silent, limp), or give it back (passive, answering)."""
-        self._troubles.powered = on
+        self._servo_faults.powered = on
         self._parser.reset()
-        for servo in range(len(self._troubles)):
-            self._crew.power_up(servo)
+        for servo in range(len(self._servo_faults)):
+            self._servos.power_up(servo)
         self._forget_frames()
 
     def brown_out(self, servo: int) -> None:
         """Let one servo's supply dip: it is passive, knows only what it keeps, and answers as before."""
-        self._troubles.check(servo)
-        self._crew.power_up(servo)
+        self._servo_faults.check(servo)
+        self._servos.power_up(servo)
         self._forget_frames()
 
     def stick(self, servo: int, *, stuck: bool = True) -> None:
         """Freeze (or free) what the servo reports: it still moves, its replies stay the same."""
-        self._troubles.check(servo)
+        self._servo_faults.check(servo)
         if stuck:
-            self._troubles.stuck[servo] = self._plant.sample(servo)
+            self._servo_faults.stuck[servo] = self._plant.sample(servo)
         else:
-            self._troubles.stuck.pop(servo, None)
+            self._servo_faults.stuck.pop(servo, None)
         self._choose_path()
 
     def babble(self, servo: int, *, talking: bool = True) -> None:
@@ -218,18 +218,18 @@ class AiMotorEmulator:
 
         Raises `BusError` without a generator. It still obeys.
         """
-        self._troubles.check(servo)
+        self._servo_faults.check(servo)
         if self._rng is None:
             raise BusError("a babbling servo needs a generator: pass rng")
         if talking:
-            self._troubles.babbling.add(servo)
+            self._servo_faults.babbling.add(servo)
         else:
-            self._troubles.babbling.discard(servo)
+            self._servo_faults.babbling.discard(servo)
         self._choose_path()
 
     def answer_as(self, servo: int, bus_id: int) -> None:
         """Let the servo listen to another id; two with the same id answer at once, their bits on top of each other."""
-        self._crew.rename(servo, bus_id)
+        self._servos.rename(servo, bus_id)
         self._forget_frames()
 
     def trip(self, servo: int, *, tripped: bool = True) -> None:
@@ -238,11 +238,11 @@ class AiMotorEmulator:
         It answers, and obeys no position send, until it is told to be passive or its supply comes back. What ends the
         overload of a real one is not known.
         """
-        self._troubles.check(servo)
+        self._servo_faults.check(servo)
         if tripped:
-            self._crew.trip(servo)
+            self._servos.trip(servo)
         else:
-            self._troubles.recover(servo)
+            self._servo_faults.recover(servo)
         self._choose_path()
 
     def set_overload(self, limit_a: float | None, after_ns: int = 0) -> None:
@@ -250,22 +250,22 @@ class AiMotorEmulator:
 
         None: wCKs as their registers say, AI motors never.
         """
-        self._troubles.set_overload(limit_a, after_ns)
+        self._servo_faults.set_overload(limit_a, after_ns)
         self._choose_path()
 
     def put_on_input(self, servo: int, count: int) -> None:
         """Let the A/D converter of a wCK's inputs read this, 0 to 255, from now on."""
-        self._troubles.check(servo)
-        self._crew.memories[servo].put_on_input(count)
+        self._servo_faults.check(servo)
+        self._servos.memories[servo].put_on_input(count)
 
     def chatter(self, now_ns: int, until_ns: int) -> None:
         """Put on the line what babbling servos say from `now_ns` to `until_ns`; nothing where it was said already.
 
         `receive` does this for a while ahead; who carries the bytes may do it between requests too. Wheels turn on.
         """
-        if self._crew.wheels:
-            self._crew.wheels.turn(now_ns)
-        if not self._troubles.noisy or self._rng is None:
+        if self._servos.wheels:
+            self._servos.wheels.turn(now_ns)
+        if not self._servo_faults.noisy or self._rng is None:
             return
         start_ns, byte_ns = max(now_ns, self._talked_ns), wire_ns(1, self._baud)
         while start_ns < until_ns:
@@ -295,7 +295,7 @@ class AiMotorEmulator:
     @property
     def refused(self) -> int:
         """Requests that a servo heard and does not know."""
-        return self._crew.refused
+        return self._servos.refused
 
     @property
     def injected(self) -> Mapping[str, int]:
@@ -319,7 +319,7 @@ class AiMotorEmulator:
 
     def _choose_path(self) -> None:
         """Let whole known frames skip the parser only while nothing can go wrong with them."""
-        healthy = self._faults is None and self._troubles.healthy and self._parser.idle and not self._crew.wheels
+        healthy = self._faults is None and self._servo_faults.healthy and self._parser.idle and not self._servos.wheels
         self._quick = self._known if healthy else _NO_FRAMES
 
     def _jitter(self) -> int:
@@ -333,35 +333,35 @@ class AiMotorEmulator:
         if start_ns - self._rx_free_ns > BYTE_GAP_NS:
             self._parser.reset()
         self._rx_free_ns = end_ns = start_ns + wire_ns(len(data), self._baud)
-        if not self._troubles.powered:
+        if not self._servo_faults.powered:
             self._plant.advance(end_ns)
             return
         self.chatter(now_ns, end_ns + _CHATTER_NS)
-        heard = data if self._faults is None else self._faults.garble(data)
-        requests = self._parser.feed(heard)
+        received = data if self._faults is None else self._faults.garble(data)
+        requests = self._parser.feed(received)
         self._last = _NO_REPLY
         for index, request in requests:
-            heard_ns = start_ns + wire_ns(index + 1, self._baud)
-            if reply := self._crew.execute(request, heard_ns):
-                self._send(reply, heard_ns, asked_early=now_ns < self._answered_ns)
+            received_ns = start_ns + wire_ns(index + 1, self._baud)
+            if reply := self._servos.execute(request, received_ns):
+                self._send(reply, received_ns, asked_early=now_ns < self._answered_ns)
         if self._faults is not None:
             meant, sent, delay_ns = self._last
-            self.record.note(asked=data, heard=heard, meant=meant, sent=sent, delay_ns=delay_ns)
+            self.record.note(asked=data, received=received, meant=meant, sent=sent, delay_ns=delay_ns)
         elif len(requests) == 1 and len(data) == REQUEST_BYTES:
             self._remember(data, requests[0][1])
         self._choose_path()
 
     def _remember(self, data: bytes, request: AiMotorRequest) -> None:
-        hearers = self._crew.addressed(request.bus_id)
-        plain = len(hearers) == 1 and self._crew.memories[hearers[0]].as_delivered
+        hearers = self._servos.addressed(request.bus_id)
+        plain = len(hearers) == 1 and self._servos.memories[hearers[0]].as_delivered
         if plain and request.op in (Op.POSITION_SEND, Op.POSITION_READ):
             self._known[data] = (hearers[0], request.value * self._tick_deg, request.level)
 
-    def _send(self, reply: bytes, heard_ns: int, *, asked_early: bool) -> None:
-        if self._troubles.noisy:
+    def _send(self, reply: bytes, received_ns: int, *, asked_early: bool) -> None:
+        if self._servo_faults.noisy:
             self.collisions += 1
             return
-        start_ns = heard_ns + self._turnaround_ns
+        start_ns = received_ns + self._turnaround_ns
         if self._jitter_ns:
             start_ns += self._jitter()
         self._answered_ns = start_ns + self._reply_ns

@@ -14,7 +14,7 @@ class ServoFaults:
     """State of `len(bus_ids)` servos, counted from 0; all is well at first.
 
     `tripped` servos have gone passive by themselves and obey no position send. `limit_a` is the current in A above
-    which they do so after `patience_ns`; None: as their registers say, or never. `stuck` are the angle (degrees) and
+    which they do so after `after_ns`; None: as their registers say, or never. `stuck` are the angle (degrees) and
     current (A) that servos go on reporting.
     """
 
@@ -94,17 +94,17 @@ class ServoFaults:
         self.tripped.discard(servo)
         self._over_since.pop(servo, None)
 
-    def set_overload(self, limit_a: float | None, patience_ns: int) -> None:
-        """Let servos trip after `patience_ns` above `limit_a`, counted anew."""
-        self.limit_a, self.overload_after_ns = limit_a, patience_ns
+    def set_overload(self, limit_a: float | None, after_ns: int) -> None:
+        """Let servos trip after `after_ns` above `limit_a`, counted anew."""
+        self.limit_a, self.overload_after_ns = limit_a, after_ns
         self._over_since.clear()
 
-    def overloaded(self, servo: int, current_a: float, now_ns: int, limit_a: float, patience_ns: int) -> bool:
+    def overloaded(self, servo: int, current_a: float, now_ns: int, limit_a: float, after_ns: int) -> bool:
         """Take a current at `now_ns`; True when it has been above the limit for too long."""
         if current_a <= limit_a:
             self._over_since.pop(servo, None)
             return False
-        return now_ns - self._over_since.setdefault(servo, now_ns) >= patience_ns
+        return now_ns - self._over_since.setdefault(servo, now_ns) >= after_ns
 
 
 @dataclass(slots=True)
@@ -130,13 +130,13 @@ class LineRecord:
         """Exchanges that anything happened to."""
         return self.visible + self.current + self.command + self.beside + self.late.total() + self.position.total()
 
-    def note(self, *, asked: bytes, heard: bytes, meant: bytes, sent: bytes, delay_ns: int) -> None:
+    def note(self, *, asked: bytes, received: bytes, meant: bytes, sent: bytes, delay_ns: int) -> None:
         """Note one exchange: its request, what was heard of it, the reply that was `meant`, what left of it, how late.
 
         Nothing is meant by silence.
         """
         self.exchanges += 1
-        request_touched = heard != asked
+        request_touched = received != asked
         clean = len(sent) == REPLY_BYTES and HEADER not in sent
         if not clean and (request_touched or sent != meant):
             self.visible += 1
@@ -144,7 +144,7 @@ class LineRecord:
             self.late[delay_ns] += 1
         elif clean and sent[1] != meant[1]:
             self.position[abs(sent[1] - meant[1])] += 1
-        elif clean and asked not in heard:
+        elif clean and asked not in received:
             self.command += 1
         elif clean and request_touched and sent == meant:
             self.beside += 1

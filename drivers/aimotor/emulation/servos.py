@@ -115,9 +115,9 @@ class EmulatedServos:
             self.wheels.turn(now_ns)
         self._plant.advance(now_ns)
 
-    def execute(self, request: AiMotorRequest, heard_ns: int) -> bytes:
+    def execute(self, request: AiMotorRequest, received_ns: int) -> bytes:
         """Carry out a request on every servo it addresses; return the reply, empty without one."""
-        self.advance(heard_ns)
+        self.advance(received_ns)
         if request.op is Op.SYNC_SEND:
             for bus_id, target in enumerate(request.payload):
                 for servo in self.addressed(bus_id):
@@ -125,7 +125,7 @@ class EmulatedServos:
             return b""
         if request.op is Op.BREAK:
             return self._break()
-        replies = [self._obey_one(servo, request, heard_ns) for servo in self.addressed(request.bus_id)]
+        replies = [self._obey_one(servo, request, received_ns) for servo in self.addressed(request.bus_id)]
         # An idle line is high, so of bits that two servos send at once the zeros win.
         return bytes(reduce(lambda a, b: a & b, values) for values in zip(*filter(None, replies), strict=True))
 
@@ -151,13 +151,13 @@ class EmulatedServos:
         ten_bit = self.memories[servo].family is Family.WCK
         self.faults.rename(servo, bus_id, MAX_ID_10BIT if ten_bit else MAX_ID)
 
-    def _obey_one(self, servo: int, request: AiMotorRequest, heard_ns: int) -> bytes:
+    def _obey_one(self, servo: int, request: AiMotorRequest, received_ns: int) -> bytes:
         """Let one servo do what it is told; return its answer, nothing for what it refuses."""
         sample = self._plant.sample(servo)
         angle_deg, current_a = self.faults.stuck.get(servo, sample)
         position = min(max(int(angle_deg / self._tick_deg + 0.5), 0), MAX_RAW)
         current = min(max(int(current_a / TICK_A + ROUND_OFF), 0), MAX_RAW)
-        self._watch_load(servo, sample[1], heard_ns)
+        self._watch_load(servo, sample[1], received_ns)
         if request.op is Op.POSITION_SEND:
             self._drive(servo, request.value, request.level)
         elif request.op is Op.PASSIVE:
@@ -166,19 +166,19 @@ class EmulatedServos:
             # The manual's table names the position twice here.
             return bytes((position, position))
         elif request.op is not Op.POSITION_READ:
-            answer = self._obey_wck(servo, request, angle_deg, heard_ns)
+            answer = self._obey_wck(servo, request, angle_deg, received_ns)
             self.refused += answer is None
             return answer or b""
         return bytes((current, position))
 
-    def _obey_wck(self, servo: int, request: AiMotorRequest, angle_deg: float, heard_ns: int) -> bytes | None:
+    def _obey_wck(self, servo: int, request: AiMotorRequest, angle_deg: float, received_ns: int) -> bytes | None:
         """Let a wCK do what an AI motor does not know; return its answer, None for what it does not know either."""
         if self.memories[servo].family is not Family.WCK:
             return None
         if request.op is Op.SET:
             return self._set(servo, request)
         if request.op is Op.WHEEL:
-            self._turn(servo, request.value, angle_deg, heard_ns)
+            self._turn(servo, request.value, angle_deg, received_ns)
             position = min(max(int(angle_deg / self._tick_deg + 0.5), 0), MAX_RAW)
             return _NO_ROTATIONS + bytes((position,))
         if request.op is Op.MOVE_10BIT:
@@ -225,17 +225,17 @@ class EmulatedServos:
     def _stall(self, memory: AiMotorMemory) -> float:
         return memory.model.stall_torque_n_m
 
-    def _turn(self, servo: int, value: int, angle_deg: float, heard_ns: int) -> None:
+    def _turn(self, servo: int, value: int, angle_deg: float, received_ns: int) -> None:
         if servo not in self.faults.tripped:
             speed = wheel_speed_deg_s(self.memories[servo].model, value)
-            self.wheels.start(servo, angle_deg, speed, MAX_RAW * self._tick_deg, heard_ns)
+            self.wheels.start(servo, angle_deg, speed, MAX_RAW * self._tick_deg, received_ns)
 
-    def _watch_load(self, servo: int, current_a: float, heard_ns: int) -> None:
-        troubles = self.faults
-        limit_a, patience_ns = troubles.limit_a, troubles.overload_after_ns
+    def _watch_load(self, servo: int, current_a: float, received_ns: int) -> None:
+        faults = self.faults
+        limit_a, after_ns = faults.limit_a, faults.overload_after_ns
         if limit_a is None:
-            limit_a, patience_ns = self.memories[servo].limit_a, OVERLOAD_AFTER_NS
-        if limit_a is not None and troubles.overloaded(servo, current_a, heard_ns, limit_a, patience_ns):
+            limit_a, after_ns = self.memories[servo].limit_a, OVERLOAD_AFTER_NS
+        if limit_a is not None and faults.overloaded(servo, current_a, received_ns, limit_a, after_ns):
             self.trip(servo)
 
     def _break(self) -> bytes:

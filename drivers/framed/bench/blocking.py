@@ -104,13 +104,13 @@ class BlockingLine:
     def ask(self, bus_id: int, register: Register) -> Packet | None:
         """Return the answer with the value of a register, else one without it, None when there is none at all."""
         request = requests.read(self._layout.dialect, bus_id, register.address, register.size)
-        heard: Packet | None = None
+        received: Packet | None = None
         for _ in range(TRIES):
             status = self._exchange(bus_id, request)
             if status is not None and has_value(status, register):
                 return status
-            heard = status or heard
-        return heard
+            received = status or received
+        return received
 
     def write(self, bus_id: int, register: Register, value: int) -> None:
         """Set a register once. Raises `BusError` when the servo refuses; it need not answer."""

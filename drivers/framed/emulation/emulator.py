@@ -73,9 +73,9 @@ class FramedEmulator:
 
     __slots__ = (
         "_babbling",
+        "_behaviour",
         "_by_id",
         "_dialect",
-        "_manners",
         "_now_ns",
         "_parser",
         "_plant",
@@ -90,7 +90,7 @@ class FramedEmulator:
     def __init__(
         self,
         dialect: Dialect,
-        manners: LineBehaviour,
+        behaviour: LineBehaviour,
         servos: Sequence[FramedServo],
         plant: ServoPlant,
         *,
@@ -102,7 +102,7 @@ class FramedEmulator:
     ) -> None:
         """Put servos that are powered up on a line. Raises `BusError` for jitter without a generator."""
         self.servos = tuple(servos)
-        self._dialect, self._manners, self._plant = dialect, manners, plant
+        self._dialect, self._behaviour, self._plant = dialect, behaviour, plant
         self.baud = baud
         self._wire = ServosWire(baud, turnaround_ns, jitter_ns, rng, faults)
         self._parser = dialect.listener()
@@ -127,7 +127,7 @@ class FramedEmulator:
         """Take bytes whose first bit starts at `now_ns`, or when the line is free. Raises `PlantFault`."""
         wire, baud = self._wire, self.baud
         start_ns = max(now_ns, self._rx_free_ns)
-        if start_ns - self._rx_free_ns > self._manners.byte_gap_ns:
+        if start_ns - self._rx_free_ns > self._behaviour.byte_gap_ns:
             self._parser.reset()
         self._rx_free_ns = end_ns = start_ns + wire_ns(len(data), baud)
         if not self._powered:
@@ -137,14 +137,14 @@ class FramedEmulator:
         data, start_ns = wire.without_collision(data, start_ns)
         done = 0
         for index, packet in self._parser.feed(wire.garbled(data)):
-            begin_ns, heard_ns = start_ns + wire_ns(done, baud), start_ns + wire_ns(index + 1, baud)
+            begin_ns, received_ns = start_ns + wire_ns(done, baud), start_ns + wire_ns(index + 1, baud)
             done = index + 1
-            if wire.busy_between(begin_ns, heard_ns):
+            if wire.busy_between(begin_ns, received_ns):
                 wire.collisions += 1
                 continue
-            self._settle(heard_ns)
-            self._plant.advance(heard_ns)
-            self._obey(packet, heard_ns)
+            self._settle(received_ns)
+            self._plant.advance(received_ns)
+            self._obey(packet, received_ns)
 
     def chatter(self, now_ns: int, until_ns: int) -> None:
         """Let servos do what they do by themselves up to `now_ns`, and babbling ones talk until `until_ns`.
@@ -214,7 +214,7 @@ class FramedEmulator:
     def set_overload(self, limit_a: float | None, after_ns: int = 0) -> None:
         """Let servos trip after `after_ns` above `limit_a`, as they see it when read; None: as registers say."""
         for servo in self.servos:
-            servo.limit_a, servo.patience_ns = limit_a, after_ns
+            servo.limit_a, servo.overload_after_ns = limit_a, after_ns
 
     def counts(self) -> Mapping[str, object]:
         """Return what was heard that was no request, and what the line's faults did."""
@@ -271,7 +271,7 @@ class FramedEmulator:
             self._obey_one(packet, now_ns)
         elif instruction == PING:
             self._ping_all(now_ns)
-        elif instruction in self._manners.groups:
+        elif instruction in self._behaviour.groups:
             self._obey_group(packet, now_ns)
         else:
             for servo in everybody:
@@ -325,8 +325,8 @@ class FramedEmulator:
                     servo.write(part.address, part.data, now_ns)
                 if self._seconds:
                     self._follow(part.bus_id, part.address, part.data, now_ns, {one.bus_id for one in parts})
-        elif packet.instruction in FAST and self._manners.fast_status is not None:
-            self._answer_fast(parts, self._manners.fast_status, now_ns)
+        elif packet.instruction in FAST and self._behaviour.fast_status is not None:
+            self._answer_fast(parts, self._behaviour.fast_status, now_ns)
         else:
             after_ns = now_ns
             for servos, answers in self._answers(parts, now_ns):
@@ -360,7 +360,7 @@ class FramedEmulator:
         slot_ns = wire_ns(self._dialect.status_bytes(3), self.baud) + LONGEST_DELAY_NS
         statuses: dict[int, list[tuple[FramedServo, bytes]]] = {}
         for servo in self._listeners(_ALL, now_ns):
-            slot = servo.bus_id if self._manners.ping_slots else 0
+            slot = servo.bus_id if self._behaviour.ping_slots else 0
             status = self._dialect.status(servo.bus_id, *servo.ping())
             statuses.setdefault(slot, []).append((servo, status))
         for slot, said in sorted(statuses.items(), key=lambda item: item[0]):

@@ -66,7 +66,7 @@ class FramedServo(ABC):
         "memory",
         "model",
         "number",
-        "patience_ns",
+        "overload_after_ns",
         "plugged",
         "senses",
         "wakes_ns",
@@ -94,7 +94,7 @@ class FramedServo(ABC):
         # Deaf until then; when something was last heard.
         self.wakes_ns = self.fed_ns = 0
         self.limit_a: float | None = None
-        self.patience_ns = 0
+        self.overload_after_ns = 0
         self.senses: dict[str, Callable[[ShaftReading], int]] = {}
         self._bauds, self._plant = bauds, plant
         self._frozen: ShaftReading | None = None
@@ -290,7 +290,7 @@ class FramedServo(ABC):
     def _watch_load(self, sight: ShaftReading, now_ns: int) -> None:
         """Time what the servo itself sees: at its own exchanges, so a servo nobody reads does not protect itself."""
         if self.limit_a is not None:
-            load, limit = abs(sight.motion.current_a), (self.limit_a, self.patience_ns)
+            load, limit = abs(sight.motion.current_a), (self.limit_a, self.overload_after_ns)
         else:
             load, limit = self.load_of(sight), self.overload()
         if limit is None or load <= limit[0]:

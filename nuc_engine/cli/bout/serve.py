@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import click
 
+from nuc_engine.cli.terminal.collected import Take, collector, option, raise_wrong
 from nuc_engine.cli.terminal.output import note
 from nuc_engine.cli.terminal.params import CONFIGURATION, NucCommand, Pair, gravity_compensation, limits
-from nuc_engine.cli.terminal.patient import Take, option, patience, raise_wrong
 from nuc_engine.machine.needs import need, need_linux
 
 _BUS = re.compile(r"(?:(?P<name>[A-Za-z][A-Za-z0-9_-]*)=)?(?P<url>[a-z][a-z0-9]*:.*)")
@@ -201,7 +201,7 @@ def command(
     from nuc_engine.daemon.launch import ServeOptions
     from nuc_engine.service.serve import serve
 
-    take = patience(ctx)
+    take = collector(ctx)
     numbers = partial(_numbers, take)
     lines = _buses(take, config, buses or ())
     _check_addresses(take, commands or (), telemetry, udp)

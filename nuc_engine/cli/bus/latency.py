@@ -15,7 +15,7 @@ from nuc_engine.cli.terminal.output import heading, note, say, say_json
 from nuc_engine.cli.terminal.progress import Counter
 
 _MS = 1e6
-PATIENCE_US = 150_000
+TIMEOUT_US = 150_000
 """How long replies are waited for here: a line that is later than that is of no use to a leg."""
 
 MARGIN = 2.0
@@ -47,7 +47,7 @@ def command(bench: Bench, rounds: int) -> int:
 
     servos = bench.whoever_is_there()
     # With a timeout this long one reply is never taken for another.
-    bench.spec = replace(bench.spec, options={**bench.spec.options, "timeout_us": PATIENCE_US, "late_us": 0})
+    bench.spec = replace(bench.spec, options={**bench.spec.options, "timeout_us": TIMEOUT_US, "late_us": 0})
     bus = bench.bus(servos)
     for _ in range(FIRST_CYCLES):
         read_all(bus, bench.pace)

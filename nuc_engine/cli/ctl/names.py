@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from nuc_engine.cli.ctl.link import Target, connect
 
-_PATIENCE_S = 0.1
+_TIMEOUT_S = 0.1
 
 
 class Named(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
@@ -46,7 +46,7 @@ def _models(target: Target) -> list[Mapping[str, Any]]:
     from nuc_engine.client import ClientError
 
     try:
-        with connect(target, timeout_s=_PATIENCE_S) as client:
+        with connect(target, timeout_s=_TIMEOUT_S) as client:
             return [client.model()]
     except ClientError:
         return _models_at_hand()

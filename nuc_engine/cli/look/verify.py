@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 """Differences of one file that are shown as text; --json has more."""
-_PATIENCE_S = 2.0
+_QUIET_S = 2.0
 """After so long a terminal is told how far it has come."""
 
 
@@ -51,7 +51,7 @@ def command(folder: Path, as_json: bool) -> int:
     with ProgressLine(f"{folder} verified") as bar:
 
         def progress(now_s: float, end_s: float) -> None:
-            if live and wallclock.seconds() - began_s > _PATIENCE_S:
+            if live and wallclock.seconds() - began_s > _QUIET_S:
                 bar(now_s, end_s)
 
         verdict = verify_bout(folder, progress)

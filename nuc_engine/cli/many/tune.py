@@ -162,7 +162,7 @@ def _report(tuned: Tuned, plan: SweepPlan, criterion: str, out: Path, *, as_json
             {
                 "ok": tuned.best.good > 0,
                 "criterion": criterion,
-                "configuration": plan.kit.name,
+                "configuration": plan.inputs.name,
                 "script": out,
                 "best": tuned.best,
                 "present": tuned.present,

@@ -34,13 +34,13 @@ def interrupt(*_: object) -> None:
 def when_ended(handler: Callable[[int, object], object] = leave) -> Generator[None]:
     """Call the handler when the process is ended from outside. What was ignored before (nohup) stays so."""
     before = [(number, signal.getsignal(number)) for number in SIGNALS]
-    heard = [(number, handled) for number, handled in before if handled is not signal.SIG_IGN]
-    for number, _ in heard:
+    taken = [(number, handled) for number, handled in before if handled is not signal.SIG_IGN]
+    for number, _ in taken:
         signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, handled in heard:
+        for number, handled in taken:
             signal.signal(number, handled)
 
 

@@ -13,9 +13,9 @@ quick = settings(max_examples=60, deadline=None, derandomize=True)
 
 def understood(frame):
     ear = FAMILY.sniffer()
-    ((index, heard),) = ear.feed(frame)
+    ((index, received),) = ear.feed(frame)
     assert index == len(frame) - 1
-    return ear, heard
+    return ear, received
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def understood(frame):
         (bytes.fromhex("FF C5 00 45"), DecodedRequest("unknown", {})),
     ],
 )
-def test_what_a_request_means_for_torque(frame, heard):
-    assert understood(frame)[1] == heard
+def test_what_a_request_means_for_torque(frame, received):
+    assert understood(frame)[1] == received
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_what_a_request_means_for_torque(frame, heard):
     ],
 )
 def test_what_a_reply_reports(frame, reply, positions):
-    ear, heard = understood(frame)
-    assert ear.positions(heard, reply) == positions
+    ear, received = understood(frame)
+    assert ear.positions(received, reply) == positions
 
 
 def test_a_servo_driven_in_ten_bits_is_reported_in_ten_bits_when_it_lets_go():
@@ -84,8 +84,8 @@ def test_what_is_no_request_is_counted():
 def test_no_bytes_raise_anything(pieces, reply):
     ear = FAMILY.sniffer()
     for piece in pieces:
-        for index, heard in ear.feed(piece):
+        for index, received in ear.feed(piece):
             assert 0 <= index < len(piece)
-            assert set(ear.positions(heard, reply)) <= set(heard.asks)
+            assert set(ear.positions(received, reply)) <= set(received.asks)
     ear.feed(b"\xff")
     assert ear.feed(codec.encode_passive(3)) == [(3, DecodedRequest("passive", {}, releases=(3,), asks=(3,)))]

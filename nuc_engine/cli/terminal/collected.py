@@ -12,7 +12,7 @@ from nuc_engine.cli.terminal.errors import USAGE, CommandFailed
 
 T = TypeVar("T")
 
-_WRONG = "nuc_engine.cli.terminal.patient"
+_WRONG = "nuc_engine.cli.terminal.collected"
 
 
 class Take(Protocol):
@@ -29,7 +29,7 @@ class WrongWords(CommandFailed):
     exit_code = USAGE
 
 
-class PatientOption(click.Option):
+class CollectingOption(click.Option):
     """An option whose value, when it is wrong, is None and leaves a line for `raise_wrong`."""
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
@@ -41,10 +41,10 @@ class PatientOption(click.Option):
             return None
 
 
-option = partial(click.option, cls=PatientOption)
+option = partial(click.option, cls=CollectingOption)
 
 
-def patience(ctx: click.Context) -> Take:
+def collector(ctx: click.Context) -> Take:
     """Return what keeps the errors of this command."""
 
     def take(work: Callable[[], T], *errors: type[Exception]) -> T | None:
