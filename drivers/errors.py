@@ -14,7 +14,7 @@ class FrameError(BusError):
 
 
 class PortError(BusError):
-    """A port can not be opened or used: the message says what to do about it."""
+    """A port cannot be opened or used: the message says what to do about it."""
 
 
 class PortGoneError(PortError):

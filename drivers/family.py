@@ -163,7 +163,7 @@ class BusFamily(Protocol):
         ...
 
     def write_baud(self, port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
-        """Set a servo to another rate for good. Raises `BusError` when it can not be set to it, or refuses.
+        """Set a servo to another rate for good. Raises `BusError` when it cannot be set to it, or refuses.
 
         The port keeps its rate: the caller opens it anew at the other one and looks whether the servo is there.
         """

@@ -21,7 +21,7 @@ class ServoAddress:
 
     `stiffness_n_m_deg` is the torque per degree of error its own position loop is to have; 0: what the factory's gain
     makes, whatever another program has set. `torque_limit_n_m` is the most torque it is to give at level 0; 0: as much
-    as the model can, within what is set in the servo. Families that can not set them ignore them.
+    as the model can, within what is set in the servo. Families that cannot set them ignore them.
     """
 
     bus_id: int
@@ -160,4 +160,4 @@ class ServoPlant(Protocol):
 
 
 class PlantFault(Exception):
-    """The plant can not go on: the message says what diverged, and when."""
+    """The plant cannot go on: the message says what diverged, and when."""

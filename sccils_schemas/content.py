@@ -87,7 +87,7 @@ def may_end(pattern: Pattern) -> bool:
 
 
 def derivative(pattern: Pattern, name: str) -> Pattern:
-    """Return the model of what may follow an element of this name; NOTHING when the element can not come now."""
+    """Return the model of what may follow an element of this name; NOTHING when the element cannot come now."""
     match pattern:
         case One(wanted):
             return EMPTY if name == wanted else NOTHING

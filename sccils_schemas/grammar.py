@@ -117,7 +117,7 @@ class _Source:
         data = (importlib.resources.files("sccils_schemas") / "rng" / file).read_bytes()
         root = read_xml(data, file, problems)
         if root is None:
-            raise SccilsError(f"the grammar {file} can not be read", problems)
+            raise SccilsError(f"the grammar {file} cannot be read", problems)
         for node in root.children:
             if node.tag == "include":
                 self.include(node.attributes["href"])
@@ -273,7 +273,7 @@ class _Checker:
         node.children = kept
 
     def _misplaced(self, node: Node, child: Node, rule: ElementRule, pattern: Pattern) -> Pattern:
-        """Report a child that can not come next; return the pattern after it, or NOTHING when it is to be left out."""
+        """Report a child that cannot come next; return the pattern after it, or NOTHING when it is to be left out."""
         for name in expected_next(pattern):
             after = derivative(derivative(pattern, name), child.tag)
             if after is not NOTHING and child.tag in rule.child_names:
@@ -288,7 +288,7 @@ class _Checker:
             hint = "make every joint a child of the one joint list; parent links them"
             self._error(child, "joint lists inside joint lists are not supported", hint=hint)
         elif child.tag in self._grammar.elements:
-            self._error(child, f"<{child.tag}> can not stand in <{node.tag}>", expected)
+            self._error(child, f"<{child.tag}> cannot stand in <{node.tag}>", expected)
         else:
             hint = self._guess(child.tag, rule.child_names) or self._guess(child.tag, self._grammar.elements)
             self._error(child, f"unknown element <{shorten(child.tag)}> in <{node.tag}>", expected, hint)

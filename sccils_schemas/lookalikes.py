@@ -30,7 +30,7 @@ def skeleton(name: str) -> str:
 
 
 def odd_letters(name: str) -> str:
-    """Return which letters of a name can not be told by eye: of another script than the rest, invisible, of a width."""
+    """Return which letters of a name cannot be told by eye: of another script than the rest, invisible, of a width."""
     latin = any(letter.isascii() and letter.isalpha() for letter in name)
     odd = [
         letter

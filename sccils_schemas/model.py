@@ -72,7 +72,7 @@ class Model:
 def load_model(folder: Path) -> tuple[Model | None, Problems]:
     """Return the configuration in a folder, and all problems; None when any of them is an error.
 
-    A file that can not be read does not keep the others from being checked. Problems carry the files' names as
+    A file that cannot be read does not keep the others from being checked. Problems carry the files' names as
     `folder` gives them.
     """
     problems = Problems()

@@ -93,7 +93,7 @@ def _read_float(word: str, datatype: DataType) -> float:
         greatest = FLOAT_MAX if datatype == "float" else 1.7976931348623157e308
         raise NumberError(f"{shorten(word, 30)} does not fit type {datatype}", f"at most {greatest:.7g} in size")
     if _INTEGER.fullmatch(word) and int(word) != value:
-        raise NumberError(f"{shorten(word, 30)} can not be held exactly by a {datatype}", "fewer digits", "use llint")
+        raise NumberError(f"{shorten(word, 30)} cannot be held exactly by a {datatype}", "fewer digits", "use llint")
     return value
 
 
@@ -112,7 +112,7 @@ def exact_as_float(value: float) -> bool:
 
 
 def misfit(values: Sequence[int | float], sent: DataType, held: DataType) -> tuple[int, str] | None:
-    """Return the place of the first value of type `sent` that an HDSO of type `held` can not take, and what it can.
+    """Return the place of the first value of type `sent` that an HDSO of type `held` cannot take, and what it can.
 
     Reading C9.
     """
@@ -135,7 +135,7 @@ def write_number(value: int | float) -> str:
     if isinstance(value, int):
         return str(value)
     if not math.isfinite(value):
-        raise ValueError(f"{value} can not be written")
+        raise ValueError(f"{value} cannot be written")
     return repr(value).removesuffix(".0")
 
 

@@ -9,7 +9,7 @@ from typing import Literal, SupportsInt
 Severity = Literal["error", "warning"]
 
 MAX_KEPT = 1000
-"""Problems kept per collector; further ones are only counted, so a hostile file can not fill the memory."""
+"""Problems kept per collector; further ones are only counted, so a hostile file cannot fill the memory."""
 MAX_GUESSED = 100
 """Errors after which no more guesses at what was meant are made; each costs a look at every known word."""
 

@@ -49,7 +49,7 @@ _NOT_OPERATORS = {
 
 
 class RuleError(SccilsError):
-    """A rule that can not be read, resolved, encoded or decoded. `column` counts from 1; 0 is the whole rule."""
+    """A rule that cannot be read, resolved, encoded or decoded. `column` counts from 1; 0 is the whole rule."""
 
     def __init__(self, what: str, column: int = 0, hint: str = "") -> None:
         self.what = what
@@ -207,7 +207,7 @@ class _Parser:
         right = self._primary()
         if self._symbol() in ("<", ">"):
             hint = "write (a < b) & (b < c)"
-            raise RuleError("comparisons can not be chained", self._tokens[self._at].column, hint)
+            raise RuleError("comparisons cannot be chained", self._tokens[self._at].column, hint)
         if not isinstance(left, Variable) or not isinstance(right, Variable):
             raise RuleError(f"'{operator}' compares expressions", operator.column, "it compares two single HDSOs")
         return Inequality("<" if operator.symbol == "<" else ">", left, right)

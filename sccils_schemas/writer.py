@@ -62,5 +62,5 @@ def _lay_out(element: ElementToWrite, depth: int, lines: list[str]) -> None:
 def _legal(text: str) -> str:
     wrong = _ILLEGAL.search(text)
     if wrong:
-        raise SccilsError(f"{wrong.group()!r} in '{shorten(text, 30)}' can not stand in XML")
+        raise SccilsError(f"{wrong.group()!r} in '{shorten(text, 30)}' cannot stand in XML")
     return text

@@ -117,7 +117,7 @@ def read_file(path: Path, problems: Problems) -> bytes | None:
         return None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        problems.error(name, 0, f"can not be read: {reason}")
+        problems.error(name, 0, f"cannot be read: {reason}")
         return None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -127,7 +127,7 @@ def read_file(path: Path, problems: Problems) -> bytes | None:
         with os.fdopen(descriptor, "rb") as file:
             return file.read(MAX_BYTES + 1)
     except OSError as error:
-        problems.error(name, 0, f"can not be read: {error.strerror}")
+        problems.error(name, 0, f"cannot be read: {error.strerror}")
         return None
 
 
@@ -308,7 +308,7 @@ class _Reader:
         return f"not well-formed XML: {what}", "", hint
 
     def _second_doctype(self, *_: object) -> None:
-        raise _RefusedError(self._parser.CurrentLineNumber, "a DOCTYPE that can not be read", hint="leave it out")
+        raise _RefusedError(self._parser.CurrentLineNumber, "a DOCTYPE that cannot be read", hint="leave it out")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         line = self._parser.CurrentLineNumber

@@ -387,7 +387,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
             ),
         ),
         Row(
-            what="of another model than the configuration says, or one that can not be set up (families that tell)",
+            what="of another model than the configuration says, or one that cannot be set up (families that tell)",
             leg=(
                 "nothing is driven: `run`, `arm` and poses are refused with its name and the reason, "
                 "and `nuc ctl status` shows them (`refusals`). Found out in a bout: {servo_refused}"

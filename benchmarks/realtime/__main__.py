@@ -77,7 +77,7 @@ def _measure(part: str, measure: Callable[[], list[str]]) -> list[str]:
     try:
         heading, *rest = measure()
     except Broken as error:
-        # One part that can not be measured keeps none of the others from it.
+        # One part that cannot be measured keeps none of the others from it.
         traceback.print_exc()
         heading, rest = f"## {part}", ["", f"Could not be measured: {str(error).splitlines()[0]}", ""]
     words = " ".join(["benchmarks.realtime", *sys.argv[1:]])

@@ -18,7 +18,7 @@ _SERVICE_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "RUNTIME_D
 
 
 class Broken(Exception):
-    """A measurement that can not be made; the message says why."""
+    """A measurement that cannot be made; the message says why."""
 
 
 class Child:

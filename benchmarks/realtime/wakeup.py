@@ -132,7 +132,7 @@ def _read(line: str) -> Histogram:
 def _words() -> list[str]:
     return [
         "Whole daemon beside the emulated leg, all logs on; task mix: state transition and muscles at 1 kHz, "
-        f"exchanges with 4 motors back to back at {BAUD:,} baud, all in one thread at SCHED_FIFO 50, which can not "
+        f"exchanges with 4 motors back to back at {BAUD:,} baud, all in one thread at SCHED_FIFO 50, which cannot "
         "preempt itself. cyclictest: same priority and period, `-m`; *Python* is a loop with the engine's clock and "
         "privileges and no work at all. Medians of the windows' quantiles, in microseconds.",
         "",

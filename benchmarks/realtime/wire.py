@@ -42,7 +42,7 @@ from nuc_engine.realtime.clock import allowed_share
 COUNTS = (4, 18)
 TURNAROUND_US = 100
 LEAST_HZ = 5.0
-"""Where the wire allows less a leg can not be driven, and a turn of the watch takes minutes: not measured."""
+"""Where the wire allows less a leg cannot be driven, and a turn of the watch takes minutes: not measured."""
 
 _SETTLED = 200
 _TIMEOUT_S = 0.5
@@ -145,7 +145,7 @@ class Row:
 
     @property
     def kept(self) -> bool:
-        """Whether the promise is; beside a bare loop that broke off it can not be seen."""
+        """Whether the promise is; beside a bare loop that broke off it cannot be seen."""
         return not self.why_not and not self.bare.broken and self.of_bare >= share_wanted(self.baud)
 
     def cells(self) -> list[object]:

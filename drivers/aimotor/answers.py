@@ -1,7 +1,7 @@
 """What the two bytes say that come back for requests other than send and read. Pure.
 
 Which request an answer is for only its sender knows: the bytes do not tell. All of it raises `FrameError` for bytes
-that can not be the answer.
+that cannot be the answer.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class AiMotorFamily:
         return _servo(0)
 
     def every_servo(self) -> tuple[ServoAddress, ...]:
-        """Return ids 0 to 30. Higher ones, which wCKs may have, can not be told to take their torque off singly."""
+        """Return ids 0 to 30. Higher ones, which wCKs may have, cannot be told to take their torque off singly."""
         return tuple(_servo(bus_id) for bus_id in range(MAX_ID + 1))
 
     def emulator(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Emulator:

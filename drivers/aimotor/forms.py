@@ -70,7 +70,7 @@ class TenBitForm:
     __slots__ = ("_passives", "_reads", "_servos", "torque")
 
     def __init__(self, servos: Sequence[ServoAddress]) -> None:
-        """Raises `FrameError` for an id that can not be told to let go."""
+        """Raises `FrameError` for an id that cannot be told to let go."""
         self.torque = MAX_RAW
         self._servos = tuple(servos)
         self._reads = [CycleRequest(encode_read_10bit(s.bus_id), k, AnswerKind.POSITION) for k, s in enumerate(servos)]

@@ -173,7 +173,7 @@ class LateReplies(ABC):
         """End the cycle."""
 
     def _run_out(self, received: bytes, since_ns: int, at_ns: int, now_ns: int) -> None:
-        """Give the reply up, or wait until it came or can not come any more; it is owed from `since_ns` on."""
+        """Give the reply up, or wait until it came or cannot come any more; it is owed from `since_ns` on."""
         self.stray_bytes += len(received)
         if not self._grace_ns:
             self._miss()

@@ -123,7 +123,7 @@ def check_servos(servos: Sequence[ServoAddress]) -> tuple[ServoAddress, ...]:
     """Return the servos as a tuple. Raises `BusUrlError` when there are none, or an id is double or out of range.
 
     A wCK may have an id up to 253, but above 30 it can be sent to ten-bit positions only, and not to let go: no bus
-    drives what it can not stop.
+    drives what it cannot stop.
     """
     if not servos:
         raise BusUrlError("a bus needs at least one servo")

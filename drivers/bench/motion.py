@@ -46,7 +46,7 @@ class Ending(Enum):
     BLOCKED = "did not follow: something is in its way, or the torque level is too weak"
     RAN_AWAY = "went further than it was allowed to"
     SILENT = "no longer answers"
-    REFUSED = "can not be driven"
+    REFUSED = "cannot be driven"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class Push:
 
 
 def check_raw(model: ServoModel, raw: int) -> None:
-    """Raise `BusError` for a position that the model can not be sent to."""
+    """Raise `BusError` for a position that the model cannot be sent to."""
     low, high = model.positions
     if not low <= raw <= high:
         ends = f"{low * model.tick_deg:.1f} to {high * model.tick_deg:.1f} degrees"

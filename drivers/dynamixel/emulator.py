@@ -124,7 +124,7 @@ class DynamixelServo(FramedServo):
         return second if second <= DIALECT.max_id and second != self.bus_id else -1
 
     def write_second(self, address: int, data: bytes, now_ns: int) -> None:
-        """Set registers that are no settings: those can not be reached this way."""
+        """Set registers that are no settings: those cannot be reached this way."""
         places = [first for first, _ in self._indirect.runs(address, len(data))]
         if all(first >= self.memory.table["torque_enable"].address for first in places):
             self.write(address, data, now_ns)
@@ -143,7 +143,7 @@ class DynamixelServo(FramedServo):
 
     @property
     def due_ns(self) -> int:
-        """When the watchdog's patience ends."""
+        """When the watchdog's time is up."""
         return self.fed_ns + self._watchdog_ns if self._watchdog_ns and self.memory["torque_enable"] else NEVER
 
     def expire(self, now_ns: int) -> None:

@@ -5,7 +5,7 @@ at once (from firmware 42 on); Clear takes whole turns off the position of a sha
 aside, and taken back, while torque is off, and taking them back restarts the servo.
 
 Assumed, since no page says it: too few or too many parameters are a length error, other ones than the manual's a range
-error; settings that were never kept aside can not be taken back (result fail); a factory reset leaves them aside. What
+error; settings that were never kept aside cannot be taken back (result fail); a factory reset leaves them aside. What
 a backup has beside settings (gains, profiles, indirect addresses) comes back only with a startup configuration that is
 not modelled.
 """

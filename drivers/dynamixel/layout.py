@@ -62,7 +62,7 @@ _REFUSALS: Final = {
     4: "out of the register's range",
     5: "wrong length",
     6: "beyond a limit that is set in the servo",
-    7: "the register can not be written now",
+    7: "the register cannot be written now",
 }
 
 _ALERTS: Final = {0: "input voltage", 2: "overheating", 3: "encoder", 4: "electrical shock", 5: "overload"}
@@ -147,7 +147,7 @@ LAYOUT: Final = FamilyLayout(
     fixed=_FIXED,
     fast=FastRead(FAST_SYNC_READ, FAST_HEAD_BYTES, FAST_EACH_BYTES, split_fast),
     byte_gap_ns=BYTE_GAP_NS,
-    # Model and firmware; the patience is that of the maker's SDK.
+    # Model and firmware; the time-out is that of the maker's SDK.
     ping_data=3,
     ping_slot_ns=3_000_000,
 )

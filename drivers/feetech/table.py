@@ -13,7 +13,7 @@ from drivers.framed.registers import Register, RegisterTable
 from drivers.servo import ServoModel
 
 MODEL_NUMBER: Final = 777
-"""What an STS3215 of either voltage says it is; the supply can not be told from it."""
+"""What an STS3215 of either voltage says it is; the supply cannot be told from it."""
 
 TICK_DEG: Final = 360.0 / 4096.0
 """Degrees of shaft per position tick."""

@@ -123,7 +123,7 @@ class FramedBus:
 
     @property
     def refusals(self) -> tuple[str, ...]:
-        """Why servos can not be driven."""
+        """Why servos cannot be driven."""
         return self._cycle.refusals
 
     @property

@@ -117,7 +117,7 @@ class Cycle:
 
     @property
     def refusals(self) -> tuple[str, ...]:
-        """Why servos can not be driven."""
+        """Why servos cannot be driven."""
         return self._commissioning.refusals
 
     def set_level(self, level: int) -> None:

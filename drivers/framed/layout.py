@@ -122,7 +122,7 @@ class FamilyLayout:
 
     A servo that heard a wrong length waits for bytes that were never sent, and swallows what is said to it. After an
     exchange without an answer the bus leaves the line silent for `byte_gap_ns`, the time after which servos give that
-    up; or gives them `padding`, bytes that end the wait and can not be taken for a packet.
+    up; or gives them `padding`, bytes that end the wait and cannot be taken for a packet.
 
     `ping_data` is how many bytes of data a ping is answered with, `ping_slot_ns` how long each id has at most, beside
     the time of its status, to answer a ping for all; 0 where such a ping is of no use.

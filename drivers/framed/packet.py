@@ -47,7 +47,7 @@ class PacketParser(Protocol):
 
 
 class Dialect(Protocol):
-    """How packets of one protocol look on the wire. All of it raises `FrameError` for what the wire can not carry."""
+    """How packets of one protocol look on the wire. All of it raises `FrameError` for what the wire cannot carry."""
 
     name: str
     max_id: int

@@ -50,7 +50,7 @@ class Register:
         return 0 <= self.sign_bit < 8 * self.size
 
     def encode(self, value: int) -> bytes:
-        """Return the bytes of `value`. Raises `FrameError` when the register can not hold it."""
+        """Return the bytes of `value`. Raises `FrameError` when the register cannot hold it."""
         sign_bit, raw = self.sign_bit, value
         if 0 <= sign_bit < 8 * self.size:
             if abs(value) >> sign_bit:

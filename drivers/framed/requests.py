@@ -19,7 +19,7 @@ def read(dialect: Dialect, bus_id: int, address: int, length: int) -> bytes:
 
 
 def write(dialect: Dialect, bus_id: int, register: Register, value: int) -> bytes:
-    """Return the request that sets a register. Raises `FrameError` for a value it can not hold."""
+    """Return the request that sets a register. Raises `FrameError` for a value it cannot hold."""
     return dialect.instruction(
         bus_id, WRITE, register.address.to_bytes(dialect.address_bytes, "little") + register.encode(value)
     )

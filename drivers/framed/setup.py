@@ -51,7 +51,7 @@ class RegisterReply(NamedTuple):
 class Identity:
     """Who a servo is.
 
-    `refusal` says why it can not be driven, `alert` that this is because something ails it. `second` is the id beside
+    `refusal` says why it cannot be driven, `alert` that this is because something ails it. `second` is the id beside
     its own that it obeys, -1 for none.
     """
 

@@ -4,14 +4,14 @@ What is said is a script: a generator that yields `Exchange`s and gets the statu
 runs it on a port, virtual or real, and knows when there is something to do next.
 
 A status is believed to be the answer when it is whole, its id was asked and has not answered yet, it did not come
-before its own bytes could have crossed the wire, and it is not the request itself come back (a ping's can not be told).
+before its own bytes could have crossed the wire, and it is not the request itself come back (a ping's cannot be told).
 What else comes is counted as stray bytes, and so is a status with another number of bytes than were asked for.
 
 A status says whose it is, and not to which question. One that comes later than its time-out is owed, until as late as
-a line may be (D). Where that is more than the time-out, a servo that owes one is not asked again before it came or can
-not come any more: so what is taken for an answer is one, and no older than it seems. Where it is not, a late status may
-be taken for the answer to the next question, if it is as long; questions for which that would not do are `wary`, and
-wait for a time-out more.
+a line may be (D). Where that is more than the time-out, a servo that owes one is not asked again before it came or
+cannot come any more: so what is taken for an answer is one, and no older than it seems. Where it is not, a late
+status may be taken for the answer to the next question, if it is as long; questions for which that would not do are
+`wary`, and wait for a time-out more.
 
 Where nobody answers, servos may have heard a wrong length and wait for the rest of a packet, which would be whatever is
 said next: a write would end in another register. So that begins with the layout's padding. All of it goes behind the

@@ -72,7 +72,7 @@ class EchoPort(PortWrapper):
         return self._port.ready_ns(expected + sum(len(echo) for echo, _ in self._owed) - len(self._held))
 
     def _sift(self, came: bytes) -> bytes:
-        """Return what is no echo, and can not become one."""
+        """Return what is no echo, and cannot become one."""
         strange = bytearray()
         while self._owed:
             at, number = self._find(came)

@@ -55,7 +55,7 @@ class Latency:
 
 
 def ask_low_latency(fd: int, path: str, *, sysfs: Path = SYSFS, ioctl: Ioctl = fcntl.ioctl) -> Latency:
-    """Ask the port for low latency and read back what became of it; never raises for an adapter that can not."""
+    """Ask the port for low latency and read back what became of it; never raises for an adapter that cannot."""
     device = os.path.basename(os.path.realpath(path))
     flag, why = _set_flag(fd, ioctl)
     timer = sysfs / "bus" / "usb-serial" / "devices" / device / "latency_timer"

@@ -124,7 +124,7 @@ class Bout:
     def angles_deg(self, times_s: FloatArray | None = None) -> FloatArray:
         """Return the joint angles, shape (n, joints); a joint without a sensor stays at 0.
 
-        At the sensor times, or interpolated at other ones (nan where nothing was recorded).
+        At the sensor times, or interpolated at other ones (NaN where nothing was recorded).
         """
         log = self.sensors
         if times_s is not None:
@@ -157,7 +157,7 @@ class Bout:
 
         What the engine sets holds until it sets it anew: states, activations, muscle forces and lengths, what was sent
         to the motors, and raw replies, which are whole ticks. Joint angles, filtered loads, and the simulated foot with
-        its contact force are interpolated linearly. nan stands before a log's first record, after the last one (what
+        its contact force are interpolated linearly. NaN stands before a log's first record, after the last one (what
         holds does so to the end of the bout), and between records that are farther apart than `max_gap_s`. Raises
         AnalysisError for a period that is none.
         """

@@ -22,7 +22,7 @@ _AWAY_CM, _STEP_S = -1e4, 0.005
 
 
 def events_by_hand(bout: Bout) -> tuple[PlantEvent, ...]:
-    """Return what happened to the leg of a bout, in order, by its input record; nothing where that can not be read."""
+    """Return what happened to the leg of a bout, in order, by its input record; nothing where that cannot be read."""
     try:
         records = read_inputs(bout.folder / INPUT_RECORD)
         return tuple(read_event(record[3]) for record in records if record[0] == "happened")
@@ -44,7 +44,7 @@ def event_text(event: PlantEvent) -> str:
 
 
 def ground_cm(bout: Bout, spec: PlantSpec, events: Sequence[PlantEvent], times_s: FloatArray) -> FloatArray:
-    """Return the height of the ground's surface at each time, shape (n,), as the plant had it; nan: it was away."""
+    """Return the height of the ground's surface at each time, shape (n,), as the plant had it; NaN: it was away."""
     amatrix = bout.joints[0].amatrix
     stage = MovingGround(0.0 if amatrix is None else float(amatrix[2, 3]) * _CM, spec.world.base_height_cm * _CM)
     places = [(-math.inf, stage.place_m)]

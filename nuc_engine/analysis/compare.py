@@ -37,7 +37,7 @@ class Match:
 
     @property
     def rms_deg(self) -> float:
-        """Root mean square difference of the mean steps over all joints; nan where there are none."""
+        """Root mean square difference of the mean steps over all joints; NaN where there are none."""
         return overall_rms_deg(self.errors)
 
 

@@ -27,17 +27,17 @@ class ConditionResult:
 
 
 def at_least(name: str, value: float, bound: float, unit: str, what: str) -> ConditionResult:
-    """Check value >= bound; a value that could not be measured (nan) fails."""
+    """Check value >= bound; a value that could not be measured (NaN) fails."""
     return ConditionResult(name, value >= bound, _text(what, value, unit, "at least", bound))
 
 
 def at_most(name: str, value: float, bound: float, unit: str, what: str) -> ConditionResult:
-    """Check value <= bound; a value or bound that could not be measured (nan) fails."""
+    """Check value <= bound; a value or bound that could not be measured (NaN) fails."""
     return ConditionResult(name, value <= bound, _text(what, value, unit, "at most", bound))
 
 
 def below(name: str, value: float, bound: float, unit: str, what: str) -> ConditionResult:
-    """Check value < bound; a value that could not be measured (nan) fails."""
+    """Check value < bound; a value that could not be measured (NaN) fails."""
     return ConditionResult(name, value < bound, _text(what, value, unit, "below", bound))
 
 

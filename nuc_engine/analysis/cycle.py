@@ -25,7 +25,7 @@ class MeanCycle:
     """The mean of `steps` steps at `phase` (m,), from 0 to 1.
 
     `mean_deg` and `sd_deg` have shape (m, joints): mean joint angle, and its sample standard deviation over the steps
-    (nan for a single one). `contact` (m,) is the share of steps with the foot on the ground, nan where that was not
+    (NaN for a single one). `contact` (m,) is the share of steps with the foot on the ground, NaN where that was not
     recorded. `touch_down` is the mean phase of touch-down.
     """
 
@@ -108,7 +108,7 @@ def angle_errors(one: MeanCycle, other: MeanCycle) -> tuple[AngleError, ...]:
 
 
 def overall_rms_deg(errors: Sequence[AngleError]) -> float:
-    """Return the root mean square over all joints; nan where there are none."""
+    """Return the root mean square over all joints; NaN where there are none."""
     return float(np.sqrt(np.mean([error.rms_deg**2 for error in errors]))) if errors else float("nan")
 
 

@@ -49,7 +49,7 @@ class Fired:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Firing:
-    """A joint's rules over time: the limit of each term at `t_s`, shape (n,), nan where no rule in force has it.
+    """A joint's rules over time: the limit of each term at `t_s`, shape (n,), NaN where no rule in force has it.
 
     `switches` counts the changes of action; in `unexplained` of them the record does not show the rule to hold.
     """
@@ -83,7 +83,7 @@ class _Track:
 def firing_of(bout: Bout, joint: JointInfo) -> Firing:
     """Return what a joint's rules were and did, in the whole bout.
 
-    Raises BoutError when the data directory's copy of the configuration can not be used.
+    Raises BoutError when the data directory's copy of the configuration cannot be used.
     """
     plan, changesets = course_of(bout.folder)
     count = len(bout.states)
@@ -162,7 +162,7 @@ class _Epoch:
         return _Node((value != 0) & np.isfinite(value))
 
     def _numbers(self, hdso: HdsoPlan) -> FloatArray:
-        """Return the value of an HDSO as the store holds it, at each record; nan where it is not known."""
+        """Return the value of an HDSO as the store holds it, at each record; NaN where it is not known."""
         found = np.full(self._count, np.nan)
         held = self._values[hdso.index]
         if hdso.kind != "sensor":

@@ -51,7 +51,7 @@ class BoutEntry:
 def list_bouts(root: Path | str) -> list[BoutEntry]:
     """Return the data directories that a folder is, or holds at any depth, by name.
 
-    A directory whose manifest can not be used is listed with its problem. Hidden folders, and links to folders, are
+    A directory whose manifest cannot be used is listed with its problem. Hidden folders, and links to folders, are
     not looked into. Raises BoutError when there is no such folder.
     """
     root = Path(root)

@@ -270,7 +270,7 @@ def read_integers(path: Path, column: int) -> IntArray | None:
 def whole_lines(path: Path) -> tuple[bytes, tuple[str, ...]]:
     """Return a log without a last line that lacks its end, or has fewer columns than the first; noted if so.
 
-    Raises BoutError when the file can not be read.
+    Raises BoutError when the file cannot be read.
     """
     try:
         data = path.read_bytes()

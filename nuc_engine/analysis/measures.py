@@ -37,7 +37,7 @@ class ModuleMeasures:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What was measured in the steady part; nan where there was nothing to measure.
+    """What was measured in the steady part; NaN where there was nothing to measure.
 
     Periods and durations are seconds; `stride_cm` is the median foot movement in stance (x forward, y left, z up),
     `inward_cm` the same towards the midline, `outward_swing_cm` away from it in swing. `contact_share`, `swing_share`
@@ -196,7 +196,7 @@ def _contact_share(leg: LegTracks, begin: float, end: float, criteria: Criteria)
 
 
 def _action_contact(leg: LegTracks, begin: float, end: float, criteria: Criteria) -> float:
-    """Difference of the contact fractions; nan unless both the stance action and another were seen."""
+    """Difference of the contact fractions; NaN unless both the stance action and another were seen."""
     if leg.contact_n is None or not len(leg.t_state_s):
         return float("nan")
     inside = _between(leg.t_foot_s, begin, end)
@@ -215,7 +215,7 @@ def _between(t_s: FloatArray, begin: float, end: float) -> BoolArray:
 
 
 def median(values: FloatArray) -> float:
-    """Return the median, nan of nothing."""
+    """Return the median, NaN of nothing."""
     return float(np.median(values)) if values.size else float("nan")
 
 

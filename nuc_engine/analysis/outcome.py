@@ -47,7 +47,7 @@ class Outcome:
     part of the window that was looked at. `reasons` say why it is called so, with numbers; a named stepping cycle needs
     none. The last ones name gaps in the record. `resembles` are the behaviours whose movements are there even if it is
     no stepping: in the steps, or, where there are not enough, in the cycles of the actions. `cycle_s` is the median
-    joint cycle, nan without one. Without `contact_known`, swing and stance are taken from the actions. `foot_steps` is
+    joint cycle, NaN without one. Without `contact_known`, swing and stance are taken from the actions. `foot_steps` is
     True when the leg steps, whether or not its actions go with it: nothing but what they do (conditions 3, 4 and 7)
     speaks against a stepping cycle.
     """

@@ -161,7 +161,7 @@ class Rhythm:
     """Cycles of one joint's angle, minimum to minimum, in a stretch of a record.
 
     `period_s` is their median duration and `period_cv` the coefficient of variation, `range_deg` the median angle
-    covered in a cycle; nan without cycles. `longest_gap_s` is the longest time without a minimum, ends included.
+    covered in a cycle; NaN without cycles. `longest_gap_s` is the longest time without a minimum, ends included.
     """
 
     role: JointRole

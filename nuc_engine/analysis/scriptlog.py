@@ -22,7 +22,7 @@ _END = b"</hdsoscript>"
 
 @dataclass(frozen=True, slots=True)
 class ScriptLog:
-    """What the log tells. `script` holds the writes of parameters and rules, None where the log can not be used.
+    """What the log tells. `script` holds the writes of parameters and rules, None where the log cannot be used.
 
     `engine_start_ns` is the start of NeuRoMod's absolute times, None where it was not logged. `notes` say what was
     missing or left out.

@@ -45,7 +45,7 @@ class Series:
         return Series(self.t_s[first:last], self.values[first:last], self.columns, self.units)
 
     def parted(self, gap_s: float = DEFAULT_CRITERIA.max_unrecorded_s) -> Series:
-        """Return the same with a record of nothing (nan) where each gap begins: for curves, which are to end there.
+        """Return the same with a record of nothing (NaN) where each gap begins: for curves, which are to end there.
 
         A gap is longer than `gap_s`, and than a few of the log's own periods.
         """
@@ -103,7 +103,7 @@ class Series:
 
 
 def interpolate(log: Series, times_s: FloatArray, max_gap_s: float = math.inf) -> FloatArray:
-    """Return a log's values at other times, linearly between its records, shape (n, k); nan outside of it."""
+    """Return a log's values at other times, linearly between its records, shape (n, k); NaN outside of it."""
     found = np.full((len(times_s), len(log.columns)), np.nan)
     if not len(log):
         return found
@@ -116,7 +116,7 @@ def interpolate(log: Series, times_s: FloatArray, max_gap_s: float = math.inf) -
 
 
 def hold(log: Series, times_s: FloatArray, end_s: float, max_gap_s: float = math.inf) -> FloatArray:
-    """Return a log's values at other times, each until the next record or `end_s`; nan before the first."""
+    """Return a log's values at other times, each until the next record or `end_s`; NaN before the first."""
     found = np.full((len(times_s), len(log.columns)), np.nan)
     if not len(log):
         return found

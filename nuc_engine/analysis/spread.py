@@ -71,7 +71,7 @@ def samples_of(t_s: FloatArray, angle_deg: FloatArray, criteria: Criteria = DEFA
 
 
 def spread(values: FloatArray, measure: SpreadMeasure = "mean deviation") -> float:
-    """Return the spread of a sample in its own unit; nan for an empty one.
+    """Return the spread of a sample in its own unit; NaN for an empty one.
 
     "mean deviation" is the mean distance from the median. Tails count in it, and tails are what Figure 7-10 is about; a
     single wild step counts far less than in the standard deviation ("sd"); and it does not jump from one servo tick to
@@ -160,7 +160,7 @@ def rank_sum_p(first: FloatArray, second: FloatArray) -> float:
 def bimodality(values: FloatArray) -> float:
     """Return Sarle's bimodality coefficient: 0.33 for a normal, 0.56 for a uniform distribution, up to 1 for two peaks.
 
-    More than 0.56 speaks for two peaks, but so does a strong skew. Nan for fewer than four or only equal values.
+    More than 0.56 speaks for two peaks, but so does a strong skew. NaN for fewer than four or only equal values.
     """
     n = len(values)
     centred = values - values.mean() if n else values
@@ -178,7 +178,7 @@ class RunsTest:
     """Result of a runs test.
 
     `runs` stretches of values on one side of `centre`, `expected` of them at random, with `above` and `below` values.
-    `p` is two-sided; nan where all values are on one side.
+    `p` is two-sided; NaN where all values are on one side.
     """
 
     runs: int

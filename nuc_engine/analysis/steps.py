@@ -45,7 +45,7 @@ class Steps:
 
     `foot_stance_cm` and `foot_swing_cm` have shape (n, 3): how far the foot moved in stance and in swing (x forward,
     y left, z up). `clearance_cm` is how high the foot rose above its higher end; `load_n` the mean normal force of the
-    stance (nan without a contact record). `swings` are all swings of the record, `thc_minima_s` all minima of the
+    stance (NaN without a contact record). `swings` are all swings of the record, `thc_minima_s` all minima of the
     thorax-coxa angle, and `pace_minima_s` those of the joint whose cycles are counted: the same, or the femur-tibia
     angle's where the thorax-coxa joint is only held. `contact_known` is True where swings are what the foot did.
     """

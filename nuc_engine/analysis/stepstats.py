@@ -46,7 +46,7 @@ CUT_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class SampleStatistics:
-    """One quantity over `n` steps; nan where there are too few (two for `sd` and `cv`). `cv` is sd / |mean|."""
+    """One quantity over `n` steps; NaN where there are too few (two for `sd` and `cv`). `cv` is sd / |mean|."""
 
     n: int
     mean: float
@@ -57,12 +57,12 @@ class SampleStatistics:
 
     @property
     def cv(self) -> float:
-        """Coefficient of variation; nan where the mean is 0."""
+        """Coefficient of variation; NaN where the mean is 0."""
         return self.sd / abs(self.mean) if self.mean else math.nan
 
     @staticmethod
     def of(values: FloatArray) -> SampleStatistics:
-        """Return the sample of some values, those that are nan left out."""
+        """Return the sample of some values, those that are NaN left out."""
         known = values[np.isfinite(values)]
         if not known.size:
             return SampleStatistics(0, *(math.nan,) * 5)
@@ -153,7 +153,7 @@ def bout_stats(
 ) -> tuple[WindowStats, ...]:
     """Return the step statistics of each window; by default of those the script made, as far as the bout has them.
 
-    The first `settle_s` of a window are left out. A leg that can not be judged (no joint with actions, no angles) has
+    The first `settle_s` of a window are left out. A leg that cannot be judged (no joint with actions, no angles) has
     joint ranges and says why the rest is missing.
     """
     windows = own_windows(bout) if windows is None else windows

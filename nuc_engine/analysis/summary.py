@@ -34,7 +34,7 @@ class WindowSummary:
 
     `steps` counts the complete steps of the whole window; all other numbers are of the part that was judged, from
     `settle_s` of the criteria on (docs/stepping.md). `order` are the events of the mean step. `reasons` say what speaks
-    against stepping, with numbers. Without a verdict, `why_not` says why there is none; numbers are nan then.
+    against stepping, with numbers. Without a verdict, `why_not` says why there is none; numbers are NaN then.
     """
 
     window: BehaviourWindow
@@ -75,7 +75,7 @@ class WindowSummary:
 
     @property
     def period_sd_s(self) -> float:
-        """Sample standard deviation of the step period; nan for fewer than two steps."""
+        """Sample standard deviation of the step period; NaN for fewer than two steps."""
         few = self.verdict is None or self.verdict.measures.steps < 2
         return math.nan if self.verdict is None or few else self.verdict.measures.period_sd_s
 
@@ -125,7 +125,7 @@ class WindowSummary:
             yield from _wrapped("", self._numbers())
         if self.order:
             yield from _wrapped("", " > ".join(event.what for event in self.order))
-        # Those with numbers first: where there are no steps, most conditions only say that they can not be measured.
+        # Those with numbers first: where there are no steps, most conditions only say that they cannot be measured.
         reasons = sorted(self.reasons, key=lambda reason: "not measurable" in reason or "only steps" in reason)
         for reason in reasons[:_SHOWN_REASONS]:
             yield from _wrapped("", f"- {reason}")
@@ -182,7 +182,7 @@ class Summary:
 def summarise(folder: Path | str) -> Summary:
     """Read a data directory and judge each of its behaviour windows.
 
-    Raises BoutError when the directory can not be read; windows that can not be judged say why.
+    Raises BoutError when the directory cannot be read; windows that cannot be judged say why.
     """
     bout = load_bout(Path(folder))
     return summarise_bout(bout, windows_of_bout(bout.folder, bout.end_s))

@@ -89,7 +89,7 @@ class TidyBout:
 def tidy_bout(folder: Path | str, grid_s: float | None = None) -> TidyBout:
     """Return the tables of a data directory; with `grid_s`, also the unified one at whole multiples of so many seconds.
 
-    Raises BoutError when the directory can not be read.
+    Raises BoutError when the directory cannot be read.
     """
     folder = Path(folder)
     logs = read_logs(folder)

@@ -46,7 +46,7 @@ class BehaviourWindow:
 def windows_of_bout(folder: Path, end_s: float) -> tuple[BehaviourWindow, ...]:
     """Return the windows of a data directory: by its configuration, and what its script really did.
 
-    Raises BoutError when the copy of the configuration can not be used. Without a readable Scriptlog.xml there is one.
+    Raises BoutError when the copy of the configuration cannot be used. Without a readable Scriptlog.xml there is one.
     """
     return behaviour_windows(*course_of(folder), end_s)
 
@@ -54,7 +54,7 @@ def windows_of_bout(folder: Path, end_s: float) -> tuple[BehaviourWindow, ...]:
 def course_of(folder: Path) -> tuple[Plan, tuple[Changeset, ...]]:
     """Return the plan of a data directory's bout, and what was written while it ran, by its script log.
 
-    Raises BoutError when the copy of the configuration can not be used; nothing was written where the log can not.
+    Raises BoutError when the copy of the configuration cannot be used; nothing was written where the log cannot.
     """
     model = model_of(folder)
     plan = build_plan(model)

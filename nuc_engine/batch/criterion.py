@@ -122,7 +122,7 @@ def _load(criterion: Criterion) -> Callable[[BoutObservation], Any]:
 
 
 def wilson(count: int, of: int, level: float = LEVEL) -> tuple[float, float]:
-    """Return the ends of the Wilson score interval (Wilson 1927) for a share; nan where there is nothing to share."""
+    """Return the ends of the Wilson score interval (Wilson 1927) for a share; NaN where there is nothing to share."""
     if of == 0:
         return math.nan, math.nan
     z = NormalDist().inv_cdf((1 + level) / 2)

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class BulkRefused(Exception):
-    """It can not be run as it was asked for; the message has one line per reason."""
+    """It cannot be run as it was asked for; the message has one line per reason."""

@@ -46,7 +46,7 @@ class BoutInputs:
 def read_inputs(config: str, script: str | None) -> BoutInputs:
     """Return the documents of a configuration and a script, each a path or a name.
 
-    Raises NotFound, BulkRefused where a document can not be read, PlantSpecError for a plant.toml that names none.
+    Raises NotFound, BulkRefused where a document cannot be read, PlantSpecError for a plant.toml that names none.
     """
     folder = find_configuration(config)
     sources = {name: folder / name for name in MODEL_FILES}

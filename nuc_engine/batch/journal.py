@@ -31,7 +31,7 @@ class Journal:
     def __init__(self, folder: Path, description: Mapping[str, Any], *, afresh: bool = False) -> None:
         """Open or begin the journal of the sweep that is described so; `afresh` throws away what is there.
 
-        Raises BulkRefused when the folder holds another sweep, is in use, or can not be read; OSError when it can not
+        Raises BulkRefused when the folder holds another sweep, is in use, or cannot be read; OSError when it cannot
         be written.
         """
         self.folder = folder
@@ -92,7 +92,7 @@ class Journal:
             draft.replace(path)
             return
         except (OSError, ValueError) as error:
-            raise BulkRefused(f"{path}: can not be read ({error}); --force begins anew") from error
+            raise BulkRefused(f"{path}: cannot be read ({error}); --force begins anew") from error
         if found != wanted:
             raise BulkRefused(
                 f"{self.folder}: holds the rows of something else ({', '.join(_differences(found, wanted))});"

@@ -71,7 +71,7 @@ class SweepPlan:
 
     @cached_property
     def points(self) -> tuple[tuple[Value, ...], ...]:
-        """The points, one value per axis each. Raises BulkRefused where they can not be drawn."""
+        """The points, one value per axis each. Raises BulkRefused where they cannot be drawn."""
         return draw_points(self.axes, self.sampling)
 
     def __len__(self) -> int:

@@ -4,7 +4,7 @@
         ...
 
 Processes are fresh interpreters, started once; where several lists of items follow each other, `Workers` keeps them.
-They ignore Ctrl-C, which ends them through this process, and end by themselves when it dies, however it dies.
+They ignore Ctrl-C, which ends them through this process, and end by themselves when it ends, however it ends.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LAST_CALL_S = 5.0
 
 
 class ItemFailed(Exception):
-    """The function raised for one item, or its worker died; `index` says which item. What was raised is the cause."""
+    """The function raised for one item, or its worker ended; `index` says which item. What was raised is the cause."""
 
     def __init__(self, index: int, item: object, reason: str) -> None:
         super().__init__(f"item {index} ({_name(item)}): {reason}")
@@ -79,7 +79,7 @@ class Workers:
         self.jobs = cores() if jobs is None else jobs
         if self.jobs < 1:
             raise ValueError(f"jobs {self.jobs}; expected 1 or more")
-        # An executor for each: when a process dies, it is known which item it had in hand.
+        # An executor for each: when a process ends, it is known which item it had in hand.
         self._workers: dict[Executor, BaseProcess] = {}
 
     def __enter__(self) -> Workers:
@@ -108,7 +108,7 @@ class Workers:
         process.join(_LAST_CALL_S)
         code = process.exitcode
         how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit status {code}"
-        return f"its worker process died ({how}); it may have run out of memory"
+        return f"its worker process ended ({how}); it may have run out of memory"
 
     def _end(self) -> None:
         workers, self._workers = self._workers, {}

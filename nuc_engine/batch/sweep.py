@@ -55,7 +55,7 @@ def run_sweep(
 
     `keep` is a folder for the data directories; `force` throws away what stands in the place of the file, or was begun
     there. `done` is told rows that are there, those from before included. Raises BulkRefused when the file or its
-    folder of rows belong to something else, ItemFailed when a worker died.
+    folder of rows belong to something else, ItemFailed when a worker ended.
     """
     check_table(out)
     total = len(plan)

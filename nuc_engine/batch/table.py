@@ -36,7 +36,7 @@ def write_table(
 ) -> None:
     """Write rows to a file. `columns` maps a name to number, whole number, text or `yes or no`.
 
-    Raises what `check_table` does, OSError when the file can not be written.
+    Raises what `check_table` does, OSError when the file cannot be written.
     """
     check_table(path)
     write = _write_csv if ending(path, TABLES) == "csv" else _write_parquet

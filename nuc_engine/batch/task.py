@@ -83,7 +83,7 @@ class BoutObservation:
     """What was seen in a bout. `state` is complete, fault or refused, with the reason.
 
     `outcomes` by window name; for a window that has none `why_not` says why. `leg` and `steps` are None where the bout
-    is not complete or can not be looked at.
+    is not complete or cannot be looked at.
     """
 
     state: str

@@ -46,7 +46,7 @@ _PLAN, _SEEN, _GOOD, _MARGIN, _NOISE = "plan", "seen", "good", "margin", "noise"
 class Tried:
     """One set of values: by axis name, bouts that were good of how many, mean margin, and what was seen how often.
 
-    `noise` is the standard error of the margin over the seeds; nan for one seed, and where it was not noted.
+    `noise` is the standard error of the margin over the seeds; NaN for one seed, and where it was not noted.
     """
 
     values: Mapping[str, Value]
@@ -109,7 +109,7 @@ def tune(
 ) -> Tuned:
     """Look for values of the plan's axes with which most of its seeds are good.
 
-    `study` is the optimiser's file: what is in it is not run again, and `trials` counts it. `told` hears of every
+    `study` is the optimiser's file: what is in it is not run again, and `trials` counts it. `told` is called with every
     trial, `done` of finished bouts. Raises BulkRefused when the file belongs to another search, or nothing can be
     searched.
     """

@@ -61,7 +61,7 @@ class Read(Protocol):
 def watch_bout(spec: BoutSpec, prepared: Prepared | None = None) -> Watched:
     """Run one bout on the virtual clock and write nothing; `out` and `overwrite` do not matter.
 
-    `prepared` is as for `set_up`. Raises BoutRefused, NotFound, PlantSpecError or BusError when the bout can not start.
+    `prepared` is as for `set_up`. Raises BoutRefused, NotFound, PlantSpecError or BusError when the bout cannot start.
     """
     ready = set_up(spec, prepared)
     prepared, store = ready.prepared, Store(ready.prepared.plan)

@@ -44,7 +44,7 @@ _VIRTUAL = ("emulated:", "loopback:")
 _GIVEN_HERE = frozenset({"config", "out", "script", "name", "overwrite"})
 _NEEDED = frozenset({"duration_s", "seed", "bus"})
 _UNUSABLE = (BoutRefused, NotFound, PlanError, PlantSpecError, BusError)
-"""What comes of a configuration or a script that can not be run."""
+"""What comes of a configuration or a script that cannot be run."""
 _READ = MappingProxyType({"values": read_values, "plant": read_plant, "events": read_events})
 """Keys of the specification with a form of their own."""
 _FROM_REPLIES = ("", "motor_silent")
@@ -58,7 +58,7 @@ _SLACK_NS = NS_PER_S
 
 
 class ReplayRefused(Exception):
-    """A directory that can not be repeated; the message says why."""
+    """A directory that cannot be repeated; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class ReplayReport:
 
     `changed_files` differ from the sums in the manifest (or are missing), so the directory is no longer what the bout
     left; `changed_versions` maps a name to (then, now); `difference` is the earliest record that came out otherwise.
-    `compared` is empty when the inputs were changed into something that can not be run.
+    `compared` is empty when the inputs were changed into something that cannot be run.
     """
 
     changed_files: tuple[str, ...]
@@ -84,8 +84,8 @@ class ReplayReport:
 def replay_bout(folder: Path, progress: BoutProgress | None = None) -> ReplayReport:
     """Run the bout of a data directory again and compare every file of either.
 
-    A bout that was interrupted is repeated as far as it went. Where the inputs were changed into something that can
-    not be run, the report names what was changed and compares nothing. Raises ReplayRefused for a directory that is no
+    A bout that was interrupted is repeated as far as it went. Where the inputs were changed into something that cannot
+    be run, the report names what was changed and compares nothing. Raises ReplayRefused for a directory that is no
     repeatable bout, and what `run_bout` raises when it refuses inputs that are as the bout left them.
     """
     record = _witness(folder)

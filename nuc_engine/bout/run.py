@@ -158,7 +158,7 @@ def run_bout(spec: BoutSpec, progress: BoutProgress | None = None) -> BoutResult
     """Run one bout on the virtual clock and leave a complete data directory behind.
 
     Raises BoutRefused, NotFound, DirectoryInUse, PlantSpecError or BusError before anything is written when the bout
-    can not start. A bout that stops early keeps what it has, and its manifest says why it stopped.
+    cannot start. A bout that stops early keeps what it has, and its manifest says why it stopped.
     """
     ready = set_up(spec)
     prepared, plan, bus, end_ns = ready.prepared, ready.prepared.plan, ready.bus, ready.end_ns

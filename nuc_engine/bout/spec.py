@@ -30,7 +30,7 @@ _PLACES = ("config", "out", "script", "name", "overwrite")
 
 
 class BoutRefused(Exception):
-    """A bout that can not start; the message has one line per reason."""
+    """A bout that cannot start; the message has one line per reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ class Conversation:
         return (yield from self._one(request))
 
     def greet(self, within_s: float) -> IoSteps[Greeting]:
-        """Say hello, unless this connection has heard it."""
+        """Say hello, unless this connection has had it."""
         yield from self._ready(within_s)
         if self.greeting is None:
             raise BadAnswer("hello: no answer was kept")
@@ -216,7 +216,7 @@ def _pack(number: int, request: Request[Any]) -> bytes:
     try:
         return msgspec.msgpack.encode({"id": number, "method": request.method, "params": request}, enc_hook=_plain)
     except (TypeError, ValueError, OverflowError) as error:
-        raise Refused("bad_params", f"{request.method}: a value can not be sent: {error}") from error
+        raise Refused("bad_params", f"{request.method}: a value cannot be sent: {error}") from error
 
 
 def _plain(value: object) -> object:

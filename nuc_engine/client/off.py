@@ -95,7 +95,7 @@ def _connect(socket: Any, address: str, keys: Keys | None) -> None:
 
 def _send(socket: Any, number: int, method: str, params: Mapping[str, str]) -> None:
     with suppress(zmq.Again):  # a connection that broke is another one the next time
-        # No reason is too long, or too odd, for it to be heard.
+        # No reason is too long, or too odd, for it to be received.
         words = {name: text[:_LONGEST].encode(errors="replace").decode() for name, text in params.items()}
         socket.send(msgpack.packb({"id": number, "method": method, "params": words}), zmq.DONTWAIT)
 

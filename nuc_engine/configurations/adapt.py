@@ -39,7 +39,7 @@ _UNBRAKED_STRENGTH = 4.0
 
 
 class AdaptError(Exception):
-    """A configuration that can not be adapted; the message says why, one line per reason."""
+    """A configuration that cannot be adapted; the message says why, one line per reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _check_ids(ids: Sequence[int] | None, joints: Sequence[Joint], target: Servo
     allowed = {servo.bus_id for servo in find_family(target.family).every_servo()}
     if wrong := [number for number in ids if number not in allowed]:
         span = f"{min(allowed)} to {max(allowed)}"
-        raise AdaptError(f"id {wrong[0]}: a {target.name} can not have it; choose others with --ids, {span}")
+        raise AdaptError(f"id {wrong[0]}: a {target.name} cannot have it; choose others with --ids, {span}")
     return list(ids)
 
 

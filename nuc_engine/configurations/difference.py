@@ -72,7 +72,7 @@ def compare_scripts(a: HdsoScript, b: HdsoScript) -> list[ConfigurationDifferenc
 def compare_plants(a: Path, b: Path) -> list[ConfigurationDifference]:
     """Return the keys in which two plant.toml files differ; a file that is not there has no keys.
 
-    Raises PlantSpecError for a file that can not be read.
+    Raises PlantSpecError for a file that cannot be read.
     """
     keys_a, keys_b = (_plant_keys(path) for path in (a, b))
     return list(_compare_texts("plant", keys_a, keys_b))
@@ -91,7 +91,7 @@ def compare_bouts(a: Path, b: Path) -> list[ConfigurationDifference]:
 
 
 def changeset(a: Model, b: Model) -> tuple[HdsoScript, tuple[str, ...]]:
-    """Return a script that turns A's values and rules into B's at time 0, and what it can not change, with the reason.
+    """Return a script that turns A's values and rules into B's at time 0, and what it cannot change, with the reason.
 
     What is left out is named: structure, geometry, constants, sensors, and values A's own ranges refuse.
     """
@@ -112,13 +112,13 @@ def changeset(a: Model, b: Model) -> tuple[HdsoScript, tuple[str, ...]]:
             mods.append(mod)
     description = f"What turns the values and rules of {a.name} into those of {b.name}."
     if left_out:
-        description += f" Not complete: {len(left_out)} differences can not be made by a script."
+        description += f" Not complete: {len(left_out)} differences cannot be made by a script."
     script = HdsoScript(tuple(mods), f"{a.name}_to_{b.name}", f"From {a.name} to {b.name}", "LegScript", description)
     return script, tuple(left_out)
 
 
 def script_changeset(a: HdsoScript, b: HdsoScript) -> tuple[HdsoScript, tuple[str, ...]]:
-    """Return the entries with which script A, followed by them, does what script B does, and what they can not undo."""
+    """Return the entries with which script A, followed by them, does what script B does, and what they cannot undo."""
     entries_a, entries_b = _entries(a), _entries(b)
     added = [
         entry.source
@@ -126,7 +126,7 @@ def script_changeset(a: HdsoScript, b: HdsoScript) -> tuple[HdsoScript, tuple[st
         if key not in entries_a or entries_a[key].meaning != entry.meaning
     ]
     left_out = tuple(
-        f"{entry.label}: only the first script has it, and what is done can not be taken back"
+        f"{entry.label}: only the first script has it, and what is done cannot be taken back"
         for key, entry in entries_a.items()
         if key not in entries_b
     )
@@ -182,7 +182,7 @@ def _mod(
 ) -> tuple[HdsoMod | None, str]:
     """Return the write that gives an HDSO of A the value it has in B, or why there is none."""
     if wanted is None:
-        return None, "the second one gives it no value, and a value can not be taken away"
+        return None, "the second one gives it no value, and a value cannot be taken away"
     if hdso.kind == "boolstring":
         text = _shown(other, wanted, plan_b) or ""
         missing = [str(token.ref) for token in rule_tokens(other, wanted) if _is_unknown(token.ref, plan_b, known)]
@@ -339,7 +339,7 @@ def _plant_keys(path: Path) -> dict[str, str]:
     try:
         table = tomllib.loads(described.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise PlantSpecError((f"{described}: can not be read ({error})",)) from error
+        raise PlantSpecError((f"{described}: cannot be read ({error})",)) from error
     return _dotted(table)
 
 

@@ -68,7 +68,7 @@ def _check_configuration(folder: Path) -> Checked:
 
 
 def _build(model: Model, problems: Problems) -> Plan | None:
-    """Return the plan of a model, for every family it has motors of; None, reported, where it can not be built."""
+    """Return the plan of a model, for every family it has motors of; None, reported, where it cannot be built."""
     file = str((model.folder or Path(model.name)) / JOINTS_FILE)
     found: Plan | None = None
     for families in (None, *({"": family} for family in _families(model, file, problems))):
@@ -109,7 +109,7 @@ def _families(model: Model, file: str, problems: Problems) -> list[str]:
             complete.append(name)
         elif len(without) < len(joints):
             what = f"joint {without[0].id_num} ({without[0].name}) has no motor of the family {name}, others have"
-            problems.warning(file, without[0].line, what, hint="so a bus of that family can not drive this leg")
+            problems.warning(file, without[0].line, what, hint="so a bus of that family cannot drive this leg")
     return complete
 
 

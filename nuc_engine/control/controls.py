@@ -23,7 +23,7 @@ _SLOWEST_DEG_S, _FASTEST_DEG_S = 0.1, 10_000.0
 
 
 class Controls:
-    """Changes what motor action does with each joint's motor; refuses what a joint can not do."""
+    """Changes what motor action does with each joint's motor; refuses what a joint cannot do."""
 
     def __init__(self, plan: Plan, board: Board, approach_deg_s: float | None) -> None:
         self._plan, self._board = plan, board
@@ -47,7 +47,7 @@ class Controls:
             self._switch(k, drive)
 
     def apply(self, control: JointControl) -> str:
-        """Make a control take effect; return why it can not, or nothing."""
+        """Make a control take effect; return why it cannot, or nothing."""
         refused = refusal(control, self._plan)
         if refused:
             return refused
@@ -78,7 +78,7 @@ class Controls:
 
 
 def refusal(control: JointControl, plan: Plan) -> str:
-    """Say why a control can not be made on this plan, or nothing. Values may come from anywhere."""
+    """Say why a control cannot be made on this plan, or nothing. Values may come from anywhere."""
     if control.what not in CONTROLS:
         return f"control {control.what!r}; expected {', '.join(CONTROLS)}"
     if not 0 <= control.joint < len(plan.joints) or plan.joints[control.joint].motor < 0:

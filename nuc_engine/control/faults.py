@@ -66,7 +66,7 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         ),
         "servo_refused": Fault(
             {_BOUT: _OFF, _CORE: _OFF},
-            "a servo is not what the configuration says, or can not be set up: nothing is driven until that is mended",
+            "a servo is not what the configuration says, or cannot be set up: nothing is driven until that is mended",
         ),
         "plant_diverged": Fault(
             {_BOUT: _STOP}, "the physics broke down: lower the timestep or the forces in plant.toml"
@@ -109,8 +109,8 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             "the whole computer was held up, or all of the daemon: nobody knows what the leg did meanwhile; then arm",
             delay_ns=500 * _MS,
         ),
-        # Looks in a row, in time, that find the guardian's heart still: about 25 ms, where the core itself may stand
-        # still for 20; for longer limits as many more.
+        # Looks in a row, in time, that find the guardian's heartbeat still: about 25 ms, where the core itself may
+        # stand still for 20; for longer limits as many more.
         "guardian_lost": Fault(
             {_CORE: _OFF}, "nothing watched over the engine; another guardian is started by itself; then arm", after=6
         ),

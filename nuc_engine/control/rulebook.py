@@ -50,7 +50,7 @@ class Rulebook:
         self.in_force[index] = predicate
 
     def refusals(self, codes: Mapping[int, Sequence[int]]) -> dict[int, str]:
-        """Return why some of these rules can not be put in force together with those that are.
+        """Return why some of these rules cannot be put in force together with those that are.
 
         A rule must not depend on itself, directly or not, and no rule may reach too far by it.
         """

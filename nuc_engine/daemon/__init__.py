@@ -9,7 +9,7 @@
     emulated        `emulated:` in the daemon
     engine          the engine in the core
     guardian        the process that takes the torque off when the core does not
-    heartbeats      whose heart beats, as the main process sees it
+    heartbeats      which processes are alive, by their heartbeats, as the main process sees them
     latch           that torque is off and stays off until somebody arms, and why
     launch          what the supervisor hands to the processes it forks
     lines           the buses of a plan on ports that are open
@@ -28,7 +28,7 @@
     ringrecorder    what the executive tells, as records in the ring
     spawn           children of the main process
     state           what an engine is at, and all that changes it
-    supervisor      owns block and ports, forks service, guardian and core, and starts again what has died
+    supervisor      owns block and ports, forks service, guardian and core, and starts again what has ended
     watch           what the guardian watches for
     wire            what the rings carry
 

@@ -37,10 +37,10 @@ _KIB, _MIB = 1 << 10, 1 << 20
 class Word(IntEnum):
     """Names of the words; what is written by whom."""
 
-    SUPERVISOR_BEAT = 0  # supervisor: CLOCK_MONOTONIC ns
-    CORE_BEAT = 1  # core
-    GUARDIAN_BEAT = 2  # guardian
-    SERVICE_BEAT = 3  # service
+    SUPERVISOR_HEARTBEAT = 0  # supervisor: CLOCK_MONOTONIC ns
+    CORE_HEARTBEAT = 1  # core
+    GUARDIAN_HEARTBEAT = 2  # guardian
+    SERVICE_HEARTBEAT = 3  # service
     CORE_PID = 4  # supervisor: 0 while there is no core
     CORE_GENERATION = 5  # supervisor: counts the cores that were started
     GUARDIAN_WATCHES = 6  # guardian: generation of the core it holds a pidfd of; the core drives no bus before
@@ -102,7 +102,7 @@ _PLAN_CLASSES = frozenset(name for name, thing in vars(plan_module).items() if i
 
 
 class BlockError(Exception):
-    """A block that can not be made or does not hold what is asked for; the message says what to do."""
+    """A block that cannot be made or does not hold what is asked for; the message says what to do."""
 
 
 class Block:

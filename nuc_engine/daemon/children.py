@@ -20,7 +20,7 @@ STABLE_NS = 10_000_000_000
 """A process that ran this long is stable: its death counts as the first in a row."""
 
 MOST_STARTS = 3
-"""An emulator that died so often in a row, and has no bus to show, is given up: another restart would not help."""
+"""An emulator that ended so often in a row, and has no bus to show, is given up: another restart would not help."""
 
 
 class Programs(Protocol):

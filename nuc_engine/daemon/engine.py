@@ -1,4 +1,4 @@
-"""The engine in the core: runs the tasks in real time, beats, obeys commands, takes the torque off when it must.
+"""The engine in the core: runs the tasks in real time, obeys commands, takes the torque off when it must.
 
     while it lives:  the most urgent task that is due,
                      or else one command,
@@ -101,7 +101,7 @@ class Engine(EngineState):
     def turn(self) -> None:
         """Do the most urgent thing, or wait until there is one."""
         now = self.clock.now_ns
-        gap_ns, self.words[Word.CORE_BEAT] = now - self.words[Word.CORE_BEAT], now
+        gap_ns, self.words[Word.CORE_HEARTBEAT] = now - self.words[Word.CORE_HEARTBEAT], now
         if gap_ns > _GAP_NS and self.words[Word.TORQUE] and self.mode is not Mode.FAULT:
             self.fault("stood_still", f"the engine stood still for {gap_ns / 1e9:.1f} s with the torque on")
             return
@@ -151,7 +151,7 @@ class Engine(EngineState):
         """
         words = self.words
         while words[Word.BUS_OWNER] != OWNER_CORE or words[Word.GUARDIAN_WATCHES] != self._generation:
-            now = words[Word.CORE_BEAT] = self.clock.now_ns
+            now = words[Word.CORE_HEARTBEAT] = self.clock.now_ns
             if now >= self._watch_ns:
                 self.neighbours.check(on_time=self._on_time(now))
             if self.neighbours.unsupervised:

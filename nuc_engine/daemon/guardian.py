@@ -2,7 +2,7 @@
 
 It sleeps 4 ms at a time above the core's priority. When the core is dead, stands still, or does not do what it was
 asked to, or when the main process is gone, it kills the core through a pidfd, so that there is no second writer and
-nobody who could wake up and write, and takes the torque off until every servo has confirmed. A guardian that is born
+nobody who could wake up and write, and takes the torque off until every servo has confirmed. A guardian that is started
 without a core does the same first of all. `nuc_engine.daemon.watch` judges, `nuc_engine.daemon.release` does it.
 """
 
@@ -109,7 +109,7 @@ class Guardian:
         self._heed = heed
         self._supervisor, self._ends, self._motors = supervisor, tuple(ends), tuple(motors)
         self._watch = CoreWatch(words)
-        self._release = Release(lines, words, clock, self._beat)
+        self._release = Release(lines, words, clock, self._heartbeat)
         self._core: int | None = None
         # Generation of the last core that is watched or has been dealt with, and of one a dead guardian left behind.
         self._known = self._heritage = 0
@@ -125,20 +125,20 @@ class Guardian:
         generation, pid, watched = words[Word.CORE_GENERATION], words[Word.CORE_PID], words[Word.GUARDIAN_WATCHES]
         if pid and words[Word.BUS_OWNER] == OWNER_CORE and watched in (0, generation):
             self._heritage = watched
-            self._beat()
+            self._heartbeat()
             return True
         if watched and latched(words) in ("", OFF):
             self._latch(LatchCause("core_dead", f"core {watched} and the guardian are dead"))
         self._known = watched
         if pid and watched == generation:
-            # The guardian before this one died while it was taking over from that core.
+            # The guardian before this one ended while it was taking over from that core.
             self._core = self._processes.open(pid)
         return self._take_off()
 
     def step(self) -> bool:
         """Wait for the end of a period, look, and do what has to be done; False when it was the last."""
         counted = self._wait()
-        self._beat()
+        self._heartbeat()
         supervisor_dead = self._processes.dead(self._supervisor)
         core_dead = self._core is not None and self._processes.dead(self._core)
         finding = self._watch.look(core_dead=core_dead, supervisor_dead=supervisor_dead, counted=counted)
@@ -159,8 +159,8 @@ class Guardian:
                 self._processes.kill(pidfd, signal.SIGTERM)
         return whole and not supervisor_dead
 
-    def _beat(self) -> None:
-        now_ns = self._words[Word.GUARDIAN_BEAT] = self._clock.now_ns
+    def _heartbeat(self) -> None:
+        now_ns = self._words[Word.GUARDIAN_HEARTBEAT] = self._clock.now_ns
         self._heed(now_ns)
 
     def _wait(self) -> bool:
@@ -178,7 +178,7 @@ class Guardian:
         return False
 
     def _follow(self) -> LatchCause | None:
-        """Watch the newest core from the moment its heart beats. A finding when an inherited one is dead already."""
+        """Watch the newest core from its first heartbeat. A finding when an inherited one has ended already."""
         words = self._words
         generation, pid = words[Word.CORE_GENERATION], words[Word.CORE_PID]
         if generation == self._known:
@@ -190,8 +190,8 @@ class Guardian:
         if self._heritage and (pidfd is None or generation != self._heritage):
             self._processes.close(pidfd)
             self._known, self._heritage = self._heritage, 0
-            return LatchCause("core_dead", f"core {self._known} died while there was no guardian")
-        if pidfd is None or not words[Word.CORE_BEAT]:
+            return LatchCause("core_dead", f"core {self._known} ended while there was no guardian")
+        if pidfd is None or not words[Word.CORE_HEARTBEAT]:
             self._processes.close(pidfd)
             return None
         self._core, self._known, self._heritage = pidfd, generation, 0

@@ -17,7 +17,7 @@ FRESH_NS = 500_000_000
 SERVICE_TIMEOUT_NS = 5_000_000_000
 """Heartbeat timeout of the service, after which it is killed: longer than a disk may stall (2 s)."""
 
-FIRST_BEAT_TIMEOUT_NS = 10_000_000_000
+FIRST_HEARTBEAT_TIMEOUT_NS = 10_000_000_000
 """How long a process may take until its first heartbeat."""
 
 GUARDIAN_TIMEOUT_NS = 100_000_000
@@ -25,7 +25,7 @@ GUARDIAN_TIMEOUT_NS = 100_000_000
 
 UNWATCHED_NS = 20_000_000
 """How long, beyond the core's own limit, the guardian may show no life where it is needed: the core shows none either,
-or has died."""
+or has ended."""
 
 _STEADY = tuple(Word.TASK_LAST + TASKS.index(name) for name in ("motor_reply", "motor_conversion", "state_transition"))
 """Tasks that run again and again while a bout runs, whatever the model."""
@@ -36,39 +36,39 @@ class Heartbeat:
 
     def __init__(self, words: Sequence[int], word: int) -> None:
         self._words, self._word = words, word
-        self._beat = 0
+        self._heartbeat = 0
         self.silent_ns = 0
 
     def look(self, passed_ns: int) -> None:
         """Take note of the word; `passed_ns` is the time since the last look, a tick at most."""
-        beat = self._words[self._word]
-        if beat != self._beat:
-            self._beat, self.silent_ns = beat, 0
+        heartbeat = self._words[self._word]
+        if heartbeat != self._heartbeat:
+            self._heartbeat, self.silent_ns = heartbeat, 0
         else:
             self.silent_ns += passed_ns
 
     def begin(self) -> None:
-        """Watch a new process; the word is 0 until its heart beats."""
-        self._beat, self.silent_ns = 0, 0
+        """Watch a new process; the word is 0 until its first heartbeat."""
+        self._heartbeat, self.silent_ns = 0, 0
 
     @property
     def still(self) -> bool:
         """Whether it has had a heartbeat, but none since the last check."""
-        return self._beat != 0 and self.silent_ns > 0
+        return self._heartbeat != 0 and self.silent_ns > 0
 
     def stopped(self, limit_ns: int) -> bool:
         """Say whether there has been no heartbeat for longer than `limit_ns`, or none at all."""
-        return self.silent_ns > (limit_ns if self._beat else FIRST_BEAT_TIMEOUT_NS)
+        return self.silent_ns > (limit_ns if self._heartbeat else FIRST_HEARTBEAT_TIMEOUT_NS)
 
 
 class Heartbeats:
-    """The hearts of all processes and, in a bout, of its tasks."""
+    """The heartbeats of all processes and, in a bout, of its tasks."""
 
     def __init__(self, words: Sequence[int]) -> None:
         self._words = words
-        self.core = Heartbeat(words, Word.CORE_BEAT)
-        self.guardian = Heartbeat(words, Word.GUARDIAN_BEAT)
-        self.service = Heartbeat(words, Word.SERVICE_BEAT)
+        self.core = Heartbeat(words, Word.CORE_HEARTBEAT)
+        self.guardian = Heartbeat(words, Word.GUARDIAN_HEARTBEAT)
+        self.service = Heartbeat(words, Word.SERVICE_HEARTBEAT)
         self._tasks = tuple(Heartbeat(words, word) for word in _STEADY)
         self._unwatched_ns = 0  # how long the guardian has been needed and stood still, in looks that came in time
 
@@ -85,7 +85,7 @@ class Heartbeats:
 
     @property
     def _unwatched(self) -> bool:
-        """Whether the guardian stands still while the core does too, or one has died and not been dealt with."""
+        """Whether the guardian stands still while the core does too, or one has ended and not been dealt with."""
         words = self._words
         dead = words[Word.GUARDIAN_WATCHES] not in (0, words[Word.CORE_GENERATION])
         return self.guardian.still and (self.core.still or dead)

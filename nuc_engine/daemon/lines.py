@@ -105,7 +105,7 @@ def release_burst_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[by
 
     It is what their bus writes when none of them answers, but for what only asks. Where it asks separately, host and
     servos share a wire: then there is no more of it, and it is repeated for as long as all that would have taken, which
-    is what a cycle takes with its replies, since it is not heard while servos answer.
+    is what a cycle takes with its replies, since it is not received while servos answer.
     """
     said, padding = release_bytes_of(spec, servos)
     begin, off, length = 0, list[bytes](), 0

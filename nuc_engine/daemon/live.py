@@ -1,4 +1,4 @@
-"""The executive on the real clock: the same tasks, called one by one by a loop that also waits, beats and listens."""
+"""The executive on the real clock: the same tasks, called one by one by a loop that also waits and listens."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class LiveExecutive(Dispatcher):
             # Whatever led to it: nothing drives while a fault is latched.
             self.controls.all(Drive.LIMP)
         if self._drives_something():
-            # Before the first byte, so that it is known should this process die.
+            # Before the first byte, so that it is known should this process end.
             self._words[Word.TORQUE] = 1
             for motor, drive in enumerate(self.board.drives):
                 if drive not in _STILL and self._limp_since[motor]:

@@ -51,7 +51,7 @@ _ARM_FIRST = "torque is off, and latched: see that the leg may move, then arm"
 _ARM_AGAIN = "a fault is latched: see to its cause, then arm"
 _CONFIGURE_FIRST = "nothing is configured: choose a configuration first"
 _DRIVES = frozenset({Input.CONFIGURE, Input.RUN, Input.POSE})
-"""What leads to driving, or to an engine that has not heard of the latch yet."""
+"""What leads to driving, or to an engine that does not know of the latch yet."""
 
 TRANSITIONS: Mapping[tuple[Mode, Input], tuple[Mode, EngineAction] | str] = MappingProxyType(
     {

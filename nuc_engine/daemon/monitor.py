@@ -39,7 +39,7 @@ class Monitor:
         core, words = self._core, self._core.words
         core.neighbours.check(on_time=on_time)
         if core.neighbours.guardian_lost and core.mode is not Mode.FAULT:
-            core.fault("guardian_lost", "the guardian's heart stands still")
+            core.fault("guardian_lost", "the guardian's heartbeat stands still")
         self._heed_requests()
         if words[Word.LATCHED] and not core.latched:
             self._heed_latch(latched(words))
@@ -83,9 +83,9 @@ class Monitor:
         words[Word.UNCONFIRMED] = bits
 
     def _note_refusals(self, now: int) -> None:
-        """Tell the service what servos can not be driven: what is new as events, and all of it again and again.
+        """Tell the service what servos cannot be driven: what is new as events, and all of it again and again.
 
-        A service that was started anew has not heard it.
+        A service that was started anew has not received it.
         """
         core, refusals = self._core, self._core.bus.refusals
         if refusals == self._refusals and (not refusals or now - self._refusals_told_ns < REPEAT_NS):

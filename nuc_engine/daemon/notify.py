@@ -1,8 +1,8 @@
 """What systemd is told: ready, alive, stopping, and one line of status (sd_notify(3)).
 
-systemd gives a service the address of a datagram socket and, with WatchdogSec=, an interval in which it wants to hear
-that the service is alive. Where there is no socket everything here does nothing, so that the daemon runs in a
-terminal as well. A message that can not be sent is counted and forgotten: telling must never stop the one who tells.
+systemd gives a service the address of a datagram socket and, with WatchdogSec=, an interval in which it expects a
+message that the service is alive. Where there is no socket everything here does nothing, so that the daemon runs in a
+terminal as well. A message that cannot be sent is counted and forgotten: telling must never stop the one who tells.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Notifier:
 
 @dataclass(frozen=True, slots=True)
 class Systemd:
-    """What systemd handed over: whom to tell, and how often it wants to hear (None: it does not)."""
+    """What systemd handed over: the socket to write to, and how often it expects that (None: never)."""
 
     address: str | None
     watchdog_ns: int | None

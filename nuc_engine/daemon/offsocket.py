@@ -61,7 +61,7 @@ def open_off(path: Path) -> socket.socket:
 
 
 class MotorNames:
-    """Names of the motors of the plan that the core runs, none before there is one; None while it can not be read."""
+    """Names of the motors of the plan that the core runs, none before there is one; None while it cannot be read."""
 
     def __init__(self, block: Block) -> None:
         self._block = block

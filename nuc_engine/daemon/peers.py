@@ -12,19 +12,19 @@ CHECK_MS = 4
 
 
 class PeerMonitor:
-    """Judges heartbeats by `words`; `orphaned` says whether the main process is gone. A beat of 0: still starting."""
+    """Judges heartbeats by `words`; `orphaned` says whether the main process is gone. A heartbeat of 0: starting."""
 
     def __init__(self, words: memoryview, now_ns: int, orphaned: Callable[[], bool]) -> None:
         self._words, self._orphaned = words, orphaned
-        self._beat = self._still = 0
+        self._heartbeat = self._still = 0
         self._service_ns = now_ns
 
     def check(self, *, on_time: bool) -> None:
         """Look once. A check that comes late counts against no process: then the whole machine was stalled."""
-        beat = self._words[Word.GUARDIAN_BEAT]
-        self._still = 0 if beat not in (0, self._beat) else self._still + on_time
-        self._beat = beat
-        self._service_ns = self._words[Word.SERVICE_BEAT] or self._service_ns
+        heartbeat = self._words[Word.GUARDIAN_HEARTBEAT]
+        self._still = 0 if heartbeat not in (0, self._heartbeat) else self._still + on_time
+        self._heartbeat = heartbeat
+        self._service_ns = self._words[Word.SERVICE_HEARTBEAT] or self._service_ns
 
     @property
     def guardian_lost(self) -> bool:
@@ -37,5 +37,5 @@ class PeerMonitor:
         return self.guardian_lost and self._orphaned()
 
     def service_silent_ns(self, now_ns: int) -> int:
-        """Return how long the service has not been heard of."""
+        """Return how long the service has sent no heartbeat."""
         return now_ns - self._service_ns

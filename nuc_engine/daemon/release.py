@@ -33,10 +33,10 @@ PAUSE_NS = 100_000_000
 """Pause between the rounds after those."""
 
 LAST_NS = 5_000_000_000
-"""How long servos that do not answer are asked after the main process has died, when no other process can take over."""
+"""How long servos that do not answer are asked after the main process has ended, when no other can take over."""
 
-BEAT_NS = 4_000_000
-"""How often the heart beats meanwhile."""
+HEARTBEAT_NS = 4_000_000
+"""The interval of heartbeats meanwhile."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class GuardedBus:
     """One bus as the guardian uses it. `motors` are the plan's numbers of the bus's servos, in their order.
 
     `port` says how long the adapter may hold replies back, and takes the `volley`: the bytes that take the torque off
-    all of them. `discard` throws away what waits to be sent; what can not be thrown away may hold the volley back by
+    all of them. `discard` throws away what waits to be sent; what cannot be thrown away may hold the volley back by
     `behind_ns`. What came in is left for later: reading may have to wait for a worker of the kernel. Both raise
     PortError when the device is gone.
     """
@@ -61,13 +61,13 @@ class GuardedBus:
 
 
 class Release:
-    """Takes the torque off on all lines; `words` are the block's, `beat` is called at every wake-up."""
+    """Takes the torque off on all lines; `words` are the block's, `heartbeat` is called at every wake-up."""
 
     def __init__(
-        self, lines: Sequence[GuardedBus], words: memoryview, clock: WaitingClock, beat: Callable[[], None]
+        self, lines: Sequence[GuardedBus], words: memoryview, clock: WaitingClock, heartbeat: Callable[[], None]
     ) -> None:
         self.lines = tuple(lines)
-        self._words, self._clock, self._beat = words, clock, beat
+        self._words, self._clock, self._heartbeat = words, clock, heartbeat
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -144,9 +144,9 @@ class Release:
             self._words[Word.BUS_LOST] = 1
 
     def _pause(self, deadline_ns: int, filenos: Sequence[int] = ()) -> None:
-        """Let time pass, and beat every few milliseconds; a readable descriptor ends it."""
+        """Let time pass, with a heartbeat every few milliseconds; a readable descriptor ends it."""
         readable: Sequence[int] = ()
         while not readable and (now_ns := self._clock.now_ns) < deadline_ns:
-            self._beat()
-            readable = self._clock.wait(min(deadline_ns, now_ns + BEAT_NS), filenos)
-        self._beat()
+            self._heartbeat()
+            readable = self._clock.wait(min(deadline_ns, now_ns + HEARTBEAT_NS), filenos)
+        self._heartbeat()

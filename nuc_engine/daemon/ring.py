@@ -5,7 +5,7 @@
 
 `written` and `kept` count bytes since the ring was made and never turn back; `written - kept` is what lies in the ring.
 The producer moves `written` after a record is complete; the consumer reads ahead with a cursor of its own and moves
-`kept` when the records are safe, so that a consumer that dies finds again what it had not yet put away. A record never
+`kept` when the records are safe, so that a consumer that ends finds again what it had not yet put away. A record never
 wraps: what is left at the end of the data is skipped. The checksum covers kind and content: on machines that reorder
 writes a record may be seen before its bytes are, and is then simply not there yet.
 """

@@ -1,8 +1,8 @@
 """Children of the main process: forked without exec, so that block, descriptors and modules are simply there.
 
 The main process alone listens to those who want it to end, and ends the others in order: each child has a process group
-of its own (Ctrl-C, Ctrl-Z), and does not hear the signals that systemd sends to all. So a guardian is still there when
-the main process is not. Each is held by a pidfd, and its number is given back only when it is buried.
+of its own (Ctrl-C, Ctrl-Z), and ignores the signals that systemd sends to all. So a guardian is still there when
+the main process is not. Each is held by a pidfd, and its number is given back only when it is reaped.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def fork(
 ) -> Child:
     """Run `program` in a child called `name` (15 bytes are shown); what it returns is the exit status.
 
-    `close` are descriptors it does not need; `death_signal` is sent to it when this process dies. One that is not
+    `close` are descriptors it does not need; `death_signal` is sent to it when this process ends. One that is not
     `urgent` does not inherit real-time scheduling.
     """
     parent = os.getpid()

@@ -1,12 +1,12 @@
-"""The main process: owns block and ports, forks service, guardian and core, and starts again what has died.
+"""The main process: owns block and ports, forks service, guardian and core, and starts again what has ended.
 
     tick    every 20 ms, and whenever a child ends, a signal comes or the service has something:
-            bury the dead - find lost ports again - a new plan means new guardian and core - start what is missing -
+            reap what ended - find lost ports again - a new plan means new guardian and core - start what is missing -
             end what stands still - tell systemd
     end     torque off and confirmed, then the service (it flushes), then core and guardian
 
-Decides nothing about the leg: whoever is killed here leaves torque to the guardian, and a guardian that is born takes
-it off first of all.
+Decides nothing about the leg: a process that is killed here leaves torque to the guardian, and a new guardian takes it
+off first of all.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Supervisor:
     def tick(self) -> bool:
         """Do everything that is due; False when all has ended."""
         now_ns = self._clock.now_ns
-        self._words[Word.SUPERVISOR_BEAT] = now_ns
+        self._words[Word.SUPERVISOR_HEARTBEAT] = now_ns
         passed_ns = now_ns - self._ticked_ns
         self._heartbeats.look(min(passed_ns, TICK_NS), on_time=passed_ns < 2 * TICK_NS)
         self._ticked_ns = now_ns
@@ -207,7 +207,7 @@ class Supervisor:
                 child = self._fork(slot.name, program, urgent=False, death_signal=END_SIGNAL)
                 slot.fill(child, now_ns)
         if self._service.may_start(now_ns):
-            words[Word.SERVICE_BEAT] = 0
+            words[Word.SERVICE_HEARTBEAT] = 0
             self._heartbeats.service.begin()
             hidden = replace(self._launch, buses=tuple(replace(bus, fd=-1) for bus in self._launch.buses), off=-1)
             close = [fd for fd in (self._launch.off, *(bus.fd for bus in self._launch.buses)) if fd >= 0]
@@ -226,7 +226,7 @@ class Supervisor:
         if self._core.child is None:
             # No core may begin before the guardian has let go of the bus.
             words[Word.BUS_OWNER] = OWNER_GUARDIAN
-        words[Word.GUARDIAN_BEAT] = 0
+        words[Word.GUARDIAN_HEARTBEAT] = 0
         self._heartbeats.guardian.begin()
         ends = [slot.child.pidfd for slot, _ in self._emulators if slot.child is not None]
         child = self._fork("nuc-guardian", partial(self._programs.guardian, self._launch, ends))
@@ -236,7 +236,7 @@ class Supervisor:
     def _start_core(self, now_ns: int) -> None:
         if not self._core.may_start(now_ns) or self._guardian.child is None:
             return
-        self._words[Word.CORE_BEAT] = 0
+        self._words[Word.CORE_HEARTBEAT] = 0
         self._heartbeats.core.begin()
         self._words[Word.CORE_GENERATION] += 1
         child = self._fork("nuc-core", partial(self._programs.core, self._launch))

@@ -43,17 +43,17 @@ class CoreWatch:
         self._words = words
         self.generation = 0
         """Generation of the core that is watched; 0: none."""
-        self._beat = 0
+        self._heartbeat = 0
         self._still = 0
         self._asked = requested(words)
         self._waited = [0] * REQUESTERS  # looks since this request was first seen, by asker; 0 for one that is done
-        self._main_beat = 0
+        self._main_heartbeat = 0
         self._main_still = 0
 
     def begin(self, generation: int) -> None:
         """Watch a core from now on; it must have had its first heartbeat."""
         self.generation = generation
-        self._beat = self._words[Word.CORE_BEAT]
+        self._heartbeat = self._words[Word.CORE_HEARTBEAT]
         self._still = 0
 
     def end(self) -> None:
@@ -81,7 +81,7 @@ class CoreWatch:
             return LatchCause("bus_lost", "the port of a bus is gone")
         if self.generation and self._still * PERIOD_NS >= self._limit_ns:
             limit = f"{self._limit_ns / 1e6:g} ms"
-            return LatchCause("core_stalled", f"the heart of core {self.generation} stood still for {limit}")
+            return LatchCause("core_stalled", f"the heartbeat of core {self.generation} stood still for {limit}")
         return self._judge_request()
 
     @property
@@ -94,14 +94,14 @@ class CoreWatch:
         return bool(words[Word.SHUTDOWN]) and not words[Word.TORQUE] and not pending_requesters(words)
 
     def _count(self, counted: bool) -> None:
-        beat = self._words[Word.CORE_BEAT]
-        if beat != self._beat:
-            self._beat, self._still = beat, 0
+        heartbeat = self._words[Word.CORE_HEARTBEAT]
+        if heartbeat != self._heartbeat:
+            self._heartbeat, self._still = heartbeat, 0
         elif counted:
             self._still += 1
-        main = self._words[Word.SUPERVISOR_BEAT]
-        if main != self._main_beat:
-            self._main_beat, self._main_still = main, 0
+        main = self._words[Word.SUPERVISOR_HEARTBEAT]
+        if main != self._main_heartbeat:
+            self._main_heartbeat, self._main_still = main, 0
         elif counted and main:
             self._main_still += 1
         before, self._asked = self._asked, requested(self._words)

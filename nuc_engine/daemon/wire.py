@@ -47,7 +47,7 @@ class RecordKind(IntEnum):
     DONE = 15  # [request, time_ns, cycle, refused count]: a changeset has taken effect
     COUNTS = 16  # [time_ns, {...}]: the counters of a bout, before its BOUT_END
     START = 17  # motor action began an exchange, [time_ns, level, goals]: fixed format; so the order of tasks is kept
-    REFUSALS = 18  # [time_ns, [texts]]: servos that can not be driven as they were given; empty when all can
+    REFUSALS = 18  # [time_ns, [texts]]: servos that cannot be driven as they were given; empty when all can
     BUS = 19  # [time_ns, {name: count}]: what the buses have counted since the core began, when it has changed
 
 

@@ -39,7 +39,7 @@ _DATA = (RecordKind.MOTOR, RecordKind.SENSORS, RecordKind.STATES, RecordKind.MUS
 
 
 class BoutLogError(Exception):
-    """A data directory that can not be written to for a reason that trying again does not mend."""
+    """A data directory that cannot be written to for a reason that trying again does not mend."""
 
 
 class BoutLog:
@@ -306,7 +306,7 @@ def _load(folder: Path, name: str, families: Mapping[str, str]) -> tuple[Model, 
     model, problems = load_model(folder)
     if model is None:
         reasons = "; ".join(str(problem) for problem in problems.errors)
-        raise BoutLogError(f"{folder}: the documents of {name} can not be read back: {reasons}")
+        raise BoutLogError(f"{folder}: the documents of {name} cannot be read back: {reasons}")
     model = replace(model, name=name)
     try:
         return model, build_plan(model, families)

@@ -79,7 +79,7 @@ class EventLog:
         )
 
     def tell(self, event: str, text: str = "", *, level: str = "", **fields: Any) -> None:
-        """Write one event. A stream that can not be written to any more changes nothing."""
+        """Write one event. A stream that cannot be written to any more changes nothing."""
         known = {key: value for key, value in fields.items() if value is not None}
         if text:
             known["text"] = printable(text)

@@ -117,7 +117,7 @@ class BoutKeeper:
         self.state.window, self.state.planned = None, ""
 
     def lose(self, error: Exception) -> None:
-        """Go on without the bout whose records can not be understood."""
+        """Go on without the bout whose records cannot be understood."""
         if self.bout is None:
             self._give_up("the bout", error)
         else:

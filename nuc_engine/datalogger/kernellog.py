@@ -62,7 +62,7 @@ def open_kmsg() -> int:
 class KernelLog:
     """Writes the log of one bout. `state` says up to which message it is; a `mark` continues another logger's file.
 
-    Where the kernel's messages can not be read, the file says so, and why. `now_ns` is CLOCK_MONOTONIC.
+    Where the kernel's messages cannot be read, the file says so, and why. `now_ns` is CLOCK_MONOTONIC.
     """
 
     def __init__(self, folder: Path, state: OpenBout, mark: Mark | None, open_device: Callable[[], int]) -> None:
@@ -74,7 +74,7 @@ class KernelLog:
             self._fd = open_device()
         except OSError as error:
             if state.kernel_number is not None or not self._size:
-                self._unreadable(state.taken_ns, f"can not be opened: {error.strerror} ({_HINT})")
+                self._unreadable(state.taken_ns, f"cannot be opened: {error.strerror} ({_HINT})")
             return
         if state.kernel_number is None:
             self._append(state.taken_ns, "begin", f"the kernel's messages from now on, from {DEVICE}")
@@ -149,6 +149,6 @@ class KernelLog:
             except BrokenPipeError:
                 continue  # Some were written over; the number of the next one says how many.
             except OSError as error:
-                self._unreadable(self._state.taken_ns, f"can not be read any more: {error.strerror}")
+                self._unreadable(self._state.taken_ns, f"cannot be read any more: {error.strerror}")
                 self.close()
         return None

@@ -37,7 +37,7 @@ _PAUSE_S = 0.05
 
 
 class LogRefused(Exception):
-    """Something that can not be noted; the message says why."""
+    """Something that cannot be noted; the message says why."""
 
 
 class Logger:
@@ -187,7 +187,7 @@ class Logger:
         place = self._block.rings["records"].written
         if not self._inbox.put(0, pack(what, place, self._now_ns(), *fields)):
             why = self._writer.failure or f"{self._writer.backlog} bytes are still to be written"
-            raise LogRefused(f"{what} can not be noted now: {why}; free space, or wait")
+            raise LogRefused(f"{what} cannot be noted now: {why}; free space, or wait")
 
     def _lost(self) -> int:
         rings = self._block.rings

@@ -178,7 +178,7 @@ class LogWriter:
         begun = places["records"]
         most = min(MOST_BYTES, ring.capacity // 4)
         until = ring.written
-        # What was told before a record was written has been heard before that record is taken.
+        # What was told before a record was written has been received before that record is taken.
         self._receive()
         try:
             for kind, after, content in ring.read(begun):
@@ -209,7 +209,7 @@ class LogWriter:
             self._keeper.lose(error)
 
     def _safely(self, what: str, do: Callable[..., None], *arguments: Any) -> None:
-        """Do what a record, or the service, asks for; what can not be understood must not end the log of all others."""
+        """Do what a record, or the service, asks for; what cannot be understood must not end the log of all others."""
         try:
             do(*arguments)
         except (*_RETRIED, MemoryError):  # without memory another process goes on, from the same record

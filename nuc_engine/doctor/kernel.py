@@ -29,7 +29,7 @@ def preemption(machine: Machine) -> Check:
             name, found, "a task may wait for milliseconds until the kernel has finished for another one", remedy
         )
     if model == "unknown":
-        return warn(name, found, "whether the kernel lets go can not be seen", "run this as root, which may look")
+        return warn(name, found, "whether the kernel lets go cannot be seen", "run this as root, which may look")
     return warn(name, found, "a task may wait for about a millisecond while the kernel works for another one", remedy)
 
 
@@ -84,7 +84,7 @@ def clock_source(machine: Machine) -> Check:
     folder = "/sys/devices/system/clocksource/clocksource0"
     current, name = machine.text(f"{folder}/current_clocksource"), "clock source"
     if current is None:
-        return warn(name, "not told", "what the time is read from can not be seen", f"look into {folder}")
+        return warn(name, "not told", "what the time is read from cannot be seen", f"look into {folder}")
     if current in _FAST_CLOCKS:
         return ok(name, current, "the time is read in well under a microsecond")
     there = (machine.text(f"{folder}/available_clocksource") or "").split()

@@ -28,7 +28,7 @@ def free_bytes(path: Path) -> int:
 
 
 def synchronised() -> bool | None:
-    """Say whether the kernel believes its time of day to be right; None where it can not be asked."""
+    """Say whether the kernel believes its time of day to be right; None where it cannot be asked."""
     adjtimex = getattr(ctypes.CDLL(None), "adjtimex", None)
     state = -1 if adjtimex is None else adjtimex(ctypes.create_string_buffer(_TIMEX_BYTES))
     return None if state < 0 else state != _TIME_ERROR
@@ -54,12 +54,12 @@ class Machine:
         return place
 
     def text(self, path: str) -> str | None:
-        """Return what stands in a file without white space around it, None where it can not be read."""
+        """Return what stands in a file without white space around it, None where it cannot be read."""
         data = self.data(path)
         return None if data is None else data.decode(errors="replace").strip()
 
     def data(self, path: str) -> bytes | None:
-        """Return the bytes of a file, None where it can not be read."""
+        """Return the bytes of a file, None where it cannot be read."""
         try:
             return self.at(path).read_bytes()
         except OSError:

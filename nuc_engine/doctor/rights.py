@@ -44,7 +44,7 @@ def idle_latency(machine: Machine) -> Check:
     name, path = "CPU idle", "/dev/cpu_dma_latency"
     if not machine.exists(path):
         return ok(
-            name, f"no {path}", "this kernel can not be asked to stay awake; on most such machines there is no need"
+            name, f"no {path}", "this kernel cannot be asked to stay awake; on most such machines there is no need"
         )
     if machine.may(path):
         return ok(name, f"{path} may be used", "the engine keeps the CPU awake while a leg runs")

@@ -20,7 +20,7 @@ def disk(machine: Machine, folder: str) -> Check:
     where = "/" if place == machine.root else f"/{place.relative_to(machine.root)}"
     if not machine.may_use(place):
         remedy = f"choose another folder, or run `sudo chown $USER {where}`"
-        return bad(name, f"{where}: may not be written to", "bouts can not be kept there", remedy)
+        return bad(name, f"{where}: may not be written to", "bouts cannot be kept there", remedy)
     free = machine.free_bytes(place)
     hours = free / LOG_BYTES_S / 3600
     found = f"{where}: {free / _GIB:.1f} GiB free, about {hours:.0f} h of one leg's data"

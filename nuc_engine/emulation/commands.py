@@ -73,7 +73,7 @@ class EmulatorCommands:
         }
 
     def obey(self, command: Mapping[str, Any]) -> CommandAnswer:
-        """Do one command and return its answer. Raises `EmulationError` for one that can not be done."""
+        """Do one command and return its answer. Raises `EmulationError` for one that cannot be done."""
         parameters = dict(command)
         name = parameters.pop("command", None)
         if not isinstance(name, str) or name not in self._known:

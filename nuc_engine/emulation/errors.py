@@ -2,7 +2,7 @@
 
 
 class EmulationError(Exception):
-    """Root: the emulator can not be started, or not do what it was told; the message says why and what helps."""
+    """Root: the emulator cannot be started, or not do what it was told; the message says why and what helps."""
 
 
 class ControlError(EmulationError):

@@ -109,7 +109,7 @@ class Leg:
     def __init__(self, spec: LegSpec) -> None:
         """Load the configuration and power the servos up.
 
-        Raises `NotFound`, `BoutRefused`, `PlantSpecError`, `BusError`, or `EmulationError` for what one bus can not
+        Raises `NotFound`, `BoutRefused`, `PlantSpecError`, `BusError`, or `EmulationError` for what one bus cannot
         have.
         """
         self.family = find_family(spec.family)
@@ -127,7 +127,7 @@ class Leg:
         self.baud = self.emulator.baud
         self._echoing = EchoingLine(self.emulator) if given.get("echo") else None
         self.end = self._echoing or self.emulator
-        """What hears the host: the emulator, or the line it shares with the host."""
+        """What receives what the host sends: the emulator, or the line it shares with the host."""
         self._babbling: set[int] = set()
         period_ns = latency_ns(given)
         self.line = HeldReplyLine(self.baud, period_ns) if period_ns else ReplyLine(self.baud, bytewise=spec.bytewise)
@@ -151,7 +151,7 @@ class Leg:
         self.line.noise = bool(self._babbling)
 
     def counts(self) -> dict[str, Any]:
-        """Return what the line's faults did, and what the servos heard that was no request for them."""
+        """Return what the line's faults did, and what the servos received that was no request for them."""
         more = {} if self._echoing is None else {"echo_collisions": self._echoing.collisions}
         return {**self.emulator.counts(), **more}
 

@@ -21,11 +21,11 @@ SPIN_NS: Final = 50_000
 """The clock is watched this long before a reply is due: sleeping ends some 10 us late, and not always the same."""
 
 QUIET_NS: Final = 2_000_000
-"""A bus in use hears the next request sooner than this; before that the plant waits for it."""
+"""On a bus in use the next request comes sooner than this; before that the plant waits for it."""
 
 CHUNK_NS: Final = 1_000_000
 """The plant is stepped by this much at a time, so that a request waits no longer for it than a step or two; and what
-the host says is heard so much at a time, so that the plant is no further ahead of the clock."""
+the host says is received so much at a time, so that the plant is no further ahead of the clock."""
 
 BEHIND_NS: Final = 5_000_000
 """A plant that is further behind the clock than this is called late: the physics is too slow, or was not run."""
@@ -52,7 +52,7 @@ class WaitCall(Protocol):
 
 
 class RequestHandler(Protocol):
-    """What hears requests and answers them into a `ReplyLine`."""
+    """What receives requests and answers them into a `ReplyLine`."""
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes whose first bit starts at `now_ns` of the plant's clock."""
@@ -107,8 +107,8 @@ class EmulatorLoop:
 
     `chores` is called with the time every 100 ms or so, where it disturbs least.
 
-    `exchanges` counts pieces heard (mostly one request each), `lost` replies nobody could take. `replies` is how late
-    replies were, `plant_behind` how far the plant was behind the clock each time it was let run: up to 3 ms in between
+    `exchanges` counts pieces received (mostly one request each), `lost` replies that had no reader. `replies` is how
+    late replies were, `plant_behind` how far the plant was behind the clock each time it was let run: up to 3 ms in between
     exchanges is meant to be, see `QUIET_NS`.
     """
 
@@ -139,7 +139,7 @@ class EmulatorLoop:
         self._sniffer, self._log = sniffer, log
         self._baud = baud
         self._most = max(LONGEST, CHUNK_NS // wire_ns(1, baud))
-        # What was read and is not all heard yet, how much of it is, and where requests end in it.
+        # What was read and is not all handed on yet, how much of it is, and where requests end in it.
         self._backlog = b""
         self._at = 0
         self._ends: list[int] = []

@@ -106,7 +106,7 @@ class PseudoTerminal:
         """Lift the exclusive mode of a host that is gone.
 
         A serial port forgets it when its last user closes it; a pseudo-terminal does not while this end is open. Hosts
-        take a file lock as well, and that one dies with them.
+        take a file lock as well, and that one ends with them.
         """
         if self._slave < 0 or not _is_exclusive(self._slave):
             return
@@ -145,5 +145,5 @@ def _point(link: Path, target: str) -> None:
         beside.replace(link)
     except OSError as error:
         raise EmulationError(
-            f"{link} can not be made: {error.strerror}; its folder must exist and be writable"
+            f"{link} cannot be made: {error.strerror}; its folder must exist and be writable"
         ) from error

@@ -98,7 +98,7 @@ class RawRecord:
 
 
 class RawLog:
-    """Writes a byte log. Records are collected by `put` and are in the file after `flush`, whoever dies then.
+    """Writes a byte log. Records are collected by `put` and are in the file after `flush`, whichever process ends then.
 
     A disk that takes nothing does not stop the servos: flushing is tried again, and `lost` counts the records there
     was no room for meanwhile.

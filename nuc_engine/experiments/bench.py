@@ -73,7 +73,7 @@ class OwnDaemon:
 
     def _emulate(self, plan: BoutPlan, repetition: int) -> None:
         if unknown := sorted(set(plan.plant) - {HEIGHT}):
-            raise Aborted(f"{plan.label}: {', '.join(unknown)} can not be changed on a leg that runs in real time")
+            raise Aborted(f"{plan.label}: {', '.join(unknown)} cannot be changed on a leg that runs in real time")
         words = emulator_args(self._bus, plan.config, self._folder / "leg", repetition)
         child = self._start(*words, "--control", str(self.control))
         ready = wait_until(
@@ -97,7 +97,7 @@ class OwnDaemon:
         return child
 
     def _end(self) -> None:
-        """End the daemon, then the leg: torque is taken off while there is somebody to hear it."""
+        """End the daemon, then the leg: torque is taken off while something can still take it off."""
         if self._client is not None:
             self._client.close()
             self._client = None

@@ -260,7 +260,7 @@ def _begin(client: Client, plan: BoutPlan, wait: Wait) -> Path:
 
 
 def _insist(ask: Callable[..., Any], wait: Wait, **words: Any) -> Any:
-    """Ask until it is granted: an engine that has just begun has not heard of every servo yet."""
+    """Ask until it is granted: an engine that has just begun has not had an answer of every servo yet."""
     for _ in range(round(_TIMEOUT_S / 0.1)):
         try:
             return ask(**words)

@@ -136,7 +136,7 @@ class NegativeControl:
 
 @dataclass(frozen=True, slots=True)
 class ProbeLevel:
-    """One setting of what a probe varies; `value` is its place on the axis, nan where settings have no order."""
+    """One setting of what a probe varies; `value` is its place on the axis, NaN where settings have no order."""
 
     label: str
     bouts: tuple[BoutPlan, ...]

@@ -89,7 +89,7 @@ def _plain(value: Any) -> Any:
 
 
 def _with_nan(value: Any) -> Any:
-    """Return a record with nan for null: a number is all that may be missing."""
+    """Return a record with NaN for null: a number is all that may be missing."""
     if isinstance(value, dict):
         return {key: _with_nan(item) for key, item in cast(dict[str, Any], value).items()}
     if isinstance(value, list):

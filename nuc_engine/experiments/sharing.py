@@ -148,7 +148,7 @@ class Bundle:
 def bundles(asked: Sequence[tuple[Sequence[BoutPlan], int]]) -> list[Bundle]:
     """Return which repetitions, given by bouts and seed, share any: directly, or through others.
 
-    One whose bouts can not be prepared shares none: what is wrong is said when it is run.
+    One whose bouts cannot be prepared shares none: what is wrong is said when it is run.
     """
     relations = _Relations()
     by_seed: dict[int, list[int]] = {}

@@ -35,7 +35,7 @@ Observe = Callable[[BoutPlan, tuple[float, ...]], Observation]
 
 
 class Aborted(Exception):
-    """A bout that did not run to its end, or can not be looked at; the message says why."""
+    """A bout that did not run to its end, or cannot be looked at; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def run_trial(
     """Run one repetition of a row, or of its control, on emulated legs.
 
     With `keep` the last data directory of each bout stays in a folder of its label there. Raises BoutRefused,
-    PlantSpecError or NotFound when a bout can not even start: then the row is wrong, not the leg.
+    PlantSpecError or NotFound when a bout cannot even start: then the row is wrong, not the leg.
     """
     plans = row.control.bouts if control else row.bouts
     if keep is None:
@@ -115,7 +115,7 @@ def watch_plan(plan: BoutPlan, seed: int, kicks_s: tuple[float, ...] = ()) -> Ob
 
 
 def look_at(plan: BoutPlan, watched: Watched, kicks_s: tuple[float, ...] = ()) -> Observation:
-    """Return what was seen in a bout that nobody keeps. Raises Aborted when that can not be told."""
+    """Return what was seen in a bout that nobody keeps. Raises Aborted when that cannot be told."""
     _check_end(plan, watched.state, watched.reason, watched.simulated_s)
     return _observe(plan, watched.read, kicks_s)
 
@@ -128,7 +128,7 @@ def _check_end(plan: BoutPlan, state: str, reason: str, simulated_s: float) -> N
 
 
 def observe(plan: BoutPlan, folder: Path, kicks_s: tuple[float, ...] = ()) -> Observation:
-    """Return what is to be seen in the data directory of a bout. Raises Aborted when that can not be told."""
+    """Return what is to be seen in the data directory of a bout. Raises Aborted when that cannot be told."""
     return _observe(plan, lambda: load_bout(folder), kicks_s)
 
 

@@ -35,7 +35,7 @@ TUNING_SEEDS_END = 2000
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """`count` of `of`, with the ends of the Wilson interval; nan where `of` is 0."""
+    """`count` of `of`, with the ends of the Wilson interval; NaN where `of` is 0."""
 
     count: int
     of: int

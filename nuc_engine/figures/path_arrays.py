@@ -58,7 +58,7 @@ def path_state_plot(
 ) -> Figure:
     """Return a figure of one path, with a line beside it for each module in the colour and style of its state.
 
-    `path` has shape (n, 2), to the right and up, or (n, 3): x forward, y left, z up, seen from `view`; rows with nan
+    `path` has shape (n, 2), to the right and up, or (n, 3): x forward, y left, z up, seen from `view`; rows with NaN
     are gaps. `states` has each module's state at every point, shape (n,), whole numbers from 0; negative ones are none.
     `names` and `colors` (red, green, blue in 0..1) are those of a module's states, by number; without, colours are
     given in order. Lines are `offset` apart, in the path's unit (None: a small share of its extent), and run beside its

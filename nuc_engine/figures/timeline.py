@@ -201,7 +201,7 @@ class Timeline:
 def envelope(log: Series, column: str, length_s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the edges (n + 1,) of stretches of `length_s`, and the lowest and highest value of a column in each, (n,).
 
-    nan for a stretch without records.
+    NaN for a stretch without records.
     """
     if not len(log):
         return np.zeros(0), np.zeros(0), np.zeros(0)

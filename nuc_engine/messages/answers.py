@@ -67,7 +67,7 @@ class Status(Answer):
     """How the daemon is. `bout` 0: none; `control` empty: nobody has it; `data` is the whole answer.
 
     `latched`: nothing drives before `arm`, since there was a fault (mode FAULT) or somebody asked for it
-    (`latch_reason` is "off"). `refusals` say which servos can not be driven as they were given, and why; `bus_counts`
+    (`latch_reason` is "off"). `refusals` say which servos cannot be driven as they were given, and why; `bus_counts`
     is what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`.
     """
 
@@ -108,7 +108,7 @@ class Status(Answer):
 
 
 class ConfigurationAnswer(Answer):
-    """A configuration that can be chosen, or can not because of a `problem`."""
+    """A configuration that can be chosen, or cannot because of a `problem`."""
 
     name: str
     fullname: str = ""
@@ -243,7 +243,7 @@ class RecordingAnswer(Answer):
 
 
 class RecordedAnswer(Answer):
-    """Where a recording was written, how many writes are in it, and how many edits a script can not say."""
+    """Where a recording was written, how many writes are in it, and how many edits a script cannot say."""
 
     path: str
     writes: int

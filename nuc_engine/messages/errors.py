@@ -37,7 +37,7 @@ class BadAnswer(ClientError):
 
 
 class KeysError(ClientError):
-    """Keys that can not be read; the message names the file."""
+    """Keys that cannot be read; the message names the file."""
 
 
 def nobody(where: str, more: str = "") -> NotAnswered:

@@ -39,7 +39,7 @@ _HEADER = """\
 
 
 class KeyFileError(Exception):
-    """Keys or a list of clients that can not be used; the message says which file, what is wrong, and what to do."""
+    """Keys or a list of clients that cannot be used; the message says which file, what is wrong, and what to do."""
 
 
 class Role(StrEnum):
@@ -262,7 +262,7 @@ def _write_new(path: Path, text: str, mode: int) -> None:
         with open(path, "x", encoding="utf-8", newline="\n", opener=closed) as file:
             file.write(text)
     except OSError as error:
-        raise KeyFileError(f"{path} can not be made: {error.strerror}") from error
+        raise KeyFileError(f"{path} cannot be made: {error.strerror}") from error
 
 
 def _write_list(path: Path, allowed: Mapping[bytes, AllowedClient]) -> None:
@@ -278,4 +278,4 @@ def _write_list(path: Path, allowed: Mapping[bytes, AllowedClient]) -> None:
         draft.replace(path)
     except OSError as error:
         draft.unlink()
-        raise KeyFileError(f"{path} can not be written: {error.strerror}") from error
+        raise KeyFileError(f"{path} cannot be written: {error.strerror}") from error

@@ -15,7 +15,7 @@ from sccils_schemas.numbers import INTEGER_RANGE, nanoseconds
 
 
 class ScriptRefused(Exception):
-    """A script that can not be run as a whole; `reasons` holds one line for each entry that is wrong."""
+    """A script that cannot be run as a whole; `reasons` holds one line for each entry that is wrong."""
 
     def __init__(self, reasons: tuple[str, ...]) -> None:
         super().__init__("; ".join(reasons))

@@ -86,7 +86,7 @@ def _check_parameters(function: FunctionPlan, muscle: str) -> None:
 
 
 def extended(plan: Plan, content: bytes) -> Plan:
-    """Return the plan with what an extensions.toml adds, installed or not. Raises PlanError for what can not be."""
+    """Return the plan with what an extensions.toml adds, installed or not. Raises PlanError for what cannot be."""
     muscles, states, motors = list(plan.muscles), list(plan.states), list(plan.motors)
     tasks: list[str] = []
     used: dict[str, None] = {}

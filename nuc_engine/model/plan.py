@@ -15,7 +15,7 @@ HdsoKind = Literal["parameter", "sensor", "constant", "boolstring"]
 
 
 class PlanError(Exception):
-    """A model the engine can not run, or not on the buses it is to run on; the message says why.
+    """A model the engine cannot run, or not on the buses it is to run on; the message says why.
 
     `line` is where that stands in joints.xml, 0 where it stands at no one place.
     """

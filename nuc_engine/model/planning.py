@@ -49,8 +49,8 @@ def build_plan(
     `nuc_engine.model.motors.families_of`): of each joint it is the motor of that family that is driven. With None it is
     the first one of each joint, for looking at a model. `tables` are the torque tables by file name; without them they
     are read from the folder of the model, as its extensions.toml is. The values are those of `initial_data`, then
-    those of the joint list (reading B13). Raises PlanError for a value that can not be, and for a joint that a bus can
-    not drive.
+    those of the joint list (reading B13). Raises PlanError for a value that cannot be, and for a joint that a bus
+    cannot drive.
     """
     plan = _Planner(model, families, tables).plan()
     added = _added(model, tables)
@@ -340,7 +340,7 @@ def _tables(model: Model, given: Mapping[str, bytes] | None) -> dict[str, Torque
         except FileNotFoundError:
             continue  # told where a motor names it
         except OSError as error:
-            raise PlanError(f"{model.folder}/{name}: can not be read ({error.strerror})") from error
+            raise PlanError(f"{model.folder}/{name}: cannot be read ({error.strerror})") from error
     return tables
 
 

@@ -1,4 +1,4 @@
-"""Values the engine can not compute with, though each alone is in its range: what checking a script finds, live.
+"""Values the engine cannot compute with, though each alone is in its range: what checking a script finds, live.
 
 A parabola whose first parameter is 0, an activation whose wmin equals its wmax, a dwell time below 0.
 """
@@ -33,7 +33,7 @@ class Singularities:
                 self._watches.setdefault(index, []).append(watch)
 
     def of(self, writes: Sequence[Write], held: Mapping[int, Values]) -> list[str]:
-        """Return what these writes, made together on the values held, would leave that can not be computed with."""
+        """Return what these writes, made together on the values held, would leave that cannot be computed with."""
         changed: dict[int, Values] = {}
         for write in writes:
             before = changed.get(write.hdso, held.get(write.hdso, ()))

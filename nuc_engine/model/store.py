@@ -48,7 +48,7 @@ _READ_ATTEMPTS = 100
 
 
 class StoreError(Exception):
-    """A store that can not be laid out or read; the message says why."""
+    """A store that cannot be laid out or read; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Store:
         return bytes(self._live)
 
     def load_bytes(self, content: bytes) -> None:
-        """Take over what `live_bytes` of a store of the same plan gave. Raises StoreError when it can not be that."""
+        """Take over what `live_bytes` of a store of the same plan gave. Raises StoreError when it cannot be that."""
         if len(content) != self._live_size:
             raise StoreError(f"{self.plan.name}: a store of {len(content)} bytes; expected {self._live_size}")
         self._live[:] = content

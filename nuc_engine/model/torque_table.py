@@ -40,7 +40,7 @@ def read_table(data: bytes, name: str) -> TorqueTable:
     try:
         record = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise PlanError(f"{name}: can not be read ({error}); expected JSON") from error
+        raise PlanError(f"{name}: cannot be read ({error}); expected JSON") from error
     if not isinstance(record, dict):
         raise PlanError(f"{name}: expected an object with ticks and torque_n_m")
     found = cast(dict[str, Any], record)

@@ -59,9 +59,9 @@ class Plant(ServoPlant, Protocol):
         ...
 
     def schedule(self, event: PlantEvent) -> PlantEvent:
-        """Let something happen; return it with what the seed decides. Raises PlantWithoutWorldError where it can not.
+        """Let something happen; return it with what the seed decides. Raises PlantWithoutWorldError where it cannot.
 
-        ValueError where it can not happen to this leg.
+        ValueError where it cannot happen to this leg.
         """
         ...
 

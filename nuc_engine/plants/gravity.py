@@ -34,7 +34,7 @@ def compensated(plan: Plan, plant: Path, share: float, overrides: Mapping[str, f
     """Return the plan with a share (0 to 1) of its leg's weight carried; 0 leaves it as it is.
 
     `plant` is the plant.toml, `overrides` what replaces numbers of it. Raises PlanError where there is no plant.toml,
-    PlantSpecError for one that can not be used.
+    PlantSpecError for one that cannot be used.
     """
     if share == 0.0:
         return plan

@@ -199,7 +199,7 @@ class MujocoLeg:
         """Let something happen to the leg in the first step that starts at or after the event's instant.
 
         Returns it with what the seed decides: the k-th kick that is given is the k-th one drawn. Raises ValueError for
-        what can not be done to this leg then.
+        what cannot be done to this leg then.
         """
         if isinstance(event, Disconnect | Reconnect):
             self._prepare_hands(event)

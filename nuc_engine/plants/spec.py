@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 
 class PlantSpecError(ValueError):
-    """A plant.toml can not be used; `problems` holds one line for each thing that is wrong."""
+    """A plant.toml cannot be used; `problems` holds one line for each thing that is wrong."""
 
     def __init__(self, problems: tuple[str, ...]) -> None:
         """Join the problems, one per line."""
@@ -150,7 +150,7 @@ def spec_file(path: Path) -> Path:
     """Return the file that describes the plant: `path`, or what its `same_as` stands for.
 
     `same_as = "NAME"`, alone in a file, names the configuration folder beside this one whose plant.toml it shares.
-    Raises PlantSpecError when a file can not be read, or the file named does not describe the plant itself.
+    Raises PlantSpecError when a file cannot be read, or the file named does not describe the plant itself.
     """
     data = _read_toml(path)
     if "same_as" not in data:
@@ -180,7 +180,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as stream:
             return tomllib.load(stream)
     except OSError as error:
-        raise PlantSpecError((f"{path}: can not be read ({error.strerror}); expected a plant description",)) from error
+        raise PlantSpecError((f"{path}: cannot be read ({error.strerror}); expected a plant description",)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PlantSpecError((f"{path}: {error}; expected TOML",)) from error
 

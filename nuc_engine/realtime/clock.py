@@ -27,7 +27,7 @@ Select = Callable[[Sequence[int], Sequence[int], Sequence[int], float], tuple[li
 def allowed_share(sysctl: str = "/proc/sys/kernel") -> float:
     """Return the share of each second, 0 to 1, that real-time tasks may take (sched_rt_runtime_us / _period_us).
 
-    1 where throttling is off, 0.95, the kernel's default, where the numbers can not be read.
+    1 where throttling is off, 0.95, the kernel's default, where the numbers cannot be read.
     """
     try:
         runtime, period = (_number(f"{sysctl}/sched_rt_{name}_us") for name in ("runtime", "period"))
@@ -113,7 +113,7 @@ class RealClock:
 class SuspendWatch:
     """Notices that the machine was suspended: CLOCK_BOOTTIME goes on then, CLOCK_MONOTONIC does not.
 
-    The two can not be read at once, so only what exceeds any delay between the readings is taken for a suspend.
+    The two cannot be read at once, so only what exceeds any delay between the readings is taken for a suspend.
     """
 
     def __init__(

@@ -139,7 +139,7 @@ def _memory(system: System, *, on_fault: bool) -> list[Grant]:
         steps.append(Grant("heap", True, "heap never shrinks"))
     else:
         remedy = "use a Python built for glibc"
-        steps.append(Grant("heap", False, "heap: the C library can not be told to keep its memory", remedy))
+        steps.append(Grant("heap", False, "heap: the C library cannot be told to keep its memory", remedy))
     return steps
 
 

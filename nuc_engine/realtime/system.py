@@ -34,7 +34,7 @@ class System(Protocol):
         ...
 
     def keep_heap(self) -> bool:
-        """Tell the allocator never to give memory back; False where it can not be told."""
+        """Tell the allocator never to give memory back; False where it cannot be told."""
         ...
 
     def set_timer_slack(self, slack_ns: int) -> None:
@@ -82,7 +82,7 @@ class LinuxSystem:
         _check(_libc().mlockall(_MCL_CURRENT | (_MCL_FUTURE if future else 0) | (_MCL_ONFAULT if on_fault else 0)))
 
     def keep_heap(self) -> bool:
-        """Tell the allocator never to give memory back; False where it can not be told (musl)."""
+        """Tell the allocator never to give memory back; False where it cannot be told (musl)."""
         mallopt = getattr(_libc(), "mallopt", None)
         if mallopt is None:
             return False

@@ -21,7 +21,7 @@ def as_logged(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return numbers, of any shape, as reading the logs back gives them: rounded to the nine digits of `NUMBER`.
 
     Exactly so, to the last bit: nine digits are a whole number over or times a power of ten, and a division of two
-    numbers that are exact in a double gives the double next to the result, as reading its digits does. What can not be
+    numbers that are exact in a double gives the double next to the result, as reading its digits does. What cannot be
     done so, or where rounding is in doubt, is written and read.
     """
     flat = np.ascontiguousarray(values, dtype=np.float64).ravel()

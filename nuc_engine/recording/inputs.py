@@ -38,7 +38,7 @@ RAN = ("sensors", "states", "muscles", "changeset")
 
 
 class InputRecordError(Exception):
-    """An input record that can not be read; the message names the file and the record, counted from 1."""
+    """An input record that cannot be read; the message names the file and the record, counted from 1."""
 
 
 class InputRecord:

@@ -1,4 +1,4 @@
-"""One process at a time in a folder: a lock that the system takes back when its holder dies, however it dies."""
+"""One process at a time in a folder: a lock that the system takes back when its holder ends, however it ends."""
 
 from __future__ import annotations
 

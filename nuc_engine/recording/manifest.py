@@ -31,7 +31,7 @@ LIBRARIES = ("numpy", "mujoco", "msgpack")
 
 
 class ManifestError(Exception):
-    """A manifest that can not be used; the message names it and says what was expected."""
+    """A manifest that cannot be used; the message names it and says what was expected."""
 
 
 def _map() -> dict[str, Any]:
@@ -127,7 +127,7 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{folder}: has no {MANIFEST_FILE}; expected a data directory of `nuc run` or `nuc serve`"
         ) from error
     except (OSError, ValueError, RecursionError) as error:
-        raise ManifestError(f"{path}: can not be read ({error})") from error
+        raise ManifestError(f"{path}: cannot be read ({error})") from error
     if not isinstance(record, dict) or cast(dict[str, Any], record).get("format") != FORMAT:
         raise ManifestError(f"{path}: is not a manifest of format {FORMAT}")
     return cast(dict[str, Any], record)

@@ -53,7 +53,7 @@ _NO_NUMBER = re.compile(r"\b(nan|-?inf)\b|-nan|-inf")
 
 
 class McapError(Exception):
-    """A data directory that can not be exported; the message says why."""
+    """A data directory that cannot be exported; the message says why."""
 
 
 class _Table:
@@ -239,7 +239,7 @@ def read_columns(folder: Path) -> Mapping[str, Any]:
 def export(folder: Path, out: Path) -> int:
     """Write the logs of a data directory as one MCAP file, in order of time; return the number of messages.
 
-    Raises McapError, and OSError when the file can not be written.
+    Raises McapError, and OSError when the file cannot be written.
     """
     plant = (folder / PLANT_LOG).exists()
     described = read_columns(folder)

@@ -40,7 +40,7 @@ class BoutRecorder:
         tap: Tap | None = None,
     ) -> None:
         with ExitStack() as stack:
-            # Where one file can not be opened, none is left open.
+            # Where one file cannot be opened, none is left open.
             self._logs = DataLogs(folder, plan, store, marks, tap)
             stack.callback(self._logs.abandon)
             self._inputs = InputRecord(folder, plan, marks.get(INPUT_RECORD))
@@ -119,7 +119,7 @@ class BoutRecorder:
             self.refused.append(applied)
 
     def controlled(self, controlled: Controlled, author: str = "") -> None:
-        """A control was made or refused: a line of its own, since the script log can not say it."""
+        """A control was made or refused: a line of its own, since the script log cannot say it."""
         self._inputs.control(controlled, author)
         control = controlled.control
         text = f"{self._plan.joints[control.joint].name}: {control.what} {control.value}"

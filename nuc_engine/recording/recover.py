@@ -50,7 +50,7 @@ _MENDED = ("running", "torn")
 
 
 class RecoverRefused(Exception):
-    """A directory that can not, or need not, be mended; the message says why."""
+    """A directory that cannot, or need not, be mended; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class Repetition(Dispatcher):
             )
         except RuleError as error:
             self.recorder.abandon()
-            raise InputRecordError(f"{source}: a rule in the store can not be read: {error}") from error
+            raise InputRecordError(f"{source}: a rule in the store cannot be read: {error}") from error
         self._writes: list[Write] = []
         self._made: list[JointControl] = []
 

@@ -40,5 +40,5 @@
     values_in           values in force, read without hurry
     waiting             what requests wait for, on asyncio; work beside the loop
 
-It may die and come back at any moment: what must survive stands in the block, in the rings or in a file.
+It may end and come back at any moment: what must survive stands in the block, in the rings or in a file.
 """

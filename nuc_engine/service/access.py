@@ -86,7 +86,7 @@ class Access:
     """Keys of the daemon and of its clients. Without a folder only local addresses can be opened."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Read the keys. Raises ServiceError when they can not be used."""
+        """Read the keys. Raises ServiceError when they cannot be used."""
         self._list = None if folder is None else folder / ALLOWED
         self.pair: KeyPair | None = None
         self._allowed: Mapping[bytes, AllowedClient] = {}
@@ -152,7 +152,7 @@ class Access:
         try:
             stat = self._list.stat()
         except OSError as error:
-            raise KeyFileError(f"{self._list} can not be read: {error.strerror or error}") from error
+            raise KeyFileError(f"{self._list} cannot be read: {error.strerror or error}") from error
         stamp = (stat.st_mtime_ns, stat.st_ino)
         if stamp != self._stamp:
             self._allowed = load_allowed(self._list)

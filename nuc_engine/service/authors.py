@@ -1,6 +1,6 @@
 """Whose edits are whose, as the log has it: told once for every run of edits by one author, before the first of them.
 
-An edit whose author can not be told, or whose record may find no room, is refused: what takes effect is logged whole.
+An edit whose author cannot be told, or whose record may find no room, is refused: what takes effect is logged whole.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Authors:
         self._runs.append((request, author))
 
     def tell(self, what: Callable[[], None]) -> None:
-        """Tell the logger what an edit can not be logged without. Raises Refused, kind busy."""
+        """Tell the logger what an edit cannot be logged without. Raises Refused, kind busy."""
         try:
             what()
         except LogRefused as error:

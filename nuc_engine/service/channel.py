@@ -66,7 +66,7 @@ class Message:
 class Sockets:
     """Everything the service listens at; `urls` are the addresses as they are, those for commands first.
 
-    Raises ServiceError when an address can not be opened.
+    Raises ServiceError when an address cannot be opened.
     """
 
     def __init__(self, commands: Sequence[str], telemetry: Sequence[str], access: Access) -> None:
@@ -129,7 +129,7 @@ class Sockets:
     def _message(self, which: int, who: tuple[str, str] | None, frames: Any) -> Message:
         peer = "" if who is not None else _peer(frames[-1])
         identity = bytes(frames[0].bytes)
-        # A client chooses its identity itself; with its name, or its user, in the key it can not pass for another's.
+        # A client chooses its identity itself; with its name, or its user, in the key it cannot pass for another's.
         whose = who[0] if who is not None else peer.partition(",")[0]
         key = bytes([which]) + whose.encode() + b"\0" + identity
         if len(frames) == 2:
@@ -271,7 +271,7 @@ class Sockets:
             self.urls.append(str(socket.last_endpoint.decode()))
         except zmq.ZMQError as error:
             hint = "does another daemon run?" if error.errno == zmq.EADDRINUSE else "check the address"
-            raise ServiceError(f"{address.url} can not be opened: {error.strerror} ({hint})") from error
+            raise ServiceError(f"{address.url} cannot be opened: {error.strerror} ({hint})") from error
         finally:
             if mask is not None:
                 os.umask(mask)

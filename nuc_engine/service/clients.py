@@ -73,7 +73,7 @@ class ConnectedClient:
 
 
 class Clients:
-    """All clients that were heard of lately, at most MAX_CLIENTS.
+    """All clients that sent something lately, at most MAX_CLIENTS.
 
     `spares` says who keeps its place whoever comes; `forgotten` is called with every client that is dropped.
     """

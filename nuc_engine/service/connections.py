@@ -70,7 +70,7 @@ class Connections:
                 self._end(key)
 
     def _end(self, key: Key) -> None:
-        # Should its end not have been told yet, the number is that of a connection or a file by now. A file can not be
+        # Should its end not have been told yet, the number is that of a connection or a file by now. A file cannot be
         # shut down, and a connection is made again.
         self._open.pop(key, None)
         self.turned_away += 1

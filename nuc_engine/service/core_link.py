@@ -76,7 +76,7 @@ class Done:
 class Edit:
     """A change on its way: `due_ns` is the engine time it waits for, or AT_ONCE.
 
-    `elements` are those that its writes name, of the writes nothing was heard of yet: the core tells of them in order.
+    `elements` are those that its writes name, of the writes that are not answered yet: the core tells of them in order.
     """
 
     request: int

@@ -88,7 +88,7 @@ class EditBook:
     """Follows what is in force, and can say how to go back.
 
     `known` holds every HDSO's elements as the service began to listen. `stopped` is the mode a joint is in once a bout
-    was stopped. What the core does by itself (request 0) is followed and can not be undone.
+    was stopped. What the core does by itself (request 0) is followed and cannot be undone.
     """
 
     def __init__(self, plan: Plan, controls: ControlBook, known: Mapping[int, Values], stopped: str = "limp") -> None:

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class ServiceError(Exception):
-    """Something the service can not be started or kept up with; the message says what."""
+    """Something the service cannot be started or kept up with; the message says what."""

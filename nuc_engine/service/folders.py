@@ -101,7 +101,7 @@ class Folders:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            raise Refused("failed", f"{path} can not be read: {error}", "repair it or move it away") from error
+            raise Refused("failed", f"{path} cannot be read: {error}", "repair it or move it away") from error
         if not _is_poses(found):
             raise Refused("failed", f"{path} does not hold poses", "repair it or move it away")
         return found
@@ -133,7 +133,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> Refused:
-    return Refused("failed", f"{path} can not be written: {error.strerror or error}", "free space or permit it")
+    return Refused("failed", f"{path} cannot be written: {error.strerror or error}", "free space or permit it")
 
 
 def _is_poses(found: Any) -> bool:

@@ -73,7 +73,7 @@ class Hub:
     ration: LogQuota = field(default_factory=lambda: LogQuota(BURST * OF_ALL, share=OF_ALL))
     """What may be logged of the answers to all clients together."""
     refusals: tuple[str, ...] = ()
-    """Why servos can not be driven as they were given, as the core last told it."""
+    """Why servos cannot be driven as they were given, as the core last told it."""
     bus_counts: Mapping[str, int] = field(default_factory=dict[str, int])
     """What the buses have counted since the core began, as it last told it."""
     _generations: tuple[int, int] = (0, 0)

@@ -240,7 +240,7 @@ async def begin_bout(
 
 
 async def _new_folder(hub: Hub, before: object, delay_s: float) -> str:
-    """Return the data directory of the bout that begins now, or nothing where that can not be told yet."""
+    """Return the data directory of the bout that begins now, or nothing where that cannot be told yet."""
     if hub.options.logging != "always" or delay_s > 0:
         return ""
 

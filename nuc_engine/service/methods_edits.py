@@ -62,7 +62,7 @@ async def save(hub: Hub, client: ConnectedClient, asked: requests.SaveRequest) -
                 return hub.folders.new_script(name, data, overwrite=overwrite)
             files = configuration_files(configuration, held, description)
         except SccilsError as error:
-            raise Refused("failed", f"these values can not be written as documents: {error}") from error
+            raise Refused("failed", f"these values cannot be written as documents: {error}") from error
         files = {**configuration.files, **files}
         hub.make_configuration(name, files)
         return hub.folders.new_configuration(name, files, overwrite=overwrite)
@@ -89,7 +89,7 @@ async def record_stop(hub: Hub, client: ConnectedClient, asked: requests.RecordS
     try:
         data = recorded_script(book.plan, recorded, name)
     except SccilsError as error:
-        raise Refused("failed", f"the recording can not be written: {error}") from error
+        raise Refused("failed", f"the recording cannot be written: {error}") from error
     path = await hub.workshop.do(lambda: hub.folders.new_script(name, data, overwrite=asked.overwrite))
     # Only now: where the file could not be written the recording is still there.
     book.end_recording()

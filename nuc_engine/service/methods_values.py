@@ -87,7 +87,7 @@ async def set_values(hub: Hub, client: ConnectedClient, asked: requests.SetReque
 def read_change(hub: Hub, name: int | str, value: Any, ids: Mapping[str, int]) -> Write:
     """Return one write as the store takes it; `ids` are of the HDSOs by name.
 
-    Raises Refused with the reason where it can not be made.
+    Raises Refused with the reason where it cannot be made.
     """
     if name in (HDSO_ALL, str(HDSO_ALL)):
         raise Refused("bad_request", f"{HDSO_ALL} stands for every HDSO: all can be read, but not written", "name one")

@@ -222,7 +222,7 @@ class _Rules:
         self._codes: dict[int, tuple[int | float, ...]] = {}
 
     def on(self, snapshot: Snapshot | None) -> Callable[[int], bool | None]:
-        """Return a function from a rule's HDSO index to its truth; None where it can not be told."""
+        """Return a function from a rule's HDSO index to its truth; None where it cannot be told."""
         if snapshot is None:
             return lambda _: None
         self._store.load_bytes(snapshot.data)

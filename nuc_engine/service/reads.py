@@ -36,7 +36,7 @@ class Reads:
         return self._pending[key]
 
     def check(self, key: bytes, more: int) -> None:
-        """Raise Refused where a client can not have so many more wait."""
+        """Raise Refused where a client cannot have so many more wait."""
         if more and self._pending[key] + more > MOST_PENDING:
             what = f"{self._pending[key]} requests for data wait for their time, and {more} more would"
             raise Refused("refused", f"{what}; at most {MOST_PENDING}", "ask again once some were answered")

@@ -62,7 +62,7 @@ def refuse_by_hand(document: HdsoScript) -> None:
         lines = ", ".join(str(entry.line) for entry in entries[:_MAX_REASONS])
         raise Refused(
             "refused",
-            f"the script lets something be done to the leg by hand (line {lines}), which a daemon can not do",
+            f"the script lets something be done to the leg by hand (line {lines}), which a daemon cannot do",
             "`nuc experiment --bus` asks for it in time; an emulated leg takes it by the socket of `nuc emulate`",
         )
 

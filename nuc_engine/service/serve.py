@@ -66,8 +66,8 @@ def serve(
     """Be the daemon until it is told to end; return the exit status.
 
     `buses` are (name, URL); `environment` is where systemd says how it wants to be told; `seed` decides an emulated
-    leg. Raises RunDirError where there can be no sockets, BusUrlError for buses that can not be, PortError for a port
-    that can not be opened now.
+    leg. Raises RunDirError where there can be no sockets, BusUrlError for buses that cannot be, PortError for a port
+    that cannot be opened now.
     """
     systemd = handed_over(environment, os.getpid())
     with ExitStack() as stack:
@@ -100,7 +100,7 @@ def serve(
             to_core=_event_descriptor(),
             to_service=_event_descriptor(),
             to_supervisor=_event_descriptor(),
-            # Made here, so that a child holds it even if this process has died before the child starts.
+            # Made here, so that a child holds it even if this process has ended before the child starts.
             supervisor=os.pidfd_open(os.getpid()),
             buses=tuple(port.line for port in ports),
             options=options,

@@ -40,7 +40,7 @@ from nuc_engine.service.telemetry import Datagrams, Recipes
 from nuc_engine.service.waiting import Waiting, Workshop
 
 LONGEST_MS = 50
-"""Longest wait for anything: the service's heart beats at least this often."""
+"""Longest wait for anything: the service's heartbeat comes at least this often."""
 
 _STAY_MS = 1
 _SHORT = 1024
@@ -49,7 +49,7 @@ _HOUSEKEEPING_NS = 1_000_000_000
 
 
 class Service:
-    """Answers clients, sends telemetry, follows the core. Raises ServiceError when it can not be opened.
+    """Answers clients, sends telemetry, follows the core. Raises ServiceError when it cannot be opened.
 
     `now_ns` is CLOCK_MONOTONIC, `unix_time_s` seconds since 1970. `dump_wanted` says that the data logger wants a STORE
     record; it is asked in every turn. `over` is known once something has gone wrong that a new process may not have.
@@ -151,7 +151,7 @@ class Service:
     def step(self) -> None:
         """Do everything that there is to do now."""
         ready = self.sockets.ready()
-        self._words[Word.SERVICE_BEAT] = self._now_ns()
+        self._words[Word.SERVICE_HEARTBEAT] = self._now_ns()
         with suppress(BlockingIOError):
             os.eventfd_read(self._to_service)
         hub = self.hub
@@ -233,7 +233,7 @@ class Service:
             except Exception as error:  # one message must not take the service from all others
                 self.hub.recent.add("service_error", f"a message: {type(error).__name__}: {error}")
             if self._now_ns() >= until_ns:
-                break  # The others come next time: heart and core are looked after in between.
+                break  # The others come next time: heartbeat and core are looked after in between.
 
     def _take(self, message: Message) -> None:
         now_ns = self._now_ns()

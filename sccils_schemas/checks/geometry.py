@@ -46,7 +46,7 @@ def _values(mod: HdsoMod, count: int, use: str, scope: Scope) -> Sequence[int | 
     entry = scope.table.get(mod.ref)
     if entry is None and mod.data and mod.id_num >= 0 and not mod.id_by_name and scope.table.complete:
         what = f"HDSO {mod.id_num} of {use} is not declared in parameters.xml"
-        scope.warning(mod.line, what, hint="its numbers are taken from here, and scripts can not change them")
+        scope.warning(mod.line, what, hint="its numbers are taken from here, and scripts cannot change them")
     elif entry is None:
         entry = scope.find(mod)
         if entry is None and not mod.data:

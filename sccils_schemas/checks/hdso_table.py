@@ -147,7 +147,7 @@ class HdsoTable:
         if isinstance(ref, str):
             what = f"HDSO '{shorten(ref)}' is not declared"
         else:
-            what = f"HDSO {ref} is not declared" if ref >= 0 else f"HDSO id {ref} can not be used here"
+            what = f"HDSO {ref} is not declared" if ref >= 0 else f"HDSO id {ref} cannot be used here"
         hint = self._hint(ref, name) if problems.guessing else ""
         problems.error(place.file, place.line, what, "an HDSO of parameters.xml or sensors.xml", hint)
         return None

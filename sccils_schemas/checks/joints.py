@@ -175,7 +175,7 @@ def _check_start_state(joint: Joint, owners: Mapping[int, Joint], label: str, sc
 
 
 def check_sensor_mapping(jointlist: JointList, sensors: HdsoList, sensor_file: str, scope: Scope) -> None:
-    """Report sensors that can not serve as the motors' angles and currents (reading B12)."""
+    """Report sensors that cannot serve as the motors' angles and currents (reading B12)."""
     motors = [joint.servos[0] for joint in jointlist.joints if joint.servos and not joint.endpoint]
     without = [motor for motor in motors if not motor.sensorspecs]
     pairs = motor_sensors(jointlist, sensors)

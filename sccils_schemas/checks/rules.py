@@ -71,7 +71,7 @@ def _compared(tree: Rule) -> Iterator[Variable]:
 
 @functools.lru_cache(maxsize=1024)
 def read_rule(text: object) -> Rule | None:
-    """Return the tree of a rule's text, or None for anything that can not be read as one."""
+    """Return the tree of a rule's text, or None for anything that cannot be read as one."""
     try:
         return parse_tokens(tokenise(text)) if isinstance(text, str) else None
     except RuleError:
@@ -79,7 +79,7 @@ def read_rule(text: object) -> Rule | None:
 
 
 def rule_parts(text: object, table: HdsoTable) -> RuleParts:
-    """Return what a rule's text is made of, the rules it uses by id; nothing for a text that can not be read."""
+    """Return what a rule's text is made of, the rules it uses by id; nothing for a text that cannot be read."""
 
     def number(ref: Ref) -> int | None:
         entry = table.get(ref)

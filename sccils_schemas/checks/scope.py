@@ -78,7 +78,7 @@ class Scope:
             self.warning(line, what, hint="give it initial_data, or let a script set it at time 0")
 
     def check_initialiser(self, mod: HdsoMod, entry: HdsoEntry) -> None:
-        """Report an hdsoMod of a joint list whose write can not be done; a mere reference writes nothing."""
+        """Report an hdsoMod of a joint list whose write cannot be done; a mere reference writes nothing."""
         if mod.time_s:
             line = attribute_line(mod.line, "time")
             self.warning(line, f"time='{mod.time_s}' has no meaning in a joint list", hint="it writes at the start")

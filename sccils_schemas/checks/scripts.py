@@ -111,7 +111,7 @@ def _mods(script: HdsoScript) -> Iterator[HdsoMod]:
 
 
 def _out_of_reach(jointlist: JointList, table: HdsoTable) -> dict[int, tuple[str, str]]:
-    """Return the HDSOs a script can not write to any purpose, with what they are and why.
+    """Return the HDSOs a script cannot write to any purpose, with what they are and why.
 
     These are the commands the engine itself writes, all but that of the joint's control mode (reading B20), and
     geometry, which is read once, when the configuration is.
@@ -313,7 +313,7 @@ def _begin(span: Span) -> Decimal:
 
 
 def check_by_hand(script: HdsoScript, jointlist: JointList | None, file: str, problems: Problems) -> None:
-    """Report what can not be done to a leg by hand; without a joint list any joint may be named."""
+    """Report what cannot be done to a leg by hand; without a joint list any joint may be named."""
     entries = [entry for entry in script.entries if isinstance(entry, PlantEntry)]
     joints = None if jointlist is None else {joint.name: None for joint in jointlist.joints if not joint.endpoint}
     for entry in entries:

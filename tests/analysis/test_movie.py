@@ -519,7 +519,7 @@ def test_camera_files_that_are_none_are_named(tmp_path):
         open_camera(tmp_path, 0.0, 25.0, 25.0)
     for name in ("film.mp4", "film.gif"):
         (tmp_path / name).write_bytes(b"not a film")
-        with pytest.raises(AnalysisError, match="can not be read"):
+        with pytest.raises(AnalysisError, match="cannot be read"):
             open_camera(tmp_path / name, 0.0, 25.0, 25.0)
 
 

@@ -69,7 +69,7 @@ def test_the_moving_average_is_centred() -> None:
 
 @pytest.mark.parametrize("end_s", [6.0, 9.0])
 def test_a_behaviour_is_shown_by_its_last_cycles(made_up: Bout, end_s: float) -> None:
-    """The record ends at 6 s, so a window can not go on after it."""
+    """The record ends at 6 s, so a window cannot go on after it."""
     figure = path_state.behaviour_figure(made_up, ("FWD", 0.0, end_s))
     angles = next(axes for axes in figure.axes if axes.get_ylabel() == "joint angle (deg)")
     begin, end = angles.get_xlim()

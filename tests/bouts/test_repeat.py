@@ -506,7 +506,7 @@ def test_what_is_no_bout_is_refused(tmp_path):
     with pytest.raises(ReplayRefused, match="nuc run"):
         replay_bout(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
-    with pytest.raises(ReplayRefused, match="can not be read"):
+    with pytest.raises(ReplayRefused, match="cannot be read"):
         replay_bout(tmp_path)
     (tmp_path / "manifest.json").write_text('{"format": 99}')
     with pytest.raises(ReplayRefused, match="format"):

@@ -316,7 +316,7 @@ def test_what_can_not_be_driven_any_more_is_told_with_the_reason(
     monkeypatch.setattr(bench.plant, "advance", run)
     result = nuc("bus", words[0], URL, "--model", "1001", *words[1:])
     assert result.exit_code == 1
-    assert "can not be driven" in result.stderr
+    assert "cannot be driven" in result.stderr
     assert "id 3 is another one, expected a 1001" in result.stderr
     assert bench.plant.motion(0).torque_n_m == 0.0
     assert abs(bench.plant.motion(0).angle_deg - 127 * 0.654) < 10.0

@@ -80,7 +80,7 @@ def test_the_sheet_has_each_rule_with_its_terms_and_what_its_action_does(tune: T
         ("activation", "CTr_LevationPRO", "CTr_levationPRO_levator_activation"),
     ]
     assert ("muscle", "", f"{FL}[1]") in rows
-    # A constant dwell time, and constant functions, can not be turned.
+    # A constant dwell time, and constant functions, cannot be turned.
     assert not [label for _, _, label in rows if "const" in label]
 
 

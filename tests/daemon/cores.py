@@ -91,7 +91,7 @@ class Bench:
         self.bus = Tap(real, self.clock)
         self.wakes = 0
         self.asleep_ns = 0
-        self.guardian_beats = self.service_beats = True
+        self.guardian_heartbeat = self.service_heartbeat = True
         self.formats = Formats(self.plan)
         self._requests = 0
         self.core = Engine(
@@ -107,10 +107,10 @@ class Bench:
         )
 
     def _meanwhile(self, now):
-        if self.guardian_beats:
-            self.words[Word.GUARDIAN_BEAT] = now
-        if self.service_beats:
-            self.words[Word.SERVICE_BEAT] = now
+        if self.guardian_heartbeat:
+            self.words[Word.GUARDIAN_HEARTBEAT] = now
+        if self.service_heartbeat:
+            self.words[Word.SERVICE_HEARTBEAT] = now
 
     def _wake(self):
         self.wakes += 1
@@ -123,9 +123,9 @@ class Bench:
         """Let the core work for so long; its heart must never stand still for longer than it looks after itself."""
         end = self.clock.now_ns + round(seconds * S)
         while self.clock.now_ns < end:
-            beat = self.words[Word.CORE_BEAT]
+            beat = self.words[Word.CORE_HEARTBEAT]
             self.core.turn()
-            assert not beat or self.words[Word.CORE_BEAT] - beat <= WATCH_NS
+            assert not beat or self.words[Word.CORE_HEARTBEAT] - beat <= WATCH_NS
 
     def order(self, command: CoreCommand, *items) -> int:
         """Give a command; return its request number."""

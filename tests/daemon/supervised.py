@@ -126,7 +126,7 @@ class Bench:
         child.urgent, child.close, child.death_signal = urgent, tuple(close), death_signal
         child.born = {
             "owner": self.words[Word.BUS_OWNER],
-            "beat": self.words[Word.CORE_BEAT],
+            "beat": self.words[Word.CORE_HEARTBEAT],
             "pid": self.words[Word.CORE_PID],
             "generation": self.words[Word.CORE_GENERATION],
         }
@@ -151,7 +151,11 @@ class Bench:
 
     def live(self):
         words, now = self.words, self.clock.now_ns
-        for word, name in ((Word.SERVICE_BEAT, "service"), (Word.GUARDIAN_BEAT, "guardian"), (Word.CORE_BEAT, "core")):
+        for word, name in (
+            (Word.SERVICE_HEARTBEAT, "service"),
+            (Word.GUARDIAN_HEARTBEAT, "guardian"),
+            (Word.CORE_HEARTBEAT, "core"),
+        ):
             living = [child for child in self.named(f"nuc-{name}") if not child.ended]
             if living and signal.SIGSTOP not in living[-1].signals:
                 words[word] = now

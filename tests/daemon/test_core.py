@@ -36,7 +36,7 @@ def test_a_configured_engine_reads_its_servos_and_drives_none():
     assert bench.mode is Mode.CONFIGURED
     assert len(bench.bus.sent) > 30
     assert [goals for _, goals, _ in bench.bus.sent[:2]] == [[LIMP] * 4] * 2
-    # Once confirmed they are only read: a garbled read can not send a servo anywhere.
+    # Once confirmed they are only read: a garbled read cannot send a servo anywhere.
     assert {goal for _, goals, _ in bench.bus.sent[2:] for goal in goals} == {READ_ONLY}
     bench.run(1.2)
     assert [goals for _, goals, _ in bench.bus.sent].count([LIMP] * 4) == 3
@@ -271,7 +271,7 @@ def test_torque_goes_off_when_nobody_watches_over_the_engine():
     bench.run(0.05)
     bench.start(0.3)
     before = bench.clock.now_ns
-    bench.guardian_beats = False
+    bench.guardian_heartbeat = False
     bench.run(0.06)
     torque_went_off(bench, "guardian_lost", before)
 
@@ -280,12 +280,12 @@ def test_a_machine_that_stood_still_as_a_whole_has_not_lost_its_guardian():
     bench = Bench()
     bench.run(0.05)
     bench.start(0.3)
-    bench.guardian_beats = False
+    bench.guardian_heartbeat = False
     for _ in range(20):
         bench.clock.now_ns += 30 * MS
         bench.core.turn()
         bench.core.turn()
-    bench.guardian_beats = True
+    bench.guardian_heartbeat = True
     bench.run(0.1)
     assert bench.mode is Mode.RUNNING
 
@@ -305,7 +305,7 @@ def test_the_service_may_be_lost_unless_the_configuration_says_otherwise(wish):
     bench = Bench(on_service_loss=wish)
     bench.run(0.05)
     bench.start(0.3)
-    bench.service_beats = False
+    bench.service_heartbeat = False
     bench.run(3.5)
     assert bench.mode is (Mode.RUNNING if wish == "continue" else Mode.STOPPED)
     assert ("service_lost" in bench.events()) == (wish == "stop")
@@ -423,7 +423,7 @@ def test_the_core_waits_for_guardian_and_bus():
     def meanwhile(now):
         nonlocal turns
         turns += 1
-        bench.words[Word.GUARDIAN_BEAT] = now
+        bench.words[Word.GUARDIAN_HEARTBEAT] = now
         if turns == 50:
             assert not bench.bus.sent
             bench.words[Word.GUARDIAN_WATCHES] = 1
@@ -457,7 +457,7 @@ def test_a_core_that_is_left_alone_goes_limp_and_ends():
     bench.core.neighbours._orphaned = lambda: True
     bench.run(0.1)
     assert bench.mode is Mode.RUNNING, "the guardian sees to it"
-    bench.guardian_beats = False
+    bench.guardian_heartbeat = False
     assert bench.core.work() == EXIT_ORPHANED
     assert not bench.words[Word.TORQUE]
 
@@ -467,7 +467,7 @@ def test_a_core_that_is_born_alone_takes_the_torque_off_and_ends(answers):
     """Its guardian and the main process died before they let it have the bus; a servo may never confirm."""
     bench = Bench()
     bench.words[Word.BUS_OWNER], bench.words[Word.TORQUE] = OWNER_GUARDIAN, 1
-    bench.guardian_beats = False
+    bench.guardian_heartbeat = False
     bench.core.neighbours._orphaned = lambda: True
     if not answers:
         bench.unplug(1)

@@ -69,7 +69,7 @@ def test_the_bus_is_left_to_a_guardian_that_is_still_at_it():
     def meanwhile(now):
         nonlocal turns
         turns += 1
-        bench.words[Word.GUARDIAN_BEAT] = now
+        bench.words[Word.GUARDIAN_HEARTBEAT] = now
         if turns == 50:
             assert not bench.bus.sent
             bench.words[Word.BUS_OWNER] = OWNER_CORE

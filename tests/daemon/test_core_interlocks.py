@@ -28,7 +28,7 @@ def stand_still(bench, time_ns=5 * WATCH_NS):
     """Let the machine stand still between two turns; the others are there at once."""
     bench.clock.now_ns += time_ns
     bench._meanwhile(bench.clock.now_ns)
-    bench.words[Word.CORE_BEAT] = bench.clock.now_ns
+    bench.words[Word.CORE_HEARTBEAT] = bench.clock.now_ns
 
 
 def test_an_order_given_just_before_off_drives_nothing_after_it():
@@ -115,7 +115,7 @@ def test_a_latch_set_while_the_core_waits_for_its_bus_is_kept():
     def meanwhile(now):
         nonlocal turns
         turns += 1
-        bench.words[Word.GUARDIAN_BEAT] = now
+        bench.words[Word.GUARDIAN_HEARTBEAT] = now
         if turns == 5:
             bench.words[Word.LATCHED] = 1
             bench.words[Word.GUARDIAN_WATCHES] = 1
@@ -179,13 +179,13 @@ def test_orders_that_were_given_to_an_earlier_core_are_not_obeyed():
 def test_nobody_drives_while_no_guardian_is_there():
     bench = Bench()
     bench.run(0.05)
-    bench.guardian_beats = False
+    bench.guardian_heartbeat = False
     bench.run(0.1)
     assert bench.mode is Mode.FAULT
     ok, why = bench.obeyed(CoreCommand.ARM)
     assert not ok
     assert "guardian" in why
-    bench.guardian_beats = True
+    bench.guardian_heartbeat = True
     bench.run(0.05)
     assert bench.obeyed(CoreCommand.ARM)[0]
 
@@ -231,9 +231,9 @@ def test_a_service_that_never_comes_back_is_lost():
     bench = Bench(on_service_loss="stop")
     bench.run(0.05)
     bench.start(0.3)
-    bench.service_beats = False
+    bench.service_heartbeat = False
     # The main process sets it to 0 whenever it starts another service.
-    bench.words[Word.SERVICE_BEAT] = 0
+    bench.words[Word.SERVICE_HEARTBEAT] = 0
     bench.run(3.5)
     assert bench.mode is Mode.STOPPED
 

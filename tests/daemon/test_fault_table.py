@@ -125,9 +125,9 @@ IN_THE_CORE = {
     "bus_held_up": lambda bench: setattr(bench.line.port, "behind_ns", BEHIND_MS * MS),
     "servo_refused": lambda bench: setattr(bench.bus, "refusals", ("another model",)),
     "stood_still": lambda bench: setattr(bench.clock, "now_ns", bench.clock.now_ns + 501 * MS),
-    "guardian_lost": lambda bench: setattr(bench, "guardian_beats", False),
+    "guardian_lost": lambda bench: setattr(bench, "guardian_heartbeat", False),
     "suspended": lambda bench: setattr(bench, "asleep_ns", S),
-    "service_lost": lambda bench: (setattr(bench, "service_beats", False), bench.run(3.0)),
+    "service_lost": lambda bench: (setattr(bench, "service_heartbeat", False), bench.run(3.0)),
 }
 ENDS_THE_CORE = {"engine_error": RuntimeError("the moon is full"), "bus_lost": PortError("the adapter is gone")}
 

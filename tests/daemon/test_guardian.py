@@ -168,7 +168,11 @@ class Bench:
 
     def core(self, generation=1, pid=CORE, beat=1):
         self.processes.living.add(pid)
-        self.words[Word.CORE_GENERATION], self.words[Word.CORE_PID], self.words[Word.CORE_BEAT] = generation, pid, beat
+        self.words[Word.CORE_GENERATION], self.words[Word.CORE_PID], self.words[Word.CORE_HEARTBEAT] = (
+            generation,
+            pid,
+            beat,
+        )
         self.words[Word.TORQUE] = 1
 
     def watched(self):
@@ -187,13 +191,13 @@ class Bench:
 
     def beats(self, times):
         for _ in range(times):
-            self.words[Word.CORE_BEAT] += 1
+            self.words[Word.CORE_HEARTBEAT] += 1
             assert self.guardian.step()
 
     def until_act(self, limit=100, beats=False):
         acts = self.words[Word.GUARDIAN_ACTS]
         for _ in range(limit):
-            self.words[Word.CORE_BEAT] += beats
+            self.words[Word.CORE_HEARTBEAT] += beats
             goes_on = self.guardian.step()
             if self.words[Word.GUARDIAN_ACTS] != acts or not goes_on:
                 return goes_on
@@ -425,7 +429,7 @@ def test_the_heart_beats_all_the_while():
     wait = bench.clock.wait
 
     def watching(deadline_ns, filenos):
-        beats.append(bench.words[Word.GUARDIAN_BEAT])
+        beats.append(bench.words[Word.GUARDIAN_HEARTBEAT])
         return wait(deadline_ns, filenos)
 
     bench.clock.wait = watching
@@ -526,6 +530,6 @@ def test_every_frame_the_guardian_sends_takes_torque_off():
 
 def test_it_heeds_requests_at_every_wake_up_while_it_takes_the_torque_off_too():
     bench = Bench().watched()
-    bench.words[Word.CORE_BEAT] += 1
+    bench.words[Word.CORE_HEARTBEAT] += 1
     bench.until_act()
     assert max(b - a for a, b in pairwise(bench.heeded)) <= PERIOD_NS

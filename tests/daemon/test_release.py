@@ -156,7 +156,7 @@ def test_who_is_silent_is_not_confirmed_by_what_an_adapter_held_back():
 
 @pytest.fixture
 def terminal():
-    """Return a descriptor of a port whose adapter can not be asked for its timer."""
+    """Return a descriptor of a port whose adapter cannot be asked for its timer."""
     ends = os.openpty()
     yield ends[1]
     for end in ends:

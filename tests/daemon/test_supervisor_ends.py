@@ -146,7 +146,7 @@ def test_the_watchdog_is_fed_only_while_everybody_lives(make, stalled):
         child.dies_of = set()
         fed(bench, 30)
     assert fed(bench, 200) == 0
-    # Whoever can not be killed is killed once.
+    # Whoever cannot be killed is killed once.
     assert all(child.signals.count(signal.SIGKILL) <= 1 for child in bench.children)
 
 

@@ -22,7 +22,7 @@ def words():
 
 @pytest.fixture
 def watch(words):
-    words[Word.CORE_BEAT] = 1
+    words[Word.CORE_HEARTBEAT] = 1
     watch = CoreWatch(words)
     watch.begin(1)
     return watch
@@ -37,7 +37,7 @@ def look(watch, times=1, **kinds):
 
 def test_a_core_whose_heart_beats_is_left_alone(watch, words):
     for beat in range(2, 200):
-        words[Word.CORE_BEAT] = beat
+        words[Word.CORE_HEARTBEAT] = beat
         assert look(watch, LOOKS - 1) is None
 
 
@@ -50,7 +50,7 @@ def test_a_heart_that_stands_still_is_found_out_after_the_limit_and_not_before(w
 
 def test_one_beat_begins_the_count_anew(watch, words):
     assert look(watch, LOOKS - 1) is None
-    words[Word.CORE_BEAT] += 1
+    words[Word.CORE_HEARTBEAT] += 1
     assert look(watch, LOOKS) is None
     assert look(watch).reason == "core_stalled"
 
@@ -96,7 +96,7 @@ def test_a_request_nobody_begins_is_answered_after_20_ms(words, core):
         watch.begin(1)
     request_off(words, Requester.SERVICE)
     for k in range(BEGIN_NS // PERIOD_NS + 1):
-        words[Word.CORE_BEAT] = k + 1
+        words[Word.CORE_HEARTBEAT] = k + 1
         found = look(watch)
         assert (found is not None) == (k == BEGIN_NS // PERIOD_NS)
     assert found.reason == OFF
@@ -107,7 +107,7 @@ def test_a_request_that_was_begun_has_60_ms(watch, words):
     request_off(words, Requester.SERVICE)
     confirm(words, Word.OFF_BEGUN, requested(words))
     for k in range(FINISH_NS // PERIOD_NS + 1):
-        words[Word.CORE_BEAT] = k + 10
+        words[Word.CORE_HEARTBEAT] = k + 10
         found = look(watch)
         assert (found is not None) == (k == FINISH_NS // PERIOD_NS)
     assert "not confirmed" in found.text
@@ -118,10 +118,10 @@ def test_a_request_that_is_done_is_forgotten(watch, words):
         request_off(words, Requester.SERVICE)
         confirm(words, Word.OFF_BEGUN, requested(words))
         for _ in range(FINISH_NS // PERIOD_NS):
-            words[Word.CORE_BEAT] += 1
+            words[Word.CORE_HEARTBEAT] += 1
             assert look(watch) is None
         confirm(words, Word.OFF_DONE_CORE, requested(words))
-        words[Word.CORE_BEAT] += 1
+        words[Word.CORE_HEARTBEAT] += 1
         assert look(watch) is None
 
 
@@ -137,13 +137,13 @@ def test_after_the_end_of_a_watch_nothing_is_left_of_it(watch, words):
 
 
 def test_a_main_process_that_stands_still_is_found_out_before_systemd_ends_everybody(watch, words):
-    words[Word.SUPERVISOR_BEAT] = 1
+    words[Word.SUPERVISOR_HEARTBEAT] = 1
     looks = SUPERVISOR_NS // PERIOD_NS
     look(watch)
     for beat in range(looks - 1):
-        words[Word.CORE_BEAT] = 100 + beat
+        words[Word.CORE_HEARTBEAT] = 100 + beat
         assert look(watch) is None
-    words[Word.CORE_BEAT] = 99
+    words[Word.CORE_HEARTBEAT] = 99
     assert look(watch).reason == "supervisor_lost"
     watch.end()
     assert look(watch, 10) is None, "nothing is driven, so nothing is in danger"
@@ -151,6 +151,6 @@ def test_a_main_process_that_stands_still_is_found_out_before_systemd_ends_every
 
 def test_a_main_process_whose_heart_beats_slowly_is_left_alone(watch, words):
     for beat in range(1000):
-        words[Word.CORE_BEAT] = 100 + beat
-        words[Word.SUPERVISOR_BEAT] = 1 + beat // 100
+        words[Word.CORE_HEARTBEAT] = 100 + beat
+        words[Word.SUPERVISOR_HEARTBEAT] = 1 + beat // 100
         assert look(watch) is None

@@ -19,7 +19,7 @@ def understood(frame):
 
 
 @pytest.mark.parametrize(
-    ("frame", "heard"),
+    ("frame", "received"),
     [
         (codec.encode_position(5, 2, 200), DecodedRequest("position send", {5: 200}, asks=(5,))),
         (codec.encode_read(5), DecodedRequest("position read", {}, asks=(5,))),

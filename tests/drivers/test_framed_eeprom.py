@@ -125,5 +125,5 @@ def test_a_refusal_is_said(monkeypatch):
     monkeypatch.setattr(
         DynamixelServo, "write", lambda self, at, data, now: ACCESS if at == 7 else write(self, at, data, now)
     )
-    with pytest.raises(BusError, match="refuses id = 5: the register can not be written now"):
+    with pytest.raises(BusError, match="refuses id = 5: the register cannot be written now"):
         burn(DYNAMIXEL.write_id, dynamixel(1), 1, 5)

@@ -69,7 +69,7 @@ def test_a_refusal_says_what_the_servo_said():
         return factory(ask)
 
     found, _ = play(configure(layout, ServoAddress(1, "a"), layout.first), refuses)
-    assert "operating_mode stays 3 where 5 was written (the register can not be written now)" in found.refusal
+    assert "operating_mode stays 3 where 5 was written (the register cannot be written now)" in found.refusal
     assert layout.explain(0x80 | 99) == "error 99"
     assert layout.explain_alert(0b100010) == "bit 1, overload"
 

@@ -1,4 +1,4 @@
-"""The serial port on ptys (which need no clock), and what ptys can not show on made-up files and ioctls."""
+"""The serial port on ptys (which need no clock), and what ptys cannot show on made-up files and ioctls."""
 
 import contextlib
 import errno

@@ -255,7 +255,7 @@ def test_a_bus_that_noticed_nothing_is_found_out():
         **(
             {
                 "asked": b"\xff\xa5\x00\x25",
-                "heard": b"\xff\xa5\x00\x25",
+                "received": b"\xff\xa5\x00\x25",
                 "meant": b"\x0a\x64",
                 "sent": b"\x0a\x64",
                 "delay_ns": 0,

@@ -164,7 +164,7 @@ def test_ids_can_be_given(adapted):
         ("XL431-W250", None, "XL430-W250"),
         ("XL430-W250", [1, 2], "expected 4"),
         ("XL430-W250", [1, 1, 2, 3], "different"),
-        ("XL430-W250", [1, 2, 3, 253], "can not have it"),
+        ("XL430-W250", [1, 2, 3, 253], "cannot have it"),
     ],
 )
 def test_what_can_not_be_is_refused(model, ids, words):

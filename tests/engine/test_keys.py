@@ -72,7 +72,7 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path, which: int) -> No
 
 def test_a_secret_is_never_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "bench.key_secret").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(KeyFileError, match="can not be made"):
+    with pytest.raises(KeyFileError, match="cannot be made"):
         make_pair(tmp_path, "bench")
     assert not (tmp_path / "elsewhere").exists()
 

@@ -102,7 +102,7 @@ def test_same_as_shares_the_plant_of_a_neighbouring_configuration(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('same_as = "nowhere"', "can not be read"),
+        ('same_as = "nowhere"', "cannot be read"),
         ('same_as = "../one"', "expected the name of a configuration folder"),
         ('same_as = ""', "expected the name of a configuration folder"),
         ("same_as = 3", "expected the name of a configuration folder"),
@@ -121,7 +121,7 @@ def test_same_as_is_a_bare_name_standing_alone(tmp_path: Path, text: str, said: 
 
 
 def test_a_missing_file_is_an_error_with_its_name(tmp_path: Path) -> None:
-    with pytest.raises(PlantSpecError, match="can not be read"):
+    with pytest.raises(PlantSpecError, match="cannot be read"):
         load_spec(tmp_path / "plant.toml")
 
 

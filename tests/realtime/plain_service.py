@@ -45,7 +45,7 @@ class PlainService:
             self.configure(self.launch.options.configuration)
         self.words[Word.SERVICE_READY] = 1
         while not ended:
-            self.words[Word.SERVICE_BEAT] = time.monotonic_ns()
+            self.words[Word.SERVICE_HEARTBEAT] = time.monotonic_ns()
             ready = select.select([self.socket, self.launch.to_service], [], [], 0.02)[0]
             with contextlib.suppress(BlockingIOError):
                 os.eventfd_read(self.launch.to_service)

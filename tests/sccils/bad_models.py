@@ -67,7 +67,7 @@ IDS_AND_NAMES = {
     ),
     "unknown name": bad(J, 'name="ret_load"', 'name="ret_lod"', 'name="ret_lod"', "did you mean 'ret_load'?"),
     "by name, no name": bad(J, 'idByName="y" name="ret_load"', 'idByName="y"', 'idByName="y"', "without a name"),
-    "special id": bad(J, REF_190, REF_190.replace("190", "-1"), 'idNum="-1"', "-1", "can not be used here"),
+    "special id": bad(J, REF_190, REF_190.replace("190", "-1"), 'idNum="-1"', "-1", "cannot be used here"),
     "HDSO id twice": bad(P, 'idNum="102"', 'idNum="101"', "pro_angle", "id 101 is used twice", "first in"),
     "HDSO id in both lists": bad(S, 'idNum="304"', 'idNum="101"', "Femur_current", "101 is used twice", "parameters"),
     "HDSO name twice": bad(P, "pro_angle", "pro_load", 'idNum="102"', "'pro_load' is used twice", "first in"),

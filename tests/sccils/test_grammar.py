@@ -104,7 +104,7 @@ def test_what_lxml_alone_refuses_is_refused_with_its_words(monkeypatch: pytest.M
 def test_relax_ng_and_dtd_agree_on_structure(tree: etree._Element) -> None:
     relax_ng, dtd = RELAX_NG[GRAMMAR_OF_ROOT[tree.tag]], DTDS[DTD_OF_ROOT[tree.tag]]
     if relax_ng.validate(tree) != dtd.validate(tree):
-        # A DTD can not say what a text, or an attribute without listed values, holds.
+        # A DTD cannot say what a text, or an attribute without listed values, holds.
         assert dtd.validate(tree), f"{dtd.error_log}\n{etree.tostring(tree).decode()}"
         problems = problems_of(tree)
         values = (" is not allowed", "> holds ", "> is empty")
@@ -157,7 +157,7 @@ def test_defaults_are_the_same_in_both_schemas() -> None:
         ("<hdsoscript>\n<hdsMod/></hdsoscript>", 2, ("unknown element <hdsMod>", "did you mean 'hdsoMod'?")),
         ("<hdsoscript>\n<HDSOMOD/></hdsoscript>", 2, ("did you mean 'hdsoMod'?",)),
         ("<hdsoscript>\n<joint/></hdsoscript>", 2, ("unknown element <joint>", "<hdsoMod> or <hdsoSpec>")),
-        ("<jointlist>\n<muscle/></jointlist>", 2, ("<muscle> can not stand in <jointlist>", "<joint>")),
+        ("<jointlist>\n<muscle/></jointlist>", 2, ("<muscle> cannot stand in <jointlist>", "<joint>")),
         ("<jointlist>\n<jointlist/></jointlist>", 2, ("joint lists inside joint lists are not supported",)),
         ("<hdsoscript>\n\n<hdsoMod NumElts='0'/></hdsoscript>", 3, ("<hdsoMod> lacks the attribute idNum", "whole")),
         ("<hdsoscript>\n<hdsoSpec idNum='x'/></hdsoscript>", 2, ("idNum='x'", "a whole number")),

@@ -179,7 +179,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         (fifo, "not a file"),
         (Path("/dev/zero"), "not a file"),
         (tmp_path / "none" / "none.xml", "no such file"),
-        (Path("a\0b"), "can not be read"),
+        (Path("a\0b"), "cannot be read"),
     ):
         document, problems = load_any(path)
         assert document is None

@@ -74,15 +74,15 @@ def test_how_it_looks() -> None:
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 def test_no_infinity_is_written(value: float) -> None:
-    with pytest.raises(SccilsError, match="can not be written"):
+    with pytest.raises(SccilsError, match="cannot be written"):
         write(HdsoScript((HdsoMod(1, 1, (value,)),)))
 
 
 @pytest.mark.parametrize("text", ["\0", "bell\a", "\ud800", "\ufffe", "\x0b"])
 def test_no_character_is_written_that_xml_can_not_hold(text: str) -> None:
-    with pytest.raises(SccilsError, match="can not stand in XML"):
+    with pytest.raises(SccilsError, match="cannot stand in XML"):
         write(HdsoScript((), description=text))
-    with pytest.raises(SccilsError, match="can not stand in XML"):
+    with pytest.raises(SccilsError, match="cannot stand in XML"):
         write(HdsoList((Hdso(1, "a", (1,), units=text),)))
 
 

@@ -1,4 +1,4 @@
-"""Every edit that takes effect has its author in the files a bout leaves; what can not be logged is refused."""
+"""Every edit that takes effect has its author in the files a bout leaves; what cannot be logged is refused."""
 
 from __future__ import annotations
 

@@ -358,7 +358,7 @@ def test_what_can_not_be_noted_is_refused(bench: Bench, tmp_path: Path) -> None:
             log.tell_note(text, "Ann")
     with pytest.raises(LogRefused):
         log.tell_label("", "x", "Ann")
-    with pytest.raises(LogRefused, match="can not be noted"):
+    with pytest.raises(LogRefused, match="cannot be noted"):
         for _ in range(100):
             log.tell_mark("x" * 1000, "Ann")
     assert inbox(bench.block).lost == 1

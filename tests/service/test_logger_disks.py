@@ -64,7 +64,7 @@ def test_a_full_disk_loses_nothing_while_the_ring_holds(tmp_path: Path, monkeypa
         bench.run(writer)
         assert bool(writer.failure) == disk.full
         if disk.full and k % 3 == 2:
-            # What can not be put away is not read on either: it would have to be kept in memory.
+            # What cannot be put away is not read on either: it would have to be kept in memory.
             assert writer.state.places["records"] == before
     disk.full = False
     bench.run(writer)

@@ -1,4 +1,4 @@
-"""Methods when something is odd: a core that is gone, a service that died, values that can not be computed with."""
+"""Methods when something is odd: a core that is gone, a service that died, values that cannot be computed with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What belongs to a client is its own: others can not take it, and it ends with the client."""
+"""What belongs to a client is its own: others cannot take it, and it ends with the client."""
 
 from __future__ import annotations
 

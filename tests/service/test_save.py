@@ -77,7 +77,7 @@ def writes(draw):
 
 
 def computable(changes):
-    """Leave out what the channel would refuse: values that can not be computed with."""
+    """Leave out what the channel would refuse: values that cannot be computed with."""
     kept = []
     known = held(initial_store(SMALL_CONFIGURATION))
     for index, values in changes:
@@ -106,7 +106,7 @@ def test_a_saved_script_gives_the_identical_store_whatever_was_in_force(changes,
         if index not in CLOSED:
             store.write(index, values)
     for index, values in others:
-        # A script can not take a value away again.
+        # A script cannot take a value away again.
         if index not in CLOSED and store.is_set(index):
             other.write(index, values)
     document, problems = parse(store_script(SMALL_CONFIGURATION, held(store), "again"))

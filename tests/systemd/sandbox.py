@@ -1,6 +1,6 @@
 """Runs a program under the system call rules of a unit: `python sandbox.py RULES.json PROGRAM...`, as root.
 
-systemd itself can not be asked to where it is not the first process. The rules are those of seccomp that its manual
+systemd itself cannot be asked to where it is not the first process. The rules are those of seccomp that its manual
 describes for SystemCallFilter=, RestrictAddressFamilies=, MemoryDenyWriteExecute=, RestrictRealtime= and
 RestrictNamespaces=; file system, devices and control groups are not in it. Root loses its capabilities; those that the
 rules keep stand for limits that not every root may raise.

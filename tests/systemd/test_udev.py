@@ -33,7 +33,7 @@ def parse(text: str) -> list[list[Part]]:
                 raise ValueError(f"no rule: {piece}")
             key, attribute, operator, value = match.groups(default="")
             if key not in (MATCHES if operator in ("==", "!=") else ASSIGNS):
-                raise ValueError(f"{key} can not stand before {operator}")
+                raise ValueError(f"{key} cannot stand before {operator}")
             rule.append((key, attribute, operator, value))
         rules.append(rule)
     return rules
@@ -124,7 +124,7 @@ def test_the_engine_may_keep_the_cpu_awake(rules: list[list[Part]]) -> None:
     "line", ['KERNEL="x", KERNEL+="y"', 'SYMLINK=="a"', "KERNEL==x", 'kernel=="x"', 'KERNEL=="x" MODE="1"']
 )
 def test_a_broken_rule_would_be_noticed(line: str) -> None:
-    with pytest.raises(ValueError, match=r"no rule|can not stand"):
+    with pytest.raises(ValueError, match=r"no rule|cannot stand"):
         parse(line)
 
 

@@ -146,7 +146,7 @@ class EmulatedServos:
         self.release(servo)
 
     def rename(self, servo: int, bus_id: int) -> None:
-        """Let a servo listen to another id. Raises `BusError` for one that its wire can not carry."""
+        """Let a servo listen to another id. Raises `BusError` for one that its wire cannot carry."""
         self.faults.check(servo)
         ten_bit = self.memories[servo].family is Family.WCK
         self.faults.rename(servo, bus_id, MAX_ID_10BIT if ten_bit else MAX_ID)

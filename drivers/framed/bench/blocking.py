@@ -204,5 +204,5 @@ def _code_of(layout: FamilyLayout, kind: ModelLayout, baud: int) -> int:
     codes = {rate: code for code, rate in layout.bauds.items() if code <= most}
     if baud not in codes:
         rates = ", ".join(map(str, sorted(codes)))
-        raise BusError(f"{kind.model.name} can not be set to {baud} bit/s: expected one of {rates}")
+        raise BusError(f"{kind.model.name} cannot be set to {baud} bit/s: expected one of {rates}")
     return codes[baud]

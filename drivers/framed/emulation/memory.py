@@ -18,7 +18,7 @@ class RegisterWrite(NamedTuple):
 
 
 class RegisterMemory(dict[str, int]):
-    """Registers by name; a value that a register can not hold is taken to the nearest it can.
+    """Registers by name; a value that a register cannot hold is taken to the nearest it can.
 
     A dictionary, since an emulated servo looks into dozens of registers for each request. `renamed` says that an id
     or the rate have been set; whoever has seen it puts it back.

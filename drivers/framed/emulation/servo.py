@@ -87,7 +87,7 @@ class FramedServo(ABC):
         codes = {rate: code for code, rate in bauds.items()}
         if baud not in codes:
             rates = ", ".join(map(str, sorted(codes)))
-            raise BusUrlError(f"{model.name} can not be set to {baud} bit/s: expected one of {rates}")
+            raise BusUrlError(f"{model.name} cannot be set to {baud} bit/s: expected one of {rates}")
         self.number, self.model = number, model
         self.memory = RegisterMemory(table)
         self.plugged = True

@@ -215,7 +215,7 @@ def _wait(deadline_ns: int, descriptors: Sequence[int]) -> Sequence[int]:
 
 
 def _keep_telling(process: EmulatorProcess) -> None:
-    """Tell systemd that the terminal is there, and then that the loop turns, as often as it wants to hear it."""
+    """Tell systemd that the terminal is there, and then that the loop turns, as often as it expects it."""
     systemd = handed_over(os.environ, os.getpid())
     notifier = Notifier(systemd.address)
     if not notifier.listens:
@@ -240,7 +240,7 @@ def _show(sight: LoopStatistics) -> None:
     descriptor = sys.stderr.fileno()
     if not select.select((), (descriptor,), (), 0)[1]:
         return
-    # Short enough for any terminal: a line that wraps can not be renewed.
+    # Short enough for any terminal: a line that wraps cannot be renewed.
     text = (
         f"{sight.exchanges_per_s:.0f}/s; replies late {sight.reply_p99_us:.0f} us (99 %),"
         f" {sight.reply_max_us:.0f} (most); plant behind {sight.plant_behind_ms:.1f} ms"

@@ -146,7 +146,7 @@ def _tell_again(report: AgainReport, as_json: bool) -> int:
 
 def _compared(report: AgainReport) -> list[str]:
     if report.then is None or report.now is None:
-        return ["steps can not be compared: one of the two could not be judged"]
+        return ["steps cannot be compared: one of the two could not be judged"]
     lines = [f"{'window':<14}{'':<8}{'steps':>6}{'period s':>10}{'stance s':>10}{'swing s':>9}  seen"]
     for then, now in zip(report.then.windows, report.now.windows, strict=False):
         lines += [_row(then.name, "then", then), _row("", "now", now)]

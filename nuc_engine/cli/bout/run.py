@@ -183,7 +183,7 @@ def _look(folder: Path) -> BoutSummary | None:
     try:
         return look(folder)
     except AnalysisError as error:
-        # The bout itself is good; only what was seen in it can not be told.
+        # The bout itself is good; only what was seen in it cannot be told.
         note(f"not judged: {error}")
         return None
 

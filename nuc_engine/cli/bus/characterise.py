@@ -304,7 +304,7 @@ def _grams(text: str) -> float:
 
 
 def _check_places(out: Path | None, figure: Path | None) -> None:
-    """Raise Refused where a file can not be written or drawn: that is known before anything is measured."""
+    """Raise Refused where a file cannot be written or drawn: that is known before anything is measured."""
     for path in (path for path in (out, figure) if path is not None):
         if not path.parent.is_dir():
             raise CommandFailed(f"{path}: there is no folder {path.parent}; make it first")

@@ -66,7 +66,7 @@ def command(
 ) -> int:
     """Turn servos slowly to a place, with as little torque as they have. Ctrl-C stops them and takes the torque off.
 
-    The goal creeps away from where the shaft is measured to be, and nothing is driven that can not be read. Mind what
+    The goal creeps away from where the shaft is measured to be, and nothing is driven that cannot be read. Mind what
     is bolted to the horn: it drops when the torque goes off.
     """
     from drivers.bench.motion import Ending, Move, check_raw, read_first

@@ -52,7 +52,7 @@ def command(
 
     A URL may have the name in front that the configuration's motors call the bus by: NAME=URL. Without --ids everybody
     on the bus is told, whether expected or not. Without --config and --ids nobody knows who is missing: then whoever
-    answers counts as all, and a servo that does not may be under torque. A configuration that can not be read is no
+    answers counts as all, and a servo that does not may be under torque. A configuration that cannot be read is no
     reason not to: then whoever is there has to confirm.
     """
     from drivers.bench.release import release as release_all
@@ -137,7 +137,7 @@ def _open(
 
 
 def _expected_servos(config: str | None, family: str) -> dict[ServoAddress, str]:
-    """Return the servos of a configuration and their buses' names; none, with a remark, where it can not be read."""
+    """Return the servos of a configuration and their buses' names; none, with a remark, where it cannot be read."""
     if config is None:
         return {}
     try:

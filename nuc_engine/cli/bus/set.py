@@ -70,7 +70,7 @@ class _Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         " how to go back. rw: can be written here; rw*: by another command, which asking for it names; r: read only."
         " Listed is what is known of the model: its maker's tables have more, such as indirect addresses.",
         "Exit status 1 when nobody answers, the servo did not take the value, or it was stopped; 2 when there is no"
-        " such register, it can not be set to that, or nobody was there to confirm it.",
+        " such register, it cannot be set to that, or nobody was there to confirm it.",
     ),
 )
 @click.argument("bus_id", metavar="ID", type=click.IntRange(0))

@@ -25,7 +25,7 @@ from nuc_engine.cli.bus.bench import Bench, on_bench
 )
 @click.option("--to", "rate", metavar="BAUD", type=click.IntRange(1), required=True, help="Its new rate, bit/s.")
 def command(bench: Bench, bus_id: int, rate: int, yes: bool) -> int:
-    """Burn another rate into one servo. It keeps it without power; at the old one it is not heard any more.
+    """Store another rate in one servo. It keeps it without power; at the old one it does not answer any more.
 
     Looks first that the servo answers at the rate of the URL, and afterwards, with the port opened anew, that it does
     at the other one. All servos of a line need the same rate: set them one after the other, then put it into the URL.

@@ -26,7 +26,7 @@ from nuc_engine.cli.bus.bench import ALONE, Bench, on_bench
 )
 @click.option("--to", "new_id", metavar="ID", type=click.IntRange(0), required=True, help="Its new id.")
 def command(bench: Bench, bus_id: int, new_id: int, yes: bool) -> int:
-    """Burn another id into one servo. It keeps it without power, until it is given another one.
+    """Store another id in one servo. It keeps it without power, until it is given another one.
 
     Looks first that the old id answers and the new one does not; afterwards that it is the other way round. Hang one
     servo alone on the line: servos as delivered have all the same id, and all would change.
@@ -49,7 +49,7 @@ def _store(bench: Bench, bus_id: int, new_id: int, *, yes: bool) -> list[str]:
     if not bench.present(bus_id):
         return [f"id {bus_id} does not answer at {bench.spec.baud} bit/s: nothing was changed; try `nuc bus scan`"]
     if bench.present(new_id):
-        return [f"id {new_id} answers already: two servos can not share an id; nothing was changed"]
+        return [f"id {new_id} answers already: two servos cannot share an id; nothing was changed"]
     what = f"the servo of id {bus_id} will have id {new_id} for good; {ALONE}"
     if not bench.confirmed(new_id, what, yes=yes):
         return ["not confirmed"]

@@ -40,7 +40,7 @@ def daemon(target: Target, *, alone: bool = False) -> Generator[Client]:
     """Connect for one command; whatever the client raises becomes one line.
 
     One command after another is the same client to the daemon, so that control taken by one serves the next. Where two
-    run at once, the second is a client of its own; one that is `alone` is so always, and hears no late answers to
+    run at once, the second is a client of its own; one that is `alone` is so always, and receives no late answers to
     another.
     """
     from nuc_engine.cli.terminal.errors import CommandFailed
@@ -61,7 +61,7 @@ def _greeted(target: Target) -> Client:
     from nuc_engine.client import NotAnswered
 
     same = f"nuc ctl {target.name}".encode()[:200]
-    # The daemon hears nothing of a second client that claims to be one it has. The first may just be on its way out.
+    # The daemon receives nothing from a second client that claims to be one it has. The first may just be ending.
     for _ in range(2):
         client = connect(target, identity=same)
         try:

@@ -25,7 +25,7 @@ def clients(target: Target, as_json: bool) -> int:
 @subcommand(
     "take",
     (("take", "control, if nobody else has it"), ("take --force", "also if somebody has; it is logged")),
-    "Who has control now. It ends by itself when nothing is heard of you for a while.",
+    "Who has control now. It ends by itself when you send nothing for a while.",
 )
 @click.option("--force", is_flag=True, help="Take it from whoever has it.")
 @as_json

@@ -52,7 +52,7 @@ def term_truth(term: Term, values: Mapping[str, Any], datatypes: Mapping[str, st
 
 
 def rule_truth(text: str, values: Mapping[str, Any], datatypes: Mapping[str, str]) -> bool | None:
-    """Say whether a whole rule is true; None where that can not be told."""
+    """Say whether a whole rule is true; None where that cannot be told."""
     try:
         return _truth(parse_rule(text), values, datatypes)
     except SccilsError:

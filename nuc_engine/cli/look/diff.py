@@ -57,7 +57,7 @@ class _Thing:
         ("nuc diff data/monday data/tuesday", "why two bouts differ, down to the first record"),
     ),
     output=(
-        "Differences to stdout; with --changeset a script (hdsoscript) into FILE, and what it can not change to stderr."
+        "Differences to stdout; with --changeset a script (hdsoscript) into FILE, and what it cannot change to stderr."
         " Descriptions, comments and layout are not compared.",
         "Exit status 0 when nothing differs, 1 when something does.",
     ),

@@ -229,7 +229,7 @@ def _run_live(
 
 
 def _make(place: Path, experiments: Sequence[Experiment]) -> None:
-    """Make the folders that are written into in the end. Raises OSError where that can not be."""
+    """Make the folders that are written into in the end. Raises OSError where that cannot be."""
     for experiment in experiments:
         folder = place / experiment.name
         folder.mkdir(parents=True, exist_ok=True)

@@ -187,7 +187,7 @@ def _report(tuned: Tuned, plan: SweepPlan, criterion: str, out: Path, *, as_json
         say_wrapped(f"  values in force: {_how_good(tuned.present_fresh)}", "    ")
     if tuned.surely_better is False:
         say_wrapped(
-            "With so many other seeds the best can not be told from the values in force; more of them may tell.", "    "
+            "With so many other seeds the best cannot be told from the values in force; more of them may tell.", "    "
         )
     say(f"script: {out}")
 

@@ -15,7 +15,7 @@ from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load,
 
 
 class TerminalHand:
-    """Asks on stderr, hears Enter on stdin."""
+    """Asks on stderr, reads Enter from stdin."""
 
     def __init__(self) -> None:
         self._counted: tuple[Deed, int] | None = None

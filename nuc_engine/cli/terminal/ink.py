@@ -78,7 +78,7 @@ def shown(value: Any) -> str:
 
 
 def truth(value: bool | None) -> str:
-    """Return true, false, or ? where it can not be told."""
+    """Return true, false, or ? where it cannot be told."""
     return "?" if value is None else "true" if value else "false"
 
 

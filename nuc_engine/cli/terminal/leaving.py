@@ -19,7 +19,7 @@ _STANDARD = (1, 2)
 
 
 def leave(number: int, _frame: object) -> None:
-    """End by unwinding, so that terminals are given back and daemons hear a goodbye."""
+    """End by unwinding, so that terminals are given back and daemons are sent a goodbye."""
     raise SystemExit(128 + number)
 
 

@@ -17,7 +17,7 @@ _FRAME_S = 1 / 15
 
 
 class LegScreen(FullScreen):
-    """A leg, drawn as it steps, until this simulated time. Raises what the leg does when it can not go on."""
+    """A leg, drawn as it steps, until this simulated time. Raises what the leg does when it cannot go on."""
 
     def __init__(self, leg: LiveLeg, title: str, end_s: float) -> None:
         super().__init__("leg")

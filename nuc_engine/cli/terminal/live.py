@@ -99,7 +99,7 @@ class StepCounter:
 class LiveLeg:
     """An emulated leg under its executive, advanced piece by piece.
 
-    Raises what preparing a bout raises. `advance` raises PlantFault or EngineFault when the leg can not go on.
+    Raises what preparing a bout raises. `advance` raises PlantFault or EngineFault when the leg cannot go on.
     """
 
     def __init__(self, config: str, script: str | None, seed: int) -> None:

@@ -28,7 +28,7 @@ class NucCommand(click.Command):
         self.output = tuple(output)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words; fail for numbers that are none, which no range keeps out (nothing is beyond a bound nan)."""
+        """Parse the words; fail for numbers that are none, which no range keeps out (nothing is beyond a bound NaN)."""
         rest = super().parse_args(ctx, args)
         for param in self.params:
             value = ctx.params.get(param.name or "")

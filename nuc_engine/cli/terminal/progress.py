@@ -36,7 +36,7 @@ class Counter:
     def bar(self, title: str, share: float, text: str, *, always: bool) -> None:
         """Renew the line with a bar; of a title that is too long for the terminal, its end is shown.
 
-        A line that the terminal parts can not be written over: each time, it would leave a row of itself.
+        A line that the terminal parts cannot be written over: each time, it would leave a row of itself.
         """
         done = round(_WIDTH * share)
         rest = f"  [{'#' * done}{'.' * (_WIDTH - done)}]  {text}"

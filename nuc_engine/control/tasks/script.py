@@ -17,7 +17,7 @@ from nuc_engine.model.store import Store, refusal
 from sccils_schemas.rules import RuleError
 
 Decoded = Mapping[int, "Predicate | str"]
-"""The rules of a changeset by their place in it; text is why one can not be read."""
+"""The rules of a changeset by their place in it; text is why one cannot be read."""
 
 
 @dataclass(order=True, slots=True)
@@ -34,9 +34,9 @@ class Script:
     """Holds the changesets that are still to come and applies each when it is due.
 
     Rules are decoded when a changeset arrives (`load`) and swapped when it is due. Of several writes of one HDSO the
-    last one counts, for rules as for numbers. A write that can not be made then is refused: the others of its changeset
+    last one counts, for rules as for numbers. A write that cannot be made then is refused: the others of its changeset
     stand, also an earlier one of the same HDSO, and `on_applied` is told of each in the order of the changeset.
-    `control` makes a control, or returns why it can not; `on_controlled` is told. `on_done` follows each changeset,
+    `control` makes a control, or returns why it cannot; `on_controlled` is told. `on_done` follows each changeset,
     with how many were refused; what a later write has replaced was not.
     Requests are handed on through `requests` (origin, request) to whoever answers them.
     """
@@ -129,7 +129,7 @@ class Script:
         return sum(map(bool, reasons))
 
     def _whole(self, write: Write) -> tuple[Write, str]:
-        """Return a write as one from the first element on, over what is in the store now, and why it can not be."""
+        """Return a write as one from the first element on, over what is in the store now, and why it cannot be."""
         reason = refusal(self._plan.hdsos[write.hdso], write.values, write.element) or ""
         if write.element is None or reason:
             return write, reason
@@ -145,7 +145,7 @@ class Script:
             found = self._rulebook.refusals({hdso: _code(writes[place]) for hdso, place in last.items()})
             if not found:
                 break
-            # What can not be in force replaces nothing: an earlier write of that rule counts.
+            # What cannot be in force replaces nothing: an earlier write of that rule counts.
             for hdso, reason in found.items():
                 reasons[last[hdso]] = reason
         for hdso, place in last.items():

@@ -177,7 +177,7 @@ class Measure(Question, kw_only=True, tag="measure"):
 
 
 class LastLiftOff(Question, kw_only=True, tag="last lift-off"):
-    """When the foot left the ground for the last time in the whole bout; nan when it never did."""
+    """When the foot left the ground for the last time in the whole bout; NaN when it never did."""
 
     def look(self, seen: Observations) -> Found:
         """Return the time."""
@@ -289,7 +289,7 @@ def lift_offs(steps: Steps, begin_s: float, end_s: float) -> FloatArray:
 
 
 def last_lift_off_s(steps: Steps, begin_s: float, end_s: float) -> float:
-    """Return when the foot left the ground for the last time in [begin_s, end_s], nan when it never did."""
+    """Return when the foot left the ground for the last time in [begin_s, end_s], NaN when it never did."""
     times = lift_offs(steps, begin_s, end_s)
     return float(times[-1]) if times.size else math.nan
 
@@ -300,7 +300,7 @@ def within(times_s: FloatArray, begin_s: float, end_s: float) -> FloatArray:
 
 
 def median_of_known(values: Sequence[float]) -> float:
-    """Return the median of those that are numbers; nan without any."""
+    """Return the median of those that are numbers; NaN without any."""
     known = [value for value in values if math.isfinite(value)]
     return float(np.median(known)) if known else math.nan
 

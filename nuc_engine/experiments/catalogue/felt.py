@@ -31,7 +31,7 @@ _OUT_OF_REACH = 19.9
 """Ticks; the most that can be written. In stance the signal is below it, but for the first instants of some."""
 
 Value = Callable[[LegTracks, float], float]
-"""A number at an instant; nan where there is none."""
+"""A number at an instant; NaN where there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ def longest_pause_s(times_s: Sequence[float] | FloatArray, begin_s: float, end_s
 
 
 def died_out_s(times_s: FloatArray, begin_s: float, end_s: float, pause_s: float = PAUSE_S) -> float:
-    """Return the time of the last event before the first pause longer than `pause_s`; nan where there is no such pause.
+    """Return the time of the last event before the first pause longer than `pause_s`; NaN where there is no such pause.
 
     With no event before the pause it is `begin_s`.
     """
@@ -154,7 +154,7 @@ def longest_in_air_s(one: Observation, begin_s: float) -> float:
 
 
 def begins_s(one: Observation, kind: str, begin_s: float, end_s: float) -> float:
-    """Return when the leg begins to step in a way that it keeps up until `end_s`, without a pause; nan when never."""
+    """Return when the leg begins to step in a way that it keeps up until `end_s`, without a pause; NaN when never."""
     found = math.nan
     for step in reversed(step_kinds(one.leg, one.steps, begin_s, end_s)):
         if step.kind != kind or step.end_s - step.lift_off_s > PAUSE_S:

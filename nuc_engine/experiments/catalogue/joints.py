@@ -74,7 +74,7 @@ def phase_of(events_s: FloatArray, marks_s: FloatArray) -> tuple[float, float]:
     """Return the mean phase (0 to 1) of events between the marks of a cycle, and how alike the phases are.
 
     This is the length of the mean of unit vectors (vector strength). Events outside the marks are left out; both are
-    nan without any.
+    NaN without any.
     """
     if marks_s.size < 2:
         return math.nan, math.nan

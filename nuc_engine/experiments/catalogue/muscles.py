@@ -61,7 +61,7 @@ class Steadier(Question, kw_only=True, tag="steadier"):
     def _noise_levels(self, one: Observation) -> tuple[float, float]:
         """Return the spreads of duration (s) and of successive minima (deg) that equal steps would show with this leg.
 
-        They come from its ticks, noise and rule period; nan without steps.
+        They come from its ticks, noise and rule period; NaN without steps.
         """
         rest = window(one.plan, self.windows[0])
         try:
@@ -96,7 +96,7 @@ class LiftOff(Question, kw_only=True, tag="lift-off"):
         return Found(numbers={"spread ratio, linear to piecewise constant": ratio} | numbers)
 
     def by_tibia(self, one: Observation) -> float:
-        """Return the part of the lift-offs, beginnings of CTr's levation, that the tibia decided; nan without any."""
+        """Return the part of the lift-offs, beginnings of CTr's levation, that the tibia decided; NaN without any."""
         rest, leg = window(one.plan, self.windows[0]), one.leg
         ctr = leg.module("CTr")
         levation = ctr.actions[next(k for k, name in enumerate(ctr.action_names) if "Levation" in name)]

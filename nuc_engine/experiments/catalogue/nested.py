@@ -40,7 +40,7 @@ class Nested(Question, kw_only=True):
 
 
 class AsSeenShare(Nested, kw_only=True, tag="share"):
-    """Whether it is as seen, as 0 or 1; nan where too little happened to be judged."""
+    """Whether it is as seen, as 0 or 1; NaN where too little happened to be judged."""
 
     def look(self, seen: Observations) -> Found:
         """Return that."""
@@ -63,7 +63,7 @@ class MomentOfStep(Nested, kw_only=True, tag="moment of the step"):
     since_s: tuple[float, float]
 
     def look(self, seen: Observations) -> Found:
-        """Return shares, nan where the rules changed at another moment."""
+        """Return shares, NaN where the rules changed at another moment."""
         one = self.one(seen)
         changed_s = one.plan.moved.get(self.rules_s, self.rules_s)
         since_s = changed_s - last_lift_off_s(one.steps, 0.0, changed_s)

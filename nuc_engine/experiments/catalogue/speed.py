@@ -58,7 +58,7 @@ class Faster(Question, kw_only=True, tag="faster"):
 
 
 def median_error(values: FloatArray) -> float:
-    """Return a median's standard error, as of a normal sample: 1.253 s / sqrt(n); nan for fewer than two values."""
+    """Return a median's standard error, as of a normal sample: 1.253 s / sqrt(n); NaN for fewer than two values."""
     if len(values) < 2:
         return math.nan
     return 1.2533 * float(values.std(ddof=1)) / math.sqrt(len(values))

@@ -61,7 +61,7 @@ class Limit:
         return f"{self.sense.name} {'>' if self.above else '<'} {number_text(self.threshold, 'float')}"
 
     def implies(self, other: Limit) -> bool:
-        """Say whether this event can not be without the other."""
+        """Say whether this event cannot be without the other."""
         if self.sense != other.sense or self.above != other.above:
             return False
         return self.threshold >= other.threshold if self.above else self.threshold <= other.threshold

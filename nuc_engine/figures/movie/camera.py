@@ -46,7 +46,7 @@ def open_camera(path: Path, begin_s: float, rate: float, folder_fps: float) -> C
 
     A folder of frames has `folder_fps` frames a second.
 
-    Raises AnalysisError when it can not be read, or holds no picture.
+    Raises AnalysisError when it cannot be read, or holds no picture.
     """
     if path.is_dir():
         return _open_folder(path, folder_fps)
@@ -89,7 +89,7 @@ def _open_gif(path: Path) -> _Stills:
                 frames.append(np.asarray(frame.convert("RGB")))
                 lasting_s.append(float(frame.info.get("duration", 100)) / 1000.0)
     except OSError as error:
-        raise AnalysisError(f"{path}: can not be read as a gif ({error})") from error
+        raise AnalysisError(f"{path}: cannot be read as a gif ({error})") from error
     return _Stills(list(itertools.accumulate(lasting_s)), frames.__getitem__)
 
 
@@ -121,7 +121,7 @@ class _Video:
         if self._shown is None and self._decoder.wait() != 0:
             said = last_words(self._errors)
             self.close()
-            raise AnalysisError(f"{path}: can not be read as a film ({said})")
+            raise AnalysisError(f"{path}: cannot be read as a film ({said})")
 
     def at(self, time_s: float) -> Film | None:
         wanted = int(np.floor((time_s - self._begin_s) * self._rate + 1e-3))
@@ -153,4 +153,4 @@ def _open_picture(path: Path) -> Film:
         with Image.open(path) as image:
             return np.asarray(image.convert("RGB"))
     except OSError as error:
-        raise AnalysisError(f"{path}: can not be read as a picture ({error})") from error
+        raise AnalysisError(f"{path}: cannot be read as a picture ({error})") from error

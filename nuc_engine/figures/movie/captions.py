@@ -60,7 +60,7 @@ class Captions:
 
 
 def captions_of(bout: Bout, events: Sequence[PlantEvent] = ()) -> Captions:
-    """Return what is to be written beside a bout; nothing of one whose configuration can not be read any more."""
+    """Return what is to be written beside a bout; nothing of one whose configuration cannot be read any more."""
     by_hand = [(event.at_ns * S_PER_NS + bout.shifted_s, f"by hand: {event_text(event)}") for event in events]
     try:
         behaviours, changes = tuple(_behaviours(bout)), list(_changes(bout))

@@ -48,7 +48,7 @@ def ffmpeg_program() -> str:
 
 
 def end_with_parent() -> None:
-    """Let this process be killed when its parent dies, where the kernel can: ffmpeg may wait for ever on its pipes."""
+    """Let this process be killed when its parent ends, where the kernel can: ffmpeg may wait for ever on its pipes."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 

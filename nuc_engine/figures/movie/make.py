@@ -67,7 +67,7 @@ def make_movie(
 
     `tell` is told when the camera's film shows nothing of all that. The file appears only when it is whole.
 
-    Raises AnalysisError for what can not be shown (no angles in the span, unknown views, a camera file that can not be
+    Raises AnalysisError for what cannot be shown (no angles in the span, unknown views, a camera file that cannot be
     read), WrongEnding, Missing, and OSError as open does.
     """
     end_s = _check(bout, spec, out)
@@ -88,7 +88,7 @@ def make_movie(
             camera.close()
     if spec.speed is None and 1.0 / rate > _BLURRED_S and tell is not None:
         tell(
-            f"{speed:.3g} x real time, so steps can not be followed; --begin and --end choose a part of the bout,"
+            f"{speed:.3g} x real time, so steps cannot be followed; --begin and --end choose a part of the bout,"
             " --speed another speed"
         )
     if watched is not None and not watched.seen and tell is not None:
@@ -133,7 +133,7 @@ def _pictures(
 
 
 def _check(bout: Bout, spec: MovieSpec, out: Path) -> float:
-    """Return where the movie ends, or say what can not be."""
+    """Return where the movie ends, or say what cannot be."""
     ending(out, MOVIES)
     unknown = [name for name in spec.views if name not in VIEWS]
     if unknown or not 1 <= len(spec.views) <= 4:

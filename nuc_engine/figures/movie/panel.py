@@ -119,7 +119,7 @@ class LegPanel:
         self._axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
 
     def place_ground(self, height_cm: float) -> None:
-        """Put the ground, which is no moving artist, at a height; nan takes it away."""
+        """Put the ground, which is no moving artist, at a height; NaN takes it away."""
         self._ground.set_visible(self._scene.ground is not None and bool(self._rows[1, 2]) and math.isfinite(height_cm))
         if not self._ground.get_visible():
             return

@@ -43,12 +43,12 @@ class Lane:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """Everything for n frames. Lengths in cm, x forward, y left, z up; nan where nothing was recorded.
+    """Everything for n frames. Lengths in cm, x forward, y left, z up; NaN where nothing was recorded.
 
     `leg` (n, joints + 1, 3); `segments` (n, joints, 3): colours of the segments behind each joint. `foot` (n, 3) and
     `path` (m, 3) at `path_s`, with `path_colors` (lanes, m, 3); of path point k the frame i shows those in
     [times[i] - trail_s, times[i]]. `contact` (n,) is None where it was not recorded: then the foot is where the angles
-    have it. `ground` (n,) and the foot's radius are None where the plant is not known; a ground taken away is nan.
+    have it. `ground` (n,) and the foot's radius are None where the plant is not known; a ground taken away is NaN.
     """
 
     label: str
@@ -136,7 +136,7 @@ def _leg(bout: Bout, lines: Sequence[DhLine | None], times_s: FloatArray) -> Flo
 def _at(log: Series, times_s: FloatArray) -> FloatArray:
     """Return a log's values at other times, linearly between its records, shape (n, columns).
 
-    nan in gaps, and as far before the first record or after the last one as makes a gap.
+    NaN in gaps, and as far before the first record or after the last one as makes a gap.
     """
     inside = np.clip(times_s, log.t_s[0], log.t_s[-1]) if len(log) else times_s
     values = interpolate(log.parted(), inside)

@@ -2,7 +2,7 @@
 
 Modules and names that Windows lacks are hidden from this project alone: Python's own library, and everybody else's,
 brings what it needs for each system. What files do is changed for all: text is written with CR LF and read as cp1252
-unless said otherwise, a file that is open can be neither removed nor replaced, a folder can not be opened, and no name
+unless said otherwise, a file that is open can be neither removed nor replaced, a folder cannot be opened, and no name
 holds any of <>:"|?*. Processes that are started from here inherit all that. Of the names, these are the ones a program
 like this one would use; the type checker knows them all (`make types`).
 """
