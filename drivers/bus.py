@@ -105,7 +105,7 @@ class Bus(CycledBus, Protocol):
 
     A cycle is begun by `start`, `torque_off` or `discover`; then the caller calls `proceed` at `wake_ns`, and earlier
     whenever one of `filenos` is readable, until it says True. Between cycles too a readable descriptor is answered by
-    `proceed`: it throws away what nobody asked for, and raises `PortGoneError` when the device is gone.
+    `proceed`: it throws away what was not asked for, and raises `PortGoneError` when the device is gone.
     """
 
     servos: tuple[ServoAddress, ...]
@@ -122,7 +122,7 @@ class Bus(CycledBus, Protocol):
 
     @property
     def held_since_ns(self) -> int:
-        """Since when replies come late, so that nobody is driven; -1 when all is well, or nothing comes at all."""
+        """Since when replies come late, so that no servo is driven; -1 when all is well, or nothing comes at all."""
         ...
 
     @property

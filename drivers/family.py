@@ -14,16 +14,16 @@ from drivers.port import Port
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
 from drivers.url import LineSpec
 
-EVERYBODY: Final = -1
+ALL_SERVOS: Final = -1
 """In `DecodedRequest.releases`: all servos of the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedRequest:
-    """What one whole request means for the torque of the servos that hear it.
+    """What one whole request means for the torque of the servos that receive it.
 
     `kind` names the request in the family's own words. `goals` are raw positions it sends servos to, by bus id, of
-    which only those with torque on will move; `releases` the ids whose torque it takes off (`EVERYBODY`: all),
+    which only those with torque on will move; `releases` the ids whose torque it takes off (`ALL_SERVOS`: all),
     `arms` those whose torque it turns on without a goal. `asks` are the ids that will answer, in their order.
     """
 
@@ -37,7 +37,7 @@ class DecodedRequest:
 class Sniffer(Protocol):
     """Decodes a host's requests on a line of the family, from the bytes alone (for byte logs).
 
-    `stray_bytes` belong to no request, `bad_checksums` counts whole requests nobody obeys.
+    `stray_bytes` belong to no request, `bad_checksums` counts whole requests that no servo obeys.
     """
 
     stray_bytes: int
@@ -53,14 +53,14 @@ class Sniffer(Protocol):
 
 
 class Emulator(WireEnd, Protocol):
-    """Emulated servos behind one line, for whoever carries the bytes. Servos are counted from 0 in the order given.
+    """Emulated servos behind one line, for what carries the bytes. Servos are counted from 0 in the order given.
 
     All raise `BusError` for an unknown servo, or where the family's servos cannot do it.
     """
 
     @property
     def baud(self) -> int:
-        """The rate of the line, bit/s; servos that are set to another one neither hear nor answer."""
+        """The rate of the line, bit/s; servos that are set to another one neither receive nor answer."""
         ...
 
     @baud.setter
@@ -111,7 +111,7 @@ class Emulator(WireEnd, Protocol):
         ...
 
     def counts(self) -> Mapping[str, object]:
-        """Return what was heard that was no request, and what the line's faults did, ready for JSON."""
+        """Return what was received that was no request, and what the line's faults did, ready for JSON."""
         ...
 
 
@@ -144,7 +144,7 @@ class BusFamily(Protocol):
         ...
 
     def every_servo(self) -> tuple[ServoAddress, ...]:
-        """Return every address of the family, for requests that must reach whoever is there."""
+        """Return every address of the family, for requests that must reach every servo that is there."""
         ...
 
     def emulator(self, url: str, servos: Sequence[ServoAddress], plant: ServoPlant, seed: int) -> Emulator:

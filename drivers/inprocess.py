@@ -55,7 +55,7 @@ class PacedLine:
             self._done_ns = done_ns
 
     def collide(self, data: bytes, start_ns: int) -> bytes:
-        """Send `data` with its first bit at `start_ns` whoever else is talking; return what the wire makes of it.
+        """Send `data` with its first bit at `start_ns` whatever else is sent; return what the wire makes of it.
 
         An idle line is high, so of bits that are sent at once the zeros win. A byte that meets bytes of `data` is lost
         in them; what comes after `data` arrives as if nothing had happened.

@@ -1,7 +1,7 @@
 """Bytes still owed on a line whose replies carry no id: while there are any, no byte can be assigned to a servo.
 
 A line has a bound on lateness, D: a reply is complete no later than D after the time it needs on the wire, or it never
-comes. So a debt that is not paid by then is none any more, and what comes when nothing is owed belongs to whoever was
+comes. So a debt that is not paid by then is none any more, and what comes when nothing is owed belongs to what was
 asked since. Replies come in the order of their requests, so bytes pay the oldest debt first.
 """
 
@@ -54,5 +54,5 @@ class OwedBytes:
             self._lots = deque(lot for lot in self._lots if lot[1] > now_ns)
 
     def extend(self, until_ns: int) -> None:
-        """Expect all of it until then: whoever looks was held up, and so may the line have been."""
+        """Expect all of it until then: the program that looks was held up, and so may the line have been."""
         self._lots = deque((count, max(until_ns, end_ns)) for count, end_ns in self._lots)

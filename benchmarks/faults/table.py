@@ -627,7 +627,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row(
             what="vanishes, or hangs, while it has control",
             leg=(
-                "loses it after `--control-timeout`; `off` works for everybody all the while, "
+                "loses it after `--control-timeout`; `off` works for every client all the while, "
                 "`take_control` with force for those who may"
             ),
             tests=(

@@ -1,7 +1,7 @@
 """Clients that want much: `python -m benchmarks.realtime.audience COMMANDS TELEMETRY SECONDS`.
 
-Three subscriptions of every sensor, state, force and raw reply at 100 Hz, the telemetry everybody gets, and a client
-that asks for status and values 50 times a second.
+Three subscriptions of every sensor, state, force and raw reply at 100 Hz, the telemetry that every client gets, and a
+client that asks for status and values 50 times a second.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def stalled(gap: Gap, spikes: Sequence[tuple[int, int]]) -> float:
 
 
 class _Listener:
-    """A subscriber of the telemetry everybody gets; counts samples."""
+    """A subscriber of the telemetry that every client gets; counts samples."""
 
     def __init__(self, served: Served) -> None:
         self.samples = 0

@@ -192,7 +192,7 @@ class AiMotorBus(Exchanges):
         return instant_ns if self._job is BusPhase.IDLE else NEVER
 
     def _aim_reads(self, goals: list[int]) -> None:
-        """Let reads name the place where the shaft is, for a servo that hears a send."""
+        """Let reads name the place where the shaft is, for a servo that takes a request for a send."""
         for k, goal in enumerate(goals):
             if goal == READ_ONLY:
                 self._requests[k] = self._read(k)

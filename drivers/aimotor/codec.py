@@ -136,7 +136,7 @@ def encode_break() -> bytes:
 
 
 def encode_sync(level: int, targets_raw: Sequence[int]) -> bytes:
-    """Return the request that sends ids 0, 1, 2... to `targets_raw`; nobody answers it.
+    """Return the request that sends ids 0, 1, 2... to `targets_raw`; no servo answers it.
 
     The number of targets is the last id + 1. The checksum covers the targets only.
     """
@@ -158,7 +158,7 @@ def request_table(bus_id: int, level: int) -> tuple[bytes, ...]:
 def set_frame(bus_id: int, row: SetCommand, d3: int, d4: int) -> bytes:
     """Return the six bytes of a set or read command, with its ranges checked and nothing else.
 
-    For the functions of the family that write them and for tests; everybody else takes `encode_set`.
+    For the functions of the family that write them and for tests; all else takes `encode_set`.
     """
     _check(f"{row.name} D3", d3, *row.d3)
     _check(f"{row.name} D4", d4, *row.d4)
@@ -281,7 +281,7 @@ def _decode(frame: bytearray) -> AiMotorRequest | None:
 
 
 class RequestParser:
-    """The servo's ear: takes request bytes in any pieces, gives whole requests with a right checksum.
+    """The servo's decoder: takes request bytes in any pieces, gives whole requests with a right checksum.
 
     `stray_bytes` counts bytes that belong to no whole frame, `bad_checksums` whole frames thrown away.
     """
@@ -289,7 +289,7 @@ class RequestParser:
     __slots__ = ("_frame", "_length", "bad_checksums", "stray_bytes")
 
     def __init__(self) -> None:
-        """Start with nothing heard."""
+        """Start with nothing received."""
         self._frame = bytearray()
         self._length = 0
         self.bad_checksums = 0

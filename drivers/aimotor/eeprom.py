@@ -54,7 +54,7 @@ def write_id(port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
 
 
 def write_baud(port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
-    """Set the wCK with `bus_id` to another rate (bit/s), and see that it is no longer heard at the port's.
+    """Set the wCK with `bus_id` to another rate (bit/s), and see that it is no longer answering at the port's.
 
     Raises `BusError` when it is not there, not shown to be a wCK, or goes on answering; `FrameError` for a rate it does
     not have.
@@ -77,7 +77,7 @@ def check_wck(port: Port, pace: WaitingClock, bus_id: int) -> None:
 
 
 def shows_to_be_wck(port: Port, pace: WaitingClock, bus_id: int) -> bool:
-    """Say whether a servo gives its position in ten bits, as it does in eight. Raises `BusError` for nobody."""
+    """Say whether a servo gives its position in ten bits, as it does in eight. Raises `BusError` without an answer."""
     position = position_of(port, pace, bus_id)
     if position is None:
         raise BusError(f"id {bus_id} does not answer: expected one servo with that id, powered, at the port's rate")
@@ -99,7 +99,7 @@ def _set(port: Port, pace: WaitingClock, command: int, value: int, frame: bytes)
 
 
 def position_of(port: Port, pace: WaitingClock, bus_id: int) -> int | None:
-    """Return the raw position of a servo, None when nobody answers to that id."""
+    """Return the raw position of a servo, None when no servo answers to that id."""
     for _ in range(_TRIES):
         try:
             return decode_reply(ask(port, pace, encode_read(bus_id), READ_TIMEOUT_NS)).position_raw

@@ -6,7 +6,7 @@ last believed one (`drivers.aimotor.readings`).
 
 What becomes of replies that are late is in `drivers.aimotor.lateness`.
 
-After a reply that did not come, or was not believed, bytes that nobody owes may still be under way. Then the next
+After a reply that did not come, or was not believed, bytes that no servo owes may still be under way. Then the next
 request waits until the line was silent for the time of a reply (`Phase.QUIET`), and a reply counts only once nothing
 followed it for as long as a servo may hesitate (`Phase.LISTEN`): of two replies that come for one request nobody knows
 whose they are. Bytes that come before the next reply can begin belong to the reply before it, which is taken back.
@@ -36,7 +36,7 @@ class Exchanges(LateReplies):
 
     def _begin(self, job: BusPhase, now_ns: int) -> None:
         if self._grace_ns and not self._done_ns and job is not BusPhase.TORQUE_OFF:
-            # Somebody else may have asked before.
+            # Another program may have asked before.
             self._debt.owe(UNKNOWN_BYTES, now_ns + self._timeout_ns + self._grace_ns)
         if self._left and job is not BusPhase.TORQUE_OFF:
             for count, until_ns in self._left:
@@ -73,7 +73,7 @@ class Exchanges(LateReplies):
         self._wait(Phase.QUIET, now_ns)
 
     def _transmit(self, now_ns: int) -> None:
-        """Send request k, and before the first one what nobody answers."""
+        """Send request k, and before the first one what no servo answers."""
         self._phase = Phase.REPLY
         self._received = b""
         self._burst_ns = -1
@@ -175,7 +175,7 @@ class Exchanges(LateReplies):
 
     def _step(self, now_ns: int) -> bool:
         """Take the next thing that is due by `now_ns`; True when more is due by then."""
-        # A virtual port is asked at the instant itself, so that a host that comes late hears the same as one in time.
+        # A virtual port is asked at the instant itself, so that a late host receives the same as one in time.
         at_ns = min(now_ns, self.wake_ns)
         if self._phase is not Phase.REPLY:
             if self._phase is Phase.OWED:
@@ -201,7 +201,7 @@ class Exchanges(LateReplies):
         return self.wake_ns <= now_ns
 
     def _sift(self, received: bytes, at_ns: int) -> bytes:
-        """Return what is left of the bytes heard without those that came before a reply could."""
+        """Return what is left of the bytes received without those that came before a reply could."""
         since_ns = at_ns - self._sent_ns
         if not received or since_ns >= self._wire_ns:
             return received

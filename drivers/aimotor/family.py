@@ -84,7 +84,7 @@ class AiMotorFamily:
         return make_emulator(url, servos, plant, seed)
 
     def sniffer(self) -> AiMotorSniffer:
-        """Return an ear for what hosts say."""
+        """Return a sniffer for what hosts say."""
         return AiMotorSniffer()
 
     def write_id(self, port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:

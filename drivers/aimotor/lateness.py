@@ -1,7 +1,7 @@
 """Replies that are late: what a bus of AI motors does while bytes are owed, and whom it believes afterwards.
 
 A reply that is not there in time is owed (`drivers.owed`), until D after its request: a line has a bound on how late a
-reply can be. Meanwhile nobody else is asked (`Phase.OWED`), so that what comes is this servo's; it is asked again by
+reply can be. Meanwhile no other servo is asked (`Phase.OWED`), so that what comes is this servo's; it is asked again by
 itself, so that a servo that is silent can be told from a line that was held up; and nothing that comes is believed.
 After that goals that were worked out before are not sent any more, and no servo of the bus counts before it has
 answered twice (`drivers.aimotor.readings`). A wake-up that came late itself makes a reply late. Only a torque-off does
@@ -25,7 +25,7 @@ STALL_NS: Final = 2_000_000
 """A wake-up later than this, on a line where replies may be late, makes the reply it was for a late one."""
 
 UNKNOWN_BYTES: Final = 64
-"""What may be owed to whoever had the line before: more than was ever asked for at once."""
+"""What may be owed to the program that had the line before: more than was ever asked for at once."""
 
 OK: Final = int(ReplyStatus.OK)
 
@@ -136,7 +136,7 @@ class LateReplies(ABC):
         # not come any more, and that came beyond what was owed.
         self._asks = self._came = self._lost = self._surplus = 0
         self._ask_ns = NEVER
-        # Something was owed when this request was sent: whatever comes is believed of nobody.
+        # Something was owed when this request was sent: whatever comes is believed of no servo.
         self._blind = False
         # What torque-offs are owed.
         self._left: list[tuple[int, int]] = []
@@ -154,7 +154,7 @@ class LateReplies(ABC):
 
     @abstractmethod
     def _hold_goals(self, first: int) -> None:
-        """Let nobody be driven from request `first` on: the goals of this cycle were worked out too long ago."""
+        """Let no servo be driven from request `first` on: the goals of this cycle were worked out too long ago."""
 
     @abstractmethod
     def _question(self) -> bytes:
@@ -181,7 +181,8 @@ class LateReplies(ABC):
             return
         until_ns = since_ns + self._timeout_ns + self._grace_ns
         if self._job is BusPhase.TORQUE_OFF:
-            # One who is not there must not keep the others from confirming: what he owes counts from the next round on.
+            # One that is not there must not keep the others from confirming: what it owes counts from the next round
+            # on.
             self._left.append((REPLY_BYTES - len(received), until_ns))
             self._miss()
             self._next(now_ns, at_ns)
@@ -274,7 +275,7 @@ class LateReplies(ABC):
             self.held_since_ns = now_ns
 
     def _wonder(self, first: int) -> None:
-        """Bytes came that nobody owed: where replies may be late, earlier ones can no longer be assigned to servos."""
+        """Bytes that no servo owed: where replies may be late, earlier ones can no longer be assigned to servos."""
         if self._grace_ns:
             self._doubt_all(first)
 

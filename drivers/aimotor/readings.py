@@ -52,7 +52,7 @@ class AiMotorReadings:
     )
 
     def __init__(self, count: int, ticks_per_s: float, cycle_ns: int = NEVER) -> None:
-        """Start with nothing heard of `count` servos."""
+        """Start with nothing received of `count` servos."""
         self.position_raw = [-1] * count
         self.current_raw = [-1] * count
         self.status = [int(ReplyStatus.NONE)] * count
@@ -105,7 +105,7 @@ class AiMotorReadings:
         # becomes if bit 7 is turned over. Either befalls one answer now and then, and a servo that answers as expected
         # loses this trust at once. Three in a row are this servo's way to answer; its position must be one the shaft
         # can have got to all the same. What is left: of such a servo the last torque-off before it counts as limp may
-        # have been heard as a send. That lasts until it is told again, as limp servos are from time to time.
+        # have been taken for a send. That lasts until it is told again, as limp servos are from time to time.
         self._odd_passives[k] = 0 if looks_right else self._odd_passives[k] + 1
         if looks_right or self._odd_passives[k] >= _ODD_PASSIVES:
             return True

@@ -9,7 +9,7 @@ from drivers.aimotor.answers import decode_10bit
 from drivers.aimotor.codec import MAX_RAW, AiMotorRequest, Op, RequestParser, decode_reply
 from drivers.aimotor.table import MOST_10BIT, SET_COMMANDS
 from drivers.errors import FrameError
-from drivers.family import EVERYBODY, DecodedRequest
+from drivers.family import ALL_SERVOS, DecodedRequest
 
 KINDS: Final = {
     Op.POSITION_SEND: "position send",
@@ -39,7 +39,7 @@ class AiMotorSniffer:
     __slots__ = ("_fine", "_parser", "bad_checksums", "stray_bytes")
 
     def __init__(self) -> None:
-        """Start with nothing heard."""
+        """Start with nothing received."""
         self._parser = RequestParser()
         self._fine: set[int] = set()
         self.stray_bytes = 0
@@ -47,7 +47,7 @@ class AiMotorSniffer:
 
     @property
     def idle(self) -> bool:
-        """Whether no request is half heard."""
+        """Whether no request is half received."""
         return self._parser.idle
 
     def feed(self, data: bytes) -> list[tuple[int, DecodedRequest]]:
@@ -81,7 +81,7 @@ class AiMotorSniffer:
             kind=KINDS[op] if row is None else row.name,
             goals=_goals(request),
             # Who answers a break is not established.
-            releases=one if op is Op.PASSIVE else (EVERYBODY,) if op is Op.BREAK else (),
+            releases=one if op is Op.PASSIVE else (ALL_SERVOS,) if op is Op.BREAK else (),
             arms=one if op is Op.WHEEL else (),
             asks=one if answered else (),
         )

@@ -79,7 +79,7 @@ def one_by_one(drive: int, read: int, answer: int, exchanges: int = 1) -> tuple[
 
 
 def grouped(drive: LinearCount, read: LinearCount, turns: LinearCount, reply: LinearCount) -> tuple[Cost, Cost]:
-    """Return the costs of forms in which one request is answered by everybody."""
+    """Return the costs of forms in which one request is answered by all servos."""
     once = LinearCount(1, 0)
     return Cost(drive, turns, once, reply), Cost(read, turns, once, reply)
 

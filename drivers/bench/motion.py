@@ -66,7 +66,7 @@ class CycleReadings:
 
 
 def exchange(bus: Bus, pace: WaitingClock, goals: Sequence[int], begun_ns: int) -> CycleReadings:
-    """Exchange once with everybody. Raises `PortError`."""
+    """Exchange once with all servos. Raises `PortError`."""
     bus.start(pace.now_ns, list(goals))
     finish(bus, pace)
     positions, loads, statuses = tuple(bus.position_raw), tuple(bus.current_raw), tuple(bus.status)
@@ -87,7 +87,7 @@ def read_first(bus: Bus, pace: WaitingClock, rounds: int = READINGS) -> None:
 
 
 def watch(bus: Bus, pace: WaitingClock, period_ns: int, stop: StopRequested) -> Iterator[CycleReadings]:
-    """Read everybody every `period_ns`, 0 for as fast as it goes, until asked to stop. Raises `PortError`."""
+    """Read all servos every `period_ns`, 0 for as fast as it goes, until asked to stop. Raises `PortError`."""
     begun_ns = due_ns = pace.now_ns
     while not stop():
         look = exchange(bus, pace, [READ_ONLY] * len(bus.servos), begun_ns)
@@ -118,7 +118,7 @@ class Move:
         self.ending = Ending.DONE
 
     def run(self, stop: StopRequested) -> Iterator[CycleReadings]:
-        """Yield each cycle until everybody has arrived, or something ends it. Raises `BusError`, `PortError`."""
+        """Yield each cycle until all servos have arrived, or something ends it. Raises `BusError`, `PortError`."""
         bus, pace = self._bus, self._pace
         read_first(bus, pace)
         goals = [float(position) for position in bus.position_raw]
@@ -216,7 +216,7 @@ def check_raw(model: ServoModel, raw: int) -> None:
 
 
 def _keep_still(bus: Bus, pace: WaitingClock, period_ns: int, stop: StopRequested) -> None:
-    """Tell everybody for a few cycles to stay where they were read to be."""
+    """Tell all servos for a few cycles to stay where they were read to be."""
     begun_ns = due_ns = pace.now_ns
     places = list(bus.position_raw)
     for _ in range(STILL_CYCLES * len(places)):

@@ -16,7 +16,7 @@ from drivers.port import NEVER
 from drivers.servo import ReplyStatus
 
 ROUNDS_WHEN_UNKNOWN: Final = 2
-"""How often everybody is told to go limp where it is not known who is there: one request may be lost."""
+"""How often all servos are told to go limp where it is not known who is there: one request may be lost."""
 
 ROUNDS_TO_ANSWER: Final = 5
 """How often one is asked before it counts as not there: a reply may be lost, or not be believed."""
@@ -96,8 +96,9 @@ class Releasing:
     """One bus whose servos are to go limp.
 
     `expected` are the ids that have to confirm, in which order does not matter; None where it is not known who is
-    there. `others` is a bus on the same port for whoever else may be there: they are told once, after the first round
-    of `bus`, and nobody waits for their confirmation. `failure` says why a bus could not be released to the end.
+    there. `others` is a bus on the same port for servos that may be there beside them: they are told once, after the
+    first round of `bus`, and their confirmation is not waited for. `failure` says why a bus could not be released to
+    the end.
     """
 
     name: str
@@ -128,7 +129,7 @@ class Releasing:
 
     @property
     def confirmed_all(self) -> bool:
-        """Whether everybody has confirmed who must, and anybody at all."""
+        """Whether all servos have confirmed that must, and at least one has."""
         return bool(self.confirmed) and not self.missing and not self.failure
 
     @property

@@ -116,11 +116,11 @@ class Dynamixel2:
         return _frame(_check_id(bus_id), bytes((STATUS, _check("error", error, 0, 255))) + params)
 
     def parser(self, *, status: bool) -> Parser:
-        """Return an ear for status packets, or for instructions."""
+        """Return a decoder of status packets, or for instructions."""
         return Parser(status=status)
 
     def listener(self) -> InstructionListener:
-        """Return a servo's ear."""
+        """Return a servo's decoder."""
         return InstructionListener()
 
     def status_bytes(self, data: int) -> int:
@@ -132,7 +132,7 @@ DIALECT: Final = Dynamixel2()
 
 
 class InstructionListener(Listener):
-    """A servo's ear; it passes over statuses."""
+    """A servo's decoder; it passes over statuses."""
 
     header = _HEADER
     head = _PREFIX
@@ -162,14 +162,14 @@ class Parser:
     CRC is the packet. So a length that was damaged swallows nothing, and a packet whose sender did not stuff is
     understood all the same.
 
-    An ear for statuses leaves the parameters of broadcast ones, which are fast replies, as they came (`split_fast`). An
-    ear for instructions passes over statuses.
+    A decoder of statuses leaves the parameters of broadcast ones, which are fast replies, as they came (`split_fast`).
+    A decoder of instructions passes over statuses.
     """
 
     __slots__ = ("_buffer", "_least", "_scanned", "_starts", "_status", "bad_checksums", "stray_bytes")
 
     def __init__(self, *, status: bool) -> None:
-        """Start with nothing heard."""
+        """Start with nothing received."""
         self._status = status
         self._least = _STATUS_LENGTH if status else _INSTRUCTION_LENGTH
         self._buffer = bytearray()

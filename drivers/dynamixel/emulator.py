@@ -147,7 +147,7 @@ class DynamixelServo(FramedServo):
         return self.fed_ns + self._watchdog_ns if self._watchdog_ns and self.memory["torque_enable"] else NEVER
 
     def expire(self, now_ns: int) -> None:
-        """Stop: nobody has said anything for too long."""
+        """Stop: nothing was received for too long."""
         self._watchdog_ns = 0
         self.memory["bus_watchdog"] = _TRIPPED
         self.memory["goal_position"] = self._raw(self.read_shaft(now_ns).motion.angle_deg)
@@ -198,9 +198,9 @@ class DynamixelServo(FramedServo):
         """Do the write that was kept; there must be one."""
         return super().action(now_ns) if self.action_pending else self.error() | INSTRUCTION
 
-    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> StatusReply | None:
+    def obey(self, instruction: int, params: bytes, now_ns: int, *, broadcast: bool) -> StatusReply | None:
         """Do what only Dynamixels do, or say what is wrong with it."""
-        wrong = orders.obey(self, instruction, params, now_ns, everybody=everybody)
+        wrong = orders.obey(self, instruction, params, now_ns, broadcast=broadcast)
         return StatusReply(self.error() | wrong)
 
     def clear_turns(self, now_ns: int) -> bool:

@@ -47,15 +47,15 @@ class Ordered(Protocol):
         ...
 
 
-def obey(servo: Ordered, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> int:
-    """Let the servo do it; return the error number of what is wrong, 0 for nothing. `everybody` are told at once."""
+def obey(servo: Ordered, instruction: int, params: bytes, now_ns: int, *, broadcast: bool) -> int:
+    """Let the servo do it; return the error number of what is wrong, 0 for nothing. `broadcast`: all are told."""
     if instruction in (WRITE, REG_WRITE) or len(params) != _SIZES.get(instruction, len(params)):
         return LENGTH
     if instruction == REBOOT:
         servo.power_up()
         return 0
     if instruction == FACTORY_RESET:
-        return _reset(servo, params, everybody=everybody)
+        return _reset(servo, params, broadcast=broadcast)
     if instruction == CLEAR:
         return RANGE if params != _TURNS else 0 if servo.clear_turns(now_ns) else RESULT
     if instruction == BACKUP:
@@ -63,10 +63,10 @@ def obey(servo: Ordered, instruction: int, params: bytes, now_ns: int, *, everyb
     return INSTRUCTION
 
 
-def _reset(servo: Ordered, what: bytes, *, everybody: bool) -> int:
+def _reset(servo: Ordered, what: bytes, *, broadcast: bool) -> int:
     if what not in (_ALL, _ALL_BUT_ID, _ALL_BUT_ID_AND_BAUD):
         return RANGE
-    if what == _ALL and everybody:
+    if what == _ALL and broadcast:
         # All would have one id.
         return 0
     memory = servo.memory

@@ -99,7 +99,7 @@ _MEANINGS: Final = (
 
 _FIXED: Final = (
     FixedRegister("protocol", "a servo that speaks another one does not hear the commands here any more"),
-    FixedRegister("status_level", "below 1 it could no longer be read; whoever drives the servo sets it to 2"),
+    FixedRegister("status_level", "below 1 it could no longer be read; the program that drives the servo sets it to 2"),
 )
 
 

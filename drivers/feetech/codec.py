@@ -136,7 +136,7 @@ class FeetechParser:
 
 
 class FeetechListener(Listener):
-    """A servo's ear."""
+    """A servo's decoder."""
 
     header = _HEADER
     head = 4
@@ -175,11 +175,11 @@ class FeetechDialect:
         return _frame(bus_id, error, params)
 
     def parser(self, *, status: bool) -> FeetechParser:
-        """Return an ear for status packets or for instructions."""
+        """Return a decoder of status packets or for instructions."""
         return FeetechParser(status=status)
 
     def listener(self) -> FeetechListener:
-        """Return a servo's ear."""
+        """Return a servo's decoder."""
         return FeetechListener()
 
     def status_bytes(self, data: int) -> int:

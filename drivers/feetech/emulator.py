@@ -97,7 +97,7 @@ class FeetechServo(FramedServo):
             self._write_one(change, now_ns)
         return self.error()
 
-    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> StatusReply | None:
+    def obey(self, instruction: int, params: bytes, now_ns: int, *, broadcast: bool) -> StatusReply | None:
         """Restart, calibrate, keep settings or go back to them; nothing for what is no instruction."""
         if instruction == REBOOT and not params:
             self.power_up()

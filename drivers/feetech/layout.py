@@ -42,13 +42,13 @@ _FIXED: Final = (
 _ALERTS: Final = {0: "voltage", 1: "encoder", 2: "heat", 3: "current", 5: "overload"}
 
 PADDING: Final = bytes(LONGEST_PACKET - FeetechListener.head)
-"""What ends the wait of a servo that heard a wrong length: as much as a length can announce.
+"""What ends the wait of a servo that received a wrong length: as much as a length can announce.
 
-Zeros never make a packet out of what such a servo has heard. A packet and its checksum sum up to 255 (modulo 256).
-Heard with one more bit in its length it sums up to a power of two more, and each whole packet that follows, its header
-counted, takes 3 off; zeros change nothing. So for a right checksum that power of two would have to be 3 times the
-number of packets swallowed, modulo 256: 86 of them at least, and 42 fit into the longest wait. Bytes of 255, which do
-change the sum, would make it right sooner or later.
+Zeros never make a packet out of what such a servo has received. A packet and its checksum sum up to 255 (modulo 256).
+Received with one more bit in its length it sums up to a power of two more, and each whole packet that follows, its
+header counted, takes 3 off; zeros change nothing. So for a right checksum that power of two would have to be 3 times
+the number of packets swallowed, modulo 256: 86 of them at least, and 42 fit into the longest wait. Bytes of 255, which
+do change the sum, would make it right sooner or later.
 """
 
 LAYOUT: Final = FamilyLayout(

@@ -1,6 +1,6 @@
 """What a servo is told before its torque goes on, and must still hold while it is on: gain, bounds and watchdog.
 
-Nobody answers the packets that say it, so all of it is read back: before the torque goes on, and now and then after.
+No servo answers the packets that say it, so all of it is read back: before the torque goes on, and now and then after.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ON: Final = 1
 """What the register of the torque holds while it is on."""
 
 _GAP: Final = 4
-"""Bytes nobody asked for that are read along at most: an exchange of its own costs more than these."""
+"""Bytes that were not asked for that are read along at most: an exchange of its own costs more than these."""
 
 _Told: TypeAlias = tuple[Register, list[tuple[BusServo, int]]]
 """A register, and what each of some servos should hold in it."""

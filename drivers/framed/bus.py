@@ -1,26 +1,26 @@
 """The bus of servos with registers (Dynamixel, Feetech): one write for all goals, one request for all readings.
 
-A cycle sends the goals in one packet and asks everybody for position and load in another; the replies follow each other
-in the order of the servos. A servo that is silent keeps those behind it silent; so those are asked again one by one,
-and one that was missed last time is asked by itself, after the others: it costs its own time-out, not theirs. On
+A cycle sends the goals in one packet and asks all servos for position and load in another; the replies follow each
+other in the order of the servos. A servo that is silent keeps those behind it silent; so those are asked again one by
+one, and one that was missed last time is asked by itself, after the others: it costs its own time-out, not theirs. On
 request each servo is written to and read by itself instead, or all answer in one packet; a bus whose servos do not do
 that goes over to separate ones.
 
 Nothing is written before a goal asks for it: reading alone changes no servo. The first goal has the servo set up (some
-cycles of single exchanges, see `setup`); nobody is driven before everybody who has a goal and answers is ready or
+cycles of single exchanges, see `setup`); no servo is driven before every one that has a goal and answers is ready or
 refused. Then the torque is turned on, with goal and bound in place, and read back. A goal that comes while its servo is
 not ready is kept until it is, unless the servo is missed meanwhile, or a later goal takes its place.
 
-Gain, bound and watchdog are read back before the torque goes on, since nobody answers the packets that say them; so is
-a bound that is changed under torque, and told again until it is there. A servo that was missed under torque is looked
-at before it is driven again, and all of them once in a while: one without its torque, or with another gain or bound
-than it was told, has started anew; it is let go and set up again. So is one whose bus watchdog has stopped it, or is
-not set. One that says that something ails it is released; its exchanges are not good ones until that is over.
+Gain, bound and watchdog are read back before the torque goes on, since the packets that say them are not answered; so
+is a bound that is changed under torque, and told again until it is there. A servo that was missed under torque is
+looked at before it is driven again, and all of them once in a while: one without its torque, or with another gain or
+bound than it was told, has started anew; it is let go and set up again. So is one whose bus watchdog has stopped it, or
+is not set. One that says that something ails it is released; its exchanges are not good ones until that is over.
 
 Limp goals are told and read back in every cycle that has them, whatever the servo was told before.
 
 Positions beyond the model's scale are reported as its end; a servo that stands further beyond it than noise and play
-can take it (a Dynamixel that was turned on by hand) answers, but not well, so that nobody drives it. Goals beyond the
+can take it (a Dynamixel that was turned on by hand) answers, but not well, so that it is not driven. Goals beyond the
 positions a servo itself is set to take are sent as the nearest it takes.
 """
 
@@ -45,8 +45,8 @@ DEFAULT_LEVEL: Final = 3
 """As on a bus of AI motors."""
 
 DEFAULT_WATCHDOG_NS: Final = 100_000_000
-"""How long servos that have a bus watchdog go on without hearing anything, unless the line is so slow that four cycles
-take longer."""
+"""How long servos that have a bus watchdog go on without receiving anything, unless the line is so slow that four
+cycles take longer."""
 
 _SLOW_CYCLES: Final = 4
 
@@ -187,7 +187,7 @@ class FramedBus:
         self._talk.begin(self._cycle.exchange(limp, now_ns), now_ns)
 
     def torque_off(self, now_ns: int) -> None:
-        """Begin taking the torque off everybody on the line, after the exchange under way (its time-outs at most)."""
+        """Begin taking the torque off all servos on the line, after the exchange under way (its time-outs at most)."""
         if self._talk.busy:
             self._talk.interrupt(self._cycle.release())
         else:

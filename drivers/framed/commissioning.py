@@ -31,7 +31,7 @@ class Commissioning:
     __slots__ = ("_dialect", "_layout", "_servos", "refusals")
 
     def __init__(self, layout: FamilyLayout, servos: Sequence[BusServo]) -> None:
-        """Start with nobody refused."""
+        """Start with no servo refused."""
         self.refusals: tuple[str, ...] = ()
         self._layout, self._dialect, self._servos = layout, layout.dialect, servos
 
@@ -117,7 +117,7 @@ class Commissioning:
                 twin.happen(ServoEvent.RESTARTED)
                 continue
             twin.happen(ServoEvent.LOOSENED)
-            # Nobody waits for the set-up to come to it: both of them hear it.
+            # This does not wait for its place in the set-up: both of them receive it.
             yield exchange_of(self._dialect, twin.bus_id, Ask(self._layout.register(TORQUE), 0))
 
     def _settle(self, servo: BusServo, outcome: Identity | Setup) -> None:

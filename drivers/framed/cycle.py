@@ -25,7 +25,7 @@ WATCH_CYCLES: Final = 64
 at half as often, and one span of their memory each time, so that no cycle becomes much longer than others."""
 
 IDLE_STEPS: Final = 16
-"""Exchanges of set-up in a cycle while nobody is driven; one otherwise."""
+"""Exchanges of set-up in a cycle while no servo is driven; one otherwise."""
 
 ATTEMPTS: Final = 10
 """How often in a row a servo may fail to take what goes before its torque, or the torque, before it is refused."""
@@ -105,14 +105,15 @@ class Cycle:
         self._goal, self._torque = layout.register(GOAL), layout.register(TORQUE)
         # By identity, since comparing kinds takes longer than reading a block; the layout keeps them all.
         self._views = {id(kind): _view(layout, kind) for kind in layout.kinds.values()}
-        # In how many cycles more the bounds of the torque are sent: nobody answers that. After that they are read back.
+        # In how many cycles more the bounds of the torque are sent, which is not answered; after that they are read
+        # back.
         self._cap_rounds = 0
         self._cycles = 0
         self._spoken_ns = 0
         self._received: set[int] = set()
         # Whose shaft stands beyond its scale, as far as was last read.
         self._beyond = [False] * len(servos)
-        # Everybody is driven, and nothing has happened since that was seen: most of a cycle can be left out.
+        # All servos are driven, and nothing has happened since that was seen: most of a cycle can be left out.
         self._settled = False
 
     @property
@@ -130,7 +131,7 @@ class Cycle:
             servo.happen(ServoEvent.LEVEL)
 
     def exchange(self, limp: Sequence[BusServo], now_ns: int) -> Transaction:
-        """Send the servos' goals, take the torque off those in `limp`, read everybody, set up who needs it."""
+        """Send the servos' goals, take the torque off those in `limp`, read all, set up those that need it."""
         silent_ns, self._spoken_ns = now_ns - self._spoken_ns, now_ns
         yield from self._look(silent_ns)
         if limp or not self._settled:
@@ -236,7 +237,7 @@ class Cycle:
                 servo.attempts = 0
                 servo.happen(ServoEvent.HOLDS)
         packets = self._arming.bounds(again)
-        # At full torque nobody waits for the set-up to come to it.
+        # At full torque this does not wait for its place in the set-up.
         packets += self._arming.write_all(
             self._torque, [(servo, 0) for servo, _ in seen if servo.state.readiness is Readiness.LOOSEN]
         )
@@ -263,7 +264,7 @@ class Cycle:
 
     def _switch(self, limp: Sequence[BusServo]) -> Generator[Exchange, StatusesById, None]:
         """Turn the torque on where a goal waits and off where it is not wanted, and see whether it took."""
-        # Also where it is believed to be off: somebody else, or the servo itself, may have turned it on since.
+        # Also where it is believed to be off: another program, or the servo itself, may have turned it on since.
         off = [(servo, 0) for servo in limp]
         idle = self._to_arm()
         if not off and not idle:
@@ -389,7 +390,7 @@ class Cycle:
             servo.happen(ServoEvent.RESTARTED)
 
     def _conclude(self, limp: Sequence[BusServo]) -> None:
-        """Note who was not heard of in this cycle, and who did not go limp."""
+        """Note which did not answer in this cycle, and which did not go limp."""
         readings, self._settled = self._readings, False
         for servo in self._servos:
             if servo.number not in self._received:

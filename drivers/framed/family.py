@@ -50,7 +50,7 @@ class FramedFamily:
     """One family (a `drivers.family.BusFamily`).
 
     `single`: each servo is written to and read by itself; `fast`: all answer in one packet; `watchdog_ms`: how long
-    servos go on without hearing anything (0: for ever; not given: longer on a slow line).
+    servos go on without receiving anything (0: for ever; not given: longer on a slow line).
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class FramedFamily:
         return tuple(_servo(bus_id) for bus_id in range(self.layout.dialect.max_id + 1))
 
     def sniffer(self) -> FramedSniffer:
-        """Return an ear for what hosts say."""
+        """Return a sniffer for what hosts say."""
         return FramedSniffer(self.layout, self._instructions)
 
     def forms(self) -> tuple[Form, ...]:

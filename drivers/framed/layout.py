@@ -120,7 +120,7 @@ class FamilyLayout:
 
     `fixed` is what the bench leaves alone. `line` is the URL of the line it is used on, for what people are told.
 
-    A servo that heard a wrong length waits for bytes that were never sent, and swallows what is said to it. After an
+    A servo that received a wrong length waits for bytes that were never sent, and swallows what is said to it. After an
     exchange without an answer the bus leaves the line silent for `byte_gap_ns`, the time after which servos give that
     up; or gives them `padding`, bytes that end the wait and cannot be taken for a packet.
 

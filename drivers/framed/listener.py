@@ -1,12 +1,12 @@
-"""A servo's ear for instructions: it takes bytes in the order they come, and never looks back.
+"""A servo's decoder of instructions: it takes bytes in the order they come, and never looks back.
 
 Once a header, an id and a length are there, as many bytes are waited for as that length announces, whatever they are; a
 packet whose checksum is wrong then is gone with all that it has swallowed. The maker's own library for devices on a
-Dynamixel bus hears like this (ROBOTIS-GIT/Dynamixel2Arduino, src/dxl_c/protocol.c), as does its page on Protocol 2.0
-("Processing Order of Reception"); of Feetech's servos it is assumed. A host's ear hears otherwise: it may find a whole
-packet within what a damaged length has swallowed.
+Dynamixel bus decodes like this (ROBOTIS-GIT/Dynamixel2Arduino, src/dxl_c/protocol.c), as does its page on Protocol 2.0
+("Processing Order of Reception"); of Feetech's servos it is assumed. A host's decoder works otherwise: it may find a
+whole packet within what a damaged length has swallowed.
 
-How long a silence within a packet ends it is for whoever knows the time (`forget`).
+How long a silence within a packet ends it is for the caller, who knows the time (`forget`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Listener(ABC):
     __slots__ = ("_buffer", "bad_checksums", "stray_bytes")
 
     def __init__(self) -> None:
-        """Start with nothing heard."""
+        """Start with nothing received."""
         self.bad_checksums = 0
         self.stray_bytes = 0
         self._buffer = b""

@@ -63,14 +63,14 @@ class Dialect(Protocol):
         ...
 
     def parser(self, *, status: bool) -> PacketParser:
-        """Return an ear for status packets (the host's), or one for all that hosts say (a byte log's).
+        """Return a decoder of status packets (the host's), or one for all that hosts say (a byte log's).
 
-        On a line that echoes, the host's ear is behind a port that takes the echo out.
+        On a line that echoes, the host's decoder is behind a port that takes the echo out.
         """
         ...
 
     def listener(self) -> PacketParser:
-        """Return an ear for instructions that hears what a servo does: a damaged length keeps it waiting."""
+        """Return a decoder of instructions that takes what a servo takes: a damaged length keeps it waiting."""
         ...
 
     def status_bytes(self, data: int) -> int:

@@ -28,7 +28,7 @@ class FramedReadings:
     )  # fmt: skip
 
     def __init__(self, count: int, ticks_per_s: float) -> None:
-        """Start with nothing heard of `count` servos."""
+        """Start with nothing received of `count` servos."""
         self.position_raw = [-1] * count
         self.current_raw = [-1] * count
         self.status = [int(ReplyStatus.NONE)] * count

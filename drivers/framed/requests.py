@@ -31,7 +31,7 @@ def sync_read(dialect: Dialect, ids: Sequence[int], address: int, length: int, i
 
 
 def sync_write(dialect: Dialect, register: Register, values: Iterable[tuple[int, int]]) -> bytes:
-    """Return the request that sets one register of several servos, (id, value) each; nobody answers it."""
+    """Return the request that sets one register of several servos, (id, value) each; no servo answers it."""
     params = bytearray(_span(dialect, register.address, register.size))
     encode = register.encode
     for bus_id, value in values:

@@ -26,8 +26,8 @@ def search(
 ) -> Generator[Exchange, StatusesById, dict[int, int]]:
     """Return the model numbers of the servos that answer, by bus id, rising; only `ids` are asked if there are any.
 
-    Not heard the first time, an id that was named is asked twice more. Where all are asked at once, those that should
-    be there (`known`) and were not heard are asked once more.
+    Not answered the first time, an id that was named is asked twice more. Where all are asked at once, those that
+    should be there (`known`) and did not answer are asked once more.
     """
     dialect, found = layout.dialect, set[int]()
     asked: Collection[int] = ids or range(dialect.max_id + 1)

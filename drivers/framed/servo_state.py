@@ -138,7 +138,7 @@ class ServoEvent(Enum):
     CONFIGURED = "it is set up"
     REFUSE = "it cannot be driven as it is"
     SHUT_DOWN = "and that is because it has shut down"
-    RELEASE = "torque off is sent to everybody on the line"
+    RELEASE = "torque off is sent to all servos on the line"
 
 
 Part: TypeAlias = Readiness | Torque | Contact | DriveSettings | Health | ReplyTiming

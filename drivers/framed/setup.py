@@ -1,6 +1,6 @@
 """What is asked of a servo before it is driven, one register after the other: who it is, and how it is set.
 
-Each is a generator that yields `Ask`s and gets `Answer`s, None for a write that nobody answered. What it returns says
+Each is a generator that yields `Ask`s and gets `Answer`s, None for a write that no servo answered. What it returns says
 what was found. A read that is not answered ends it: it is begun anew when the servo is there again.
 """
 
@@ -88,7 +88,7 @@ def identify(layout: FamilyLayout, address: ServoAddress, state: ServoState) -> 
     found = layout.kind_of(number)
     second, known = -1, dict[str, int]()
     if layout.second_id and found is not None:
-        # Before anything else: whoever is refused for something else obeys it all the same.
+        # Before anything else: a servo that is refused for something else obeys it all the same.
         held = known[layout.second_id] = yield from _read(found.table[layout.second_id])
         second = held if held <= layout.dialect.max_id and held != address.bus_id else -1
     if kind is None or kind.model.number != number:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from drivers.errors import FrameError
-from drivers.family import EVERYBODY, DecodedRequest
+from drivers.family import ALL_SERVOS, DecodedRequest
 from drivers.framed.emulation.groups import FAST, READS, WRITES, GroupPart, group_parts
 from drivers.framed.layout import GOAL, POSITION, TORQUE, FamilyLayout
 from drivers.framed.packet import BROADCAST, READ, REBOOT, WRITE, Packet
@@ -28,7 +28,7 @@ class DecodedReadRequest(DecodedRequest):
 class FramedSniffer:
     """Understands one family's requests; those whose registers it does not know mean nothing for the torque.
 
-    `names` are the family's words for its instructions. A goal for all servos at once is under `EVERYBODY`. A write
+    `names` are the family's words for its instructions. A goal for all servos at once is under `ALL_SERVOS`. A write
     that waits for an action counts when the action comes. What is written through indirect addresses is not understood.
     """
 
@@ -70,7 +70,7 @@ class FramedSniffer:
         instruction, bus_id = packet.instruction, packet.bus_id
         kind = self._names.get(instruction, f"instruction {instruction:#04x}")
         asks = () if bus_id == BROADCAST else (bus_id,)
-        who = EVERYBODY if bus_id == BROADCAST else bus_id
+        who = ALL_SERVOS if bus_id == BROADCAST else bus_id
         width = self._layout.dialect.address_bytes
         if instruction in READS or instruction in WRITES:
             return self._group(kind, packet)
@@ -90,7 +90,7 @@ class FramedSniffer:
 
     def _due(self, who: int) -> list[GroupPart]:
         """Return the writes that an action of `who` lets count."""
-        due = [part for bus_id, part in self._later.items() if EVERYBODY in (who, bus_id) or bus_id == who]
+        due = [part for bus_id, part in self._later.items() if ALL_SERVOS in (who, bus_id) or bus_id == who]
         for part in due:
             del self._later[part.bus_id]
         return due

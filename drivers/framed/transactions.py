@@ -13,11 +13,11 @@ cannot come any more: so what is taken for an answer is one, and no older than i
 status may be taken for the answer to the next question, if it is as long; questions for which that would not do are
 `wary`, and wait for a time-out more.
 
-Where nobody answers, servos may have heard a wrong length and wait for the rest of a packet, which would be whatever is
-said next: a write would end in another register. So that begins with the layout's padding. All of it goes behind the
-first exchange of a script, and behind all that tell servos something; behind other questions as much as would complete
-one that was torn, so that the silent ones cost little more than their time-outs. A layout without padding has no
-time-out shorter than the silence that ends the wait.
+Where no servo answers, servos may have received a wrong length and wait for the rest of a packet, which would be
+whatever is said next: a write would end in another register. So that begins with the layout's padding. All of it goes
+behind the first exchange of a script, and behind all that tell servos something; behind other questions as much as
+would complete one that was torn, so that the silent ones cost little more than their time-outs. A layout without
+padding has no time-out shorter than the silence that ends the wait.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ StatusesById: TypeAlias = Mapping[int, Packet]
 class Exchange(NamedTuple):
     """One request, and who answers it in this order with `length` bytes of data each.
 
-    Without `ids` nobody answers, and the next request may follow at once. `take` is called for each answer as it comes,
+    Without `ids` none answers, and the next request may follow at once. `take` is called for each answer as it comes,
     with id, status and the instant it was complete. With `fast` they answer in one packet. `patience_ns` is waited for
     answers after the request, however few come. A `wary` one is held back while a status of one of them may still be
     under way; `before` is not, and goes directly before the request otherwise.
@@ -197,7 +197,7 @@ class TransactionRunner:
 
     def _step(self, now_ns: int) -> bool:
         """Take the next thing that is due by `now_ns`; True when more is due by then."""
-        # A virtual port is asked at the instant itself, so that a host that comes late hears the same as one in time.
+        # A virtual port is asked at the instant itself, so that a late host receives the same as one in time.
         at_ns = min(now_ns, self.wake_ns)
         data = self._port.read(at_ns)
         if data:
@@ -232,7 +232,7 @@ class TransactionRunner:
 
     @property
     def _over(self) -> bool:
-        # They answer in order: after the last one nobody does.
+        # They answer in order: after the last one none does.
         return not self._open or self._exchange.ids[-1] not in self._open
 
     @property

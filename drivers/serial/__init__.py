@@ -1,6 +1,6 @@
 """Serial ports and the adapters behind them.
 
-echo           half-duplex lines whose adapter hears itself
+echo           half-duplex lines whose adapter receives what it sends
 held           adapters that hold bytes back
 holders        which processes hold a device open, as far as /proc tells
 latency        how long an adapter holds bytes back, and asking it not to

@@ -1,7 +1,7 @@
-"""Half-duplex lines whose adapter hears itself: what the host sends comes back, before any reply.
+"""Half-duplex lines whose adapter receives what it sends: what the host sends comes back, before any reply.
 
 `EchoPort` is the host's side: a port that takes its own bytes out again. `EchoingLine` is the servos' side of an
-emulated line: one wire for both directions, on which whoever talks at the same time as another garbles both.
+emulated line: one wire for both directions, on which two that talk at the same time garble both.
 """
 
 from __future__ import annotations
@@ -107,10 +107,10 @@ class EchoPort(PortWrapper):
 
 
 class EchoingLine:
-    """Servos behind a line that is one wire (a `drivers.inprocess.WireEnd`): the host hears itself in real wire time.
+    """Servos behind a line that is one wire (a `drivers.inprocess.WireEnd`): the host gets its own bytes in wire time.
 
-    Servos hear what the wire makes of a request that meets a reply; a reply that begins while the host is still sending
-    spoils the echo, and itself. `collisions` counts both.
+    Servos receive what the wire makes of a request that meets a reply; a reply that begins while the host is still
+    sending spoils the echo, and itself. `collisions` counts both.
     """
 
     __slots__ = ("_baud", "_emulator", "_free_ns", "_line", "collisions")

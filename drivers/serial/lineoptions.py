@@ -1,6 +1,6 @@
 """Options that the URLs of all families have, and the check of them: rates, times, and what the line is like.
 
-    echo=1          the adapter hears itself (TX and RX tied): the host's own bytes come back before the reply
+    echo=1          the adapter receives what it sends (TX and RX tied): the host's own bytes come back before the reply
     latency_ms=16   the adapter holds bytes back as an FTDI does: a full packet, or the end of its timer
     late_us=40000   how late a reply may come at the most, from when it could have been complete on the wire
 

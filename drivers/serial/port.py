@@ -202,7 +202,7 @@ def try_open(path: str, baud: int) -> SerialPort | None:
 def find_stable_name(path: str, by_id: Path = BY_ID) -> str:
     """Return the name under /dev/serial/by-id of the device at `path`, else `path` itself.
 
-    A name that is a link already stays as it is: whoever made it wants the device to be found by it.
+    A name that is a link already stays as it is: its maker wants the device to be found by it.
     """
     if os.path.islink(path):
         return path

@@ -88,7 +88,7 @@ class AsyncClient(Methods):
         return self._stream(await self.do(SubscribeRequest(names, rate_hz)))
 
     def listen(self, topic: str = "nuc.event") -> AsyncSubscription:
-        """Open a stream that is there anyhow: `nuc.event`, or `nuc`, the telemetry everybody gets."""
+        """Open a stream that is there anyhow: `nuc.event`, or `nuc`, the telemetry that every client gets."""
         return self._stream(SubscribeAnswer(topic, {}))
 
     def close(self) -> None:

@@ -99,7 +99,7 @@ class Client(Methods):
         return self._stream(self.do(SubscribeRequest(names, rate_hz)))
 
     def listen(self, topic: str = "nuc.event") -> Subscription:
-        """Open a stream that is there anyhow: `nuc.event`, or `nuc`, the telemetry everybody gets."""
+        """Open a stream that is there anyhow: `nuc.event`, or `nuc`, the telemetry that every client gets."""
         return self._stream(SubscribeAnswer(topic, {}))
 
     def close(self) -> None:

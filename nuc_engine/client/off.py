@@ -1,4 +1,4 @@
-"""Torque off, and nothing else: for whoever types it, and must not wait for what all other requests need.
+"""Torque off, and nothing else: for one who must not wait for what all other requests need.
 
 The same as `nuc_engine.messages.requests.OffRequest`, with ZeroMQ and MessagePack alone. Nothing is waited for before
 it is sent but the connection itself: the daemon takes messages in their order, so that the name is known when `off`

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from drivers.factory import find_family
-from drivers.family import EVERYBODY, DecodedRequest, Sniffer
+from drivers.family import ALL_SERVOS, DecodedRequest, Sniffer
 from drivers.port import wire_ns
 from nuc_engine.emulation.rawlog import LogHeader, RawEvent, RawKind, RawRecord, read_header, read_records
 
@@ -189,7 +189,7 @@ class _Decoder:
 
 
 def _among(bus_id: int, ids: Collection[int]) -> bool:
-    return bus_id in ids or EVERYBODY in ids
+    return bus_id in ids or ALL_SERVOS in ids
 
 
 def last_drive_ns(log: ByteLog, ids: Collection[int] | None = None) -> int:

@@ -56,7 +56,7 @@ class ControlSocket:
         self._filenos = [self._socket.fileno(), *self._clients]
 
     def close(self) -> None:
-        """Send everybody away and remove the socket, if it still is this one."""
+        """Disconnect all clients and remove the socket, if it still is this one."""
         for client in self._clients.values():
             client.close()
         self._clients.clear()

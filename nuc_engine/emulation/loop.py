@@ -107,9 +107,9 @@ class EmulatorLoop:
 
     `chores` is called with the time every 100 ms or so, where it disturbs least.
 
-    `exchanges` counts pieces received (mostly one request each), `lost` replies that had no reader. `replies` is how
-    late replies were, `plant_behind` how far the plant was behind the clock each time it was let run: up to 3 ms in between
-    exchanges is meant to be, see `QUIET_NS`.
+    `exchanges` counts pieces received (mostly one request each), `lost` replies that had no reader. `replies` is
+    how late they were, `plant_behind` how far the plant was behind the clock each time it was let run: up to 3 ms in
+    between exchanges is meant to be, see `QUIET_NS`.
     """
 
     def __init__(

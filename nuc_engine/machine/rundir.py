@@ -105,7 +105,7 @@ def found(environment: Mapping[str, str], *, system: Path = _SYSTEM, temporary: 
 
 
 def lives(folder: Path) -> bool:
-    """Say whether anybody listens in a folder. Raises PermissionError where that may not be known."""
+    """Say whether a daemon listens in a folder. Raises PermissionError where that may not be known."""
     # Datagrams first: to be connected means nothing to their socket, and a client's connection to the other.
     for name, kind in ((OFF, socket.SOCK_DGRAM), (COMMAND, socket.SOCK_STREAM)):
         with socket.socket(socket.AF_UNIX, kind) as end:
@@ -146,7 +146,7 @@ def _root(environment: Mapping[str, str], system: Path, temporary: Path) -> Path
 
 
 def _is_ours(folder: Path) -> bool:
-    """Say whether a folder that anybody could have made is our own, and nobody else's to write."""
+    """Say whether a folder that any user could have made is our own, and no one else's to write."""
     try:
         is_ = folder.lstat()
     except OSError:

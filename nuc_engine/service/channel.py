@@ -159,12 +159,12 @@ class Sockets:
     # --- telemetry ---
 
     def listened(self, topic: str) -> bool:
-        """Say whether anybody listens to a topic."""
+        """Say whether any client listens to a topic."""
         name = topic.encode()
         return any(name[:length] in self._topics for length in range(len(name) + 1))
 
     def publish(self, frames: Sequence[bytes]) -> None:
-        """Send to all who listen; whoever takes nothing misses it."""
+        """Send to all who listen; a client that reads too slowly misses it."""
         try:
             self._publisher.send_multipart(frames, zmq.NOBLOCK)
         except zmq.ZMQError:
@@ -245,7 +245,7 @@ class Sockets:
         """Return a socket whose connections are told of, from the first on."""
         socket = self._socket(kind)
         monitor: Any = socket.get_monitor_socket(_EVENTS)
-        # Telling of connections must not wait for whoever reads of them.
+        # Telling of connections must not wait for the reader.
         monitor.rcvhwm = 0
         self._open.append(monitor)
         self._monitors.append(monitor)

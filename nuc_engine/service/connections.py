@@ -33,7 +33,7 @@ class _Connection:
 
 
 class Connections:
-    """All that there are. Where there are too many, one of whoever has most goes, silent ones first."""
+    """All that there are. Where there are too many, one of the client that has most goes, silent ones first."""
 
     def __init__(self) -> None:
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

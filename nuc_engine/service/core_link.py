@@ -1,7 +1,7 @@
 """The service's end of the rings: commands to the core, and what became of each of them.
 
 The data logger alone gives records back to the core; this reads along with a cursor of its own. The core may be gone at
-any moment: whoever waits is then told so, and a new core begins with a clean slate.
+any moment: who waits is then told so, and a new core begins with a clean slate.
 """
 
 from __future__ import annotations

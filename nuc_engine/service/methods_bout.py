@@ -298,7 +298,7 @@ async def arm(hub: Hub, _client: ConnectedClient, _asked: requests.ArmRequest) -
 
 
 async def off(hub: Hub, client: ConnectedClient, asked: requests.OffRequest) -> OffAnswer:
-    """Take the torque off at once, whoever asks."""
+    """Take the torque off at once, for any client."""
     why = f"{asked.why} ({client.author})"
     words = hub.block.words
     try:

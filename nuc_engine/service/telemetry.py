@@ -29,10 +29,10 @@ _ALWAYS = (0.0, -1.0)
 
 
 class Publisher(Protocol):
-    """A socket that sends to whoever listens, and never waits."""
+    """A socket that sends to every listener, and never waits."""
 
     def listened(self, topic: str) -> bool:
-        """Say whether anybody listens to a topic."""
+        """Say whether any client listens to a topic."""
         ...
 
     def publish(self, frames: Sequence[bytes]) -> None:

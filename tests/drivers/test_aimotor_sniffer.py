@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from drivers.aimotor import FAMILY, codec
 from drivers.aimotor.table import SET_COMMANDS, Family
-from drivers.family import EVERYBODY, DecodedRequest
+from drivers.family import ALL_SERVOS, DecodedRequest
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -24,7 +24,7 @@ def understood(frame):
         (codec.encode_position(5, 2, 200), DecodedRequest("position send", {5: 200}, asks=(5,))),
         (codec.encode_read(5), DecodedRequest("position read", {}, asks=(5,))),
         (codec.encode_passive(5), DecodedRequest("passive", {}, releases=(5,), asks=(5,))),
-        (codec.encode_break(), DecodedRequest("break", {}, releases=(EVERYBODY,))),
+        (codec.encode_break(), DecodedRequest("break", {}, releases=(ALL_SERVOS,))),
         (codec.encode_wheel(5, clockwise=True, speed=2), DecodedRequest("wheel", {}, arms=(5,), asks=(5,))),
         (codec.encode_sync(1, [9, 8, 7]), DecodedRequest("sync send", {0: 9, 1: 8, 2: 7})),
         (codec.encode_move_10bit(77, 100, 700), DecodedRequest("ten-bit move", {77: 700}, asks=(77,))),

@@ -159,7 +159,7 @@ def test_an_emulated_servo_without_drive_is_limp_in_all_modes_of_positions(model
 
 def test_the_bench_says_who_sets_the_drive_besides():
     settings = settings_of(DYNAMIXEL, dynamixel(1, model="XM430-W350"))
-    assert settings.remark("goal_pwm") == settings.remark("goal_current") == "whoever drives the servo sets it"
+    assert settings.remark("goal_pwm") == settings.remark("goal_current") == "the program that drives the servo sets it"
     assert settings.remark("led") == ""
 
 

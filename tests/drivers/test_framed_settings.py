@@ -92,7 +92,7 @@ def test_every_model_as_it_is_delivered_means_what_its_table_says(model):
 
 
 @pytest.fixture
-def burnt(monkeypatch):
+def written(monkeypatch):
     """What is kept in servos' EEPROM, one name each time."""
     names = []
     keep = RegisterMemory.keep
@@ -106,15 +106,15 @@ def burnt(monkeypatch):
 
 
 @both
-def test_programs_that_want_other_gains_wear_nothing_out(family, burnt):
+def test_programs_that_want_other_gains_wear_nothing_out(family, written):
     soft, plain = ServoAddress(1, "a", "", 0.02), ServoAddress(1, "a")
     leg = Leg(family, (1,), addresses=[soft])
     leg.go(START)
-    assert set(burnt) == {"id", "baud_rate"} | {
+    assert set(written) == {"id", "baud_rate"} | {
         name for name, value in leg.layout.first.settings
         if leg.layout.register(name).access == "eeprom" and leg.layout.register(name).default != value
     }  # fmt: skip
-    burnt.clear()
+    written.clear()
     factory = leg.model.default_gain
     for address, gain in ((plain, factory), (soft, leg.model.gain_for(0.02)), (plain, factory)):
         leg.release()
@@ -123,7 +123,7 @@ def test_programs_that_want_other_gains_wear_nothing_out(family, burnt):
         leg.go(START)
         assert leg.memory(0)["position_p_gain"] == gain
         assert leg.plant.calls[-1][3] * leg.model.tick_deg == pytest.approx(leg.model.tick_torque_n_m(gain))
-    assert burnt == []
+    assert written == []
 
 
 def test_a_gain_that_was_kept_in_a_servo_is_there_again_when_its_supply_was_off():

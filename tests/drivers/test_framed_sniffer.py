@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.dynamixel.layout import LAYOUT as DYNAMIXEL_LAYOUT
-from drivers.family import EVERYBODY
+from drivers.family import ALL_SERVOS
 from drivers.feetech.family import FAMILY as FEETECH
 from drivers.feetech.layout import LAYOUT as FEETECH_LAYOUT
 from drivers.framed import requests
@@ -37,7 +37,7 @@ def test_goals_and_torque_by_id(family, layout):
         ({3: 100, 5: 4000}, (), (), ()),
         ({}, (), (3,), (3,)),
         ({}, (3,), (), (3,)),
-        ({}, (EVERYBODY,), (), ()),
+        ({}, (ALL_SERVOS,), (), ()),
         ({}, (3,), (5,), ()),
     ]
     assert [h.kind for h in received] == ["sync write", "write", "write", "write", "sync write"]

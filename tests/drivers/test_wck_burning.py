@@ -205,6 +205,6 @@ def test_a_line_that_loses_some_is_asked_again_but_told_once():
             pass
         else:
             good += 1
-            assert bench.emulator._troubles.id_of(0) == 4
+            assert bench.emulator._servo_faults.id_of(0) == 4
         assert len(bench.port.set_frames()) <= 1
     assert good >= 8

@@ -437,7 +437,7 @@ def test_whatever_is_said_it_goes_on(sayings):
     for saying in sayings:
         if saying:
             line.ask(saying)
-    line.emulator.baud = line.emulator._crew.memories[1].baud
+    line.emulator.baud = line.emulator._servos.memories[1].baud
     line.port = InProcessPort(line.emulator, line.emulator.baud)
     fine = [line.ask(codec.encode_read_10bit(bus_id)) for bus_id in range(31)]
     assert {len(reply) for reply in fine} <= {0, 2}

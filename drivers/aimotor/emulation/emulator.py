@@ -1,6 +1,6 @@
 """AI motors and wCKs on one wire, to the byte: what the host's end of the line would see of real ones.
 
-The emulator hears a request when its last byte has arrived. At that instant it lets the plant catch up, samples the
+The emulator receives a request when its last byte has arrived. At that instant it lets the plant catch up, samples the
 shaft and gives the plant the command; the reply leaves one turnaround later. So a reply reports the last step completed
 when the checksum arrived, and a command acts from the first step after it. What the servos do is in
 `drivers.aimotor.emulation.servos`; `docs/emulator.md` says what is not modelled.
@@ -49,7 +49,7 @@ class AiMotorEmulator:
     line by `set_faults`, those of the servos by the methods below, which count servos from 0 in the order given.
     Their models say which of them are wCKs; `wck` says so of servos without one.
 
-    `record` says what the line's faults did to the exchanges; `collisions` counts replies lost because somebody else
+    `record` says what the line's faults did to the exchanges; `collisions` counts replies lost because another sender
     was talking.
     """
 
@@ -118,7 +118,7 @@ class AiMotorEmulator:
         self._last = _NO_REPLY
         self._deliver: Callable[[bytes, int], None] = _nowhere
         self._collide: Callable[[bytes, int], bytes] = _lost
-        # Whole frames heard before, decoded: (servo, goal in degrees, level or -1 for a read).
+        # Whole frames received before, decoded: (servo, goal in degrees, level or -1 for a read).
         self._known: dict[bytes, tuple[int, float, int]] = {}
         self.baud = baud
         self._quick = _NO_FRAMES
@@ -126,7 +126,7 @@ class AiMotorEmulator:
 
     @property
     def baud(self) -> int:
-        """The rate of the line in bit/s; servos that are set to another one hear nothing they understand."""
+        """The rate of the line in bit/s; servos that are set to another one receive nothing they understand."""
         return self._baud
 
     @baud.setter
@@ -214,7 +214,7 @@ class AiMotorEmulator:
         self._choose_path()
 
     def babble(self, servo: int, *, talking: bool = True) -> None:
-        """Let the servo talk without being asked, and without end, or stop it; nobody's replies get through.
+        """Let the servo talk without being asked, and without end, or stop it; no servo's replies get through.
 
         Raises `BusError` without a generator. It still obeys.
         """
@@ -274,7 +274,7 @@ class AiMotorEmulator:
             self._talked_ns = start_ns = start_ns + wire_ns(count, self._baud)
 
     def counts(self) -> Mapping[str, object]:
-        """Return what the line's faults did, and what the servos heard that was no request for them."""
+        """Return what the line's faults did, and what the servos received that was no request for them."""
         record = self.record
         return {
             "bad_checksums": self.bad_checksums,
@@ -294,7 +294,7 @@ class AiMotorEmulator:
 
     @property
     def refused(self) -> int:
-        """Requests that a servo heard and does not know."""
+        """Requests that a servo received and does not know."""
         return self._servos.refused
 
     @property
@@ -304,7 +304,7 @@ class AiMotorEmulator:
 
     @property
     def bad_checksums(self) -> int:
-        """Requests heard and thrown away for their checksum."""
+        """Requests received and thrown away for their checksum."""
         return self._parser.bad_checksums
 
     @property

@@ -1,4 +1,4 @@
-"""The servos of one emulated line: who hears a request, what they do to the plant, what they answer.
+"""The servos of one emulated line: which one a request is for, what they do to the plant, what they answer.
 
 AI motors know sends, reads, torque off and break; wCKs know the rest as well. What a servo does not know it does not
 obey and does not answer.
@@ -87,7 +87,7 @@ _NO_ROTATIONS = b"\x00"
 
 
 class EmulatedServos:
-    """Servos counted from 0 in the order given. `refused` counts requests that a servo heard and does not know."""
+    """Servos counted from 0 in the order given. `refused` counts requests that a servo received and does not know."""
 
     __slots__ = ("_plant", "_tick_deg", "baud", "faults", "memories", "refused", "wheels")
 

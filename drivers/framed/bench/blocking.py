@@ -1,6 +1,6 @@
 """Single exchanges with a servo with registers, each waited for: for what is looked at and set at the bench.
 
-Works on real and virtual clocks; one servo at a time, and nobody else speaks on the line meanwhile.
+Works on real and virtual clocks; one servo at a time, and nothing else speaks on the line meanwhile.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class BlockingLine:
         self._lead = b""
 
     def expect(self, bus_id: int) -> ModelLayout:
-        """Return what the servo is. Raises `BusError` for nobody, and for a model that is not known."""
+        """Return what the servo is. Raises `BusError` where no servo answers, and for a model that is not known."""
         number = self.read(bus_id, self._layout.register(MODEL))
         if number is None:
             if self.ping(bus_id):
@@ -76,7 +76,7 @@ class BlockingLine:
     def settle(self, bus_id: int, register: Register, value: int) -> None:
         """Set a register and read it back; what is read decides, since an answer may be lost.
 
-        Raises `BusError` when it does not take, or nobody says whether it did.
+        Raises `BusError` when it does not take, or no answer says whether it did.
         """
         found: int | None = None
         for _ in range(TRIES):
@@ -92,12 +92,12 @@ class BlockingLine:
         raise BusError(f"{register.name} of the servo with id {bus_id} stays {found} where {value} was written")
 
     def ping(self, bus_id: int) -> bool:
-        """Say whether somebody answers to an id."""
+        """Say whether a servo answers to an id."""
         request = requests.ping(self._layout.dialect, bus_id)
         return any(self._exchange(bus_id, request) is not None for _ in range(TRIES))
 
     def read(self, bus_id: int, register: Register) -> int | None:
-        """Return the value of a register, None when nobody says it."""
+        """Return the value of a register, None when it does not come."""
         status = self.ask(bus_id, register)
         return register.decode(status.params) if status is not None and has_value(status, register) else None
 

@@ -44,7 +44,7 @@ class FramedSettings:
     """The registers of one servo that answers."""
 
     def __init__(self, port: Port, pace: WaitingClock, layout: FamilyLayout, bus_id: int, model: str = "") -> None:
-        """Ask it who it is. Raises `BusError` when nobody answers, or another model than expected."""
+        """Ask it who it is. Raises `BusError` when no servo answers, or another model than expected."""
         self._line, self._layout, self._bus_id = BlockingLine(port, pace, layout), layout, bus_id
         kind = self._line.expect(bus_id)
         if model and layout.kinds[model].model.number != kind.model.number:
@@ -114,11 +114,11 @@ class FramedSettings:
         """Say to what it is set before the servo is driven."""
         settings = dict(self._kind.settings)
         if name in settings:
-            return f"whoever drives the servo sets it to {settings[name]}"
+            return f"the program that drives the servo sets it to {settings[name]}"
         if name == "position_p_gain":
-            return "whoever drives the servo sets it by the configuration's stiffness"
+            return "the program that drives the servo sets it by the configuration's stiffness"
         told = (self._kind.cap[0], self._kind.drive_goal, self._layout.watchdog)
-        return "whoever drives the servo sets it" if name in told else ""
+        return "the program that drives the servo sets it" if name in told else ""
 
     def write(self, name: str, value: int, stop: Callable[[], bool] | None = None) -> bool:
         """Take the torque off, set a register and read it back; a lock is open only meanwhile."""

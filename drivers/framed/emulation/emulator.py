@@ -1,6 +1,6 @@
 """Servos with registers on one half-duplex wire, to the byte: what the host's end of the line would see of real ones.
 
-The emulator hears a request when its last byte has arrived. At that instant it lets the plant catch up; servos look at
+The emulator takes a request when its last byte has arrived. At that instant it lets the plant catch up; servos look at
 their shafts and do what they are told; the reply leaves when the servo's return delay and the turnaround are over.
 Requests to several are answered one after the other, each servo waiting for the one before it. One that waits for a
 servo that is silent stays silent too, and so do all behind it, which is what the maker says of Dynamixel
@@ -40,7 +40,7 @@ LONGEST_DELAY_NS: Final = 508_000
 
 _CHATTER_NS = 6_000_000
 _IDLE = 0xFF
-# No id on the wire: a part of a request for several that names the broadcast id is for nobody.
+# No id on the wire: a part of a request for several that names the broadcast id is for no servo.
 _ALL = -1
 
 FastStatus = Callable[[Sequence[GroupPart], Sequence[tuple[int, StatusReply]]], bytes]
@@ -66,7 +66,7 @@ class LineBehaviour:
 class FramedEmulator:
     """Servos with registers behind one line (a `drivers.family.Emulator`).
 
-    `baud` is the rate of the line, bit/s; it may be changed. Servos set to another one neither hear nor answer.
+    `baud` is the rate of the line, bit/s; it may be changed. Servos set to another one neither receive nor answer.
     `jitter_ns` adds 0 to that many nanoseconds, uniformly drawn from `rng`, to each turnaround. A ping for all is
     answered in slots as long as a status and the longest return delay.
     """
@@ -111,12 +111,12 @@ class FramedEmulator:
         self._by_id: dict[int, tuple[FramedServo, ...]] | None = None
         # Servos that obey another id beside their own.
         self._seconds: tuple[FramedServo, ...] = ()
-        # The time last heard of; until when the host sends.
+        # The time of the last call; until when the host sends.
         self._now_ns = self._rx_free_ns = 0
 
     @property
     def collisions(self) -> int:
-        """Messages that were lost because somebody else was talking."""
+        """Messages that were lost because another sender was talking."""
         return self._wire.collisions
 
     def connect(self, line: PacedLine) -> None:
@@ -217,7 +217,7 @@ class FramedEmulator:
             servo.limit_a, servo.overload_after_ns = limit_a, after_ns
 
     def counts(self) -> Mapping[str, object]:
-        """Return what was heard that was no request, and what the line's faults did."""
+        """Return what was received that was no request, and what the line's faults did."""
         return {
             "bad_checksums": self._parser.bad_checksums,
             "stray_bytes": self._parser.stray_bytes,
@@ -225,7 +225,7 @@ class FramedEmulator:
             "injected": self._wire.injected,
         }
 
-    # --- hearing ---
+    # --- receiving ---
 
     def _follow_rate(self) -> None:
         if self._wire.baud != self.baud:
@@ -247,7 +247,7 @@ class FramedEmulator:
             servo.expire(due_ns)
 
     def _listeners(self, bus_id: int, now_ns: int) -> Sequence[FramedServo]:
-        """Return the servos that take a request to `bus_id` for theirs; all that hear anything for `_ALL`."""
+        """Return the servos that take a request to `bus_id` for theirs; all that receive anything for `_ALL`."""
         if self._by_id is None:
             self._by_id = self._sorted()
         return [servo for servo in self._by_id.get(bus_id, ()) if servo.wakes_ns <= now_ns]
@@ -264,8 +264,8 @@ class FramedEmulator:
 
     def _obey(self, packet: Packet, now_ns: int) -> None:
         instruction = packet.instruction
-        everybody = self._listeners(_ALL, now_ns)
-        for servo in everybody:
+        listeners = self._listeners(_ALL, now_ns)
+        for servo in listeners:
             servo.fed_ns = now_ns
         if packet.bus_id != BROADCAST:
             self._obey_one(packet, now_ns)
@@ -274,9 +274,9 @@ class FramedEmulator:
         elif instruction in self._behaviour.groups:
             self._obey_group(packet, now_ns)
         else:
-            for servo in everybody:
+            for servo in listeners:
                 self._do(servo, packet, now_ns)
-        for servo in everybody:
+        for servo in listeners:
             if servo.memory.renamed:
                 servo.memory.renamed = False
                 self._by_id = None
@@ -315,7 +315,7 @@ class FramedEmulator:
             return StatusReply(servo.reg_write(address, rest) if later else servo.write(address, rest, now_ns))
         if instruction == ACTION and not params:
             return StatusReply(servo.action(now_ns))
-        return servo.obey(instruction, params, now_ns, everybody=packet.bus_id == BROADCAST)
+        return servo.obey(instruction, params, now_ns, broadcast=packet.bus_id == BROADCAST)
 
     def _obey_group(self, packet: Packet, now_ns: int) -> None:
         parts = group_parts(packet, self._dialect.address_bytes)
@@ -336,7 +336,7 @@ class FramedEmulator:
     def _answers(
         self, parts: Sequence[GroupPart], now_ns: int
     ) -> Iterable[tuple[Sequence[FramedServo], Sequence[StatusReply]]]:
-        """Return who answers, and what, up to the first part nobody answers to; mostly one servo with one answer."""
+        """Return who answers, and what, up to the first part no servo answers to; mostly one servo with one answer."""
         for part in parts:
             servos = [servo for servo in self._listeners(part.bus_id, now_ns) if servo.answers(READ)]
             if not servos:

@@ -21,7 +21,7 @@ class RegisterMemory(dict[str, int]):
     """Registers by name; a value that a register cannot hold is taken to the nearest it can.
 
     A dictionary, since an emulated servo looks into dozens of registers for each request. `renamed` says that an id
-    or the rate have been set; whoever has seen it puts it back.
+    or the rate have been set; the caller puts it back.
     """
 
     __slots__ = ("_cells", "_kept", "_spans", "_writing", "renamed", "table")

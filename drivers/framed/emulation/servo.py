@@ -47,8 +47,9 @@ class ShaftReading(NamedTuple):
 class FramedServo(ABC):
     """Registers of one servo, and what follows from them. What is abstract is the family's.
 
-    `number` counts servos from 0 in the plant's order. Everything that is heard is heard at `now_ns`, to which the
-    plant has been advanced. `full_level` is the status level at which everything is answered; one below it, reads are.
+    `number` counts servos from 0 in the plant's order. Everything that is received is received at `now_ns`, to which
+    the plant has been advanced. `full_level` is the status level at which everything is answered; one below it, reads
+    are.
     """
 
     full_level: ClassVar[int]
@@ -91,7 +92,7 @@ class FramedServo(ABC):
         self.number, self.model = number, model
         self.memory = RegisterMemory(table)
         self.plugged = True
-        # Deaf until then; when something was last heard.
+        # Deaf until then; when something was last received.
         self.wakes_ns = self.fed_ns = 0
         self.limit_a: float | None = None
         self.overload_after_ns = 0
@@ -165,8 +166,8 @@ class FramedServo(ABC):
         self.write(address, data, now_ns)
 
     @abstractmethod
-    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> StatusReply | None:
-        """Do something else; None where the servo says nothing to it. `everybody` is whether all are told."""
+    def obey(self, instruction: int, params: bytes, now_ns: int, *, broadcast: bool) -> StatusReply | None:
+        """Do something else; None where the servo says nothing to it. `broadcast` is whether all are told."""
         ...
 
     def reg_write(self, address: int, data: bytes) -> int:
@@ -288,7 +289,7 @@ class FramedServo(ABC):
         return ShaftReading(motion, min(max(share, -limit), limit), now_ns)
 
     def _watch_load(self, sight: ShaftReading, now_ns: int) -> None:
-        """Time what the servo itself sees: at its own exchanges, so a servo nobody reads does not protect itself."""
+        """Time what the servo itself sees: at its own exchanges, so one that is not read does not protect itself."""
         if self.limit_a is not None:
             load, limit = abs(sight.motion.current_a), (self.limit_a, self.overload_after_ns)
         else:

@@ -51,7 +51,7 @@ class ServosWire:
             raise BusError("turnaround jitter needs a generator: pass rng")
         self.baud = baud
         self.collisions = 0
-        # Whether somebody babbles.
+        # Whether a servo babbles.
         self.noisy = False
         self._turnaround_ns, self._jitter_ns, self._rng, self._faults = turnaround_ns, jitter_ns, rng, faults
         # From when and until when servos talk; until when noise was made.
@@ -115,7 +115,7 @@ class ServosWire:
         return end_ns
 
     def make_noise(self, now_ns: int, until_ns: int) -> None:
-        """Babble from `now_ns` to `until_ns`, where nobody did yet."""
+        """Babble from `now_ns` to `until_ns`, where none did yet."""
         if not self.noisy or self._rng is None:
             return
         start_ns, byte_ns = max(now_ns, self._noise_ns), wire_ns(1, self.baud)

@@ -194,7 +194,7 @@ def command(
     """Run the engine beside the leg CONFIG: in real time, commanded over a socket, safe when something breaks.
 
     Four processes share the work: the engine itself; a service that talks and writes files; a guardian that takes the
-    torque off when the engine crashes or stands still; and this one, which starts the others again. After a fault the leg
+    torque off when the engine ends or stands still; and this one, which starts the others again. After a fault the leg
     is limp until `nuc ctl arm`.
     """
     need_linux("nuc serve", "real time, processes that are watched, and serial ports")

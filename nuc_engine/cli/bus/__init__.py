@@ -60,7 +60,7 @@ class _Group(NucCommand, Listed):
         ("nuc bus scan aimotor:///dev/ttyUSB0", "which servos are there"),
         ("nuc bus ping dynamixel:///dev/ttyUSB0 --ids 10,11", "how long they take to answer"),
         ("nuc bus move feetech:///dev/ttyACM0 --ids 3 --to 90deg", "one servo, slowly, to 90 degrees"),
-        ("nuc bus release aimotor:///dev/ttyUSB0", "torque off, whoever is there"),
+        ("nuc bus release aimotor:///dev/ttyUSB0", "torque off, every servo that is there"),
     ),
     output=(
         "To stdout: what was found, as text or as JSON with --json. Exit status 1 when servos did not answer or did"

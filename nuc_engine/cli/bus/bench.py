@@ -332,7 +332,7 @@ class Bench:
     def driving(self, bus: Bus) -> Generator[Stop]:
         """Note signals while servos are driven; in the end the torque goes off, whatever happened.
 
-        `released` says whether everybody has confirmed; where somebody has not, that is said too.
+        `released` says whether all have confirmed; where one has not, that is said too.
         """
         with self.stop as stop:
             try:

@@ -181,7 +181,7 @@ def _adapter_of(line: LineBudgetSpec) -> Adapter:
 
 
 def _measure(line: LineBudgetSpec, url: str, config: str, motors: int, seconds: float, adapter: Adapter) -> Reached:
-    """Read everybody for a while. Without a configuration, the first servos that answer."""
+    """Read all servos for a while. Without a configuration, the first servos that answer."""
     from drivers.bench.budget import form_for, predict
     from drivers.bench.motion import watch
 

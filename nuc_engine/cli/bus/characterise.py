@@ -133,7 +133,7 @@ def command(
     errors = [] if bench.released else [UNCONFIRMED]
     if stop():
         asked = len(deltas) * (1 + free)
-        # No fit, and no table anybody could drive a leg with.
+        # No fit, and no table that could drive a leg.
         errors.insert(0, f"stopped after {len(rows)} of {asked} deltas: nothing is fitted, no file is written")
         return bench.report({"rows": _told(rows)}, _row_lines(known, rows) if rows else (), errors)
     fitted = [row for row in rows if not at_voltage_limit(known, row)]

@@ -42,7 +42,7 @@ SHARES = (0.5, 0.9, 0.99, 0.999, 1.0)
 )
 @click.option("--count", "rounds", type=click.IntRange(1, 10_000_000), default=2000, help="Exchanges per servo.")
 def command(bench: Bench, rounds: int) -> int:
-    """Read servos again and again and tell how late they answer; nothing moves. Without ids, whoever is there."""
+    """Read servos again and again and tell how late they answer; nothing moves. Without ids, all that are there."""
     from drivers.bench.release import measure, read_all
 
     servos = bench.whoever_is_there()

@@ -45,7 +45,7 @@ _EMULATED_S = 1.0
     name="monitor",
     json="Print a JSON object per reading instead of tables.",
     examples=(
-        ("nuc bus monitor aimotor:///dev/ttyUSB0", "everybody who is there, until Ctrl-C"),
+        ("nuc bus monitor aimotor:///dev/ttyUSB0", "every servo that is there, until Ctrl-C"),
         ("nuc bus monitor dynamixel:///dev/ttyUSB0 --ids 1,2 --rate 50 --json", "a JSON object per reading"),
         ("nuc bus monitor feetech:///dev/ttyACM0 -n 100", "a hundred readings, as fast as they come"),
     ),

@@ -31,7 +31,7 @@ _COLUMNS = (
     "config",
     name="ping",
     examples=(
-        ("nuc bus ping aimotor:///dev/ttyUSB0", "100 exchanges with everybody who is there"),
+        ("nuc bus ping aimotor:///dev/ttyUSB0", "100 exchanges with every servo that is there"),
         ("nuc bus ping aimotor:///dev/ttyUSB0?baud=115200 --ids 10 --count 1000 --json", "one servo, for a program"),
         ("nuc bus ping emulated: --ids 0-3", "what an exchange takes at least"),
     ),
@@ -43,7 +43,7 @@ _COLUMNS = (
 )
 @click.option("--count", "rounds", type=click.IntRange(1, 1_000_000), default=100, help="Exchanges per servo.")
 def command(bench: Bench, rounds: int) -> int:
-    """Read servos again and again and tell how long it takes; nothing moves. Without ids, whoever is there."""
+    """Read servos again and again and tell how long it takes; nothing moves. Without ids, all that are there."""
     from drivers.bench.release import measure, read_all
 
     servos = bench.whoever_is_there()

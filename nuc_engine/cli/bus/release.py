@@ -27,7 +27,7 @@ _SILENT_S, _SILENT_BITS = 0.008, 400
     "release",
     cls=NucCommand,
     examples=(
-        ("nuc bus release aimotor:///dev/ttyUSB0", "everybody who is there"),
+        ("nuc bus release aimotor:///dev/ttyUSB0", "every servo that is there"),
         ("nuc bus release left=aimotor:///dev/nuc/left right=aimotor:///dev/nuc/right -c hexapod", "motors by bus"),
         ("nuc bus release aimotor:///dev/ttyUSB0 --config lin_roach", "all of this leg must confirm"),
     ),
@@ -50,10 +50,10 @@ def command(
 ) -> int:
     """Take the torque off, again and again until every servo has confirmed.
 
-    A URL may have the name in front that the configuration's motors call the bus by: NAME=URL. Without --ids everybody
-    on the bus is told, whether expected or not. Without --config and --ids nobody knows who is missing: then whoever
-    answers counts as all, and a servo that does not may be under torque. A configuration that cannot be read is no
-    reason not to: then whoever is there has to confirm.
+    A URL may have the name in front that the configuration's motors call the bus by: NAME=URL. Without --ids every
+    servo on the bus is told, whether expected or not. Without --config and --ids it is not known which is missing: what
+    answers then counts as all, and a servo that does not may be under torque. A configuration that cannot be read is no
+    reason not to: then every servo that is there has to confirm.
     """
     from drivers.bench.release import release as release_all
 
@@ -119,12 +119,12 @@ def _open(
         family = find_family(spec.family)
         named = expected[spec.family].get(name) if name or len(urls) == 1 else None
         must = ids if ids is not None else named
-        everybody = family.every_servo()
-        if unknown := set(must or ()) - {servo.bus_id for servo in everybody}:
+        addressable = family.every_servo()
+        if unknown := set(must or ()) - {servo.bus_id for servo in addressable}:
             raise click.UsageError(f"{url}: this family has no id {', '.join(map(str, sorted(unknown)))}")
         # Those that have to confirm are told first, by a bus of their own: nobody waits for ids that are not there.
-        wanted = [servo for servo in everybody if servo.bus_id in (must or ())]
-        rest = [servo for servo in everybody if ids is None and servo not in wanted]
+        wanted = [servo for servo in addressable if servo.bus_id in (must or ())]
+        rest = [servo for servo in addressable if ids is None and servo not in wanted]
         try:
             port = open_port(spec.path, spec.baud)
         except PortError as error:
@@ -144,7 +144,7 @@ def _expected_servos(config: str | None, family: str) -> dict[ServoAddress, str]
         return servos_of(config, family)
     except Exception as error:  # whatever is wrong with a configuration, the torque has to go off
         reason = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        note(f"{reason}; whoever is on the bus is released")
+        note(f"{reason}; every servo on the bus is released")
         return {}
 
 

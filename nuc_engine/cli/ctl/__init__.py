@@ -39,7 +39,7 @@ from nuc_engine.cli.terminal.leaving import when_ended
         ("nuc ctl set CTr_lev_TC1_load=-0.2", "change a threshold meanwhile"),
         ("nuc ctl tune Coxa-Trochanter", "or turn it by hand, and see each rule become true and false"),
         ("nuc ctl save gentle_roach", "and keep what was found"),
-        ("nuc ctl off", "torque off, at any time, by anybody"),
+        ("nuc ctl off", "torque off, at any time, by any client"),
         ("nuc ctl --address tcp://10.0.0.7:44106 --keys ~/.config/nuc/keys watch", "a leg elsewhere"),
     ),
     output=(

@@ -98,7 +98,7 @@ def run(
 @click.option("--policy", type=click.Choice(_POLICIES), help="What becomes of the torque.")
 @as_json
 def stop(target: Target, policy: Any, as_json: bool) -> int:
-    """End the bout. In an emergency use off: everybody may, at any time."""
+    """End the bout. In an emergency use off: any client may, at any time."""
     with daemon(target) as leg:
         return answer(as_json, act(leg, target, leg.stop, policy), "stopped")
 

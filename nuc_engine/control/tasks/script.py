@@ -38,7 +38,7 @@ class Script:
     stand, also an earlier one of the same HDSO, and `on_applied` is told of each in the order of the changeset.
     `control` makes a control, or returns why it cannot; `on_controlled` is told. `on_done` follows each changeset,
     with how many were refused; what a later write has replaced was not.
-    Requests are handed on through `requests` (origin, request) to whoever answers them.
+    Requests are handed on through `requests` (origin, request) to what answers them.
     """
 
     def __init__(
