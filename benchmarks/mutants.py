@@ -161,10 +161,10 @@ def _table(done: list[Trial], seed: int) -> str:
         [
             "# What the tests notice",
             "",
-            f"Made by `python -m benchmarks.mutants --seed {seed} --mutants {len(done)}`: one token of a line that some "
-            "fast test reaches, drawn from the whole product (a file by its lines, a kind of token, a token); the tests "
-            f"that reach it were run, at most {MOST_TESTS}. {len(done) - missed} of {len(done)} were noticed, {missed} "
-            "were not.",
+            f"Made by `python -m benchmarks.mutants --seed {seed} --mutants {len(done)}`: one token of a line that "
+            "some fast test reaches, drawn from the whole product (a file by its lines, a kind of token, a token); the "
+            f"tests that reach it were run, at most {MOST_TESTS}. {len(done) - missed} of {len(done)} were noticed, "
+            f"{missed} were not.",
             "",
             "| | file, line | kind | before | after | tests that reach it | noticed by |",
             "|" + "---|" * 7,
