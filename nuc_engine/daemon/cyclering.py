@@ -1,5 +1,4 @@
-"""Every cycle's record for other programs: a file in memory that the core writes and any process with the right can map
-and read.
+"""Every cycle's record for other programs: a file in memory that the core writes and others map and read.
 
 The core never waits for a reader and makes no system call; a reader that is too slow misses records, and counts them.
 `nuc_engine.client.Cycles` reads it, and `nuc_engine/client/nuc_cycles.h` from C. All numbers are little-endian:

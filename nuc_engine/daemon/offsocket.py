@@ -2,7 +2,7 @@
 
 Whatever comes, of whatever content, takes the torque off; its text is why. There is nothing to parse and no descriptor
 per client, and what waits is bounded by the kernel (net.unix.max_dgram_qlen). Main process and guardian both read it at
-each of their looks, so that either may stand still or be dead: the process that reads a datagram asks and answers.
+each of their looks, so that either may stand still or be dead: whoever reads a datagram asks and answers.
 
 The answer goes to the sender's address, once every servo has confirmed or ANSWER_NS after it was read, as JSON:
 
@@ -61,7 +61,7 @@ def open_off(path: Path) -> socket.socket:
 
 
 class MotorNames:
-    """Names of the motors of the plan that the core runs, none before there is one; None while it cannot be read."""
+    """Names of the motors of the plan that the core runs, none before there is one; None while it can not be read."""
 
     def __init__(self, block: Block) -> None:
         self._block = block
@@ -109,14 +109,14 @@ class OffServer:
             if isinstance(sender, bytes) and sender.startswith(b"\0") and len(self._waiting) < MOST_WAITING:
                 self._waiting.append((sender, now_ns, number))
         if self._waiting:
-            self._answer(now_ns, to_all=False)
+            self._answer(now_ns, everybody=False)
 
     def leave(self, now_ns: int) -> None:
         """Read once more, and answer all: this process ends."""
         self.look(now_ns)
-        self._answer(now_ns, to_all=True)
+        self._answer(now_ns, everybody=True)
 
-    def _answer(self, now_ns: int, *, to_all: bool) -> None:
+    def _answer(self, now_ns: int, *, everybody: bool) -> None:
         motors = self._motors()
         if motors is None:
             return
@@ -124,7 +124,7 @@ class OffServer:
         keep: list[tuple[bytes, int, int]] = []
         for sender, asked_ns, number in self._waiting:
             off = not motors or (all(since) and is_done(self._words, self._asker, number))
-            if not (off or to_all or now_ns - asked_ns >= ANSWER_NS):
+            if not (off or everybody or now_ns - asked_ns >= ANSWER_NS):
                 keep.append((sender, asked_ns, number))
                 continue
             confirmed = {name: max(0, at - asked_ns) for name, at in zip(motors, since, strict=True) if at}

@@ -47,7 +47,7 @@ class CoreWatch:
         self._still = 0
         self._asked = requested(words)
         self._waited = [0] * REQUESTERS  # looks since this request was first seen, by asker; 0 for one that is done
-        self._main_heartbeat = 0
+        self._main_heartbeat: int = 0
         self._main_still = 0
 
     def begin(self, generation: int) -> None:
@@ -94,12 +94,12 @@ class CoreWatch:
         return bool(words[Word.SHUTDOWN]) and not words[Word.TORQUE] and not pending_requesters(words)
 
     def _count(self, counted: bool) -> None:
-        heartbeat = self._words[Word.CORE_HEARTBEAT]
+        heartbeat: int = self._words[Word.CORE_HEARTBEAT]
         if heartbeat != self._heartbeat:
             self._heartbeat, self._still = heartbeat, 0
         elif counted:
             self._still += 1
-        main = self._words[Word.SUPERVISOR_HEARTBEAT]
+        main: int = self._words[Word.SUPERVISOR_HEARTBEAT]
         if main != self._main_heartbeat:
             self._main_heartbeat, self._main_still = main, 0
         elif counted and main:

@@ -65,7 +65,7 @@ def bench(tmp_path):
     bench.close()
 
 
-def received(sender: socket.socket):
+def heard(sender: socket.socket):
     try:
         return json.loads(sender.recv(65536))
     except BlockingIOError:
@@ -94,7 +94,7 @@ def test_any_datagram_is_a_request(tmp_path_factory, content):
 def test_the_answer_comes_when_all_have_confirmed_and_says_when(bench):
     sender = bench.send(b"cable caught")
     bench.look()
-    assert received(sender) is None
+    assert heard(sender) is None
     bench.look(20_000_000)
     bench.now += 1_000_000
     bench.limp(0)
@@ -102,9 +102,9 @@ def test_the_answer_comes_when_all_have_confirmed_and_says_when(bench):
     bench.limp(0, 1)
     bench.look(2_000_000)
     confirmed = {"hip": 22_000_000, "knee": 22_000_000}
-    assert received(sender) == {"torque": False, "confirmed_ns": confirmed, "unconfirmed": [], "latched": False}
+    assert heard(sender) == {"torque": False, "confirmed_ns": confirmed, "unconfirmed": [], "latched": False}
     bench.look(S)
-    assert received(sender) is None, "once"
+    assert heard(sender) is None, "once"
 
 
 def test_what_was_limp_before_does_not_count_until_the_request_is_done(bench):
@@ -112,7 +112,7 @@ def test_what_was_limp_before_does_not_count_until_the_request_is_done(bench):
     sender = bench.send()
     bench.look()
     bench.look(4_000_000)
-    assert received(sender) is None
+    assert heard(sender) is None
 
 
 def test_after_a_second_it_says_who_has_not_confirmed(bench):
@@ -120,9 +120,9 @@ def test_after_a_second_it_says_who_has_not_confirmed(bench):
     bench.look()
     bench.limp(1)
     bench.look(ANSWER_NS - 1)
-    assert received(sender) is None
+    assert heard(sender) is None
     bench.look(1)
-    assert received(sender) == {"torque": True, "confirmed_ns": {"knee": 0}, "unconfirmed": ["hip"], "latched": False}
+    assert heard(sender) == {"torque": True, "confirmed_ns": {"knee": 0}, "unconfirmed": ["hip"], "latched": False}
 
 
 def test_asked_again_it_is_the_same_request_until_it_is_done_and_another_one_then(bench):
@@ -169,7 +169,7 @@ def test_an_address_that_is_a_path_is_not_answered_and_descriptors_are_not_taken
         assert len(os.listdir("/proc/self/fd")) == fds
         bench.limp(0, 1)
         bench.look()
-        assert received(sender) is None
+        assert heard(sender) is None
     assert requested(bench.words)[Requester.SUPERVISOR] == 1
 
 
@@ -178,7 +178,7 @@ def test_whoever_ends_answers_all_who_wait(bench):
     bench.look()
     late = bench.send()
     bench.desk.leave(bench.now)
-    assert received(early)["unconfirmed"] == received(late)["unconfirmed"] == [*MOTORS]
+    assert heard(early)["unconfirmed"] == heard(late)["unconfirmed"] == [*MOTORS]
 
 
 def test_two_processes_read_one_socket_and_each_datagram_is_answered_once(bench):
@@ -192,8 +192,8 @@ def test_two_processes_read_one_socket_and_each_datagram_is_answered_once(bench)
     for _ in range(2):
         bench.desk.look(bench.now)
         other.look(bench.now)
-    assert all(received(sender)["unconfirmed"] == [] for sender in senders)
-    assert all(received(sender) is None for sender in senders)
+    assert all(heard(sender)["unconfirmed"] == [] for sender in senders)
+    assert all(heard(sender) is None for sender in senders)
 
 
 def test_without_a_plan_there_are_no_motors_and_one_that_is_being_written_is_waited_for():
@@ -213,7 +213,7 @@ def test_a_request_while_nothing_is_configured_is_answered_at_once(tmp_path):
     bench.desk._motors = lambda: ()
     sender = bench.send()
     bench.look()
-    assert received(sender) == {"torque": False, "confirmed_ns": {}, "unconfirmed": [], "latched": False}
+    assert heard(sender) == {"torque": False, "confirmed_ns": {}, "unconfirmed": [], "latched": False}
     request_off(bench.words, Requester.SUPERVISOR)
     assert pending_requesters(bench.words), "and stands, for a core that is yet to come"
     bench.close()
@@ -226,4 +226,4 @@ def test_who_has_been_served_hears_it_while_others_go_on_asking(bench):
     bench.send(b"flood", bind=False)
     bench.look(4_000_000)
     assert pending_requesters(bench.words) == (Requester.SUPERVISOR,)
-    assert received(sender)["unconfirmed"] == []
+    assert heard(sender)["unconfirmed"] == []

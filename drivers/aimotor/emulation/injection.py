@@ -131,8 +131,7 @@ class LineRecord:
         return self.visible + self.current + self.command + self.beside + self.late.total() + self.position.total()
 
     def note(self, *, asked: bytes, received: bytes, meant: bytes, sent: bytes, delay_ns: int) -> None:
-        """Note one exchange: its request, what was received of it, the reply that was `meant`, what left of it, how
-        late.
+        """Note one exchange: its request, what came of it, the reply that was `meant`, what left of it, how late.
 
         Nothing is meant by silence.
         """
