@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -95,3 +96,10 @@ def test_no_two_classes_have_the_same_name() -> None:
 def test_a_class_that_stands_in_two_modules_is_found() -> None:
     modules = {"a.py": "class A: ...\nclass _B: ...", "b.py": "class A: ...\nclass _B: ...\nclass C: ..."}
     assert twice(classes(modules)) == {"A": ["a.py", "b.py"]}
+
+
+def test_modules_that_the_glossary_names_are_there() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:nuc_engine|drivers|sccils_schemas)/[\w/]+\.py)`", text)
+    assert len(named) >= 10
+    assert [name for name in named if not (ROOT / name).is_file()] == []
