@@ -37,7 +37,7 @@ def test_workers_serve_several_lists_and_are_others_than_this_process() -> None:
 @pytest.mark.parametrize(
     ("function", "says"),
     [
-        (work.die, r"item 0 \(1\): its worker process died \(killed by signal 9\)"),
+        (work.die, r"item 0 \(1\): its worker process ended \(killed by signal 9\)"),
         (work.unpicklable, "pickle"),
         (work.raise_awkward, "Awkward: oneother"),
     ],

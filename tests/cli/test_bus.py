@@ -208,7 +208,7 @@ def test_a_configuration_that_can_not_be_read_is_no_reason_to_leave_torque_on(
         shafts.released.clear()
         result = nuc("bus", "release", URL, "--config", config)
         assert result.exit_code == 0
-        assert "whoever is on the bus is released" in result.stderr
+        assert "every servo on the bus is released" in result.stderr
         assert shafts.released
 
 
