@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import click
 
 from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.leaving import interrupt, when_ended
 from nuc_engine.cli.terminal.output import note
 from nuc_engine.cli.terminal.params import CONFIGURATION, Command
 from nuc_engine.cli.terminal.person import own_name
@@ -28,9 +29,14 @@ from nuc_engine.machine.needs import need
         "Runs until Ctrl-C; a daemon that it started ends with it.",
     ),
 )
-@click.option("--emulated", metavar="CONFIG", type=CONFIGURATION, default="", help="Start a daemon with an emulated leg.")
 @click.option(
-    "--bouts", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path), help="No daemon: these bouts."
+    "--emulated", metavar="CONFIG", type=CONFIGURATION, default="", help="Start a daemon with an emulated leg."
+)
+@click.option(
+    "--bouts",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="No daemon: these bouts.",
 )
 @click.option("--address", "-a", metavar="ADDR", default="", help="Where a daemon listens.  [default: the one here]")
 @click.option("--keys", metavar="DIR", type=click.Path(path_type=Path), help="One's own keys, for a daemon elsewhere.")
@@ -43,7 +49,9 @@ from nuc_engine.machine.needs import need
     show_default=True,
     help="Where the daemon's bouts lie.",
 )
-@click.option("--port", metavar="N", type=click.IntRange(0, 65_535), default=0, help="Of the page.  [default: a free one]")
+@click.option(
+    "--port", metavar="N", type=click.IntRange(0, 65_535), default=0, help="Of the page.  [default: a free one]"
+)
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @click.option(
     "--stop-without-tab",
@@ -75,7 +83,7 @@ def command(
         note(f"nuc ui: {line}")
 
     try:
-        with ExitStack() as stack:
+        with suppress(KeyboardInterrupt), when_ended(interrupt), ExitStack() as stack:
             if emulated:
                 need(mujoco="an emulated leg")
                 address = stack.enter_context(emulated_daemon([emulated, "--data", str(data)], say))
@@ -90,6 +98,7 @@ def command(
                 not no_browser,
                 stop_without_tab,
             )
-            return serve(wanted, say)
+            serve(wanted, say)
     except ClientError as error:
         raise Refused(f"nuc ui: {error}") from error
+    return 0

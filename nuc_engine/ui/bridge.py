@@ -8,12 +8,11 @@ values.
 from __future__ import annotations
 
 import asyncio
-import os
 import struct
 import threading
 from array import array
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -23,8 +22,10 @@ from typing import Any, Protocol
 import msgspec
 
 from nuc_engine.client import Client, ClientError, Keys
-from nuc_engine.client.cycles import Cycles, CyclesError
+from nuc_engine.machine.locations import NotFound, find_configuration
 from nuc_engine.machine.rundir import CYCLES
+from nuc_engine.ui.cycles import Records, Tap
+from nuc_engine.ui.scene import scene_of
 
 STATUS_S = 0.2
 """How often the daemon is asked how it is."""
@@ -37,12 +38,9 @@ BATCH_S = 0.01
 
 ANSWER_S = 0.4
 EVENTS_KEPT = 500
-_LOOK_AGAIN_S = 0.25
 _MOST_RECORDS = 512
 HEAD = struct.Struct("<IId")
 """Before the records of a batch: layout, number of records, seconds since 1970 when it was sent."""
-
-Records = Sequence[tuple[int | float, ...]]
 
 
 class Listener(Protocol):
@@ -68,6 +66,7 @@ class Bridge:
         self.every_cycle = address.startswith("ipc://")
         self._model: dict[str, Any] | None = None
         self._configuration = ""
+        self._plant: dict[str, float] | None = None
         self._events: deque[dict[str, Any]] = deque(maxlen=EVENTS_KEPT)
         self._gone: dict[str, Any] | None = None
         self._listeners: list[Listener] = []
@@ -82,7 +81,7 @@ class Bridge:
         self._loop = asyncio.get_running_loop()
         self._thread.start()
         if self.every_cycle:
-            self._pump = self._loop.create_task(self._read_cycles(self.folder / CYCLES))
+            self._pump = self._loop.create_task(self._read_cycles(Tap(self.folder / CYCLES)))
 
     async def close(self) -> None:
         """End, and let go of everything."""
@@ -130,6 +129,7 @@ class Bridge:
             "layout": self.layout,
             "columns": self.columns,
             "model": self._model,
+            "plant": self._plant,
             "configuration": self._configuration,
         }
 
@@ -161,43 +161,25 @@ class Bridge:
             self._gone = {"since_unix_s": since_unix_s, "why": why}
             self._tell(encode("gone", **self._gone))
 
-    def _heard_model(self, configuration: str, model: dict[str, Any] | None) -> None:
-        self._configuration, self._model = configuration, model
+    def _heard_model(self, configuration: str, model: dict[str, Any] | None, plant: dict[str, float] | None) -> None:
+        self._configuration, self._model, self._plant = configuration, model, plant
         self._tell(encode("layout", **self._layout_told()))
 
-    async def _read_cycles(self, path: Path) -> None:
-        reader: Cycles | None = None
-        before = False
-        looked_s = 0.0
-        while True:
-            await asyncio.sleep(BATCH_S)
-            now_s = monotonic()
-            if reader is None:
-                if now_s - looked_s < _LOOK_AGAIN_S / 4:
-                    continue
-                looked_s = now_s
-                reader = _opened(path, earlier=before)
-                if reader is None:
-                    before = True
-                    continue
-                columns, overruns, opened = (), 0, _identity(path)
-            elif now_s - looked_s > _LOOK_AGAIN_S:
-                looked_s = now_s
-                if _identity(path) != opened:
-                    # Another daemon's: what this one wrote to the end is still in memory.
-                    self._pass_on(_read(reader))
-                    reader.close()
-                    reader, before = None, True
-                    continue
-            records = _read(reader)
-            if reader.columns != columns:
-                columns = reader.columns
-                self._new_layout([{"name": column.name, "unit": column.unit} for column in columns])
-            if reader.overruns > overruns:
-                self._tell(encode("missed", records=reader.overruns - overruns))
-                overruns = reader.overruns
-            if records:
-                self._pass_on(records)
+    async def _read_cycles(self, tap: Tap) -> None:
+        columns = ()
+        try:
+            while True:
+                await asyncio.sleep(BATCH_S)
+                read = tap.read(monotonic())
+                if read.missed:
+                    self._tell(encode("missed", records=read.missed))
+                if read.columns and read.columns != columns:
+                    columns = read.columns
+                    self._new_layout([{"name": column.name, "unit": column.unit} for column in columns])
+                if read.records:
+                    self._pass_on(read.records)
+        finally:
+            tap.close()
 
     # --- on a thread of its own ---
 
@@ -227,7 +209,22 @@ class Bridge:
             return
         model = client.model() if configuration else None
         self._model_of = layout
-        self._call(self._heard_model, configuration, model)
+        self._call(self._heard_model, configuration, model, self._scene(configuration, model, status))
+
+    def _scene(
+        self, configuration: str, model: dict[str, Any] | None, status: dict[str, Any]
+    ) -> dict[str, float] | None:
+        """Return what stands around the leg, where the daemon emulates it: its bus is in the daemon's own folder."""
+        own = f"{self.folder}/" if self.every_cycle else "\0"
+        if model is None or not any(own in str(url) for url in status.get("buses", {}).values()):
+            return None
+        try:
+            plant = find_configuration(configuration) / "plant.toml"
+        except NotFound:
+            return None
+        joints = model.get("joints") or [{}]
+        amatrix = (joints[0].get("geometry") or {}).get("amatrix")
+        return scene_of(plant, float(amatrix[2][3]) if amatrix else 0.0)
 
     def _call(self, function: Callable[..., None], *words: Any) -> None:
         if self._loop is not None:
@@ -244,25 +241,3 @@ def pack(layout: int, records: Records) -> bytes:
     """Return a batch: HEAD, then the records row by row as little-endian doubles."""
     numbers = array("d", chain.from_iterable(records))
     return HEAD.pack(layout, len(records), time()) + numbers.tobytes()
-
-
-def _opened(path: Path, *, earlier: bool) -> Cycles | None:
-    try:
-        return Cycles(path, earlier=earlier)
-    except CyclesError:
-        return None
-
-
-def _read(reader: Cycles) -> Records:
-    try:
-        return reader.read(4 * _MOST_RECORDS)
-    except CyclesError:  # a core is writing what its columns are
-        return ()
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

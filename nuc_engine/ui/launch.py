@@ -14,18 +14,21 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
 import uvicorn
 
-from nuc_engine.client import ClientError, Keys
+from nuc_engine.client import Client, ClientError, Keys
 from nuc_engine.ui.access import TOKEN_S, Access
+from nuc_engine.ui.bouts import Bouts
 from nuc_engine.ui.bridge import Bridge
 from nuc_engine.ui.server import Workbench
 from nuc_engine.ui.stop import StopLine
+from nuc_engine.ui.unwatched import Unwatched
 
 MOST_CONNECTIONS = 256
 _HOST = "127.0.0.1"
@@ -49,8 +52,8 @@ class Wanted:
     stop_without_tab_s: float | None = None
 
 
-def serve(wanted: Wanted, say: Callable[[str], None]) -> int:
-    """Serve until told to end; return the exit status. `say` takes lines for whoever started it."""
+def serve(wanted: Wanted, say: Callable[[str], None]) -> None:
+    """Serve until told to end, by a signal whose handler then raises. `say` takes lines for whoever started it."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((_HOST, wanted.port))
@@ -61,17 +64,27 @@ def serve(wanted: Wanted, say: Callable[[str], None]) -> int:
             if wanted.browser:
                 threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
             asyncio.run(_serve(wanted, access, listening))
-    return 0
 
 
 async def _serve(wanted: Wanted, access: Access, listening: socket.socket) -> None:
-    bridge = stop = None
-    if wanted.address:
-        bridge = Bridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
-        stop = StopLine(wanted.address, name=wanted.author, keys=wanted.keys)
-        bridge.start()
-    workbench = Workbench(access, wanted.author, bridge, stop, bouts=wanted.data.is_dir())
-    config = uvicorn.Config(
+    async with AsyncExitStack() as stack:
+        spare = stack.enter_context(tempfile.TemporaryDirectory(prefix="nuc-ui-"))
+        bouts = Bouts(wanted.data, Path(spare))
+        stack.push_async_callback(bouts.close)
+        workbench = Workbench(access, wanted.author, more=bouts.routes())
+        if wanted.address:
+            bridge = workbench.bridge = Bridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
+            workbench.stop = StopLine(wanted.address, name=wanted.author, keys=wanted.keys)
+            bridge.start()
+            stack.push_async_callback(bridge.close)
+            if wanted.stop_without_tab_s is not None:
+                client = partial(Client, wanted.address, name=bridge.name, keys=wanted.keys)
+                workbench.unwatched = Unwatched(wanted.stop_without_tab_s, client, lambda: bridge.status)
+        await uvicorn.Server(_config(workbench)).serve(sockets=[listening])
+
+
+def _config(workbench: Workbench) -> uvicorn.Config:
+    return uvicorn.Config(
         workbench.app(),
         http="h11",
         ws="websockets-sansio",
@@ -86,11 +99,6 @@ async def _serve(wanted: Wanted, access: Access, listening: socket.socket) -> No
         limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=1,
     )
-    try:
-        await uvicorn.Server(config).serve(sockets=[listening])
-    finally:
-        if bridge is not None:
-            await bridge.close()
 
 
 @contextmanager
@@ -136,7 +144,7 @@ def emulated_daemon(words: Sequence[str], say: Callable[[str], None]) -> Generat
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+        preexec_fn=_end_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  no thread is there yet
     )
     told: list[str] = []
     listens = threading.Event()

@@ -23,10 +23,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from nuc_engine.client import Client
 from nuc_engine.ui.access import Access
+from nuc_engine.ui.answers import answer, body_of, problem
 from nuc_engine.ui.bridge import Bridge, encode
 from nuc_engine.ui.outbox import Outbox
 from nuc_engine.ui.stop import StopLine
 from nuc_engine.ui.tab import Operator, Tab, read_message
+from nuc_engine.ui.unwatched import Unwatched
 
 WEB = Path(__file__).with_name("web")
 
@@ -42,7 +44,6 @@ PROBE_EVERY_S = 0.5
 REFUSED, CROWDED = 4003, 4004
 """Codes a WebSocket is closed with: no session; too many tabs."""
 
-_MOST_BODY = 65_536
 _TYPES = MappingProxyType(
     {
         ".html": "text/html; charset=utf-8",
@@ -84,6 +85,7 @@ class Workbench:
     author: str
     bridge: Bridge | None = None
     stop: StopLine | None = None
+    unwatched: Unwatched | None = None
     more: Iterable[BaseRoute] = ()
     bouts: bool = True
     web: Path = WEB
@@ -159,14 +161,22 @@ class Workbench:
             self.tabs -= 1
             if bridge is not None:
                 bridge.part(tab)
+            if self.unwatched is not None and operator is not None and operator.in_control:
+                self.unwatched.gone()
 
     def _operator(self) -> Operator | None:
         bridge = self.bridge
         if bridge is None:
             return None
         return Operator(
-            lambda: Client(bridge.address, name=f"{self.author} (page)", keys=bridge.keys), done=bridge.hurry
+            lambda: Client(bridge.address, name=f"{self.author} (page)", keys=bridge.keys),
+            done=bridge.hurry,
+            took=self._taken,
         )
+
+    def _taken(self) -> None:
+        if self.unwatched is not None:
+            self.unwatched.taken()
 
     def _welcome(self, operator: Operator | None) -> dict[str, Any]:
         bridge = self.bridge
@@ -302,23 +312,3 @@ class Guard:
             return await problem(401, "not_allowed", "no session", "open the page anew: nuc ui")(scope, receive, sealed)
         with suppress(ClientDisconnect):
             return await self._app(scope, receive, sealed)
-
-
-async def body_of(request: Request, most: int = _MOST_BODY) -> bytes:
-    """Return a request's body; nothing of one that is longer than `most` bytes."""
-    content = b""
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > most:
-            return b""
-    return content
-
-
-def answer(content: Any, status: int = 200) -> Response:
-    """Return an answer in JSON."""
-    return Response(msgspec.json.encode(content), status, media_type="application/json")
-
-
-def problem(status: int, kind: str, text: str, hint: str = "") -> Response:
-    """Return what went wrong, in JSON."""
-    return answer({"error": {"kind": kind, "text": text, "hint": hint}}, status)

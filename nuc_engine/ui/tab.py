@@ -84,11 +84,12 @@ def read_message(text: str) -> FromPage:
 class Operator:
     """The tab's client on a thread of its own: requests are done one after the other, as they came.
 
-    `done` is called, on any thread, when something was asked for that may have changed the daemon.
+    `done` is called, on any thread, when something was asked for that may have changed the daemon; `took`, on the event
+    loop, when control was taken.
     """
 
-    def __init__(self, make: Callable[[], Client], done: Callable[[], None]) -> None:
-        self._make, self._done = make, done
+    def __init__(self, make: Callable[[], Client], done: Callable[[], None], took: Callable[[], None]) -> None:
+        self._make, self._done, self._took = make, done, took
         self._thread = ThreadPoolExecutor(1, "nuc-ui tab")
         self._client: Client | None = None
         self._waiting = 0
@@ -106,6 +107,11 @@ class Operator:
         """What the daemon's logs call it."""
         greeting = None if self._client is None else self._client.greeting
         return "" if greeting is None else greeting.author
+
+    @property
+    def in_control(self) -> bool:
+        """Whether this tab has taken control, and nobody has taken it from it."""
+        return self._took_s is not None
 
     def control(self, holder: str, asked_s: float) -> None:
         """Hear who had control at `asked_s`: what was taken may have been taken by others meanwhile."""
@@ -130,6 +136,8 @@ class Operator:
             return await self._run(lambda: self._ask(request))
         finally:
             self._waiting -= 1
+            if method == "take_control" and self.in_control:
+                self._took()
 
     def keep(self) -> None:
         """Say something, if nothing was said for a while: control is lost by silence, and room for clients too."""
