@@ -67,7 +67,8 @@ class Launch:
     """The block, three eventfds, a pidfd of the main process, the open buses and the options.
 
     `run_dir` is the folder of the daemon's sockets, which is there before all else, and `off` the socket in it that
-    takes the torque off; `cycles` is the file in it that the core writes every cycle to.
+    takes the torque off, `probe` the one that says whether it would; `cycles` is the file in it that the core writes
+    every cycle to.
     `to_core`, `to_service` and `to_supervisor` are written to wake a process up; what to do stands in the block. With
     `to_journal` stderr is read by the system's journal.
     """
@@ -81,5 +82,6 @@ class Launch:
     options: ServeOptions
     run_dir: Path = Path()
     off: int = -1
+    probe: int = -1
     cycles: int = -1
     to_journal: bool = False

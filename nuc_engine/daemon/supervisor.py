@@ -209,8 +209,10 @@ class Supervisor:
         if self._service.missing(now_ns):
             words[Word.SERVICE_BEAT] = 0
             self._hearts.service.begin()
-            hidden = replace(self._launch, buses=tuple(replace(bus, fd=-1) for bus in self._launch.buses), off=-1)
-            close = [fd for fd in (self._launch.off, *(bus.fd for bus in self._launch.buses)) if fd >= 0]
+            launch = self._launch
+            buses = tuple(replace(bus, fd=-1) for bus in launch.buses)
+            hidden = replace(launch, buses=buses, off=-1, probe=-1)
+            close = [fd for fd in (launch.off, launch.probe, *(bus.fd for bus in launch.buses)) if fd >= 0]
             program = partial(self._programs.service, hidden)
             child = self._fork("nuc-service", program, urgent=False, close=close, death_signal=END_SIGNAL)
             self._service.fill(child, now_ns)
