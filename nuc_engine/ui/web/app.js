@@ -171,7 +171,7 @@ class App {
     setText(id("is-torque"), status ? (status.torque ? "on" : "off") + (status.latched ? ", latched" : "") : "–");
     setAttribute(id("is-torque"), "data-on", status?.torque ? "yes" : "no");
     const lost = Object.values(status?.losses ?? {}).reduce((sum, count) => sum + count, 0);
-    const losses = [lost ? `${lost} records` : "", live.missed ? `${live.missed} here` : ""].filter(Boolean).join(", ");
+    const losses = [lost ? `${lost}` : "", live.missed ? `${live.missed} here` : ""].filter(Boolean).join(", ");
     setText(id("is-losses"), losses || (status ? "none" : "–"));
     setAttribute(id("is-losses"), "data-bad", losses ? "yes" : "no");
     const who = status?.control ?? "";

@@ -204,6 +204,6 @@ export function copyButton(line, say) {
       on: { click: () => navigator.clipboard.writeText(line).then(() => say?.(`copied: ${line}`), () => say?.(line)) },
     },
     h("code", {}, line),
-    h("span", { "aria-hidden": "true" }, " \u29c9"),
+    h("span", { class: "copy-word", "aria-hidden": "true" }, "copy"),
   );
 }

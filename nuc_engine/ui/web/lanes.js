@@ -399,6 +399,8 @@ export class Lanes {
     if (!lane.strip && lane.high > lane.low) {
       pen.font = "11px system-ui, sans-serif";
       pen.textBaseline = "bottom";
+      /** @type {{y: number, end: number}[]} */
+      const written = [];
       for (const { value, label } of view.levels(lane.name)) {
         if (value < lane.low || value > lane.high) continue;
         const y = Math.round(((lane.high - value) / (lane.high - lane.low)) * height) + 0.5;
@@ -410,8 +412,17 @@ export class Lanes {
         pen.lineTo(width, y);
         pen.stroke();
         pen.setLineDash([]);
+        // Labels at nearly the same height stand beside each other.
+        const left = written.reduce((x, other) => (Math.abs(other.y - y) < 13 ? Math.max(x, other.end + 14) : x), 4);
+        const end = left + pen.measureText(label).width;
+        written.push({ y, end });
+        const foot = y < 14 ? y + 13 : y - 1;
+        pen.fillStyle = colors.panel;
+        pen.globalAlpha = 0.8;
+        pen.fillRect(left - 2, foot - 12, end - left + 4, 12);
+        pen.globalAlpha = 1;
         pen.fillStyle = colors.threshold;
-        pen.fillText(label, 4, y < 14 ? y + 13 : y - 1);
+        pen.fillText(label, left, foot);
       }
     }
     pen.lineWidth = 1;

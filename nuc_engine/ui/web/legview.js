@@ -75,6 +75,8 @@ export class LegView {
     this.reach = 20;
     /** Contact of the foot, where it is known. @type {boolean | null} */
     this.contact = null;
+    /** Where an emulated leg's foot really was; a stiff leg's is elsewhere. @type {Point | null} */
+    this.trueFoot = null;
     this.changed = true;
     /** @type {(joint: number) => void} */
     this.onSelect = () => undefined;
@@ -343,13 +345,23 @@ export class LegView {
     }
     const [fx, fy] = points[points.length - 1];
     const radius = ((this.shape?.plant?.foot_radius_mm ?? 0) / 10) * scale;
-    pen.fillStyle = this.contact ? colors.ink : colors.panel;
+    pen.fillStyle = this.contact && !this.trueFoot ? colors.ink : colors.panel;
     pen.strokeStyle = colors.ink;
     pen.lineWidth = 1.5;
     pen.beginPath();
     pen.arc(fx, fy, Math.max(4, radius), 0, 2 * Math.PI);
     pen.fill();
     pen.stroke();
+    if (this.trueFoot) {
+      const [x, y] = project(...this.trueFoot);
+      pen.fillStyle = colors.ink;
+      pen.setLineDash([3, 3]);
+      pen.beginPath();
+      pen.arc(x, y, Math.max(4, radius), 0, 2 * Math.PI);
+      if (this.contact) pen.fill();
+      pen.stroke();
+      pen.setLineDash([]);
+    }
     for (const [x, y] of points.slice(0, -1)) {
       pen.fillStyle = colors.panel;
       pen.beginPath();
@@ -357,31 +369,25 @@ export class LegView {
       pen.fill();
       pen.stroke();
     }
-    this.drawLabels(pen, points);
+    this.drawLabels(pen);
   }
 
   /**
-   * Name joint and action of each segment, so far apart that they can be read.
+   * Name joint and action of each segment.
    * @param {CanvasRenderingContext2D} pen
-   * @param {Point[]} points
    */
-  drawLabels(pen, points) {
+  drawLabels(pen) {
     const colors = palette();
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "middle";
-    let above = -Infinity;
-    const labels = this.chain
-      .map((joint, k) => ({
-        text: [joint.name, this.actions.get(this.states[k])?.state.name].filter(Boolean).join(": "),
-        color: this.actions.get(this.states[k])?.color ?? colors.muted,
-        y: (points[k][1] + points[k + 1][1]) / 2,
-      }))
-      .sort((a, b) => a.y - b.y);
-    // At the edge, in the order of height, at places that do not follow every tremor of the leg.
+    const labels = this.chain.map((joint, k) => ({
+      text: [joint.name, this.actions.get(this.states[k])?.state.name].filter(Boolean).join(": "),
+      color: this.actions.get(this.states[k])?.color ?? colors.muted,
+    }));
+    // In a corner, from the body outwards: beside the segments they would never stand still.
     const left = 12;
-    for (const label of labels) {
-      const y = Math.max(above + 18, 16);
-      above = y;
+    labels.forEach((label, k) => {
+      const y = 16 + 18 * k;
       pen.fillStyle = label.color;
       pen.fillRect(left, y - 6, 12, 12);
       pen.strokeStyle = colors.ink;
@@ -389,7 +395,7 @@ export class LegView {
       pen.strokeRect(left + 0.5, y - 5.5, 11, 11);
       pen.fillStyle = colors.ink;
       pen.fillText(label.text, left + 18, y);
-    }
+    });
   }
 
   /**
@@ -402,7 +408,7 @@ export class LegView {
    */
   drawAxes(pen, ct, st, cl, sl, height) {
     const colors = palette();
-    const [x0, y0, size] = [44, height - 44, 26];
+    const [x0, y0, size] = [64, height - 52, 26];
     pen.font = "11px system-ui, sans-serif";
     pen.textBaseline = "middle";
     pen.textAlign = "center";

@@ -13,7 +13,7 @@ import { Refused } from "../session.js";
 /** @typedef {import("../lanes.js").Source} Source */
 /** @typedef {{name: string, id?: string, folder: string, manifest: Record<string, any>, statistics: any, events: any[],
  *   columns: {name: string, unit: string}[], model: import("../model.js").Model | null, plant: import("../live.js").Plant | null,
- *   begin_s: number, end_s: number, figures: string[], files: {name: string, id?: string, bytes: number}[]}} Bout */
+ *   begin_s: number, end_s: number, figures: string[], notes?: string[], files: {name: string, id?: string, bytes: number}[]}} Bout */
 /** @typedef {{id: string, kind: string, state: string, progress: number | null, text: string, verdict: string | null, file: string | null}} Job */
 
 const MOST = 20_000;
@@ -60,6 +60,7 @@ export function boutView(context, id, other) {
         body,
         playing.element,
         statistics(bout, second),
+        bout.notes?.length ? h("ul", { class: "problems panel" }, bout.notes.map((text) => h("li", {}, text))) : null,
         second ? null : jobs(context, id, signal),
         second ? null : figures(bout, (kind) => picture(`bouts/${id}/figures/${kind}.png`)),
         second ? null : log(bout, (time) => playing?.seek(time)),
@@ -157,6 +158,9 @@ function player({ api, say }, bouts, ids, signal) {
     view.pose(ring.at(source.time, record), valueAt(source, record));
     const force = valueAt(source, record)("plant.contact_n");
     view.contact = Number.isNaN(force) ? null : force > 0;
+    const at = valueAt(source, record);
+    const [x, y, z] = ["x", "y", "z"].map((axis) => at(`plant.${axis}_cm`));
+    view.trueFoot = Number.isNaN(x + y + z) ? null : [x, y, z];
   };
   slider.addEventListener("input", () => seek(slider.valueAsNumber));
   const stop = () => {
@@ -224,7 +228,7 @@ function player({ api, say }, bouts, ids, signal) {
   const joints = model ? chainOf(model).filter((joint) => joint.states.length) : [];
   const preferred = joints.flatMap((joint) => [`${joint.name}.state`, ...(joint.motor ? [joint.motor.angle_sensor.name] : [])]);
   lanes.setNames([...preferred, "plant.contact_n"].filter((name) => columns.has(name)));
-  const add = h("input", { type: "text", list: "bout-columns", placeholder: "add a trace \u2026", "aria-label": "add a trace to the bout", spellcheck: "false", autocomplete: "off" });
+  const add = h("input", { type: "text", list: "bout-columns", placeholder: "add a trace \u2026", class: "medium", "aria-label": "add a trace to the bout", spellcheck: "false", autocomplete: "off" });
   add.addEventListener("change", () => {
     if (columns.has(add.value)) {
       lanes.setNames([...lanes.names, add.value]);

@@ -8,7 +8,7 @@ import { boutView } from "./bout.js";
 /** @typedef {import("../app.js").Context} Context */
 /** @typedef {import("../app.js").Page} Page */
 /** @typedef {{id?: string, name: string, configuration: string, script: string, started: string, duration_s: number | null,
- *   state?: string, outcomes: (string | {what: string})[], labels: Record<string, string>, notes: string[],
+ *   state?: string, outcomes: (string | {what: string})[] | null, labels: Record<string, string>, notes: string[],
  *   losses?: Record<string, number>, clock: string, thumbnail: boolean, problem?: string | null}} BoutEntry */
 
 const TYPED_MS = 250;
@@ -71,29 +71,59 @@ export function boutsPage(context) {
       pictures.forEach((picture) => URL.revokeObjectURL(picture));
       pictures = [];
       chosen.clear();
+      wanted = [];
+      rows.clear();
+      watcher.disconnect();
       mark();
       fill(body, ...bouts.map((entry) => row(entry)));
       setText(count, counted(bouts.length, "bout"));
       if (!bouts.length) fill(body, h("tr", {}, h("td", { colspan: 7 }, words ? "no bout has these words" : "there are no bouts yet")));
-      await Promise.all(bouts.map((entry) => thumbnail(entry, signal)));
     } catch (error) {
       if (error instanceof Refused) setText(count, error.message);
       else if (!signal.aborted) throw error;
     }
   };
 
-  /** @type {Map<string, HTMLImageElement>} */
-  const images = new Map();
-  const thumbnail = async (/** @type {BoutEntry} */ entry, /** @type {AbortSignal} */ signal) => {
-    if (!entry.thumbnail) return;
-    try {
-      const picture = await api.blob(`bouts/${idOf(entry)}/thumbnail.png`, signal);
-      pictures.push(picture);
-      const image = images.get(idOf(entry));
-      if (image) image.src = picture;
-    } catch {
-      // A bout without a picture is listed all the same.
+  // Pictures are drawn, and logs judged, only for rows that are looked at, one after the other.
+  /** @type {BoutEntry[]} */
+  let wanted = [];
+  let busy = false;
+  /** @type {Map<string, {entry: BoutEntry, image: HTMLImageElement, seen: HTMLElement}>} */
+  const rows = new Map();
+  const watcher = new IntersectionObserver((changes) => {
+    for (const { target, isIntersecting } of changes) {
+      const known = rows.get(/** @type {HTMLElement} */ (target).dataset.id ?? "");
+      if (!isIntersecting || !known) continue;
+      watcher.unobserve(target);
+      wanted.push(known.entry);
     }
+    void look();
+  });
+  const look = async () => {
+    if (busy) return;
+    busy = true;
+    for (let entry = wanted.shift(); entry; entry = wanted.shift()) {
+      const id = idOf(entry);
+      const known = rows.get(id);
+      const signal = asking?.signal;
+      if (!known || known.entry !== entry) continue;
+      try {
+        if (entry.thumbnail) {
+          const picture = await api.blob(`bouts/${id}/thumbnail.png`, signal);
+          pictures.push(picture);
+          known.image.src = picture;
+        }
+        if (!entry.outcomes && entry.thumbnail) {
+          setText(known.seen, "reading \u2026");
+          const told = await api.json(`bouts/${id}/seen`, { signal });
+          setText(known.seen, outcomes(told.outcomes));
+        }
+      } catch {
+        // A bout without a picture is listed all the same.
+        setText(known.seen, entry.outcomes ? outcomes(entry.outcomes) : "–");
+      }
+    }
+    busy = false;
   };
 
   /** @param {BoutEntry} entry */
@@ -106,20 +136,22 @@ export function boutsPage(context) {
       mark();
     });
     const image = h("img", { alt: "", width: 96, height: 54 });
-    images.set(id, image);
-    const seen = entry.outcomes?.map((outcome) => (typeof outcome === "string" ? outcome : outcome.what)) ?? [];
+    const seen = h("span", {}, entry.problem ? `\u26a0 ${entry.problem}` : outcomes(entry.outcomes));
+    rows.set(id, { entry, image, seen });
     const lost = Object.values(entry.losses ?? {}).reduce((sum, count) => sum + count, 0);
-    return h(
+    const line = h(
       "tr",
-      { class: entry.problem ? "broken" : "" },
+      { class: entry.problem ? "broken" : "", "data-id": id },
       h("td", {}, box),
       h("td", { class: "thumbnail" }, entry.thumbnail ? image : null),
       h("td", {}, h("a", { href: `#bouts/${id}` }, entry.name), h("small", {}, [entry.configuration, entry.script?.replace(/\.xml$/, "")].filter(Boolean).join(", "))),
       h("td", { class: "number" }, when(entry.started)),
       h("td", { class: "number" }, clock(entry.duration_s, 1), h("small", {}, entry.clock ?? "")),
-      h("td", {}, entry.problem ? `\u26a0 ${entry.problem}` : seen.join(", ") || "–", h("small", {}, [entry.state && entry.state !== "complete" ? `\u26a0 ${entry.state}` : "", lost ? `\u26a0 ${lost} records lost` : ""].filter(Boolean).join(", "))),
+      h("td", {}, seen, h("small", {}, [entry.state && entry.state !== "complete" ? `\u26a0 ${entry.state}` : "", lost ? `\u26a0 ${lost} records lost` : ""].filter(Boolean).join(", "))),
       h("td", { class: "labels" }, Object.entries(entry.labels ?? {}).map(([key, text]) => h("span", { class: "label" }, `${key} = ${text}`)), (entry.notes ?? []).map((text) => h("small", {}, text))),
     );
+    watcher.observe(line);
+    return line;
   };
 
   again.addEventListener("click", () => void ask());
@@ -156,6 +188,15 @@ export function boutsPage(context) {
     },
     frame: (now) => opened?.frame(now),
   };
+}
+
+/**
+ * What was seen, in the order in which it was, each once in a row.
+ * @param {BoutEntry["outcomes"] | undefined} found
+ */
+function outcomes(found) {
+  const words = (found ?? []).map((outcome) => (typeof outcome === "string" ? outcome : outcome.what));
+  return words.filter((word, k) => word !== words[k - 1]).join(", ") || "–";
 }
 
 /**

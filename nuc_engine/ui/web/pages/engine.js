@@ -13,8 +13,11 @@ const SLOW_MS = 500;
  * @returns {Page}
  */
 export function enginePage(context) {
-  const sections = [boutSection(context), armSection(context), configurationSection(context), logSection(context), machineSection(context), endSection(context)];
-  const element = h("div", { class: "page page-engine" }, h("h1", { class: "unseen" }, "Engine"), sections.map((section) => section.element));
+  const left = [boutSection(context), armSection(context), logSection(context), endSection(context)];
+  const right = [configurationSection(context), machineSection(context)];
+  const sections = [...left, ...right];
+  const column = (/** @type {Section[]} */ parts) => h("div", { class: "column" }, parts.map((part) => part.element));
+  const element = h("div", { class: "page page-engine" }, h("h1", { class: "unseen" }, "Engine"), column(left), column(right));
   let slowAt = 0;
   return {
     element,
@@ -126,7 +129,7 @@ function boutSection({ live, act, line }) {
   const stopForm = h(
     "form",
     { class: "form" },
-    field("what becomes of the torque", policy),
+    field("what becomes of the torque", policy, "off, hold or park; without a choice, as the daemon was told when it was started"),
     h("div", { class: "actions" }, end, stopLine.place),
   );
   const followStop = () => stopLine.tell(line("stop", { policy: policy.value }));

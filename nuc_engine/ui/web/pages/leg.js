@@ -170,6 +170,7 @@ function jointCard(joint, live, select) {
       "table",
       { class: "readings" },
       h("caption", { class: "unseen" }, `sensors and muscles of ${joint.name}`),
+      h("colgroup", {}, ["name", "value", "unit", "bar"].map((part) => h("col", { class: `col-${part}` }))),
       h("tbody", {}, [...names].map(sensor), joint.muscles.map(muscle)),
     ),
   );

@@ -46,7 +46,7 @@ export function tracesPage({ live, say, line }) {
   let trigger = null;
   let triggeredAt = NaN;
   let before = NaN;
-  /** @type {Map<string, {name: string, text: string}[]>} */
+  /** @type {Map<string, {name: string, text: string, state: string}[]>} */
   let levelsOf = new Map();
   /** @type {Map<string, number>} */
   const levelValues = new Map();
@@ -60,11 +60,11 @@ export function tracesPage({ live, say, line }) {
   const farther = h("button", { type: "button", "aria-label": "zoom out", help: "zoom out (-)" }, "\u2212");
   const back = h("button", { type: "button", "aria-label": "earlier", help: "earlier (Page up)" }, "\u25c2");
   const on = h("button", { type: "button", "aria-label": "later", help: "later (Page down)" }, "\u25b8");
-  const add = h("input", { type: "text", list: "columns", placeholder: "add a trace \u2026", "aria-label": "add a trace", spellcheck: "false", autocomplete: "off", help: "name of any column: sensors, actions, activations, forces, lengths, positions" });
+  const add = h("input", { type: "text", list: "columns", placeholder: "add a trace \u2026", class: "medium", "aria-label": "add a trace", spellcheck: "false", autocomplete: "off", help: "name of any column: sensors, actions, activations, forces, lengths, positions" });
   const list = h("datalist", { id: "columns" });
-  const when = h("select", { "aria-label": "trigger", help: "stand still around the record at which a joint begins an action; decided on the engine's own cycles" });
-  const layout = h("select", { "aria-label": "layout" });
-  const name = h("input", { type: "text", placeholder: "name", "aria-label": "name of the layout", size: 8 });
+  const when = h("select", { class: "medium", "aria-label": "trigger", help: "stand still around the record at which a joint begins an action; decided on the engine's own cycles" });
+  const layout = h("select", { class: "medium", "aria-label": "layout" });
+  const name = h("input", { type: "text", placeholder: "name", "aria-label": "name of the layout", size: 6 });
   const save = h("button", { type: "button", help: "keep these traces under a name, in this browser" }, "Keep");
   const where = h("span", { class: "readout", "aria-live": "off" });
 
@@ -262,7 +262,7 @@ export function tracesPage({ live, say, line }) {
     levelsOf = new Map();
     for (const { sensor, op, threshold, state } of thresholds(model)) {
       const levels = levelsOf.get(sensor) ?? [];
-      levels.push({ name: threshold, text: `${op === ">" ? "\u25b2" : "\u25bc"} ${state}: ${op} ${threshold}` });
+      levels.push({ name: threshold, text: `${op} ${threshold}`, state });
       levelsOf.set(sensor, levels);
     }
     levelValues.clear();
