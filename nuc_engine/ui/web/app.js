@@ -162,8 +162,9 @@ class App {
   tellState() {
     const { live } = this;
     const { status } = live;
-    const reason = status?.latch_reason ? `, ${status.latch_reason}` : "";
-    setText(id("is-mode"), status ? `${status.mode}${reason}` : "–");
+    const reason = status?.latched ? `latched: ${status.latch_reason || "by the daemon"}; arm to go on` : "";
+    setText(id("latchtext"), reason);
+    setText(id("is-mode"), status?.mode ?? "–");
     setAttribute(id("is-mode"), "data-mode", status?.mode ?? null);
     const bout = status?.bout ?? 0;
     setText(id("is-bout"), bout ? String(bout) : "none");

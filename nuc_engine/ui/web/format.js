@@ -60,6 +60,14 @@ export function bytes(count) {
 }
 
 /**
+ * Return a unit without what explains it: "tick" for "tick (18.4 mA)".
+ * @param {string | null | undefined} unit
+ */
+export function shortUnit(unit) {
+  return unit?.replace(/[ ,(].*$/, "") ?? "";
+}
+
+/**
  * @param {number} count
  * @param {string} one
  * @param {string} [many]

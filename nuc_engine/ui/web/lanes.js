@@ -3,7 +3,7 @@
 
 import { Edges, envelope, Envelope, ticks } from "./decimate.js";
 import { h, setAttribute, setHelp, setText } from "./dom.js";
-import { digitsFor, number } from "./format.js";
+import { digitsFor, number, shortUnit } from "./format.js";
 import { palette, Paper } from "./paint.js";
 
 /** @typedef {import("./ring.js").Ring} Ring */
@@ -102,8 +102,10 @@ export class Lanes {
     this.edges = new Edges(MOST_PIXELS);
     this.line = new Envelope(MOST_PIXELS);
     this.axis = new Paper("axis of time");
+    /** Beside the axis: the time at the cursor, or the newest. */
+    this.where = h("span", { class: "lane-where" });
     this.stack = h("div", { class: "lanes-stack" });
-    this.element = h("div", { class: "lanes" }, this.stack, h("div", { class: "lanes-axis" }, h("span", { class: "lane-head" }), h("div", { class: "lane-plot" }, this.axis.canvas)));
+    this.element = h("div", { class: "lanes" }, this.stack, h("div", { class: "lanes-axis" }, h("span", { class: "lane-head" }, this.where), h("div", { class: "lane-plot" }, this.axis.canvas)));
     this.drawn = "";
     this.from = 0;
     this.to = 1;
@@ -469,7 +471,7 @@ export class Lanes {
     }
     const digits = digitsFor(lane.high - lane.low);
     setText(lane.value, number(value, digits));
-    setText(lane.unit, there ? source.unit(lane.name) : "not recorded");
+    setText(lane.unit, there ? shortUnit(source.unit(lane.name)) : "not recorded");
     const known = lane.high > lane.low;
     setText(lane.top, known ? number(lane.high, digits) : "");
     setText(lane.bottom, known ? number(lane.low, digits) : "");

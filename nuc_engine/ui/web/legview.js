@@ -217,7 +217,7 @@ export class LegView {
     const pen = this.paper.begin();
     const { width, height } = this.paper;
     if (!this.shape || width < 2) return;
-    const scale = (this.zoom * Math.min(width * 1.1, height * 1.25)) / (this.reach * 1.35);
+    const scale = (this.zoom * Math.min(width * 1.25, height * 1.45)) / (this.reach * 1.35);
     const turn = (this.turn * Math.PI) / 180;
     const lift = (this.lift * Math.PI) / 180;
     const [ct, st, cl, sl] = [Math.cos(turn), Math.sin(turn), Math.cos(lift), Math.sin(lift)];

@@ -265,6 +265,7 @@ function player({ api, say }, bouts, ids, signal) {
         if (cursor > to) show(cursor, cursor + (to - from));
       }
       view.draw();
+      setText(lanes.where, clock(cursor, 3));
       lanes.draw({ from, to, cursor, levels: () => [], marks, start: 0, axis: (time) => clock(time, to - from < 5 ? 2 : to - from < 30 ? 1 : 0) }, now);
     },
   };

@@ -1,7 +1,7 @@
 // The leg as it is now, and beside it each joint with its muscles and sensors.
 
 import { fill, h, roving, setAttribute, setText } from "../dom.js";
-import { number } from "../format.js";
+import { number, shortUnit } from "../format.js";
 import { LegView, VIEWS } from "../legview.js";
 import { actionsOf, chainOf } from "../model.js";
 
@@ -97,9 +97,9 @@ export function legPage({ live }) {
   const stage = h(
     "section",
     { class: "panel stage", "aria-label": "the leg in space" },
-    h("div", { class: "toolbar" }, looks, trailOf, trailS, foot),
+    h("div", { class: "toolbar" }, looks, trailOf, trailS),
     h("div", { class: "stage-canvas live" }, view.paper.canvas),
-    note,
+    h("div", {}, foot, note),
   );
   view.paper.canvas.setAttribute("aria-label", "the leg, drawn from its joint angles; arrow keys turn it, + and - zoom");
   let slowAt = 0;
@@ -142,7 +142,7 @@ function jointCard(joint, live, select) {
       setText(value, number(now, 1));
       if (bar && span) bar.set((now - span[0]) / (span[1] - span[0]));
     });
-    return h("tr", { help: known ? help(known) : "" }, h("th", { scope: "row" }, name), value, h("td", { class: "unit" }, known?.unit ?? ""), h("td", { class: "bar-cell" }, bar?.element));
+    return h("tr", { help: known ? `${help(known)}${known.unit ? `, in ${known.unit}` : ""}` : "" }, h("th", { scope: "row" }, name), value, h("td", { class: "unit" }, shortUnit(known?.unit)), h("td", { class: "bar-cell" }, bar?.element));
   };
 
   const muscle = (/** @type {import("../model.js").Muscle} */ what) => {

@@ -66,7 +66,6 @@ export function tracesPage({ live, say, line }) {
   const layout = h("select", { class: "medium", "aria-label": "layout" });
   const name = h("input", { type: "text", placeholder: "name", "aria-label": "name of the layout", size: 6 });
   const save = h("button", { type: "button", help: "keep these traces under a name, in this browser" }, "Keep");
-  const where = h("span", { class: "readout", "aria-live": "off" });
 
   const layouts = () => keptLayouts()[live.configuration] ?? {};
   const keep = (/** @type {string} */ as = "") => {
@@ -289,7 +288,7 @@ export function tracesPage({ live, say, line }) {
       "div",
       { class: "page page-traces" },
       h("h1", { class: "unseen" }, "Traces"),
-      h("div", { class: "toolbar" }, pause, h("span", { class: "segmented" }, back, on), h("span", { class: "segmented" }, closer, farther), span, when, add, list, layout, name, save, where),
+      h("div", { class: "toolbar" }, pause, h("span", { class: "segmented" }, back, on), h("span", { class: "segmented" }, closer, farther), span, when, add, list, layout, name, save),
       chart,
     ),
     show: () => lanes.spoil(),
@@ -303,7 +302,7 @@ export function tracesPage({ live, say, line }) {
       if (!Number.isNaN(triggeredAt)) marks.push({ at: triggeredAt, text: "trigger" });
       lanes.draw({ from: to - windowS, to, cursor, levels, marks, start, axis: (time) => (relative ? `${number(time, windowS < 2 ? 2 : 1)} s` : clock(time, windowS < 2 ? 2 : windowS < 20 ? 1 : 0)) }, now);
       const at = Number.isNaN(cursor) ? to : cursor;
-      setText(where, `${relative ? "" : "engine time "}${clock(at - start, 3)}${Number.isNaN(cursor) ? "" : " at the cursor"}`);
+      setText(lanes.where, `${clock(at - start, 3)}${Number.isNaN(cursor) ? "" : " at the cursor"}`);
     },
   };
 }
