@@ -78,8 +78,8 @@ export function labelsIn(text) {
   /** @type {Record<string, string>} */
   const labels = {};
   for (const part of text.split(/[,\n]/)) {
-    const at = part.indexOf("=");
-    if (at > 0) labels[part.slice(0, at).trim()] = part.slice(at + 1).trim();
+    const [name, ...words] = part.split("=");
+    if (name.trim() && words.length) labels[name.trim()] = words.join("=").trim();
   }
   return labels;
 }
