@@ -199,11 +199,11 @@ export function copyButton(line, say) {
     {
       type: "button",
       class: "copy",
-      "aria-label": `copy: ${line}`,
       help: `copy the same for a shell: ${line}`,
       on: { click: () => navigator.clipboard.writeText(line).then(() => say?.(`copied: ${line}`), () => say?.(line)) },
     },
     h("code", {}, line),
-    h("span", { class: "copy-word", "aria-hidden": "true" }, "copy"),
+    " ",
+    h("span", { class: "copy-word" }, "copy"),
   );
 }
