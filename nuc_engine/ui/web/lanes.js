@@ -385,7 +385,7 @@ export class Lanes {
   write(pen, text, x, y, room, color) {
     let shown = text;
     while (shown.length > 1 && pen.measureText(shown).width > room) shown = shown.slice(0, -1);
-    if (shown.length < Math.min(3, text.length)) return;
+    if (shown.length < Math.min(8, text.length)) return;
     pen.fillStyle = isLight(color) ? "#111" : "#fff";
     pen.fillText(shown === text ? text : `${shown.slice(0, -1)}\u2026`, x, y);
   }

@@ -72,6 +72,7 @@ export class LegView {
     this.states = new Int32Array(0);
     /** @type {Point} */
     this.middle = [0, 0, 0];
+    this.centred = false;
     this.reach = 20;
     /** Contact of the foot, where it is known. @type {boolean | null} */
     this.contact = null;
@@ -98,9 +99,28 @@ export class LegView {
     this.angles = new Float64Array(this.chain.length).fill(NaN);
     this.states = new Int32Array(this.chain.length).fill(-1);
     this.reach = this.chain.reduce((sum, { geometry: { dh_line: line } }) => sum + (line ? Math.hypot(line.a_cm, line.d_cm) : 0), 0) || 20;
-    // The view stays where it is while the leg moves: about where the chain begins and the ground below.
-    const [base] = shape ? jointOrigins(this.chain.map((joint) => joint.geometry), this.angles) : [[0, 0, 0]];
-    this.middle = [base[0], base[1] + this.reach * 0.3, base[2] * 0.55];
+    this.centred = false;
+    this.changed = true;
+  }
+
+  /** Put the leg and its path into the middle. The view then stays where it is while the leg moves. */
+  centre() {
+    const points = this.points();
+    const { trail } = this;
+    for (let n = trail.begin; n < trail.end; n += 16) {
+      const at = 3 * (n % TRAIL);
+      points.push([trail.points[at], trail.points[at + 1], trail.points[at + 2]]);
+    }
+    const known = points.filter((point) => point.every(Number.isFinite));
+    if (!known.length) return;
+    const ground = this.shape?.plant?.ground_z_cm;
+    if (ground !== undefined) known.push([known[0][0], known[0][1], ground]);
+    const middle = (/** @type {number} */ axis) => {
+      const values = known.map((point) => point[axis]);
+      return (Math.min(...values) + Math.max(...values)) / 2;
+    };
+    this.middle = [middle(0), middle(1), middle(2)];
+    this.centred = true;
     this.changed = true;
   }
 
@@ -118,6 +138,7 @@ export class LegView {
       this.states[k] = Number.isNaN(state) ? -1 : state;
     });
     if (keep) this.trail.add(time, this.points().at(-1) ?? [0, 0, 0], this.states);
+    if (!this.centred) this.centre();
     this.changed = true;
   }
 
@@ -129,7 +150,8 @@ export class LegView {
   look(name) {
     this.turn = VIEWS[name].turn;
     this.lift = VIEWS[name].lift;
-    this.changed = true;
+    this.zoom = 1;
+    this.centre();
     this.onTurn();
   }
 
@@ -217,7 +239,7 @@ export class LegView {
     const pen = this.paper.begin();
     const { width, height } = this.paper;
     if (!this.shape || width < 2) return;
-    const scale = (this.zoom * Math.min(width * 1.25, height * 1.45)) / (this.reach * 1.35);
+    const scale = (this.zoom * Math.min(width * 1.05, height * 1.3)) / (this.reach * 1.35);
     const turn = (this.turn * Math.PI) / 180;
     const lift = (this.lift * Math.PI) / 180;
     const [ct, st, cl, sl] = [Math.cos(turn), Math.sin(turn), Math.cos(lift), Math.sin(lift)];
@@ -228,7 +250,7 @@ export class LegView {
       const [dx, dy, dz] = [x - mx, y - my, z - mz];
       const across = -(dx * ct - dy * st);
       const deep = dx * st + dy * ct;
-      return [width / 2 + scale * across, height / 2 - scale * (dz * cl - deep * sl), dz * sl + deep * cl];
+      return [width / 2 + scale * across, height * 0.54 - scale * (dz * cl - deep * sl), dz * sl + deep * cl];
     };
     const ground = this.shape.plant?.ground_z_cm;
     this.drawGround(pen, project, ground ?? 0, ground !== undefined && ground !== null);

@@ -15,16 +15,21 @@ const GRAVE = /fault|lost|error|silent|not_done|missing|revoked|death|latched/;
 /** @typedef {{first: Happening, last: Happening, count: number}} Line */
 
 /**
- * Put repeats, wherever others came between them within `near` events, into one line; newest last.
+ * Put repeats of one after the other into one line, newest last. What the engine says by itself is a repeat with other
+ * numbers too; what somebody did is not.
  * @param {readonly Happening[]} events
  * @returns {Line[]}
  */
 export function collapsed(events) {
+  const same = (/** @type {Happening} */ a, /** @type {Happening} */ b) =>
+    a.name === b.name &&
+    a.author === b.author &&
+    (a.text === b.text || (!a.author && a.text.replace(/\d+(\.\d+)?/g, "#") === b.text.replace(/\d+(\.\d+)?/g, "#")));
   /** @type {Line[]} */
   const lines = [];
   for (const event of events) {
     const last = lines.at(-1);
-    if (last && last.last.name === event.name && last.last.text === event.text && last.last.author === event.author) {
+    if (last && same(last.last, event)) {
       last.last = event;
       last.count += 1;
     } else lines.push({ first: event, last: event, count: 1 });
@@ -40,6 +45,7 @@ export function eventsPage({ live, act, line }) {
   const text = h("input", { type: "search", placeholder: "name, text, author", "aria-label": "show events with" });
   const kind = h("select", { "aria-label": "show events of one name" }, h("option", { value: "" }, "all names"));
   const follow = h("input", { type: "checkbox", checked: true });
+  const together = h("input", { type: "checkbox", checked: true });
   const mark = h("input", { type: "text", placeholder: "foot slipped", maxlength: 500 });
   const markForm = h("form", { class: "mark" }, field("mark this moment", mark, "written into the log with the time and your name"), h("button", { type: "submit" }, "Mark"));
   markForm.addEventListener("submit", (event) => {
@@ -73,7 +79,7 @@ export function eventsPage({ live, act, line }) {
         (!kind.value || event.name === kind.value) &&
         (!wanted || `${event.name} ${event.text} ${event.author ?? ""}`.toLowerCase().includes(wanted)),
     );
-    const lines = collapsed(shown);
+    const lines = together.checked ? collapsed(shown) : shown.map((event) => ({ first: event, last: event, count: 1 }));
     fill(body, ...lines.slice(-MOST_ROWS).map(row));
     const left = lines.length > MOST_ROWS ? `; the last ${MOST_ROWS} lines are shown` : "";
     setText(count, `${counted(shown.length, "event")} of ${live.happenings.length}${left}`);
@@ -97,12 +103,13 @@ export function eventsPage({ live, act, line }) {
   };
   text.addEventListener("input", again);
   kind.addEventListener("change", again);
+  together.addEventListener("change", again);
   return {
     element: h(
       "div",
       { class: "page page-events" },
       h("h1", { class: "unseen" }, "Events"),
-      h("div", { class: "toolbar" }, text, kind, h("label", { class: "check" }, follow, "follow"), count, markForm),
+      h("div", { class: "toolbar" }, text, kind, h("label", { class: "check" }, follow, "follow"), h("label", { class: "check", help: "repeats one after the other stand in one line, with the newest of them" }, together, "repeats together"), count, markForm),
       scroller,
     ),
     show: again,
@@ -117,10 +124,10 @@ export function eventsPage({ live, act, line }) {
 /** @param {Line} line */
 function row({ first, last, count }) {
   const grave = GRAVE.test(first.name);
-  const more = Object.entries(first)
+  const more = Object.entries(last)
     .filter(([key]) => !["seq", "unix_time_s", "name", "text", "time_s", "author", "client"].includes(key))
     .map(([key, value]) => `${key}: ${typeof value === "object" ? JSON.stringify(value) : value}`);
-  const what = [first.text, ...more].filter(Boolean).join("; ");
+  const what = [last.text, ...more].filter(Boolean).join("; ");
   return h(
     "tr",
     { class: grave ? "grave" : "" },
