@@ -132,6 +132,7 @@ class App {
     }
     page.show?.(rest.join("/"));
     document.title = `${known.title} \u2013 nuc`;
+    setAttribute(document.body, "data-page", known.path);
     this.title = known.title;
     this.markNav();
   }
@@ -169,7 +170,7 @@ class App {
     const bout = status?.bout ?? 0;
     setText(id("is-bout"), bout ? String(bout) : "none");
     setText(id("is-time"), clock(this.engineTime(), 1));
-    setText(id("is-torque"), status ? (status.torque ? "on" : "off") + (status.latched ? ", latched" : "") : "–");
+    setText(id("is-torque"), status ? (status.torque ? "on" : "off") : "–");
     setAttribute(id("is-torque"), "data-on", status?.torque ? "yes" : "no");
     const lost = Object.values(status?.losses ?? {}).reduce((sum, count) => sum + count, 0);
     const losses = [lost ? `${lost}` : "", live.missed ? `${live.missed} here` : ""].filter(Boolean).join(", ");

@@ -62,9 +62,9 @@ export function boutView(context, id, other) {
         statistics(bout, second),
         bout.notes?.length ? h("ul", { class: "problems panel" }, bout.notes.map((text) => h("li", {}, text))) : null,
         second ? null : jobs(context, id, signal),
-        second ? null : figures(bout, (kind) => picture(`bouts/${id}/figures/${kind}.png`)),
         second ? null : log(bout, (time) => playing?.seek(time)),
         second ? null : files(context, id, bout, signal),
+        second ? null : figures(bout, (kind) => picture(`bouts/${id}/figures/${encodeURIComponent(kind)}.png`)),
       );
       await playing.load();
     } catch (error) {
