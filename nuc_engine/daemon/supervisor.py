@@ -209,10 +209,7 @@ class Supervisor:
         if self._service.missing(now_ns):
             words[Word.SERVICE_BEAT] = 0
             self._hearts.service.begin()
-            launch = self._launch
-            buses = tuple(replace(bus, fd=-1) for bus in launch.buses)
-            hidden = replace(launch, buses=buses, off=-1, probe=-1)
-            close = [fd for fd in (launch.off, launch.probe, *(bus.fd for bus in launch.buses)) if fd >= 0]
+            hidden, close = self._launch.without_descriptors()
             program = partial(self._programs.service, hidden)
             child = self._fork("nuc-service", program, urgent=False, close=close, death_signal=END_SIGNAL)
             self._service.fill(child, now_ns)

@@ -144,7 +144,7 @@ def emulated_daemon(words: Sequence[str], say: Callable[[str], None]) -> Generat
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        preexec_fn=_end_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  no thread is there yet
+        preexec_fn=_end_with_parent,  # noqa: PLW1509  no thread is there yet
     )
     told: list[str] = []
     listens = threading.Event()
@@ -179,4 +179,5 @@ def emulated_daemon(words: Sequence[str], say: Callable[[str], None]) -> Generat
 
 
 def _end_with_parent() -> None:
+    # There are daemons on Linux alone.
     ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)

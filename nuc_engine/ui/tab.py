@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
+from starlette.websockets import WebSocketDisconnect
 
 from nuc_engine.client import Client, ClientError, Refused
 from nuc_engine.messages.checked import check_request
@@ -212,9 +213,12 @@ class Tab:
                 task.cancel()
             if self._operator is not None:
                 self._operator.leave()
-        await asyncio.gather(*parts, return_exceptions=True)
-        for part in done:
-            if not part.cancelled() and part.exception() is None:
+        await asyncio.wait(parts)
+        for part in parts:
+            error = None if part.cancelled() else part.exception()
+            if error is not None and not isinstance(error, WebSocketDisconnect | OSError):
+                raise error
+            if error is None and part in done:
                 await _close(self._socket, part.result())
 
     async def _send(self) -> int:
