@@ -160,7 +160,7 @@ _ENDS = (_ask_to_end, _end_at_once)
 _NICELY = () if sys.platform == "win32" else ("nice", "-n", "10")
 
 
-class Jobs:
+class JobQueue:
     """All of them; the folder they leave files in is the server's own."""
 
     def __init__(self, folder: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from nuc_engine.client.offpath import probe_off_in, take_torque_off_in
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.offsocket import OffDesk, open_off
-from nuc_engine.daemon.requests import Asker, still_open
+from nuc_engine.daemon.off_requests import Requester, pending_requesters
+from nuc_engine.daemon.offsocket import OffServer, open_off
 from nuc_engine.machine.rundir import OFF, PROBE
 
 LONG_S = 20.0
@@ -26,7 +26,7 @@ class Reader:
         self.words = [0] * 192
         self.off = open_off(folder / OFF)
         self.probe = open_off(folder / PROBE) if probe else None
-        self.desk = OffDesk(self.words, self.off, Asker.GUARDIAN, lambda: (), lambda *_: None, self.probe)
+        self.desk = OffServer(self.words, self.off, Requester.GUARDIAN, lambda: (), lambda *_: None, self.probe)
         self.looks = True
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -59,10 +59,10 @@ def test_who_would_hear_it_says_so_and_nothing_is_taken_off(tmp_path: Path) -> N
         reader.words[Word.TORQUE] = 1
         for _ in range(20):
             assert probe_off_in(tmp_path, LONG_S) == {"heard_by": "guardian", "torque": True, "latched": False}
-        assert still_open(reader.words) == ()
+        assert pending_requesters(reader.words) == ()
         answer = take_torque_off_in([tmp_path], "now for real", LONG_S)[tmp_path]
         assert isinstance(answer, dict)
-        assert still_open(reader.words) == (Asker.GUARDIAN,)
+        assert pending_requesters(reader.words) == (Requester.GUARDIAN,)
 
 
 def test_nobody_who_reads_is_said(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_daemon_that_knows_no_questions_is_asked_none(tmp_path: Path) -> None:
     """One of an earlier version would take any datagram for a request."""
     with reading(tmp_path, probe=False) as reader:
         assert probe_off_in(tmp_path, 0.05) == "this daemon can not be asked"
-        assert still_open(reader.words) == ()
+        assert pending_requesters(reader.words) == ()
 
 
 @pytest.mark.parametrize("answer", [b"", b"x", b"[]", b"7", b"[" * 30_000, b"\xff"])

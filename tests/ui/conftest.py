@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from nuc_engine.ui.access import Access
+from nuc_engine.ui.access import PageAccess
 from nuc_engine.ui.server import Workbench
 
 PORT = 8123
@@ -41,12 +41,12 @@ def now() -> list[float]:
 
 
 @pytest.fixture
-def access(now: list[float]) -> Access:
-    return Access(PORT, lambda: now[0])
+def access(now: list[float]) -> PageAccess:
+    return PageAccess(PORT, lambda: now[0])
 
 
 @pytest.fixture
-def start(access: Access) -> Iterator[Start]:
+def start(access: PageAccess) -> Iterator[Start]:
     """Make pages of workbenches; their loops end with the test."""
     entered: list[TestClient] = []
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nuc_engine.ui.access import MOST_SESSIONS, TOKEN_S, Access
+from nuc_engine.ui.access import MOST_SESSIONS, TOKEN_S, PageAccess
 from tests.ui.conftest import ORIGIN, PORT
 
 
-def test_a_token_is_good_once_and_for_a_minute(access: Access, now: list[float]) -> None:
+def test_a_token_is_good_once_and_for_a_minute(access: PageAccess, now: list[float]) -> None:
     token = access.new_token()
     assert access.exchange("") is None
     assert access.exchange(token + "x") is None
@@ -21,20 +21,20 @@ def test_a_token_is_good_once_and_for_a_minute(access: Access, now: list[float])
     assert access.knows(secret), "a session lasts as long as the server"
 
 
-def test_secrets_are_of_their_own_and_nothing_else_is_known(access: Access) -> None:
+def test_secrets_are_of_their_own_and_nothing_else_is_known(access: PageAccess) -> None:
     first, second = (access.exchange(access.new_token()) for _ in range(2))
     assert first != second
     for other in (None, 7, "", "x", "\udcff", first[:-1] if first else "", "x" * 100_000, [first]):
         assert not access.knows(other)
 
 
-def test_sessions_are_bounded_and_the_oldest_goes(access: Access) -> None:
+def test_sessions_are_bounded_and_the_oldest_goes(access: PageAccess) -> None:
     secrets = [access.exchange(access.new_token()) for _ in range(MOST_SESSIONS + 1)]
     assert not access.knows(secrets[0])
     assert all(map(access.knows, secrets[1:]))
 
 
-def test_tokens_are_bounded(access: Access) -> None:
+def test_tokens_are_bounded(access: PageAccess) -> None:
     tokens = [access.new_token() for _ in range(100)]
     assert sum(access.exchange(token) is not None for token in tokens) < 20
 
@@ -53,7 +53,7 @@ def test_tokens_are_bounded(access: Access) -> None:
         ([(b"authorization", b"Bearer \xff\xfe")], False),
     ],
 )
-def test_the_secret_is_said_in_one_header(access: Access, headers: list[tuple[bytes, bytes]], good: bool) -> None:
+def test_the_secret_is_said_in_one_header(access: PageAccess, headers: list[tuple[bytes, bytes]], good: bool) -> None:
     secret = (access.exchange(access.new_token()) or "").encode()
     said = [(name, value.replace(b"%s", secret)) for name, value in headers]
     assert access.authorised(said) is good
@@ -85,12 +85,12 @@ OWN = (b"origin", ORIGIN.encode())
 )
 @pytest.mark.parametrize("websocket", [False, True])
 def test_forged_hosts_and_origins_are_refused(
-    access: Access, headers: list[tuple[bytes, bytes]], websocket: bool
+    access: PageAccess, headers: list[tuple[bytes, bytes]], websocket: bool
 ) -> None:
     assert access.refuses(headers, websocket=websocket)
 
 
-def test_what_a_browser_says_of_the_own_page_is_let_in(access: Access) -> None:
+def test_what_a_browser_says_of_the_own_page_is_let_in(access: PageAccess) -> None:
     local = (b"host", f"LOCALHOST:{PORT}".encode())
     for host in (HERE, local):
         assert access.refuses([host], websocket=False) == ""

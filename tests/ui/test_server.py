@@ -9,7 +9,7 @@ import pytest
 from starlette.websockets import WebSocketDisconnect
 
 from nuc_engine.ui import server, tab
-from nuc_engine.ui.bouts import Bouts
+from nuc_engine.ui.bouts import BoutPages
 from tests.ui.conftest import ORIGIN, PORT, Page, Start
 
 SEALED = {
@@ -73,7 +73,7 @@ def test_a_body_that_is_none_opens_nothing(page: Page, body: bytes) -> None:
 
 
 def test_nothing_of_the_interface_is_there_without_a_session(start: Start, tmp_path: Path) -> None:
-    page = start(more=Bouts(tmp_path, tmp_path / "spare").routes())
+    page = start(more=BoutPages(tmp_path, tmp_path / "spare").routes())
     for path in ("/api/bouts", "/api/bouts/x", "/api/bouts/x/records", "/api/jobs/1", "/api/token", "/api/else"):
         assert page.web.get(path).status_code == 401
         assert page.web.get(path, headers={"authorization": "Bearer x"}).status_code == 401
